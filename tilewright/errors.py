@@ -1,0 +1,32 @@
+"""The named errors: one small tree, so that a caller can catch as widely or as narrowly as wanted.
+
+Every message names the argument, the value that was given and what is accepted.
+"""
+
+
+class TilewrightError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class ArgumentError(TilewrightError, ValueError):
+    """An argument has a value that is not accepted (shape, layout, spelling)."""
+
+
+class DTypeError(TilewrightError, TypeError):
+    """An array has an element type that is not supported, or two arrays disagree on it."""
+
+
+class UnsupportedError(TilewrightError):
+    """No stencil accepts this problem on this device."""
+
+
+class CompileError(TilewrightError):
+    """The compiler refused a generated source."""
+
+
+class DeviceError(TilewrightError):
+    """A device, a runtime library or a driver is missing or failed."""
+
+
+class RecordsError(TilewrightError):
+    """A records file could not be read, written or imported."""

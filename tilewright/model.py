@@ -1,0 +1,364 @@
+"""The nouns. Everything that crosses from one room to another is one of these frozen values.
+
+Matrices are column-major, as in BLAS: element (i, j) of a matrix with leading dimension ``ld``
+lies at ``i + j*ld`` (in elements). A row-major product is the same problem with A and B swapped,
+and only ``arrays.problem_of`` knows that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tilewright.errors import ArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type: its BLAS letter, its NumPy name and how it is made of real numbers."""
+
+    letter: str
+    name: str
+    real_bits: int
+    is_complex: bool
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.real_bits // 8 * (2 if self.is_complex else 1)
+
+    @property
+    def flops_per_fma(self) -> int:
+        """Floating-point operations of one multiply-add: 2 real, 8 complex (LAPACK Working Note 41)."""
+        return 8 if self.is_complex else 2
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Half the distance from 1 to the next number of the precision that sums are kept in."""
+        return 2.0**-53 if self.real_bits == 64 else 2.0**-24
+
+
+DTYPES = {
+    d.letter: d
+    for d in (
+        DType("h", "float16", 16, False),
+        DType("b", "bfloat16", 16, False),
+        DType("s", "float32", 32, False),
+        DType("d", "float64", 64, False),
+        DType("c", "complex64", 32, True),
+        DType("z", "complex128", 64, True),
+        DType("hc", "complex32", 16, True),
+    )
+}
+
+_SPELLING = re.compile(
+    r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntc]{2}))?:(?P<size>\d+(?:\.\.\d+)?(?:x\d+x\d+)?)(?:@(?P<batch>\d+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is asked: C = alpha * op(A) * op(B) + beta * C, once or for each matrix of a batch.
+
+    op(A) is m x k, op(B) is k x n, C is m x n, column-major. Leading dimensions and batch strides
+    are in elements; ``None`` means packed. A batch stride of 0 is an operand that the whole batch
+    shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
+    value is a run-time argument.
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    k: int
+    trans_a: str = "n"
+    trans_b: str = "n"
+    batch: int = 1
+    lda: int | None = None
+    ldb: int | None = None
+    ldc: int | None = None
+    stride_a: int | None = None
+    stride_b: int | None = None
+    stride_c: int | None = None
+    alpha: str = "1"
+    beta: str = "0"
+    math: str = "ieee"
+
+    def __post_init__(self) -> None:
+        rows_a, cols_a = (self.m, self.k) if self.trans_a == "n" else (self.k, self.m)
+        rows_b, cols_b = (self.k, self.n) if self.trans_b == "n" else (self.n, self.k)
+        for name, packed in (("lda", rows_a), ("ldb", rows_b), ("ldc", self.m)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, packed)
+        for name, packed in (
+            ("stride_a", rows_a * cols_a),
+            ("stride_b", rows_b * cols_b),
+            ("stride_c", self.m * self.n),
+        ):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, packed)
+
+    @property
+    def trans(self) -> str:
+        """Both transposition letters, A's first."""
+        return self.trans_a + self.trans_b
+
+    @property
+    def flops(self) -> int:
+        """Operations of one product of the batch, 2mnk for real and 8mnk for complex types."""
+        return self.dtype.flops_per_fma * self.m * self.n * self.k
+
+    @property
+    def bytes(self) -> int:
+        """Fewest bytes one product moves: A and B read (not where shared), C written, and read if beta != 0."""
+        a = self.m * self.k if self.stride_a else 0
+        b = self.k * self.n if self.stride_b else 0
+        c = self.m * self.n * (1 if self.beta == "0" else 2)
+        return (a + b + c) * self.dtype.itemsize
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of memory that the whole batch occupies, shared operands once."""
+        a = self.m * self.k * (self.batch if self.stride_a else 1)
+        b = self.k * self.n * (self.batch if self.stride_b else 1)
+        return (a + b + self.m * self.n * self.batch) * self.dtype.itemsize
+
+    @property
+    def spelling(self) -> str:
+        """``TYPE:TRANS:MxNxK@BATCH``, the form that the command and the records use."""
+        return f"{self.dtype.letter}:{self.trans}:{self.m}x{self.n}x{self.k}@{self.batch}"
+
+    @property
+    def layout(self) -> str:
+        """How the operands lie in memory: ``packed`` or the leading dimensions; shared operands named."""
+        packed = Problem(self.dtype, self.m, self.n, self.k, self.trans_a, self.trans_b)
+        tight = (self.lda, self.ldb, self.ldc) == (packed.lda, packed.ldb, packed.ldc)
+        text = "packed" if tight else f"ld{self.lda},{self.ldb},{self.ldc}"
+        shared = ("A" if self.stride_a == 0 else "") + ("B" if self.stride_b == 0 else "")
+        gaps = tight and any(
+            got not in (0, want) for got, want in zip(self.strides, packed.strides, strict=True)
+        )
+        return text + ("+gaps" if gaps else "") + (f"+shared{shared}" if shared else "")
+
+    @property
+    def strides(self) -> tuple[int, int, int]:
+        """Batch strides of A, B and C in elements."""
+        return self.stride_a, self.stride_b, self.stride_c  # type: ignore[return-value]
+
+    @property
+    def key(self) -> str:
+        """What a record is filed under: everything that is compiled in, without the batch count."""
+        return (
+            f"{self.dtype.letter}:{self.trans}:{self.m}x{self.n}x{self.k}"
+            f"|{self.layout}|alpha={self.alpha}|beta={self.beta}|{self.math}"
+        )
+
+    def with_(self, **changes: Any) -> Problem:
+        """The same problem with some fields changed; layouts are repacked if a size changes."""
+        if changes.keys() & {"m", "n", "k", "trans_a", "trans_b"}:
+            changes = dict.fromkeys(("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")) | changes
+        return replace(self, **changes)
+
+    @staticmethod
+    def parse(text: str, **fields: Any) -> list[Problem]:
+        """Problems named by a spelling: ``d:8x8x8@100000``, ``z:nt:4x4x4``, ``d:2..32`` (square, every n).
+
+        Raises ``ArgumentError`` when the spelling is not understood.
+        """
+        found = _SPELLING.fullmatch(text.strip())
+        if not found:
+            raise ArgumentError(
+                f"problem={text!r} is not understood; accepted: TYPE[:TRANS]:MxNxK[@BATCH] or "
+                "TYPE[:TRANS]:LOW..HIGH[@BATCH], e.g. d:8x8x8@100000, z:nt:4x4x4, d:2..32"
+            )
+        dtype, trans = DTYPES[found["t"]], found["trans"] or "nn"
+        fields = {"batch": int(found["batch"] or 1)} | fields
+        size = found["size"]
+        if "x" in size:
+            if ".." in size:
+                raise ArgumentError(f"problem={text!r}: a range is square, write TYPE:LOW..HIGH")
+            shapes = [tuple(int(s) for s in size.split("x"))]
+        else:
+            low, _, high = size.partition("..")
+            shapes = [(n, n, n) for n in range(int(low), int(high or low) + 1)]
+        return [Problem(dtype, m, n, k, trans[0], trans[1], **fields) for m, n, k in shapes]
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary that ``from_json`` reads back."""
+        data = {f: getattr(self, f) for f in self.__dataclass_fields__}
+        return data | {"dtype": self.dtype.letter}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Problem:
+        """The problem that ``to_json`` wrote."""
+        return Problem(**{**data, "dtype": DTYPES[data["dtype"]]})
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What a kernel runs on, as data: rules read ``limits``, reports read ``ceilings``.
+
+    ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, fma, cores, l1d,
+    l2, l3). ``ceilings`` are measured: ``bandwidth.<mix>.<cores>`` in bytes/s and
+    ``peak.<type>.<cores>`` in flop/s.
+    """
+
+    kind: str
+    name: str
+    key: str
+    limits: Mapping[str, int]
+    features: str = ""
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, limit: str) -> int:
+        return self.limits[limit]
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.key, self.features))
+
+
+class Config(Mapping[str, Any]):
+    """One point of a space: an immutable, hashable map from parameter name to value."""
+
+    __slots__ = ("_hash", "_items")
+
+    def __init__(self, values: Mapping[str, Any]):
+        self._items = dict(values)
+        self._hash = hash(tuple(self._items.items()))
+
+    def __getitem__(self, name: str) -> Any:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._items == other._items
+
+    def __repr__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in self._items.items())
+
+    def with_(self, **changes: Any) -> Config:
+        """The same point with some values changed."""
+        return Config({**self._items, **changes})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Program text with its entry point: the only thing that crosses from a stencil to a target.
+
+    ``expect`` holds facts that the compiled code must show (``fma``: fused multiply-adds in the
+    text of the program), so that a target can gate on them without knowing what is computed.
+    """
+
+    text: str
+    entry: str
+    headers: tuple[tuple[str, str], ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    expect: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Hash of all that is compiled."""
+        content = json.dumps([self.text, self.entry, self.headers, self.defines])
+        return hashlib.sha256(content.encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Compiled bytes and the compiler's own facts (``spills``, ``fma``, ``code_bytes``, ...)."""
+
+    code: bytes
+    entry: str
+    digest: str
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A binary in memory, ready to be launched. ``owner`` keeps the loaded code alive."""
+
+    address: int
+    binary: Binary
+    owner: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a kernel is started. On a CPU: how many products a core takes at a time."""
+
+    grain: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Right or wrong, and by how much: the worst componentwise error over its bound (1 is the limit)."""
+
+    ok: bool
+    error: float
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds for one pass over a batch: raw samples, their median and a 95 % interval of it."""
+
+    samples: tuple[float, ...]
+    median: float
+    low: float
+    high: float
+    regime: str
+    batch: int
+    protocol: int
+
+
+STATUSES = ("ok", "rejected", "compile_failed", "spills", "wrong", "crashed", "timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One try, good or bad, with all that is needed to judge it later."""
+
+    problem: Problem
+    regime: str
+    stencil: str
+    config: Config
+    status: str
+    device: str
+    toolchain: str
+    source: str = ""
+    seconds: float | None = None
+    timing: Timing | None = None
+    error: float | None = None
+    detail: str = ""
+    protocol: int = 0
+    clocks: str = ""
+    driver: str = ""
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a call will run, and why: a stencil and a config, and the rung of the ladder that gave them.
+
+    ``origin`` is ``forced``, ``tuned``, ``near``, ``default`` or ``vendor``; ``stencil`` and
+    ``config`` are None when the vendor's library is to be called.
+    """
+
+    problem: Problem
+    device: Device
+    regime: str
+    origin: str
+    why: str
+    stencil: str | None = None
+    config: Config | None = None
+    threads: int = 1

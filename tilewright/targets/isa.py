@@ -1,0 +1,38 @@
+"""Instruction sets as values: what a generator and its rules need to know of each.
+
+A new instruction set is one more row, and a golden file for what the stencils write for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Isa:
+    """Vector width and registers of an instruction set, and how to recognise it.
+
+    ``needs`` are names of LLVM features that must all be present; ``fma_text`` begins every fused
+    multiply-add in assembly.
+    """
+
+    name: str
+    arch: str
+    needs: tuple[str, ...]
+    vector_bits: int
+    vector_registers: int
+    masks: bool
+    fma_text: tuple[str, ...]
+
+
+ISAS = (
+    Isa("avx512", "x86_64", ("avx512f", "avx512vl", "avx512dq", "fma"), 512, 32, True, ("vfmadd",)),
+    Isa("avx2", "x86_64", ("avx2", "fma"), 256, 16, False, ("vfmadd",)),
+    Isa("neon", "aarch64", ("neon",), 128, 32, False, ("fmla", "fmadd")),
+    Isa("vsx", "ppc64le", ("vsx",), 128, 64, False, ("xvmadd", "xsmadd", "fmadd")),
+)
+
+
+def best_isa(arch: str, features: set[str]) -> Isa | None:
+    """The widest instruction set that a machine has; None when the table knows none of it."""
+    return next((isa for isa in ISAS if isa.arch == arch and features.issuperset(isa.needs)), None)
