@@ -1,0 +1,34 @@
+"""Tilewright writes, prunes, measures and runs matrix-multiplication kernels for the machine it is on."""
+
+from tilewright.api import Executable, explain, forget, gemm, matmul, plan, set_threads, tune
+from tilewright.errors import (
+    ArgumentError,
+    CompileError,
+    DeviceError,
+    DTypeError,
+    RecordsError,
+    TilewrightError,
+    UnsupportedError,
+)
+from tilewright.model import Problem
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "DTypeError",
+    "DeviceError",
+    "Executable",
+    "Problem",
+    "RecordsError",
+    "TilewrightError",
+    "UnsupportedError",
+    "explain",
+    "forget",
+    "gemm",
+    "matmul",
+    "plan",
+    "set_threads",
+    "tune",
+]

@@ -56,7 +56,7 @@ DTYPES = {
 }
 
 _SPELLING = re.compile(
-    r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntc]{2}))?:(?P<size>\d+(?:\.\.\d+)?(?:x\d+x\d+)?)(?:@(?P<batch>\d+))?"
+    r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntcj]{2}))?:(?P<size>\d+(?:\.\.\d+)?(?:x\d+x\d+)?)(?:@(?P<batch>\d+))?"
 )
 
 
@@ -64,8 +64,8 @@ _SPELLING = re.compile(
 class Problem:
     """What is asked: C = alpha * op(A) * op(B) + beta * C, once or for each matrix of a batch.
 
-    op(A) is m x k, op(B) is k x n, C is m x n, column-major. Leading dimensions and batch strides
-    are in elements; ``None`` means packed. A batch stride of 0 is an operand that the whole batch
+    op(A) is m x k, op(B) is k x n, C is m x n, column-major. op is n (as stored), t (transposed),
+    c (conjugate transposed) or j (conjugated only). Leading dimensions and batch strides are in elements; ``None`` means packed. A batch stride of 0 is an operand that the whole batch
     shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
     value is a run-time argument.
     """
@@ -88,16 +88,17 @@ class Problem:
     math: str = "ieee"
 
     def __post_init__(self) -> None:
-        rows_a, cols_a = (self.m, self.k) if self.trans_a == "n" else (self.k, self.m)
-        rows_b, cols_b = (self.k, self.n) if self.trans_b == "n" else (self.n, self.k)
+        rows_a, cols_a = (self.k, self.m) if self.turned_a else (self.m, self.k)
+        rows_b, cols_b = (self.n, self.k) if self.turned_b else (self.k, self.n)
         for name, packed in (("lda", rows_a), ("ldb", rows_b), ("ldc", self.m)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, packed)
-        for name, packed in (
-            ("stride_a", rows_a * cols_a),
-            ("stride_b", rows_b * cols_b),
-            ("stride_c", self.m * self.n),
+        for name, ld, columns in (
+            ("stride_a", self.lda, cols_a),
+            ("stride_b", self.ldb, cols_b),
+            ("stride_c", self.ldc, self.n),
         ):
+            packed = ld * columns  # type: ignore[operator]  # filled in above
             if getattr(self, name) is None:
                 object.__setattr__(self, name, packed)
 
@@ -105,6 +106,26 @@ class Problem:
     def trans(self) -> str:
         """Both transposition letters, A's first."""
         return self.trans_a + self.trans_b
+
+    @property
+    def turned_a(self) -> bool:
+        """Whether A is stored transposed."""
+        return self.trans_a in "tc"
+
+    @property
+    def turned_b(self) -> bool:
+        """Whether B is stored transposed."""
+        return self.trans_b in "tc"
+
+    @property
+    def conj_a(self) -> bool:
+        """Whether A enters conjugated."""
+        return self.dtype.is_complex and self.trans_a in "cj"
+
+    @property
+    def conj_b(self) -> bool:
+        """Whether B enters conjugated."""
+        return self.dtype.is_complex and self.trans_b in "cj"
 
     @property
     def flops(self) -> int:
@@ -183,6 +204,8 @@ class Problem:
             shapes = [tuple(int(s) for s in size.split("x"))]
         else:
             low, _, high = size.partition("..")
+            if high and int(high) < int(low):
+                raise ArgumentError(f"problem={text!r} runs backwards; accepted: LOW..HIGH with LOW <= HIGH")
             shapes = [(n, n, n) for n in range(int(low), int(high or low) + 1)]
         return [Problem(dtype, m, n, k, trans[0], trans[1], **fields) for m, n, k in shapes]
 
@@ -227,7 +250,7 @@ class Config(Mapping[str, Any]):
 
     def __init__(self, values: Mapping[str, Any]):
         self._items = dict(values)
-        self._hash = hash(tuple(self._items.items()))
+        self._hash = hash(frozenset(self._items.items()))
 
     def __getitem__(self, name: str) -> Any:
         return self._items[name]

@@ -71,6 +71,12 @@ class Space:
     def __init__(self, params: Sequence[Param], rules: Sequence[Rule] = ()):
         self.params, self.rules = tuple(params), tuple(rules)
         level = {param.name: depth for depth, param in enumerate(params)}
+        for kind, names in (("parameters", [q.name for q in params]), ("rules", [r.name for r in rules])):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ArgumentError(f"two {kind} are named {twice[0]!r}; accepted: each name once")
+        if not params:
+            raise ArgumentError("params is empty; accepted: at least one parameter")
         self._at: list[list[Rule]] = [[] for _ in params]
         for rule in rules:
             unknown = [name for name in rule.reads if name not in level]

@@ -1,14 +1,14 @@
 """The CPU target: LLVM IR to machine code through llvmlite, and what the machine is.
 
 A module is compiled as it stands, with no optimiser (see ``stencils/cpu/emit.py``), by LLVM's code
-generator at its highest level. With ``facts=True`` it is generated a second time as assembly, and
-the assembly says what the code cannot hide: spilled vectors and fused multiply-adds.
+generator at its highest level. ``inspect`` generates it as assembly, and the assembly says what the code cannot hide: spilled vectors and fused multiply-adds.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import platform
 import re
@@ -21,6 +21,8 @@ from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Device, Kernel, Source
 from tilewright.targets.isa import ISAS, best_isa
 
+# Callee-saved registers that a prologue puts away carry no such comment on x86.
+_VECTOR_REGISTER = re.compile(r"%[xyz]mm|\bv\d+\b|\b[qd]\d+\b|\bvs\d+\b|\bz\d+\b")
 _SPILL = re.compile(r"#\s*(?:\d+-byte )?(?:Folded )?Spill|//.*Folded Spill")
 
 
@@ -58,7 +60,8 @@ def probe() -> Device:
     isa = best_isa(arch, features)
     if isa is None:
         raise DeviceError(
-            f"this processor ({arch}) has none of the vector instruction sets {', '.join(i.name for i in ISAS)}"
+            f"this processor ({arch}) has none of the vector instruction sets "
+            + ", ".join(i.name for i in ISAS)
         )
     cpu = llvm.get_host_cpu_name()
     flags = ",".join(sorted(f"+{name}" for name in isa.needs))
@@ -108,55 +111,75 @@ def assembly(source: Source, device: Device) -> str:
     """The program as assembly with the compiler's comments."""
     machine = _machine(device)
     machine.set_asm_verbosity(True)
-    return machine.emit_assembly(parse(source))
+    text: str = machine.emit_assembly(parse(source))
+    return text
 
 
 def compile(source: Source, device: Device, facts: bool = False) -> Binary:
-    """Machine code for a source; with ``facts`` also ``spills``, ``fma`` and ``code_bytes`` of it.
+    """Machine code for a source; with ``facts`` also what ``inspect`` says of it.
 
     Raises ``CompileError`` when LLVM refuses the program.
     """
-    known: dict[str, int] = {}
-    if facts:
-        text = assembly(source, device)
-        starts = next(isa.fma_text for isa in ISAS if isa.arch == device.features.partition("/")[0])
-        operations = [line.split(None, 1)[0] for line in text.splitlines() if line.startswith("\t")]
-        known["spills"] = sum(bool(_SPILL.search(line)) for line in text.splitlines())
-        known["fma"] = sum(op.startswith(starts) for op in operations)
+    known = inspect(source, device) if facts else {}
     code = _machine(device).emit_object(parse(source))
-    known["code_bytes"] = len(code)
-    return Binary(code, source.entry, source.digest, known)
+    return Binary(code, source.entry, source.digest, known | {"code_bytes": len(code)})
 
 
-class _Loader:
-    """One JIT engine for every object of the process: making one costs more than loading into it."""
+def inspect(source: Source, device: Device) -> dict[str, int]:
+    """What the assembly of a source shows, without making code of it.
 
-    def __init__(self, device: Device):
-        arch = device.features.partition("/")[0]
-        target = _target(arch)
-        backing = llvm.parse_assembly("")
-        backing.triple = target.triple
-        # The engine owns its machine, so it is not the one that compiles.
-        machine = target.create_target_machine(opt=0, reloc="pic", jit=True)
-        self.engine = llvm.create_mcjit_compiler(backing, machine)
-        self.count = 0
+    ``spills`` (vectors stored to the stack and read back), ``scalar_spills`` (the same of addresses
+    and counters, mostly outside loops), ``fma`` (fused multiply-adds in the text), and what the source
+    expects of each (``fma_expected``). Raises ``CompileError`` when LLVM refuses the program.
+    """
+    expected = {f"{name}_expected": value for name, value in source.expect}
+    return expected | _facts(assembly(source, device), device)
 
 
-_loaders: dict[Device, _Loader] = {}
+def _facts(text: str, device: Device) -> dict[str, int]:
+    """What the comments and the mnemonics of an assembly listing say."""
+    starts = next(isa.fma_text for isa in ISAS if isa.arch == device.features.partition("/")[0])
+    lines = text.splitlines()
+    spilled = [line for line in lines if _SPILL.search(line)]
+    vectors = sum(bool(_VECTOR_REGISTER.search(line)) for line in spilled)
+    operations = (line.split(None, 1)[0] for line in lines if line.startswith("\t"))
+    return {
+        "spills": vectors,
+        "scalar_spills": len(spilled) - vectors,
+        "fma": sum(operation.startswith(starts) for operation in operations),
+    }
 
 
-def load(binary: Binary, device: Device) -> Kernel:
-    """A binary in memory, callable at ``Kernel.address``."""
-    backing = llvm.parse_assembly("")
-    target = _target(device.features.partition("/")[0])
-    backing.triple = target.triple
-    engine = llvm.create_mcjit_compiler(backing, target.create_target_machine(opt=0, reloc="pic", jit=True))
-    engine.add_object_file(llvm.ObjectFileRef.from_data(binary.code))
-    engine.finalize_object()
-    address = engine.get_function_address(binary.entry)
-    if not address:
-        raise CompileError(f"entry={binary.entry!r} is not in the compiled object")
-    return Kernel(address, binary, engine)
+@functools.cache
+def _jit() -> llvm.LLJIT:
+    """The process's linker of objects. One for all: making one costs more than loading into it."""
+    _target(platform.machine())
+    return llvm.create_lljit_compiler()
 
 
+_serial = itertools.count()
+
+
+def load(binary: Binary) -> Kernel:
+    """A binary in memory, callable at ``Kernel.address`` for as long as ``Kernel.owner`` lives.
+
+    Raises ``CompileError`` when the binary cannot be linked or lacks its entry.
+    """
+    return load_entries(binary, (binary.entry,))[0]
+
+
+def load_entries(binary: Binary, entries: tuple[str, ...]) -> tuple[Kernel, dict[str, int]]:
+    """``load`` for a binary with several entries, and the address of each."""
+    builder = llvm.JITLibraryBuilder().add_object_img(binary.code)
+    for entry in entries:
+        builder.export_symbol(entry)
+    try:
+        library = builder.link(_jit(), f"{binary.digest}.{next(_serial)}")
+    except RuntimeError as error:
+        raise CompileError(f"the compiled object cannot be linked: {error}") from error
+    addresses = {entry: library[entry] for entry in entries}
+    return Kernel(addresses[binary.entry], binary, library), addresses
+
+
+# The signature of every kernel, as ``stencils/cpu/emit.py`` writes it.
 PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_longlong] * 4, ctypes.c_void_p)

@@ -250,12 +250,16 @@ def module(functions: Sequence[tuple[str, Ir]]) -> str:
     return "\n\n".join([*bodies, "\n".join(declared), "!0 = !{i32 1}"]) + "\n"
 
 
-def stream_or_not(dtype: DType, vector_bytes: int) -> Ir:
-    """An entry that takes the streaming function if C is aligned for it, and the plain one if not."""
+def stream_or_not(dtype: DType, vector_bytes: int, packed: bool = False) -> Ir:
+    """An entry that takes the streaming function if C is aligned for it, and the plain one if not.
+
+    ``packed``: the stores run on from one matrix to the next, so only the base has to be aligned.
+    """
     ir = Ir(dtype)
-    base = ir.let("ptrtoint ptr %C to i64")
-    step = ir.let(f"mul i64 %sc, {dtype.itemsize}")
-    odd = ir.let(f"and i64 {ir.let(f'or i64 {base}, {step}')}, {vector_bytes - 1}")
+    place = ir.let("ptrtoint ptr %C to i64")
+    if not packed:
+        place = ir.let(f"or i64 {place}, {ir.let(f'mul i64 %sc, {dtype.itemsize}')}")
+    odd = ir.let(f"and i64 {place}, {vector_bytes - 1}")
     aligned = ir.let(f"icmp eq i64 {odd}, 0")
     names = ", ".join(part.strip() for part in CALL.split(","))
     ir.do(f"br i1 {aligned}, label %stream, label %plain")

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.model import Config, Device, Launch, Problem, Source
-from tilewright.space import Param, Rule, Space
+from tilewright.space import HARDWARE, Param, Rule, Space
 from tilewright.stencils.cpu.emit import (
     ENTRY,
     Ir,
@@ -87,15 +87,15 @@ class Layout:
     def of(problem: Problem, packed_lda: int | None) -> Layout:
         unit = 2 if problem.dtype.is_complex else 1
         lda, ldb, ldc = (unit * ld for ld in (problem.lda, problem.ldb, problem.ldc))  # type: ignore[operator]
-        b_row, b_col = (unit, ldb) if problem.trans_b == "n" else (ldb, unit)
+        b_row, b_col = (ldb, unit) if problem.turned_b else (unit, ldb)
         return Layout(
             unit,
             packed_lda if packed_lda is not None else lda,
             b_row,
             b_col,
             ldc,
-            -1 if problem.trans_a == "c" else 1,
-            -1 if problem.trans_b == "c" else 1,
+            -1 if problem.conj_a else 1,
+            -1 if problem.conj_b else 1,
         )
 
 
@@ -110,11 +110,12 @@ class Tile:
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.real_bits
         self.pieces = pieces(self.rows, self.width, config["tail"])
-        self.turned = problem.trans_a != "n"
+        self.turned = problem.turned_a
         padded = -(-self.rows // self.width) * self.width
         self.at = Layout.of(problem, padded if self.turned else None)
         self.padded = padded
         self.pending: list[tuple[str, int, bool]] = []
+        self.per_tile = 0
 
     def function(self) -> Ir:
         """The whole body: scalars, the buffer for a transposed A, and the loop over the batch."""
@@ -140,7 +141,7 @@ class Tile:
     def ask_ahead(self, a: str, b: str, c: str, steps: tuple[str, str, str]) -> None:
         """Line up the prefetches of the matrices ``prefetch`` products ahead; ``ask`` issues them."""
         distance = self.c["prefetch"]
-        self.pending = []
+        self.pending, self.per_tile = [], 0
         if not distance:
             return
         line = 64 * 8 // self.ir.bits
@@ -153,9 +154,8 @@ class Tile:
             if read:
                 ahead = self.ir.at(base, self.ir.let(f"mul i64 {step}, {distance}"))
                 self.pending += [(ahead, offset, write) for offset in range(0, size, line)]
-        work = len(split(len(self.pieces), self.c["blk_m"])) * len(split(p.n, self.c["blk_n"]))
-        work *= max(1, p.k // self.c["blk_k"]) if self.c["blk_k"] < p.k else p.k
-        self.per_step = -(-len(self.pending) // max(1, work))
+        tiles = len(split(len(self.pieces), self.c["blk_m"])) * len(split(p.n, self.c["blk_n"]))
+        self.per_tile = -(-len(self.pending) // tiles)
 
     def ask(self, number: int) -> None:
         """Issue the next prefetches in line."""
@@ -170,24 +170,65 @@ class Tile:
         for size in split(len(self.pieces), self.c["blk_m"]):
             groups.append(self.pieces[first : first + size])
             first += size
-        columns, first = [], 0
-        for size in split(self.p.n, self.c["blk_n"]):
-            columns.append((first, size))
-            first += size
+        widths = split(self.p.n, self.c["blk_n"])
         if self.c["order"] == "mn":
-            tiles = [(g, col) for g in groups for col in columns]
+            self.across([group for group in groups for _ in widths], widths * len(groups), a, b, c, scalars)
+        elif self.c["roll"] == 0:
+            rows = groups * len(widths)
+            self.across(rows, [w for w in widths for _ in groups], a, b, c, scalars)
         else:
-            tiles = [(g, col) for col in columns for g in groups]
-        for rows, (column, size) in tiles:
-            self.tile(
-                rows,
-                size,
-                a,
-                self.ir.at(b, column * self.at.b_col),
-                self.ir.at(c, column * self.at.c_col),
-                scalars,
-            )
+            # Wider tiles come first, then narrower ones: two runs of equal width at most.
+            column = 0
+            for width in dict.fromkeys(widths):
+                times = widths.count(width)
+                start = [self.ir.at(x, column * col) for x, col in ((b, self.at.b_col), (c, self.at.c_col))]
+                self.rolled(groups, width, times, a, start[0], start[1], scalars)
+                column += width * times
         self.ask(len(self.pending))
+
+    def across(
+        self, rows: list[list[Piece]], widths: list[int], a: str, b: str, c: str, scalars: Scalars
+    ) -> None:
+        """Tiles one after another; the column of each follows from the widths that its row group has seen."""
+        seen: dict[int, int] = {}
+        for group, width in zip(rows, widths, strict=True):
+            column = seen.get(group[0].start, 0)
+            seen[group[0].start] = column + width
+            here = self.ir.at(b, column * self.at.b_col), self.ir.at(c, column * self.at.c_col)
+            self.ask(self.per_tile if self.pending else 0)
+            self.tile(group, width, a, *here, scalars)
+
+    def rolled(
+        self, groups: list[list[Piece]], width: int, times: int, a: str, b: str, c: str, scalars: Scalars
+    ) -> None:
+        """The column tiles of one width as a loop, every row group inside."""
+        if times == 1:
+            self.across(groups, [width] * len(groups), a, b, c, scalars)
+            return
+        ir = self.ir
+        self.ask(self.per_tile * len(groups) * times if self.pending else 0)
+        before, loop, latch, after = (ir.label(x) for x in ("columns", "column", "turn", "past"))
+        ir.do(f"br label %{before}")
+        ir.place(before)
+        ir.do(f"br label %{loop}")
+        ir.place(loop)
+        top = len(ir.lines)
+        names = [f"%{loop}.{x}" for x in "ibc"]
+        self.across(groups, [width] * len(groups), a, names[1], names[2], scalars)
+        ir.do(f"br label %{latch}")
+        ir.place(latch)
+        nexts = [
+            ir.let(f"add i64 {names[0]}, 1"),
+            ir.at(names[1], width * self.at.b_col),
+            ir.at(names[2], width * self.at.c_col),
+        ]
+        more = ir.let(f"icmp slt i64 {nexts[0]}, {times}")
+        ir.do(f"br i1 {more}, label %{loop}, label %{after}")
+        ir.place(after)
+        ir.lines[top:top] = [
+            f"  {name} = phi {kind} [ {start}, %{before} ], [ {last}, %{latch} ]"
+            for name, kind, start, last in zip(names, ("i64", "ptr", "ptr"), ("0", b, c), nexts, strict=True)
+        ]
 
     def tile(self, rows: list[Piece], size: int, a: str, b: str, c: str, scalars: Scalars) -> None:
         """One tile of C: the sum over k, then the update of memory."""
@@ -196,7 +237,6 @@ class Tile:
         if blk_k >= k:
             for step in range(k):
                 self.step(rows, size, a, b, step, sums)
-                self.ask(self.per_step if self.pending else 0)
         else:
             whole = k - k % blk_k
             a, b = self.k_loop(rows, size, a, b, whole, sums)
@@ -209,7 +249,6 @@ class Tile:
     ) -> tuple[str, str]:
         """The sum over the first ``whole`` steps as a loop of ``blk_k``; returns the pointers after it."""
         ir, blk_k = self.ir, self.c["blk_k"]
-        self.ask(self.per_step * (whole // blk_k) if self.pending else 0)
         before, loop = ir.label("head"), ir.label("k")
         ir.do(f"br label %{before}")
         ir.place(before)
@@ -344,6 +383,39 @@ class Tile:
         return ir.op("fadd", ir.flip(straight, (1, conj_a), width), turned, width)
 
 
+def cost(problem: Problem, device: Device, config: Config) -> float:
+    """Estimated cycles of one product: what the multiply-add units, the loads and the latency ask for.
+
+    A step of a tile of v vectors by c columns issues v*c multiply-adds, each worth the vector's width
+    in units of half a 512-bit vector, and v loads and c broadcasts on two ports; fewer than 8 running
+    sums wait for the latency.
+    """
+    p = problem
+    complex_ = p.dtype.is_complex
+    rows = p.m * (2 if complex_ else 1)
+    width = config["vector_bits"] // p.dtype.real_bits
+    parts = pieces(rows, width, config["tail"])
+    half = 256 // p.dtype.real_bits
+    total, first = 0.0, 0
+    for size in split(len(parts), config["blk_m"]):
+        tile = parts[first : first + size]
+        first += size
+        for columns in split(p.n, config["blk_n"]):
+            work = sum(max(1, piece.width // half) for piece in tile) * columns / 2
+            loads = sum(max(1, piece.width // half) for piece in tile) / 2 + columns / 2
+            if complex_:
+                work, loads = 2 * work, loads + columns / 2
+                if config["cmul"] == "rotate":
+                    work += size
+            sums = size * columns * (2 if config["cmul"] == "split" else 1)
+            waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
+            masked = sum(piece.active < piece.width for piece in tile)
+            steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
+            # Loads that hide behind the arithmetic are not quite free.
+            total += (max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns
+    return total
+
+
 class TileStencil:
     """``tile``: the stencil above as the five functions of the protocol."""
 
@@ -396,6 +468,7 @@ class TileStencil:
             Param("reg_a", (1, 2, 3, 4, 5, 6, 7, 8)),
             Param("reg_b", tuple(dict.fromkeys((1, 2, 4, *range(1, most_columns + 1))))),
             Param("order", ("nm", "mn")),
+            Param("roll", (0, 1)),
             Param("prefetch", (0, 1, 2, 4, 8, 16)),
         )
         lines = 64 // p.dtype.itemsize
@@ -405,6 +478,12 @@ class TileStencil:
                 "queryable",
                 "a vector wider than the column and twice its width is never filled",
                 lambda vector_bits: vector_bits == bits[-1] or lanes(vector_bits) < 2 * rows,
+            ),
+            Rule(
+                "k-loop-turns",
+                "hard",
+                "a loop over k that runs once is the unrolled code by another name",
+                lambda blk_k: blk_k >= p.k or 2 * blk_k <= p.k,
             ),
             Rule(
                 "tail-is-there",
@@ -511,6 +590,14 @@ class TileStencil:
                 ),
             ),
             Rule(
+                "roll-repeats",
+                "hard",
+                "a loop over column tiles needs two of one width, and columns outside",
+                lambda roll, order, blk_n: (
+                    roll == 0 or (order == "nm" and split(p.n, blk_n).count(blk_n) > 1)
+                ),
+            ),
+            Rule(
                 "inner-matters",
                 "hard",
                 "with one column, both inner orders are one",
@@ -569,7 +656,47 @@ class TileStencil:
         return Space(params, rules)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return min(self.space(problem, device).only(KINDS), key=lambda c: self.cost(problem, device, c))
+        space = self.space(problem, device)
+        params = {param.name: param.values for param in space.params}
+        unit = 2 if problem.dtype.is_complex else 1
+        widths = sorted({split(problem.n, most)[0] for most in params["blk_n"]})
+        deep = problem.k if problem.k <= 8 or 4 not in params["blk_k"] else 4
+        found = []
+        fitting = [
+            bits
+            for bits in params["vector_bits"]
+            if bits // problem.dtype.real_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
+        ]
+        for bits in fitting[:2]:
+            rest = problem.m * unit % (bits // problem.dtype.real_bits)
+            for tail in params["tail"] if rest else ("mask",):
+                for cmul in params["cmul"]:
+                    for blk_m in params["blk_m"]:
+                        most = (device["vector_registers"] - 3) // (blk_m * (2 if cmul == "split" else 1))
+                        # Of the widths that the registers allow, the two largest are worth a look.
+                        for blk_n in [width for width in widths if width <= most][-2:]:
+                            config = Config(
+                                {
+                                    "vector_bits": bits,
+                                    "tail": tail,
+                                    "store": "plain",
+                                    "cmul": cmul,
+                                    "blk_m": blk_m,
+                                    "blk_n": blk_n,
+                                    "blk_k": deep,
+                                    "inner": "column",
+                                    "reg_a": blk_m,
+                                    "reg_b": 1,
+                                    "order": "nm",
+                                    "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
+                                    "prefetch": 0,
+                                }
+                            )
+                            found.append((cost(problem, device, config), repr(config), config))
+        hardware = space.only(HARDWARE)
+        best = next(config for _, _, config in sorted(found, key=lambda f: f[:2]) if not hardware.why(config))
+        stream = best.with_(store="stream")
+        return stream if problem.footprint > device["l3"] and not hardware.why(stream) else best
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         if config["store"] == "stream":

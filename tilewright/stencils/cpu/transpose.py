@@ -16,7 +16,7 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
     unit = 2 if problem.dtype.is_complex else 1
     lanes = width // unit
     lda = unit * problem.lda  # type: ignore[operator]
-    zero = f"zeroinitializer" if width > 1 else "0.0"
+    zero = "zeroinitializer" if width > 1 else "0.0"
     for row in range(0, problem.m, lanes):
         for k in range(0, problem.k, lanes):
             steps = min(lanes, problem.k - k)

@@ -1,0 +1,1 @@
+"""Batched small products side by side: ``bench.compare`` measures, ``bench.summary`` reads."""

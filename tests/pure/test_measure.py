@@ -1,0 +1,193 @@
+"""The timing protocol on made-up clocks, and on callables whose cost is known."""
+
+import gc
+import random
+import statistics
+
+import pytest
+
+from tilewright import measure as m
+from tilewright.errors import ArgumentError, DeviceError
+from tilewright.model import Timing
+
+pytestmark = pytest.mark.pure
+
+
+class Fake:
+    """A clock that only moves when ``run`` is called, by the next of ``costs`` (the last one for ever)."""
+
+    def __init__(self, *costs: float):
+        self.now, self.costs, self.calls = 100.0, list(costs), 0
+
+    def clock(self) -> float:
+        return self.now
+
+    def run(self) -> None:
+        self.calls += 1
+        self.now += self.costs.pop(0) if len(self.costs) > 1 else self.costs[0]
+
+
+def test_median_interval_drops_the_tabled_ranks():
+    # n = 10: ranks 2 and 9 of a 95 % interval (97.9 %); n = 5: all of it; n = 100: ranks 40 and 61.
+    assert m.median_interval(range(1, 11)) == (5.5, 2, 9)
+    assert m.median_interval([3, 1, 2, 5, 4]) == (3, 1, 5)
+    assert m.median_interval(range(1, 101)) == (50.5, 40, 61)
+    assert m.median_interval([7.0]) == (7.0, 7.0, 7.0)
+    with pytest.raises(ArgumentError):
+        m.median_interval([])
+
+
+@pytest.mark.parametrize("count", [6, 9, 17, 40, 101])
+def test_median_interval_covers_the_true_median_of_a_skewed_law(count):
+    rng = random.Random(count)
+    hits = 0
+    for _ in range(2000):
+        _, low, high = m.median_interval([rng.expovariate(1.0) for _ in range(count)])
+        hits += low <= 0.6931471805599453 <= high
+    assert 0.94 <= hits / 2000 <= 0.995
+
+
+def test_warm_up_is_not_a_sample_and_the_cost_is_found():
+    fake = Fake(5.0, 0.002)
+    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=7)
+    assert timing.median == pytest.approx(0.002)
+    assert max(timing.samples) < 1
+    assert (timing.regime, timing.batch, timing.protocol) == ("memory", 7, m.ALONE)
+    assert len(timing.samples) == 5, "five equal samples are narrow enough"
+
+
+def test_short_calls_are_repeated_until_a_sample_is_long_enough():
+    fake = Fake(1e-6)
+    timing = m.measure(fake.run, clock=fake.clock, regime="cached", batch=1, least=5, most=5)
+    assert timing.median == pytest.approx(1e-6, rel=1e-6)
+    assert fake.calls > 5 * 0.9 * m.SAMPLE / 1e-6
+    long = Fake(2e-3)
+    m.measure(long.run, clock=long.clock, regime="cached", batch=1, least=5, most=5)
+    assert long.calls == 1 + 1 + 5
+
+
+def test_memory_passes_are_never_repeated():
+    fake = Fake(1e-6)
+    m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, least=5, most=5)
+    assert fake.calls == 1 + 5
+
+
+def test_noise_asks_for_more_samples_and_most_ends_it():
+    rng = random.Random(3)
+    fake = Fake(*[0.001 * (1 + 0.2 * rng.random()) for _ in range(500)])
+    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, most=60, budget=60)
+    assert len(timing.samples) == 60
+    assert timing.low < timing.median < timing.high
+    wide = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, target=0.2, budget=60)
+    assert len(wide.samples) == 5
+
+
+def test_budget_ends_a_noisy_measurement_but_not_before_the_least():
+    rng = random.Random(5)
+    fake = Fake(*[0.001 * (1 + rng.random()) for _ in range(500)])
+    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, budget=0.0, least=6)
+    assert len(timing.samples) == 6
+
+
+def test_samples_that_are_no_durations_never_get_in():
+    fake = Fake(0.001, 0.001, -0.5, 0.0, 0.001)
+    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1)
+    assert min(timing.samples) > 0
+    assert len(timing.samples) == 5
+
+
+@pytest.mark.parametrize("regime", m.REGIMES)
+def test_a_stuck_clock_is_an_error(regime, monkeypatch):
+    monkeypatch.setattr(m, "MOST_REPEATS", 1000)
+    with pytest.raises(DeviceError, match="clock"):
+        m.measure(lambda: None, clock=lambda: 1.0, regime=regime, batch=1)
+    with pytest.raises(DeviceError, match="clock"):
+        m.interleaved({"x": lambda: None}, clock=lambda: 1.0, regime=regime, batch=1)
+
+
+def test_arguments_are_checked():
+    for wrong in ({"regime": "warm"}, {"regime": "cached", "least": 0}, {"regime": "cached", "most": 1}):
+        with pytest.raises(ArgumentError):
+            m.measure(lambda: None, batch=1, **wrong)
+
+
+def test_interleaved_pairs_survive_a_drift_that_unpaired_medians_do_not():
+    state = {"now": 0.0, "slow": 1.0}
+
+    def run(cost: float):
+        def call() -> None:
+            state["now"] += cost * state["slow"]
+            state["slow"] *= 1.05  # the machine gets slower all the time
+
+        return call
+
+    timings = m.interleaved(
+        {"fast": run(1.0), "slow": run(1.25)}, rounds=40, regime="memory", batch=3, clock=lambda: state["now"]
+    )
+    assert [len(t.samples) for t in timings.values()] == [40, 40]
+    middle, low, high = m.ratio(timings["slow"], timings["fast"])
+    assert low <= 1.25 <= high
+    assert 1.25 / 1.06 <= low <= middle <= high <= 1.25 * 1.06
+    assert max(timings["fast"].samples) / min(timings["fast"].samples) > 10
+
+
+def test_interleaved_goes_in_changing_order_and_takes_bad_rounds_again():
+    order: list[str] = []
+    now = [0.0]
+
+    def run(name: str):
+        def call() -> None:
+            order.append(name)
+            now[0] += -1.0 if len(order) == 7 else 0.01
+
+        return call
+
+    timings = m.interleaved(
+        {"a": run("a"), "b": run("b"), "c": run("c")},
+        rounds=8,
+        regime="memory",
+        batch=1,
+        clock=lambda: now[0],
+    )
+    assert all(len(t.samples) == 8 and min(t.samples) > 0 for t in timings.values())
+    rounds = {tuple(order[i : i + 3]) for i in range(3, len(order), 3)}
+    assert len(order) == 3 + 3 * 9, "warm-up, eight good rounds and a bad one"
+    assert len(rounds) > 1
+
+
+def test_interleaved_stops_at_the_budget():
+    fake = Fake(0.01)
+    done = m.interleaved({"a": fake.run}, rounds=50, regime="memory", batch=1, clock=fake.clock, budget=0.0)
+    assert len(done["a"].samples) == 5
+
+
+@pytest.mark.parametrize(
+    ("count", "regime", "protocol"),
+    [(6, "cached", m.INTERLEAVED), (5, "memory", m.INTERLEAVED), (5, "cached", m.ALONE)],
+)
+def test_ratio_refuses_timings_that_are_not_paired(count, regime, protocol):
+    a = Timing((1.0,) * 5, 1.0, 1.0, 1.0, "cached", 1, m.INTERLEAVED)
+    b = Timing((1.0,) * count, 1.0, 1.0, 1.0, regime, 1, protocol)
+    assert m.ratio(a, a) == (1, 1, 1)
+    for pair in ((a, b), (b, a), (b, b)):
+        if pair != (b, b) or protocol == m.ALONE:
+            with pytest.raises(ArgumentError):
+                m.ratio(*pair)
+
+
+def test_collector_is_off_while_measuring_and_back_afterwards():
+    seen = []
+    assert gc.isenabled()
+    m.measure(lambda: seen.append(gc.isenabled()), regime="memory", batch=1, most=5)
+    assert not any(seen)
+    assert gc.isenabled()
+
+
+def test_real_clock_tells_double_work_from_single():
+    def work(n: int):
+        return lambda: sum(range(n))
+
+    timings = m.interleaved({"one": work(2000), "two": work(4000)}, rounds=15, regime="cached", batch=1)
+    assert 1.5 < m.ratio(timings["two"], timings["one"])[0] < 2.6
+    samples = timings["one"].samples
+    assert timings["one"].median == statistics.median(samples)

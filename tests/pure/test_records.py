@@ -1,0 +1,965 @@
+"""The store: nothing written is lost, the right record is found, and a bad file harms nobody."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tilewright
+from tilewright.errors import ArgumentError, RecordsError
+from tilewright.home import home, set_aside
+from tilewright.model import DTYPES, STATUSES, Config, Problem, Record, Timing
+from tilewright.records import Records, _identity, _retire, decode, encode
+
+pytestmark = pytest.mark.pure
+
+PROBLEM = Problem.parse("d:8x8x8@1000")[0]
+DEVICE = "zen-avx2"
+
+
+def timing(median: float, batch: int = 1000, regime: str = "memory", protocol: int = 1) -> Timing:
+    samples = (median, median * 1.25, median * 0.75)
+    return Timing(samples, median, median * 0.75, median * 1.25, regime, batch, protocol)
+
+
+def record(
+    median: float | None = 1e-3,
+    problem: Problem | str = PROBLEM,
+    regime: str = "memory",
+    config: dict[str, Any] | None = None,
+    protocol: int = 1,
+    batch: int = 1000,
+    **changes: Any,
+) -> Record:
+    """A usable result, or a failed try when there is no median."""
+    if isinstance(problem, str):
+        (problem,) = Problem.parse(problem)
+    plain = Record(
+        problem, regime, "tile", Config(config or {"mr": 8, "nr": 4}), "ok", DEVICE, "llvm 20",
+        timing=None if median is None else timing(median, batch, regime, protocol), protocol=protocol,
+    )  # fmt: skip
+    return replace(plain, **changes)
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> Path:
+    """The folder of shipped files, empty."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path, shipped: Path) -> Records:
+    """An empty store with nothing shipped."""
+    return Records(tmp_path / "records.sqlite", shipped=shipped)
+
+
+def ship(folder: Path, *lines: Record | dict[str, Any], device: str = DEVICE) -> None:
+    plain = [encode(line, samples=False) if isinstance(line, Record) else line for line in lines]
+    (folder / f"{device}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in plain))
+
+
+# ---- what goes in comes out
+
+NUMBERS = st.floats(allow_nan=False)
+TEXTS = st.text(max_size=5)
+VALUES = st.integers() | st.booleans() | TEXTS | st.tuples(st.integers(), TEXTS) | st.none()
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    """Any record: every status, with and without a timing, problem padded or not, texts of any kind."""
+    letters = st.sampled_from("ntc")
+    sizes = [draw(st.integers(0, 99)) for _ in range(3)]
+    layout = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                **dict.fromkeys(("lda", "ldb", "ldc", "stride_c"), st.integers(99, 200)),
+                **dict.fromkeys(("stride_a", "stride_b"), st.just(0)),
+                "alpha": st.just("any"), "beta": st.sampled_from(["1", "any"]), "math": st.just("tf32"),
+            },
+        )
+    )  # fmt: skip
+    problem = Problem(
+        DTYPES[draw(st.sampled_from(sorted(DTYPES)))], *sizes, draw(letters), draw(letters),
+        draw(st.integers(1, 10**6)), **layout,
+    )  # fmt: skip
+    timed = st.builds(
+        Timing, st.lists(NUMBERS, max_size=3).map(tuple), NUMBERS, NUMBERS, NUMBERS, TEXTS,
+        st.integers(0, 10**6), st.integers(0, 9),
+    )  # fmt: skip
+    return Record(
+        problem, draw(TEXTS), draw(TEXTS), Config(draw(st.dictionaries(TEXTS, VALUES, max_size=3))),
+        draw(st.sampled_from(STATUSES)), draw(TEXTS), draw(TEXTS), draw(TEXTS),
+        draw(st.none() | NUMBERS), draw(st.none() | timed), draw(st.none() | NUMBERS), draw(TEXTS),
+        draw(st.integers(0, 9)), draw(TEXTS), draw(TEXTS), draw(TEXTS),
+    )  # fmt: skip
+
+
+@given(records())
+def test_a_line_of_text_holds_all_of_a_record(original: Record) -> None:
+    line = json.dumps(encode(original), allow_nan=False)
+    assert decode(json.loads(line)) == original
+
+
+@given(records())
+def test_without_samples_only_the_samples_are_missing(original: Record) -> None:
+    bare = original.timing and replace(original.timing, samples=())
+    assert decode(encode(original, samples=False)) == replace(original, timing=bare)
+
+
+def test_a_record_comes_back_whole_from_another_connection(store: Records) -> None:
+    full = record(
+        1e-4, PROBLEM.with_(ldc=12, beta="any"), config={"nr": 4, "mr": 8, "order": ("n", "m"), "mask": True},
+        source="abc", seconds=1.5, error=0.25, detail="two\nlines | ü", clocks="3.1 GHz",
+        driver="none", when="2030-01-02T03:04:05Z",
+    )  # fmt: skip
+    store.append(full)
+    store.close()
+    (found,) = Records(store.path).all()
+    assert found == full
+    assert list(found.config) == ["nr", "mr", "order", "mask"]
+
+
+def test_an_error_that_is_no_number_is_kept(store: Records) -> None:
+    store.append(record(None, status="wrong", error=float("nan")))
+    (found,) = store.all()
+    assert found.error is not None
+    assert found.error != found.error
+
+
+def test_numpy_numbers_are_stored_as_numbers(store: Records) -> None:
+    store.append(record(config={"mr": np.int64(8), "fast": np.bool_(True)}, protocol=np.int32(1)))
+    (found,) = store.all()
+    assert found.config == Config({"mr": 8, "fast": True})
+    assert type(found.config["mr"]) is int
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ({"status": "splendid"}, "status='splendid'"),
+        ({"config": Config({"f": len})}, "cannot be written"),
+        ({"protocol": -1}, "protocol=-1"),
+    ],
+)
+def test_a_record_that_could_not_be_read_back_is_refused(
+    store: Records, bad: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(RecordsError, match=told):
+        store.append(record(**bad))
+    assert store.all() == []
+
+
+def test_all_filters_by_each_value_and_keeps_the_order(store: Records) -> None:
+    plain = record(config={"n": 0})
+    others = {
+        "problem_key": record(problem="d:9x9x9"),
+        "regime": record(regime="cached"),
+        "device": replace(plain, device="other"),
+        "stencil": replace(plain, stencil="other"),
+        "status": replace(plain, status="spills", timing=None),
+    }
+    values = {
+        "problem_key": PROBLEM.key,
+        "regime": "memory",
+        "device": DEVICE,
+        "stencil": "tile",
+        "status": "ok",
+    }
+    tries = [*others.values(), plain]
+    for each in tries:
+        store.append(each)
+
+    assert store.all() == tries
+    assert store.all(**values) == [plain]
+    for name, other in others.items():
+        assert store.all(**{name: values[name]}) == [each for each in tries if each is not other]
+
+
+# ---- the best
+
+
+def best(store: Records, problem: Problem = PROBLEM, regime: str = "memory") -> Record | None:
+    return store.best(problem.key, regime, DEVICE)
+
+
+def test_nothing_is_best_in_an_empty_store(store: Records) -> None:
+    assert best(store) is None
+
+
+def test_the_best_is_the_fastest_per_product(store: Records) -> None:
+    slow_but_short = record(1e-3, batch=10, config={"n": 1})
+    fast_but_long = record(2e-3, batch=1000, config={"n": 2})
+    for each in (slow_but_short, fast_but_long, record(3e-3, batch=1000, config={"n": 3})):
+        store.append(each)
+    assert best(store) == fast_but_long
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"problem": "d:8x8x9@1000"}, {"problem": "d:nt:8x8x8@1000"}, {"problem": PROBLEM.with_(beta="any")},
+        {"regime": "cached"}, {"device": "other"}, {"status": "wrong"}, {"status": "spills"},
+        {"timing": None}, {"median": float("inf")}, {"median": 0.0}, {"batch": 0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_only_usable_records_of_the_same_question_can_be_best(store: Records, other: dict[str, Any]) -> None:
+    right = record(1.0, config={"n": 1})
+    store.append(right)
+    store.append(record(**({"median": 1e-9, "config": {"n": 2}} | other)))
+    assert best(store) == right
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_a_tie_goes_to_the_first_spelling_whatever_the_order(store: Records, first: int) -> None:
+    tied = [
+        record(config={"b": 9, "a": 1}),  # names sorted: a=1 b=9
+        record(config={"a": 2, "b": 1}),
+        record(config={"a": 10, "b": 1}),
+        record(config={"b": 9, "a": 1}, stencil="wide"),
+    ]
+    for each in tied[first:] + tied[:first]:
+        store.append(each)
+    assert best(store) == tied[0]
+
+
+def test_only_the_newest_protocol_counts(store: Records) -> None:
+    new = record(2e-3, protocol=2, config={"n": 1})
+    for each in (new, record(1e-3, protocol=1, config={"n": 2}), record(3e-3, protocol=2, config={"n": 3})):
+        store.append(each)
+    assert best(store) == new
+
+
+def test_a_failed_try_of_a_newer_protocol_hides_nothing(store: Records) -> None:
+    old = record(protocol=1, config={"n": 1})
+    store.append(old)
+    store.append(record(None, protocol=2, status="timeout", config={"n": 2}))
+    assert best(store) == old
+
+
+def test_a_config_found_wrong_later_is_no_longer_best(store: Records) -> None:
+    fallen, second = record(1e-3, config={"a": 1, "b": 2}), record(2e-3, config={"a": 2, "b": 2})
+    store.append(fallen)
+    store.append(second)
+    assert best(store) == fallen
+    store.append(record(None, status="wrong", config={"b": 2, "a": 1}))
+    assert best(store) == second
+
+
+def test_a_later_time_replaces_a_lucky_one(store: Records) -> None:
+    again = record(5e-3, config={"n": 1})
+    for each in (record(1e-3, config={"n": 1}), again):
+        store.append(each)
+    assert best(store) == again
+
+
+def test_an_older_try_that_arrives_late_replaces_nothing(store: Records) -> None:
+    new = record(5e-3, when="2030-02-01T00:00:00Z")
+    for each in (new, record(1e-3, when="2030-01-01T00:00:00Z")):
+        store.append(each)
+    assert best(store) == new
+
+
+def test_a_stencil_can_be_left_out(store: Records) -> None:
+    ours, theirs = record(2e-3, "d:8x8x9"), record(1e-3, "d:8x8x9", stencil="vendor")
+    for each in (ours, theirs, record(1e-3, "d:8x8x10", stencil="vendor")):
+        store.append(each)
+    assert best(store, ours.problem) == theirs
+    assert store.best(ours.problem.key, "memory", DEVICE, without="vendor") == ours
+    assert store.near(PROBLEM, "memory", DEVICE)[0] == theirs
+    assert store.near(PROBLEM, "memory", DEVICE, without="vendor") == [ours]
+
+
+# ---- resuming
+
+
+def test_tried_is_the_newest_record_of_each_config_good_or_bad(store: Records) -> None:
+    again = record(3e-3, config={"n": 1})
+    failed = record(None, status="compile_failed", detail="why", config={"n": 2})
+    for each in (record(1e-3, config={"n": 1}), failed, again):
+        store.append(each)
+    found = store.tried(PROBLEM, "memory", DEVICE, "tile", 1, "llvm 20")
+    assert found == {Config({"n": 1}): again, Config({"n": 2}): failed}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"protocol": 2}, {"toolchain": "llvm 21"}, {"stencil": "lanes"}, {"device": "other"},
+     {"regime": "cached"}, {"problem": "d:8x8x9"}],
+    ids=str,
+)  # fmt: skip
+def test_what_was_tried_otherwise_is_not_tried(store: Records, other: dict[str, Any]) -> None:
+    store.append(record(**other))
+    assert store.tried(PROBLEM, "memory", DEVICE, "tile", 1, "llvm 20") == {}
+
+
+def test_another_batch_count_is_the_same_question(store: Records) -> None:
+    store.append(record(problem=PROBLEM.with_(batch=7)))
+    assert len(store.tried(PROBLEM, "memory", DEVICE, "tile", 1, "llvm 20")) == 1
+
+
+# ---- near
+
+
+def test_near_records_come_nearest_first(store: Records) -> None:
+    expected = [
+        record(problem=PROBLEM, regime="cached"),
+        record(problem=PROBLEM.with_(beta="any")),
+        record(problem=PROBLEM.with_(lda=9), regime="cached"),
+        record(problem="d:8x8x9@1000"),
+        record(problem="d:9x9x9@1000", regime="cached"),
+        record(problem="d:8x8x12@1000"),
+        record(problem="d:8x4x8@1000"),
+        record(problem="d:16x16x16@1000"),
+    ]
+    unlike = [
+        record(problem=PROBLEM), record(problem="s:8x8x8@1000"), record(problem="d:nt:8x8x8@1000"),
+        record(problem="d:8x8x17@1000"), record(problem="d:3x8x8@1000"),
+        record(device="other", problem="d:8x8x7"), record(None, problem="d:8x8x10", status="wrong"),
+        record(problem=PROBLEM.with_(math="tf32")),
+    ]  # fmt: skip
+    for each in [*unlike, *reversed(expected)]:
+        store.append(each)
+    assert store.near(PROBLEM, "memory", DEVICE) == expected
+
+
+def test_near_gives_the_best_of_each_problem_in_the_regime_that_was_asked(store: Records) -> None:
+    fast = record(1e-3, "d:9x8x8@1000", config={"n": 1})
+    for each in (
+        record(1e-6, "d:9x8x8@1000", regime="cached"),
+        record(2e-3, "d:9x8x8@1000", config={"n": 2}),
+        fast,
+    ):
+        store.append(each)
+    assert store.near(PROBLEM, "memory", DEVICE) == [fast]
+
+
+def test_near_gives_at_most_eight(store: Records) -> None:
+    for k in range(4, 17):
+        store.append(record(problem=f"d:8x8x{k}"))
+    found = [each.problem.k for each in store.near(PROBLEM, "memory", DEVICE)]
+    assert found == [9, 7, 10, 6, 11, 12, 5, 13]
+
+
+def test_near_is_within_a_factor_of_two_both_ways(store: Records) -> None:
+    sizes = ["5x9x9", "18x9x9", "9x5x9", "9x18x9", "9x9x5", "9x9x18"]
+    beyond = ["4x9x9", "19x9x9", "9x4x9", "9x19x9", "9x9x4", "9x9x19"]
+    for size in sizes + beyond:
+        store.append(record(problem=f"d:{size}"))
+    (asked,) = Problem.parse("d:9x9x9")
+    found = {each.problem.spelling for each in store.near(asked, "memory", DEVICE)}
+    assert found == {f"d:nn:{size}@1" for size in sizes}
+
+
+def test_near_leaves_out_a_problem_whose_only_result_was_withdrawn(store: Records) -> None:
+    store.append(record(problem="d:9x8x8"))
+    store.append(record(None, problem="d:9x8x8", status="wrong"))
+    assert store.near(PROBLEM, "memory", DEVICE) == []
+
+
+def test_near_of_an_empty_product_is_an_empty_product(store: Records) -> None:
+    flat = record(problem="d:8x8x0")
+    store.append(flat)
+    store.append(record(problem="d:8x8x1"))
+    (asked,) = Problem.parse("d:8x9x0")
+    assert store.near(asked, "memory", DEVICE) == [flat]
+
+
+def test_near_finds_shipped_records_too(store: Records, shipped: Path) -> None:
+    ship(shipped, record(problem="d:8x8x9"), record(problem="d:8x8x10"))
+    store.append(record(5.0, problem="d:8x8x10"))
+    found = store.near(PROBLEM, "memory", DEVICE)
+    assert [(each.problem.k, each.timing and each.timing.median) for each in found] == [(9, 1e-3), (10, 5.0)]
+
+
+# ---- shipped records
+
+
+def test_a_shipped_record_answers_until_a_local_one_does(store: Records, shipped: Path) -> None:
+    theirs = record(1e-9, config={"n": 1}, protocol=5)
+    ship(shipped, theirs, record(2e-9, config={"n": 2}, protocol=5))
+    found = best(store)
+    assert found is not None
+    assert (found.config, found.timing and found.timing.samples) == (theirs.config, ())
+
+    store.append(record(None, status="wrong", config={"n": 3}))
+    assert best(store) == found
+    ours = record(1.0, config={"n": 4})
+    store.append(ours)
+    assert best(store) == ours
+    assert store.all(status="ok") == [ours]
+    assert [each.config["n"] for each in store.shipped(DEVICE)] == [1, 2]
+
+
+def test_only_the_file_of_the_device_is_read(store: Records, shipped: Path) -> None:
+    ship(shipped, record(device="other"), device="other")
+    (shipped / "broken.jsonl").write_text("{")
+    assert best(store) is None
+    assert store.best(PROBLEM.key, "memory", "other") is not None
+    with pytest.raises(RecordsError, match=r"broken\.jsonl, line 1"):
+        store.best(PROBLEM.key, "memory", "broken")
+
+
+def test_a_device_key_cannot_lead_out_of_the_folder(store: Records, shipped: Path) -> None:
+    ship(shipped.parent, record(device="../secret"), device="secret")
+    ship(shipped, record(device="a card/80 GB"), device="a_card_80_GB")
+    assert store.best(PROBLEM.key, "memory", "../secret") is None
+    assert store.best(PROBLEM.key, "memory", "a card/80 GB") is not None
+
+
+def test_what_the_package_ships_can_be_read(tmp_path: Path) -> None:
+    for each in files("tilewright").joinpath("data").iterdir():
+        if each.name.endswith(".jsonl"):
+            target = tmp_path / each.name
+            target.write_text(each.read_text(encoding="utf-8"), encoding="utf-8")
+            taken = Records(tmp_path / f"{each.name}.sqlite")
+            assert taken.import_(target) > 0
+            assert {Path(each.name).stem} == {found.device for found in taken.all()}
+
+
+# ---- ceilings
+
+
+def test_ceilings_are_kept_by_device_and_cores(store: Records) -> None:
+    store.save_ceilings(DEVICE, 4, {"bandwidth.read": 1e11, "peak.d": 2e12})
+    store.save_ceilings(DEVICE, 1, {"bandwidth.read": 3e10})
+    store.save_ceilings(DEVICE, 4, {"peak.d": 3e12})
+    assert store.ceilings(DEVICE, 4) == {"bandwidth.read": 1e11, "peak.d": 3e12}
+    assert store.ceilings(DEVICE, 1) == {"bandwidth.read": 3e10}
+    assert store.ceilings("other", 4) == {}
+
+
+def test_local_ceilings_win_over_shipped_ones(store: Records, shipped: Path) -> None:
+    ship(shipped, {"device": DEVICE, "cores": 4, "ceilings": {"peak.d": 1.0, "peak.s": 2.0}})
+    store.save_ceilings(DEVICE, 4, {"peak.d": 3.0})
+    assert store.ceilings(DEVICE, 4) == {"peak.d": 3.0, "peak.s": 2.0}
+
+
+# ---- export and import
+
+
+def test_what_is_exported_can_be_imported(store: Records, tmp_path: Path) -> None:
+    tries = [
+        record(2e-3, config={"n": 1}), record(None, status="spills", config={"n": 2}),
+        record(1e-3, config={"n": 3}, error=0.5, source="abc", when="2030"),
+        record(problem=Problem.parse("d:8x8x10", stride_b=0, alpha="any")[0]), record(problem="d:8x8x9"),
+        record(device="other"),
+    ]  # fmt: skip
+    for each in tries:
+        store.append(each)
+    store.save_ceilings(DEVICE, 4, {"peak.d": 1e12})
+    bare = [replace(each, timing=each.timing and replace(each.timing, samples=())) for each in tries]
+
+    assert store.export(tmp_path / "all.jsonl", best_only=False) == 6
+    copy = Records(tmp_path / "copy.sqlite")
+    assert copy.import_(tmp_path / "all.jsonl") == 6
+    assert copy.all() == bare
+    assert copy.ceilings(DEVICE, 4) == {"peak.d": 1e12}
+
+    assert store.export(tmp_path / "best.jsonl", device=DEVICE) == 3
+    winners = Records(tmp_path / "winners.sqlite")
+    assert winners.import_(tmp_path / "best.jsonl") == 3
+    assert winners.all() == [bare[2], bare[4], bare[3]]
+
+
+def test_exported_lines_are_flat_and_short(store: Records, tmp_path: Path) -> None:
+    store.append(record(1e-3, PROBLEM.with_(beta="any"), when="2030"))
+    store.export(tmp_path / "best.jsonl")
+    (line,) = (tmp_path / "best.jsonl").read_text().splitlines()
+    assert line == (
+        '{"device": "zen-avx2", "problem": "d:nn:8x8x8@1000", "beta": "any", "regime": "memory", '
+        '"stencil": "tile", "config": {"mr": 8, "nr": 4}, "status": "ok", "median": 0.001, "low": 0.00075, '
+        '"high": 0.00125, "batch": 1000, "protocol": 1, "toolchain": "llvm 20", "when": "2030"}'
+    )
+
+
+def test_a_second_import_adds_nothing(store: Records, tmp_path: Path) -> None:
+    store.append(record(1e-3, config={"n": 1}))
+    store.append(record(None, status="spills", config={"n": 2}))
+    store.export(tmp_path / "all.jsonl", best_only=False)
+    before = store.all()
+    assert store.import_(tmp_path / "all.jsonl") == 0
+    assert store.all() == before
+
+
+def test_an_import_keeps_the_ceilings_measured_here(store: Records, tmp_path: Path) -> None:
+    line = {"device": DEVICE, "cores": 4, "ceilings": {"peak.d": 1.0, "peak.s": 2.0}}
+    (tmp_path / "in.jsonl").write_text(json.dumps(line))
+    store.save_ceilings(DEVICE, 4, {"peak.d": 3.0})
+    assert store.import_(tmp_path / "in.jsonl") == 0
+    assert store.ceilings(DEVICE, 4) == {"peak.d": 3.0, "peak.s": 2.0}
+
+
+GOOD = encode(record(), samples=False)
+
+
+def without(name: str) -> str:
+    return json.dumps({key: value for key, value in GOOD.items() if key != name})
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not an object"),
+        ("{}", "'problem' is missing"),
+        (without("device"), "'device' is missing"),
+        (without("median"), "median"),
+        (json.dumps(GOOD | {"colour": 1}), "'colour'"),
+        (json.dumps(GOOD | {"problem": "d:8x8"}), "'d:8x8'"),
+        (json.dumps(GOOD | {"problem": "d:2..4"}), "not one problem"),
+        (json.dumps(GOOD | {"status": "splendid"}), "status='splendid'.*accepted: one of ok, rejected"),
+        (json.dumps(GOOD | {"beta": "2"}), "beta='2'"),
+        (json.dumps(GOOD | {"lda": 8.5}), "lda=8.5"),
+        (json.dumps(GOOD | {"batch": True}), "batch=True"),
+        (json.dumps(GOOD | {"protocol": 2**63}), "protocol=9223372036854775808"),
+        (json.dumps(GOOD | {"median": "fast"}), "median='fast'"),
+        (json.dumps(GOOD | {"config": [1]}), "config="),
+        (json.dumps(GOOD | {"config": {"mr": {"deep": 1}}}), "config="),
+        (json.dumps(GOOD | {"config": {"mr": float("nan")}}), "nan"),
+        (json.dumps(GOOD | {"toolchain": None}), "toolchain=None"),
+        (json.dumps({"ceilings": {"peak": "high"}, "device": "d", "cores": 1}), "ceilings="),
+        (json.dumps({"ceilings": {}, "device": "d"}), "'cores' is missing"),
+    ],
+)
+def test_one_bad_line_rejects_the_whole_file(store: Records, tmp_path: Path, bad: str, told: str) -> None:
+    source = tmp_path / "in.jsonl"
+    ceilings = json.dumps({"device": DEVICE, "cores": 4, "ceilings": {"peak.d": 1.0}})
+    source.write_text(f"{ceilings}\n{json.dumps(GOOD)}\n\n{bad}\n{json.dumps(GOOD)}\n")
+    with pytest.raises(RecordsError, match=rf"in\.jsonl, line 4: .*{told}"):
+        store.import_(source)
+    assert store.all() == []
+    assert store.ceilings(DEVICE, 4) == {}
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_a_file_that_cannot_be_read_is_named(store: Records, tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "in.jsonl").write_bytes(content)
+    with pytest.raises(RecordsError, match=r"in\.jsonl"):
+        store.import_(tmp_path / "in.jsonl")
+
+
+def test_an_export_that_cannot_be_written_leaves_the_old_file(store: Records, tmp_path: Path) -> None:
+    with pytest.raises(RecordsError, match="nowhere"):
+        store.export(tmp_path / "nowhere" / "out.jsonl")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(RecordsError, match="folder"):
+        store.export(tmp_path / "folder")
+    assert not list(tmp_path.glob("*.part"))
+
+
+# ---- damage
+
+
+def points_n(store: Records) -> list[int]:
+    return [each.config["n"] for each in store.all()]
+
+
+def damaged(folder: Path, name: str = "records.sqlite") -> list[Path]:
+    return sorted(folder.glob(f"{name}.damaged-*"))
+
+
+@pytest.mark.parametrize("ask", [Records.all, lambda store: store.append(record())], ids=["read", "write"])
+def test_a_file_that_is_no_store_is_set_aside(store: Records, ask: Callable[[Records], Any]) -> None:
+    content = b"this was a store once " * 1000
+    store.path.write_bytes(content)
+    beside = store.path.with_name("notes.txt")
+    beside.write_text("keep")
+
+    with pytest.warns(RuntimeWarning, match="is damaged") as told:
+        ask(store)
+
+    (kept,) = damaged(store.path.parent)
+    assert kept.read_bytes() == content
+    assert beside.read_text() == "keep"
+    assert len(told) == 1
+    assert repr(str(store.path)) in str(told[0].message)
+    assert repr(str(kept)) in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store.append(record(5.0))
+        assert Records(store.path).all()[-1] == record(5.0)
+
+
+def test_a_store_that_turns_out_malformed_is_set_aside(store: Records) -> None:
+    for n in range(200):
+        store.append(record(config={"n": n}))
+    store.close()
+    content = bytearray(store.path.read_bytes())
+    content[3 * 4096 :] = b"\xa5" * (len(content) - 3 * 4096)
+    store.path.write_bytes(content)
+
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        assert store.all() == []
+
+    (kept,) = damaged(store.path.parent)
+    assert kept.read_bytes() == content
+    store.append(record())
+    assert store.all() == [record()]
+
+
+def test_the_side_files_of_a_damaged_store_go_with_it(store: Records) -> None:
+    """While another process has the store open, its log lies beside the file under the file's name."""
+    store.append(record(config={"n": 1}))
+    other = sqlite3.connect(store.path, isolation_level=None)
+    assert other.execute("SELECT count(*) FROM tries").fetchone() == (1,)
+    store.close()
+    other.execute("PRAGMA wal_checkpoint")
+    log = store.path.with_name(store.path.name + "-wal")
+    content = log.read_bytes()
+    store.path.write_bytes(b"x" * store.path.stat().st_size)
+
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        store.append(record(config={"n": 2}))
+
+    (kept,) = damaged(store.path.parent, log.name)
+    assert content
+    assert kept.read_bytes() == content
+    other.close()
+    assert points_n(store) == points_n(Records(store.path)) == [2]
+
+
+def test_a_store_that_another_has_replaced_is_left_alone(store: Records) -> None:
+    store.path.write_bytes(b"damaged")
+    seen = _identity(store.path)
+    set_aside(store.path)
+    store.append(record())
+    _retire(store.path, seen, sqlite3.DatabaseError("malformed"))
+    assert store.all() == [record()]
+    assert len(damaged(store.path.parent)) == 1
+
+
+def test_a_store_that_stays_damaged_is_an_error(store: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        failure = sqlite3.DatabaseError("malformed")
+        failure.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise failure
+
+    monkeypatch.setattr("tilewright.records._prepare", broken)
+    with (
+        pytest.warns(RuntimeWarning, match="is damaged"),
+        pytest.raises(RecordsError, match=r"records\.sqlite"),
+    ):
+        store.all()
+
+
+def test_a_locked_store_is_not_a_damaged_one(store: Records) -> None:
+    store.append(record())
+    store.patience = 0.2
+    store.close()
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(RecordsError, match=r"records\.sqlite.*locked"):
+        store.append(record(5.0))
+    assert store.all() == [record()]
+    other.execute("ROLLBACK")
+    other.close()
+
+    store.append(record(5.0))
+    assert store.all() == [record(), record(5.0)]
+    assert damaged(store.path.parent) == []
+
+
+def test_a_writer_waits_for_another(store: Records) -> None:
+    store.append(record())
+    other = sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.5, lambda: other.execute("ROLLBACK"))
+    release.start()
+    store.append(record(5.0))
+    release.join()
+    other.close()
+    assert len(store.all()) == 2
+
+
+def test_a_store_of_a_newer_schema_is_refused_and_left_alone(store: Records) -> None:
+    store.append(record())
+    store.close()
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(RecordsError, match=r"records\.sqlite.*99"):
+        store.append(record())
+    assert damaged(store.path.parent) == []
+
+
+def test_a_store_that_was_deleted_is_begun_again(store: Records) -> None:
+    store.append(record())
+    for each in store.path.parent.glob("records.sqlite*"):
+        each.unlink()
+    store.append(record(5.0))
+    assert Records(store.path).all() == [record(5.0)]
+
+
+# ---- places that cannot be written
+
+
+def as_a_stranger(work: Callable[[], None]) -> None:
+    """Runs work in a child that may not write where it has no permission, whoever runs the tests."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.fixture
+def open_place(tmp_path: Path) -> Path:
+    """A folder that every user may reach; the folders above are opened up for it."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.geteuid() and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    return tmp_path
+
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@needs_fork
+@pytest.mark.parametrize("locked", ["folder", "file", "both"])
+def test_a_store_that_cannot_be_written_can_be_read(open_place: Path, shipped: Path, locked: str) -> None:
+    path = open_place / "place" / "records.sqlite"
+    store = Records(path, shipped=shipped)
+    store.append(record())
+    store.close()
+    shipped.chmod(0o755)
+    path.parent.chmod(0o755 if locked == "file" else 0o555)
+    path.chmod(0o644 if locked == "folder" else 0o444)
+
+    def look() -> None:
+        stranger = Records(path, shipped=shipped)
+        assert stranger.all() == [record()]
+        assert stranger.best(PROBLEM.key, "memory", DEVICE) == record()
+        with pytest.raises(RecordsError, match=r"records\.sqlite.*cannot be written"):
+            stranger.append(record(5.0))
+        assert stranger.all() == [record()]
+
+    try:
+        as_a_stranger(look)
+    finally:
+        path.parent.chmod(0o755)
+
+
+@needs_fork
+def test_a_store_that_cannot_be_made_reads_as_empty(open_place: Path, shipped: Path) -> None:
+    ship(shipped, record())
+    shipped.chmod(0o755)
+    place = open_place / "place"
+    place.mkdir()
+    place.chmod(0o555)
+
+    def look() -> None:
+        stranger = Records(place / "new" / "records.sqlite", shipped=shipped)
+        assert stranger.all() == []
+        assert stranger.best(PROBLEM.key, "memory", DEVICE) is not None
+        with pytest.raises(RecordsError, match=r"records\.sqlite.*cannot be written"):
+            stranger.append(record())
+
+    as_a_stranger(look)
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(RecordsError, match="folder"):
+        Records(tmp_path / "folder").all()
+
+
+# ---- many at once
+
+
+def append_many(store: Records, writer: int, count: int) -> None:
+    for n in range(count):
+        store.append(record(config={"writer": writer, "n": n}))
+
+
+def points(store: Records) -> list[tuple[int, int]]:
+    return [(each.config["writer"], each.config["n"]) for each in store.all()]
+
+
+def test_two_processes_lose_nothing(store: Records) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=append_many, args=(store, writer, 200)) for writer in (0, 1)]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+    assert [each.exitcode for each in writers] == [0, 0]
+    found = points(store)
+    assert len(found) == 400
+    assert set(found) == {(writer, n) for writer in (0, 1) for n in range(200)}
+    assert [n for writer, n in found if writer == 0] == list(range(200))
+
+
+def test_threads_share_a_store(store: Records) -> None:
+    threads = [threading.Thread(target=append_many, args=(store, writer, 50)) for writer in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert sorted(points(store)) == [(writer, n) for writer in range(4) for n in range(50)]
+
+
+@needs_fork
+def test_a_store_survives_a_fork(store: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    append_many(store, 0, 1)
+    made = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: made.append(a) or connect(*a, **k))
+    child = os.fork()
+    if child == 0:
+        try:
+            append_many(store, 1, 50)
+        finally:
+            # SQLite forbids the use of a connection on the other side of a fork: the child makes its own.
+            os._exit(len(made))
+    append_many(store, 2, 50)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert made == []
+    expected = [(0, 0)] + [(writer, n) for writer in (1, 2) for n in range(50)]
+    assert sorted(points(store)) == expected
+    store.close()
+    check = sqlite3.connect(store.path)
+    assert check.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    check.close()
+
+
+def test_a_store_can_be_sent_to_another_process(store: Records) -> None:
+    store.append(record())
+    assert pickle.loads(pickle.dumps(store)).all() == [record()]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from test_records import record
+from tilewright.records import Records
+
+store = Records(Path(sys.argv[1]))
+for n in range(100_000):
+    store.append(record(config={"round": int(sys.argv[2]), "n": n}))
+    print(n, flush=True)
+"""
+
+
+def test_a_killed_writer_loses_nothing_that_it_acknowledged(store: Records) -> None:
+    paths = [str(Path(tilewright.__file__).parent.parent), str(Path(__file__).parent)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    for turn in range(3):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(store.path), str(turn)],
+            stdout=subprocess.PIPE, text=True, env=environment,
+        )  # fmt: skip
+        assert writer.stdout is not None
+        acknowledged = [int(writer.stdout.readline()) for _ in range(40 + 7 * turn)]
+        writer.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+        acknowledged += [int(line) for line in writer.stdout if line.endswith("\n")]
+        writer.stdout.close()
+        assert writer.wait() != 0
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            held = [each.config["n"] for each in store.all() if each.config["round"] == turn]
+        assert held[: len(acknowledged)] == acknowledged
+        assert len(held) - len(acknowledged) <= 1
+        store.close()
+
+
+# ---- home
+
+
+def test_home_is_made_where_the_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "a" / "b"))
+    assert home() == tmp_path / "a" / "b"
+    assert home().is_dir()
+    Records().append(record())
+    assert (tmp_path / "a" / "b" / "records.sqlite").is_file()
+
+
+def test_home_may_be_written_as_a_shell_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TILEWRIGHT_HOME", "~/tw")
+    assert home() == tmp_path / "tw"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TILEWRIGHT_HOME", "here")
+    assert home() == tmp_path / "here"
+
+
+def test_home_is_the_cache_folder_without_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TILEWRIGHT_HOME", raising=False)
+    monkeypatch.setattr("tilewright.home.user_cache_path", lambda name: tmp_path / "cache" / name)
+    assert home() == tmp_path / "cache" / "tilewright"
+
+
+def test_a_home_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    value = str(tmp_path / "file" / "home")
+    monkeypatch.setenv("TILEWRIGHT_HOME", value)
+    with pytest.raises(ArgumentError, match="cannot be made") as refusal:
+        home()
+    assert f"TILEWRIGHT_HOME={value!r}" in str(refusal.value)
+
+
+@needs_fork
+def test_a_home_that_cannot_be_written_is_named(open_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = open_place / "home"
+    place.mkdir()
+    place.chmod(0o555)
+    monkeypatch.setenv("TILEWRIGHT_HOME", str(place))
+
+    def look() -> None:
+        with pytest.raises(ArgumentError, match=r"TILEWRIGHT_HOME='.*home'.*cannot be written"):
+            home()
+
+    as_a_stranger(look)
+
+
+def test_making_a_store_touches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "home"))
+    Records()
+    assert not (tmp_path / "home").exists()
+
+
+def test_setting_aside_overwrites_nothing(tmp_path: Path) -> None:
+    kept = []
+    for content in ("first", "second", "third"):
+        (tmp_path / "a.bin").write_text(content)
+        kept.append(set_aside(tmp_path / "a.bin"))
+    assert [path.read_text() for path in kept] == ["first", "second", "third"]
+    assert all(path.name.startswith("a.bin.damaged-2") and path.parent == tmp_path for path in kept)
+    assert not (tmp_path / "a.bin").exists()

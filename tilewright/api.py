@@ -1,0 +1,428 @@
+"""The public calls. Each is: look at the arrays, plan, launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright import dispatch, measure, roofline
+from tilewright.arrays import LETTERS, Array, adopt, transposed
+from tilewright.errors import ArgumentError, DTypeError
+from tilewright.execute import ALIGN_FROM, Bound, new_output, usable
+from tilewright.model import Config, Plan, Problem
+from tilewright.tune import EFFORTS, Progress, Result, Tuner
+
+Function = Callable[[Any, Any, Any], Any]
+
+# Plans that matmul has made, by the shapes of its two arguments. The builtin of each entry compares
+# everything else, so that a hit that does not fit falls through to the careful way.
+_FAST: dict[tuple[Any, Any], tuple[Function, tuple[int, ...], Any, Callable[..., Array]]] = {}
+_BOUND: dict[Any, tuple[Plan, Bound | None]] = {}
+_MEMO_MOST = 4096
+_threads: int | None = None
+
+
+def set_threads(count: int | None) -> None:
+    """Use at most ``count`` cores from now on; None: as many as the process may use.
+
+    Raises ``ArgumentError`` for a count below 1.
+    """
+    if count is not None and count < 1:
+        raise ArgumentError(f"count={count}; accepted: a whole number from 1, or None")
+    global _threads
+    _threads = count
+    forget()
+
+
+def forget() -> None:
+    """Drop every plan made so far, so that new records are seen."""
+    dispatch.forget()
+    _FAST.clear()
+    _BOUND.clear()
+
+
+def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
+    """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
+
+    a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
+    one-dimensional argument did not have, in ``out`` where it is given. Types that no stencil
+    accepts go to ``numpy.matmul`` itself. Batches of one problem are where this pays.
+
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match or an unusable ``out``.
+    """
+    if out is None:
+        try:
+            function, shape, dtype, make = _FAST[a.shape, b.shape]
+            result = function(a, b, make(shape, dtype))
+            if result is not NotImplemented:
+                return result
+        except (KeyError, AttributeError, TypeError):
+            pass
+    return _matmul(a, b, out)
+
+
+def _matmul(a: Any, b: Any, out: Any) -> Any:
+    """``matmul`` with every check and every copy that may be needed."""
+    x, wrap = adopt(a, "a")
+    y, _ = adopt(b, "b")
+    for name, array in (("a", x), ("b", y)):
+        if array.ndim == 0:
+            raise ArgumentError(f"{name} is a scalar; accepted: arrays of one or more axes")
+    left = x[None, :] if x.ndim == 1 else x
+    right = y[:, None] if y.ndim == 1 else y
+    shape = product_shape(left, right)
+    dtype = np.result_type(x, y)
+    final = shape
+    if y.ndim == 1:
+        final = final[:-1]
+    if x.ndim == 1:
+        final = (*shape[:-2], shape[-1]) if y.ndim > 1 else shape[:-2]
+    if dtype not in LETTERS:
+        return wrap(np.asarray(np.matmul(x, y, out=None if out is None else adopt(out, "out")[0])))
+    target = None if out is None else checked_out(out, final, dtype)
+    result = new_output(final, dtype) if target is None else target
+    view = result
+    if x.ndim == 1:
+        view = view[..., None, :] if y.ndim > 1 else view[..., None]
+    if y.ndim == 1:
+        view = view[..., None]
+    view = view.reshape(shape) if view.shape != shape else view
+    caller = Caller(1, 0, "n", "n")
+    function = caller.compute(left, right, view, fresh=target is None, originals=(x, y, result))
+    if function is not None and target is None:
+        if len(_FAST) >= _MEMO_MOST:
+            _FAST.clear()
+        _FAST[x.shape, y.shape] = (function, final, dtype, maker(result))
+    return out if out is not None else wrap(result)
+
+
+def gemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: complex = 1,
+    beta: complex = 0,
+    trans_a: str = "n",
+    trans_b: str = "n",
+    out: Any = None,
+) -> Any:
+    """alpha * op(a) @ op(b) + beta * c, for one product or a stack of them.
+
+    op is "n" (as it is), "t" (transposed) or "c" (conjugate transposed) over the last two axes;
+    op(a): (..., m, k), op(b): (..., k, n), c: (..., m, n), leading axes broadcast. ``c`` is read only
+    when beta is not 0. ``out`` may be ``c``: the product is then in place, as in BLAS; without ``c``
+    and with a beta, ``out`` itself is what is updated.
+
+    Raises ``ArgumentError`` for shapes, letters or scalars that do not fit, ``DTypeError`` for types
+    other than float32, float64, complex64 and complex128.
+    """
+    return _gemm(Caller(alpha, beta, trans_a, trans_b), a, b, c, out)
+
+
+def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
+    x, wrap = adopt(a, "a")
+    y, _ = adopt(b, "b")
+    for name, array in (("a", x), ("b", y)):
+        if array.ndim < 2:
+            raise ArgumentError(f"{name} has shape {array.shape}; accepted: two or more axes")
+    left, _ = transposed(x, caller.trans_a, "trans_a")
+    right, _ = transposed(y, caller.trans_b, "trans_b")
+    shape = product_shape(left, right)
+    dtype = np.result_type(x, y)
+    update = None
+    if caller.beta != 0 and c is not None:
+        update, _ = adopt(c, "c")
+        dtype = np.result_type(dtype, update)
+        try:
+            shape = (*np.broadcast_shapes(shape[:-2], update.shape[:-2]), *shape[-2:])
+            update = np.broadcast_to(update, shape)
+        except ValueError as error:
+            raise ArgumentError(
+                f"c has shape {update.shape}; accepted: what broadcasts to {shape}"
+            ) from error
+    if dtype not in LETTERS or LETTERS[dtype].letter == "h":
+        raise DTypeError(
+            f"a and b are {x.dtype} and {y.dtype}; accepted: float32, float64, complex64, complex128"
+        )
+    caller.fits(dtype)
+    if caller.beta != 0 and update is None and out is None:
+        raise ArgumentError(f"beta={caller.beta} without c; accepted: c, or out to be updated in place")
+    target = None if out is None else checked_out(out, shape, dtype)
+    result = new_output(shape, dtype) if target is None else target
+    if update is not None and c is not out:
+        result[...] = update
+    caller.compute(left, right, result, fresh=target is None, originals=(x, y, result))
+    return out if out is not None else wrap(result)
+
+
+def maker(result: Array) -> Callable[..., Array]:
+    """What makes arrays like a result: small ones NumPy itself, large ones on cache lines for streaming."""
+    return np.empty if result.nbytes < ALIGN_FROM else new_output
+
+
+def product_shape(left: Array, right: Array) -> tuple[int, ...]:
+    """The shape of left @ right. Raises ``ArgumentError`` when there is none."""
+    if left.shape[-1] != right.shape[-2]:
+        raise ArgumentError(
+            f"op(a) has shape {left.shape} and op(b) {right.shape}: "
+            f"{left.shape[-1]} columns do not meet {right.shape[-2]} rows"
+        )
+    try:
+        batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    except ValueError as error:
+        raise ArgumentError(
+            f"the leading axes of a {left.shape[:-2]} and b {right.shape[:-2]} do not broadcast"
+        ) from error
+    return (*batch, left.shape[-2], right.shape[-1])
+
+
+def checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """``out`` as an array that can take the result. Raises ``ArgumentError`` or ``DTypeError``."""
+    array, _ = adopt(out, "out")
+    if array.shape != shape:
+        raise ArgumentError(f"out has shape {array.shape}; accepted: {shape}")
+    if array.dtype != dtype:
+        raise DTypeError(f"out is {array.dtype}; accepted: {dtype}")
+    if not array.flags.writeable:
+        raise ArgumentError("out is read-only; accepted: a writeable array")
+    if any(step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape, strict=True)):
+        raise ArgumentError(f"out has strides {array.strides}: several elements share one place in memory")
+    return array
+
+
+class Caller:
+    """What a caller fixed beside the arrays: scalars, transpositions, and what was forced."""
+
+    def __init__(
+        self,
+        alpha: complex,
+        beta: complex,
+        trans_a: str,
+        trans_b: str,
+        stencil: str | None = None,
+        config: Mapping[str, Any] | None = None,
+    ):
+        for name, value in (("alpha", alpha), ("beta", beta)):
+            if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biufc":
+                raise ArgumentError(f"{name}={value!r}; accepted: a number")
+        self.alpha, self.beta = complex(alpha), complex(beta)
+        self.trans_a, self.trans_b = trans_a, trans_b
+        self.stencil, self.config = stencil, None if config is None else Config(config)
+        self.classes = (
+            "1" if self.alpha == 1 else "any",
+            "0" if self.beta == 0 else "1" if self.beta == 1 else "any",
+        )
+        self.conj = (trans_a == "c", trans_b == "c")
+
+    def fits(self, dtype: np.dtype[Any]) -> None:
+        """Raises ``ArgumentError`` when a real product is given a complex scalar."""
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if value.imag != 0 and dtype.kind != "c":
+                raise ArgumentError(f"{name}={value} for arrays of {dtype}; accepted: a real number")
+
+    def bind(
+        self, a: Array, b: Array, out: Array, fresh: bool
+    ) -> tuple[Array, Array, Array, Plan, Bound | None]:
+        """Usable arrays, and the plan with its bound kernel (None: the vendor's product)."""
+        a, b, result, job = usable(a, b, out, conj=self.conj, classes=self.classes, fresh=fresh)
+        key = (job, self.alpha, self.beta, self.stencil, self.config)
+        if key not in _BOUND:
+            plan = dispatch.plan(
+                job.problem,
+                dispatch.device(),
+                stencil=self.stencil,
+                config=self.config,
+                cores=_threads,
+            )
+            if len(_BOUND) >= _MEMO_MOST:
+                _BOUND.clear()
+            _BOUND[key] = (plan, None if plan.stencil is None else Bound(job, plan, (self.alpha, self.beta)))
+        plan, bound = _BOUND[key]
+        return a, b, result, plan, bound
+
+    def compute(
+        self, a: Array, b: Array, out: Array, *, fresh: bool, originals: tuple[Array, Array, Array]
+    ) -> Function | None:
+        """out = alpha op(a) op(b) + beta out; a builtin for more such calls, where there can be one."""
+        if 0 in (*out.shape, a.shape[-1]) or self.alpha == 0:
+            _scale(out, self.beta)
+            return None
+        dtype = out.dtype
+        wide = [x if x.dtype == dtype else x.astype(dtype) for x in (a, b)]
+        x, y, result, _, bound = self.bind(wide[0], wide[1], out, fresh)
+        if bound is None:
+            _vendor(self, wide[0], wide[1], out)
+            return None
+        bound.run(x, y, result)
+        if result is not out:
+            out[...] = result
+        if x is a and y is b and result is out:
+            return bound.function(*originals)
+        return None
+
+
+def _scale(out: Array, beta: complex) -> None:
+    """out = beta * out; zeros, whatever out held, for beta = 0."""
+    if beta == 0:
+        out[...] = 0
+    elif beta != 1:
+        out *= beta if out.dtype.kind == "c" else beta.real
+
+
+def _vendor(caller: Caller, a: Array, b: Array, out: Array) -> None:
+    """The same product by NumPy's BLAS."""
+    a = a.conj() if caller.conj[0] else a
+    b = b.conj() if caller.conj[1] else b
+    if caller.classes == ("1", "0"):
+        np.matmul(a, b, out=out)
+        return
+    product = np.matmul(a, b)
+    product *= caller.alpha if out.dtype.kind == "c" else caller.alpha.real
+    if caller.beta != 0:
+        _scale(out, caller.beta)
+        out += product
+    else:
+        out[...] = product
+
+
+class Executable:
+    """A plan bound to arrays of certain shapes: call it with such arrays, again and again.
+
+    Other shapes work too, at the price of planning them. ``plan`` says what runs and why.
+    """
+
+    def __init__(self, caller: Caller, a: Array, b: Array, out: Array):
+        left, _ = transposed(a, caller.trans_a, "trans_a")
+        right, _ = transposed(b, caller.trans_b, "trans_b")
+        self._caller = caller
+        x, y, result, self.plan, bound = caller.bind(left, right, out, fresh=True)
+        plain = bound is not None and x is left and y is right and result is out
+        self._function = bound.function(a, b, out) if plain and bound is not None else None
+        self.copies = tuple(
+            name
+            for name, before, after in (("a", left, x), ("b", right, y), ("out", out, result))
+            if before is not after
+        )
+        self._shape, self._dtype = out.shape, out.dtype
+        self._make = maker(out)
+
+    def __call__(self, a: Any, b: Any, c: Any = None, *, out: Any = None) -> Any:
+        """alpha op(a) op(b) + beta c in ``out`` (a new array without it), as ``gemm`` says."""
+        if self._function is not None:
+            if out is not None and (c is None or c is out or self._caller.beta == 0):
+                if self._function(a, b, out) is not NotImplemented:
+                    return out
+            elif out is None and self._caller.beta == 0:
+                result = self._function(a, b, self._make(self._shape, self._dtype))
+                if result is not NotImplemented:
+                    return result
+        return _gemm(self._caller, a, b, c, out)
+
+    def __repr__(self) -> str:
+        return f"<{explain_plan(self.plan)}>"
+
+
+def plan(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: complex = 1,
+    beta: complex = 0,
+    trans_a: str = "n",
+    trans_b: str = "n",
+    out: Any = None,
+    stencil: str | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Executable:
+    """The call ``gemm(a, b, c, ...)`` prepared: what it returns can be called at no planning cost.
+
+    ``stencil`` and ``config`` force what runs, for people who tune. Raises as ``gemm`` does.
+    """
+    caller = Caller(alpha, beta, trans_a, trans_b, stencil, config)
+    x, y = adopt(a, "a")[0], adopt(b, "b")[0]
+    left, right = transposed(x, trans_a, "trans_a")[0], transposed(y, trans_b, "trans_b")[0]
+    shape = product_shape(left, right)
+    dtype = np.result_type(x, y)
+    if dtype not in LETTERS or LETTERS[dtype].letter == "h":
+        raise DTypeError(
+            f"a and b are {x.dtype} and {y.dtype}; accepted: float32, float64, complex64, complex128"
+        )
+    caller.fits(dtype)
+    given = out if out is not None else c if c is not None and beta != 0 else None
+    target = new_output(shape, dtype) if given is None else checked_out(given, shape, dtype)
+    return Executable(caller, x.astype(dtype, copy=False), y.astype(dtype, copy=False), target)
+
+
+def tune(
+    problems: Sequence[str | Problem] | str | Problem,
+    *,
+    effort: str = "quick",
+    budget: float | None = None,
+    regimes: Sequence[str] = ("memory", "cached"),
+    listen: Callable[[Progress], None] | None = None,
+) -> list[Result]:
+    """Search, check and time kernels for problems on this machine, and record what was found.
+
+    ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means beta class 0.
+    ``effort``: ``quick`` (seconds a problem), ``patient`` or ``exhaustive``. ``budget``: seconds for
+    the whole run instead. ``regimes``: data in ``memory``, or ``cached``. Calls made after it use what
+    it found. Stop it at any moment: what was tried is recorded, and the same call goes on from there.
+
+    Raises ``ArgumentError`` for an effort, regime or spelling that does not exist.
+    """
+    if effort not in EFFORTS:
+        raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
+    for regime in regimes:
+        if regime not in measure.REGIMES:
+            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
+    given = [problems] if isinstance(problems, (str, Problem)) else problems
+    asked = [p for item in given for p in (Problem.parse(item) if isinstance(item, str) else [item])]
+    each, search = EFFORTS[effort]
+    jobs = [(problem, regime) for problem in asked for regime in regimes]
+    if budget is not None:
+        each = budget / max(1, len(jobs))
+    results = []
+    with Tuner(dispatch.device(), dispatch.records(), listen=listen) as tuner:
+        for number, (problem, regime) in enumerate(jobs):
+            results.append(tuner.tune(problem, regime, search=search, budget=each, place=(number, len(jobs))))
+    forget()
+    return results
+
+
+def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
+    """What would run and why: the rung, the kernel, the bound and, from records, the percentage reached.
+
+    Either a problem (or its spelling), or the arrays and options of ``gemm``.
+    """
+    if b is not None:
+        return explain_plan(plan(problem, b, **options).plan)
+    found = Problem.parse(problem) if isinstance(problem, str) else [problem]
+    return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=_threads)) for p in found)
+
+
+def explain_plan(plan: Plan) -> str:
+    """A plan in a few lines."""
+    problem = plan.problem
+    lines = [
+        f"{problem.spelling} ({problem.layout}, alpha={problem.alpha}, beta={problem.beta}, {plan.regime})"
+    ]
+    lines.append(
+        f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else "numpy.matmul")
+    )
+    lines.append(f"  why    {plan.why}; {plan.threads} core(s)")
+    bound = roofline.bound(problem, plan.device, plan.regime, 1) if plan.device.ceilings else None
+    if bound is None:
+        lines.append("  bound  not measured yet: tilewright doctor")
+    else:
+        rate = bound.flops_per_s
+        lines.append(f"  bound  {rate / 1e9:.1f} GF/s on one core, by {bound.limit}")
+        record = dispatch.records().best(problem.key, plan.regime, plan.device.key)
+        if record is not None and record.timing is not None and plan.origin == "tuned":
+            reached = problem.flops * record.timing.batch / record.timing.median
+            percent = f"{100 * reached / rate:.0f} % of the bound"
+            lines.append(f"  speed  {reached / 1e9:.1f} GF/s when it was tuned, {percent}")
+    return "\n".join(lines)

@@ -1,0 +1,168 @@
+"""What a caller hands in, as problems: arrays of any stride become BLAS layouts, copied only if they must.
+
+``problem_of`` is the only place that knows that a row-major product is the column-major one with A
+and B swapped, and the only one that refuses shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ArgumentError, DTypeError
+from tilewright.model import DTYPES, Problem
+
+Array = np.ndarray[Any, np.dtype[Any]]
+LETTERS = {np.dtype(d.name): d for d in DTYPES.values() if d.letter in "hsdcz"}
+TRANSPOSITIONS = ("n", "t", "c")
+
+
+def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
+    """An argument as a NumPy array that shares its memory, and how to hand a result back in kind.
+
+    NumPy arrays and what NumPy makes arrays of come back as NumPy arrays; PyTorch tensors on the CPU
+    as tensors. Raises ``DTypeError`` for anything else.
+    """
+    if isinstance(value, np.ndarray):
+        return value, _itself
+    module = type(value).__module__.partition(".")[0]
+    if module == "torch":
+        import torch
+
+        if value.device.type != "cpu":
+            raise DTypeError(f"{name} is a tensor on {value.device}; accepted: arrays and tensors on the CPU")
+        return value.detach().resolve_conj().resolve_neg().numpy(), torch.from_numpy
+    array = np.asarray(value)
+    if array.dtype == object and not hasattr(value, "__array__"):
+        raise DTypeError(f"{name} of type {type(value).__name__} is no array of numbers")
+    return array, _itself
+
+
+def _itself(array: Array) -> Array:
+    return array
+
+
+def transposed(array: Array, trans: str, name: str) -> tuple[Array, bool]:
+    """op(array) over its last two axes as a view, and whether it is to be conjugated."""
+    if trans not in TRANSPOSITIONS:
+        raise ArgumentError(f"{name}={trans!r}; accepted: 'n', 't', 'c'")
+    return (array if trans == "n" else array.swapaxes(-1, -2)), trans == "c"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A product as the kernels see it: the problem for one run, and the runs that cover all batches.
+
+    ``swap``: the kernel's A is the caller's second operand. ``outer`` are the extents of batch axes
+    that one stride cannot cover, and ``outer_steps`` their byte strides for (a, b, out).
+    """
+
+    problem: Problem
+    swap: bool
+    outer: tuple[int, ...]
+    outer_steps: tuple[tuple[int, int, int], ...]
+
+
+def problem_of(
+    a: Array, b: Array, out: Array, *, conj_a: bool, conj_b: bool, alpha: str, beta: str
+) -> Job | str:
+    """The job that computes out = alpha a b + beta out, or the name of the array that must be copied first.
+
+    a, b, out: (..., m, k), (..., k, n), (..., m, n) of one supported type, batch axes broadcast to
+    out's. Any strides that are whole elements; each operand needs one unit stride.
+    """
+    m, k = a.shape[-2:]
+    n = b.shape[-1]
+    size = out.itemsize
+    for name, array in (("a", a), ("b", b), ("out", out)):
+        if any(step % size for step in array.strides):
+            return name
+    (row_a, col_a), (row_b, col_b), (row_c, col_c) = (
+        (x.strides[-2] // size, x.strides[-1] // size) for x in (a, b, out)
+    )
+    row_major, column_major = col_c == 1 or n == 1, row_c == 1 or m == 1
+    if row_major and (n >= m or not column_major):
+        left = _operand(n, k, col_b, row_b, conj_b)
+        right = _operand(k, m, col_a, row_a, conj_a)
+        rows, columns, ldc, swap, names = n, m, row_c, True, ("b", "a")
+    elif column_major:
+        left = _operand(m, k, row_a, col_a, conj_a)
+        right = _operand(k, n, row_b, col_b, conj_b)
+        rows, columns, ldc, swap, names = m, n, col_c, False, ("a", "b")
+    else:
+        return "out"
+    for name, operand in zip(names, (left, right), strict=True):
+        if operand is None:
+            return name
+    assert left is not None
+    assert right is not None
+    extents, steps = _collapsed(a, b, out)
+    inner = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
+    batch, (step_a, step_b, step_c) = (extents[inner], steps[inner]) if extents else (1, (0, 0, 0))
+    stride_left, stride_right = (step_b, step_a) if swap else (step_a, step_b)
+    problem = Problem(
+        LETTERS[out.dtype],
+        rows,
+        columns,
+        k,
+        left[0],
+        right[0],
+        batch=batch,
+        lda=left[1],
+        ldb=right[1],
+        ldc=ldc if columns > 1 else rows,
+        stride_a=stride_left // size if batch > 1 else None,
+        stride_b=stride_right // size if batch > 1 else None,
+        stride_c=step_c // size if batch > 1 else None,
+        alpha=alpha,
+        beta=beta,
+    )
+    rest = [axis for axis in range(len(extents)) if axis != inner]
+    return Job(problem, swap, tuple(extents[x] for x in rest), tuple(steps[x] for x in rest))
+
+
+def _operand(rows: int, columns: int, row: int, column: int, conj: bool) -> tuple[str, int] | None:
+    """(transposition letter, leading dimension) for these element strides; None if neither is 1."""
+    if row == 1 or rows == 1:
+        return ("j" if conj else "n"), (column if columns > 1 else rows)
+    if column == 1 or columns == 1:
+        return ("c" if conj else "t"), (row if rows > 1 else columns)
+    return None
+
+
+def _collapsed(a: Array, b: Array, out: Array) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """The batch axes of out with neighbours merged where one stride covers both, for all three arrays."""
+    shape = out.shape[:-2]
+    wide = [np.broadcast_to(x, shape + x.shape[-2:]).strides[:-2] for x in (a, b)] + [out.strides[:-2]]
+    extents: list[int] = []
+    steps: list[tuple[int, int, int]] = []
+    for extent, *step in zip(shape, *wide, strict=True):
+        if extent == 1:
+            continue
+        here = (step[0], step[1], step[2])
+        if steps and all(outer == inner * extent for outer, inner in zip(steps[-1], here, strict=True)):
+            extents[-1] *= extent
+            steps[-1] = here
+        else:
+            extents.append(extent)
+            steps.append(here)
+    return extents, steps
+
+
+def bounds(array: Array) -> tuple[int, int]:
+    """First byte and one past the last byte that an array reaches, relative to its data pointer."""
+    if array.size == 0:
+        return 0, 0
+    reach = [(extent - 1) * step for extent, step in zip(array.shape, array.strides, strict=True)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + array.itemsize
+
+
+def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int = 64) -> Array:
+    """A new array whose data starts at a multiple of ``alignment`` bytes: streaming stores need it."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.empty(count + alignment, np.uint8)
+    start = -raw.ctypes.data % alignment
+    return raw[start : start + count].view(dtype).reshape(shape)

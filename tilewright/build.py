@@ -1,0 +1,86 @@
+"""(stencil, problem, config, device) to a kernel in memory, through a cache of objects on disk.
+
+A stencil is pure, so what it writes is fixed by its own program text, the problem, the config and
+the device: the cache key hashes these and the toolchain, and a warm start needs no source at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.model import Binary, Config, Device, Kernel, Problem
+from tilewright.objects import read, write
+
+_SCHEMA = 1
+
+
+@functools.cache
+def _generators(folder: Path) -> str:
+    """Hash of the program text that writes sources: every file beside and below the stencils' protocol."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in {".py", ".cuh"}:
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def key(stencil: str, problem: Problem, config: Mapping[str, object], device: Device) -> str:
+    """The name of a binary: everything that decides its bytes, and nothing else."""
+    fixed = problem.with_(batch=1).to_json()
+    # A batch stride is a run-time argument; whether an operand is shared is compiled in.
+    fixed |= {name: bool(fixed[name]) for name in ("stride_a", "stride_b", "stride_c")}
+    if stencil == "lanes":
+        fixed["packed"] = True
+    parts = [
+        _SCHEMA,
+        stencil,
+        fixed,
+        dict(config),
+        device.features,
+        TARGETS[device.kind].toolchain(),
+        _generators(Path(__file__).parent / "stencils"),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+_loaded: dict[str, Kernel] = {}
+
+
+def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Kernel:
+    """A kernel ready to launch: from memory, else from disk, else compiled (and put on disk).
+
+    Raises ``CompileError`` when the compiler refuses what the stencil wrote.
+    """
+    name = key(stencil, problem, config, device)
+    found = _loaded.get(name)
+    if found is None:
+        target = TARGETS[device.kind]
+        binary = read(name)
+        if binary is None:
+            binary = compile(stencil, problem, config, device, target)
+            write(name, binary)
+        found = _loaded[name] = target.load(binary)
+    return found
+
+
+def compile(stencil: str, problem: Problem, config: Config, device: Device, target: ModuleType) -> Binary:
+    """The binary for a config, straight from the compiler."""
+    binary: Binary = target.compile(STENCILS[stencil].source(problem, config, device), device)
+    return binary
+
+
+def gated(stencil: str, problem: Problem, config: Config, device: Device) -> Binary:
+    """The binary for a config with the facts of its assembly; one that spills is not assembled (no ``code``)."""
+    target = TARGETS[device.kind]
+    source = STENCILS[stencil].source(problem, config, device)
+    facts = target.inspect(source, device)
+    if facts["spills"]:
+        return Binary(b"", source.entry, source.digest, facts)
+    return replace(target.compile(source, device), facts=facts)

@@ -1,0 +1,171 @@
+"""What a user would call instead, timed beside our own call in one run: NumPy, and PyTorch and oneMKL where installed."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright import api, dispatch, measure, roofline
+from tilewright.errors import ArgumentError
+from tilewright.execute import new_output
+from tilewright.model import Plan, Problem, Timing
+from tilewright.tune import sized
+
+ROUNDS = 15
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One problem: our plan, everybody's timings, and the bound, all of one run on ``cores`` cores."""
+
+    problem: Problem
+    regime: str
+    cores: int
+    plan: Plan
+    timings: dict[str, Timing]
+    bound: float | None
+
+    @property
+    def gflops(self) -> float:
+        """Our speed in 10^9 operations a second."""
+        return self.problem.flops * self.timings["tilewright"].batch / self.timings["tilewright"].median / 1e9
+
+    def percent(self) -> float | None:
+        """Our speed in percent of the bound; None when the bound was never measured."""
+        return None if self.bound is None else 100 * self.gflops / self.bound
+
+    def against(self, peer: str) -> float | None:
+        """How many times as fast as a peer, by the median of ratios within rounds; None without it."""
+        if peer not in self.timings:
+            return None
+        return measure.ratio(self.timings[peer], self.timings["tilewright"])[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as plain data."""
+        return {
+            "problem": self.problem.spelling,
+            "beta": self.problem.beta,
+            "regime": self.regime,
+            "cores": self.cores,
+            "origin": self.plan.origin,
+            "stencil": self.plan.stencil,
+            "config": dict(self.plan.config or {}),
+            "gflops": self.gflops,
+            "bound_gflops": self.bound,
+            "percent_of_bound": self.percent(),
+            "ratios": {peer: self.against(peer) for peer in self.timings if peer != "tilewright"},
+            "seconds": {peer: t.median for peer, t in self.timings.items()},
+        }
+
+
+def compare(problem: Problem, regime: str, cores: int) -> Row:
+    """Our product and the peers' on the same arrays, in turns, on random data.
+
+    The problem is packed and untransposed, with beta class 0 or 1. Raises ``ArgumentError`` otherwise.
+    """
+    if problem.trans != "nn" or problem.layout != "packed" or problem.beta == "any" or problem.alpha != "1":
+        raise ArgumentError(f"problem={problem.key}; accepted: packed, nn, alpha 1, beta 0 or 1")
+    device = dispatch.device()
+    p = sized(problem, regime, device)
+    a, b, c = (_random(shape, p) for shape in ((p.batch, p.n, p.k), (p.batch, p.k, p.m), (p.batch, p.n, p.m)))
+    api.set_threads(cores)
+    beta = int(p.beta)
+    call = api.plan(a, b, c if beta else None, beta=beta, out=c)
+    runs: dict[str, Callable[[], object]] = {"tilewright": lambda: call(a, b, c, out=c)}
+    for name, peer in (("numpy", _numpy), ("torch", _torch), ("mkl", _mkl)):
+        run = peer(a, b, c, p, cores)
+        if run is not None:
+            runs[name] = run
+    timings = measure.interleaved(runs, rounds=ROUNDS, regime=regime, batch=p.batch, budget=2.0)
+    api.set_threads(None)
+    bound = None
+    if device.ceilings:
+        bound = roofline.bound(p, device, regime, cores).flops_per_s / 1e9
+    return Row(p, regime, cores, call.plan, timings, bound)
+
+
+def _random(shape: tuple[int, ...], problem: Problem) -> Any:
+    """A cache-line aligned stack of random numbers, small enough that sums stay bounded."""
+    out = new_output(shape, np.dtype(problem.dtype.name))
+    flat = out.reshape(-1)
+    block = np.random.default_rng(0).uniform(-1, 1, min(BLOCK, flat.size)) / problem.k
+    for first in range(0, flat.size, BLOCK):
+        part = flat[first : first + BLOCK]
+        part[...] = block[: part.size] * (1 + 1j if problem.dtype.is_complex else 1)
+    return out
+
+
+def _numpy(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[], object]:
+    if problem.beta == "0":
+        return lambda: np.matmul(a, b, out=c)
+    temporary = np.empty_like(c)
+    return lambda: np.add(c, np.matmul(a, b, out=temporary), out=c)
+
+
+def _torch(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[], object] | None:
+    if importlib.util.find_spec("torch") is None:
+        return None
+    import torch
+
+    torch.set_num_threads(cores)
+    x, y, z = (torch.from_numpy(array) for array in (a, b, c))
+    if problem.beta == "0":
+        return lambda: torch.bmm(x, y, out=z)
+    return lambda: torch.baddbmm(z, x, y, out=z)
+
+
+@cache
+def _mkl_library() -> Any:
+    """oneMKL as the ``mkl`` package installs it; None where it is not there."""
+    for folder in (Path(sys.prefix) / "lib", Path(sys.prefix) / "Library" / "bin"):
+        for path in sorted(folder.glob("*mkl_rt*")):
+            try:
+                return ctypes.CDLL(str(path))
+            except OSError:
+                continue
+    return None
+
+
+def _mkl(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[], object] | None:
+    library = _mkl_library()
+    if library is None:
+        return None
+    library.MKL_Set_Num_Threads(cores)
+    p = problem
+    function = getattr(library, f"cblas_{p.dtype.letter}gemm_batch_strided")
+    number = np.dtype(p.dtype.name).type
+    one, beta = (np.array([number(value)]) for value in (1, int(p.beta)))
+
+    def scalar(value: Any) -> Any:
+        if p.dtype.is_complex:
+            return ctypes.c_void_p(value.ctypes.data)
+        return (ctypes.c_float if p.dtype.letter == "s" else ctypes.c_double)(value[0])
+
+    def pointer(array: Any) -> Any:
+        return ctypes.c_void_p(array.ctypes.data)
+
+    row_major, plain = 101, 111
+    arguments: tuple[Any, ...] = (
+        row_major,
+        plain,
+        plain,
+        p.n,
+        p.m,
+        p.k,
+        scalar(one),
+        pointer(a),
+        p.k,
+        p.n * p.k,
+    )
+    arguments += (pointer(b), p.m, p.k * p.m, scalar(beta), pointer(c), p.m, p.n * p.m, p.batch)
+    return lambda: function(*arguments)

@@ -1,0 +1,152 @@
+"""Which kernel a call runs: a ladder of five rungs over the records. It reads, and never measures."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.errors import ArgumentError
+from tilewright.model import Config, Device, Plan, Problem
+from tilewright.records import Records
+
+VENDOR = "vendor"
+
+
+@functools.cache
+def device(kind: str = "cpu") -> Device:
+    """The device of this process, with the ceilings that were measured on it."""
+    found: Device = TARGETS[kind].probe()
+    ceilings = records().ceilings(found.key, found["cores"])
+    return Device(found.kind, found.name, found.key, found.limits, found.features, ceilings)
+
+
+@functools.cache
+def records() -> Records:
+    """The records of this user, and the shipped ones behind them."""
+    return Records()
+
+
+def forget() -> None:
+    """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
+    for memo in (device, records, _tuned, _near):
+        memo.cache_clear()
+
+
+def regime(problem: Problem, device: Device) -> str:
+    """``cached`` when all that the problem touches fits in the last-level cache, else ``memory``."""
+    return "cached" if problem.footprint <= device["l3"] else "memory"
+
+
+def threads(problem: Problem, grain: int, cores: int) -> int:
+    """Cores that a batch is worth: each gets at least ``grain`` products."""
+    return max(1, min(cores, problem.batch // max(1, grain)))
+
+
+def plan(
+    problem: Problem,
+    device: Device,
+    *,
+    stencil: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    cores: int | None = None,
+    vendor: bool = True,
+) -> Plan:
+    """The plan for a problem, from the first rung that has one:
+
+    1. ``forced``: the caller named a stencil or a config;
+    2. ``tuned``: the fastest correct record of this very problem on this device;
+    3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
+    4. ``default``: the first stencil that accepts the problem, with its cost model's config;
+    5. ``vendor``: the array library's own product, where no stencil accepts the problem or where
+       the records say that it is faster (not with ``vendor=False``).
+
+    Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
+    """
+    kind = regime(problem, device)
+    cores = device["cores"] if cores is None else cores
+
+    def made(origin: str, why: str, name: str, chosen: Config) -> Plan:
+        grain = STENCILS[name].launch(problem, chosen).grain
+        return Plan(problem, device, kind, origin, why, name, chosen, threads(problem, grain, cores))
+
+    if stencil is not None or config is not None:
+        return made("forced", "named by the caller", *_forced(problem, device, stencil, config))
+    best = _tuned(problem.key, problem.with_(batch=1), device, kind, vendor)
+    if best is not None and best[0] == VENDOR:
+        return Plan(problem, device, kind, VENDOR, "the records say that it is faster")
+    if best is not None:
+        return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
+    near = _near(problem.key, problem.with_(batch=1), device, kind)
+    if near is not None:
+        name, chosen, whose = near
+        return made("near", f"record of the near problem {whose}", name, chosen)
+    reasons = []
+    for name, candidate in STENCILS.items():
+        reason = candidate.accepts(problem, device)
+        if reason is None:
+            return made(
+                "default", "no record; the stencil's cost model", name, candidate.default(problem, device)
+            )
+        reasons.append(f"{name}: {reason}")
+    if not vendor:
+        raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({'; '.join(reasons)})")
+    return Plan(problem, device, kind, VENDOR, "; ".join(reasons))
+
+
+def _forced(
+    problem: Problem, device: Device, name: str | None, config: Mapping[str, Any] | None
+) -> tuple[str, Config]:
+    """The stencil and config that the caller asked for, checked against the rules."""
+    if name is None:
+        name = next((n for n, s in STENCILS.items() if s.accepts(problem, device) is None), "")
+    if name not in STENCILS:
+        raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(STENCILS)}")
+    stencil = STENCILS[name]
+    reason = stencil.accepts(problem, device)
+    if reason is not None:
+        raise ArgumentError(f"stencil={name!r} does not accept {problem.spelling}: {reason}")
+    default = stencil.default(problem, device)
+    if config is None:
+        return name, default
+    unknown = set(config) - set(default)
+    if unknown:
+        raise ArgumentError(f"config names {sorted(unknown)[0]!r}; accepted: {', '.join(default)}")
+    chosen = default.with_(**config)
+    broken = [r for r in stencil.space(problem, device).why(chosen) if r.kind in ("hard", "queryable")]
+    if broken:
+        raise ArgumentError(f"config={chosen} breaks {broken[0].name!r}: {broken[0].why}")
+    return name, chosen
+
+
+@functools.lru_cache(maxsize=4096)
+def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
+    """Stencil and config of the fastest record of a problem key, if its stencil still takes them."""
+    found = records().best(key, kind, device.key, without="" if vendor else VENDOR)
+    if found is not None and found.stencil == VENDOR:
+        return VENDOR, found.config
+    if found is None or found.stencil not in STENCILS:
+        return None
+    return (found.stencil, found.config) if _fits(found.stencil, found.config, problem, device) else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _near(key: str, problem: Problem, device: Device, kind: str) -> tuple[str, Config, str] | None:
+    """Stencil, config and key of the nearest record that this problem can use."""
+    for record in records().near(problem, kind, device.key, without=VENDOR):
+        if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device):
+            return record.stencil, record.config, record.problem.key
+    return None
+
+
+def _fits(name: str, config: Config, problem: Problem, device: Device) -> bool:
+    """Whether a recorded config is one that the stencil would write correct code for."""
+    stencil = STENCILS[name]
+    if stencil.accepts(problem, device) is not None:
+        return False
+    try:
+        broken = stencil.space(problem, device).why(config)
+    except Exception:
+        return False
+    return not any(rule.kind in ("hard", "queryable", "tabled") for rule in broken)

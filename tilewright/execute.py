@@ -1,0 +1,145 @@
+"""A plan bound to arrays: the one way from a decision to a result, fast where the arrays are as planned.
+
+``Bound`` holds what one kind of call needs, found once: the job, the kernel, and the context of the
+native program. ``run`` is the careful way: it copies what has no usable layout, sets aside an
+output that overlaps its inputs, and walks the batch axes that one stride cannot cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tilewright import build
+from tilewright.arrays import Array, Job, bounds, empty_aligned, problem_of
+from tilewright.errors import ArgumentError
+from tilewright.model import Plan
+from tilewright.targets.native import RANK_MAX, find_team, native
+
+# Below this much work per core the interpreter lock is kept: letting go of it costs about 0.1 us.
+RELEASE_FLOPS = 200_000
+# Chunks of a batch start at multiples of this many products, so that groups across lanes stay whole
+# and no two cores write one cache line.
+UNIT = 64
+# Outputs from this size on are allocated on cache-line boundaries, which streaming stores need.
+ALIGN_FROM = 1 << 16
+
+
+class Bound:
+    """One job, its plan and kernel, and everything that a call does not have to find out again."""
+
+    def __init__(self, job: Job, plan: Plan, scalars: tuple[complex, complex]):
+        assert plan.stencil is not None
+        assert plan.config is not None
+        self.job, self.plan = job, plan
+        problem, device = plan.problem, plan.device
+        self.kernel = build.kernel(plan.stencil, problem, plan.config, device)
+        self.native = native(device)
+        parts = [part for value in scalars for part in (complex(value).real, complex(value).imag)]
+        kind = np.float64 if problem.dtype.real_bits == 64 else np.float32
+        self.scalars = np.array(parts, kind).tobytes()
+        self.threads = plan.threads
+        self.words = {
+            "kernel": self.kernel.address,
+            "stride_a": problem.strides[0],
+            "stride_b": problem.strides[1],
+            "stride_c": problem.strides[2],
+            "count": problem.batch,
+            "itemsize": problem.dtype.itemsize,
+            "threads": self.threads if find_team() else 1,
+            "unit": UNIT if problem.batch >= UNIT * self.threads else 1,
+            "swap": int(job.swap),
+            "release": int(problem.flops * problem.batch > RELEASE_FLOPS),
+        }
+        self.context = self.native.context(self.words, self.scalars)
+
+    def function(self, a: Array, b: Array, out: Array) -> Callable[[Any, Any, Any], Any] | None:
+        """A builtin for arrays just like these; None where every call needs the careful way."""
+        if self.job.outer or not self.native.trusted or max(a.ndim, b.ndim, out.ndim) > RANK_MAX:
+            return None
+        if not (a.dtype is b.dtype is out.dtype) or (self.threads > 1 and find_team() is None):
+            return None
+        words = {**self.words, "descr": id(out.dtype)}
+        for number, array in enumerate((a, b, out)):
+            words[f"low{number}"], words[f"high{number}"] = bounds(array)
+        context = self.native.context(words, self.scalars, [(x.shape, x.strides) for x in (a, b, out)])
+        return self.native.function(context)
+
+    def run(self, a: Array, b: Array, out: Array) -> None:
+        """The product on arrays of the job's layout (checked by the caller), batch axes and all."""
+        left, right, result = a.ctypes.data, b.ctypes.data, out.ctypes.data
+        if self.job.swap:
+            left, right = right, left
+        for index in product(*(range(extent) for extent in self.job.outer)):
+            step_a, step_b, step_c = (
+                sum(i * steps[which] for i, steps in zip(index, self.job.outer_steps, strict=True))
+                for which in range(3)
+            )
+            if self.job.swap:
+                step_a, step_b = step_b, step_a
+            self._launch(left + step_a, right + step_b, result + step_c)
+
+    def _launch(self, a: int, b: int, c: int) -> None:
+        if self.threads == 1 or self.words["threads"] > 1:
+            self.native.run(self.context, a, b, c)
+            return
+        # No OpenMP runtime on this machine: Python's threads, at some ten microseconds a call.
+        problem = self.plan.problem
+        share = -(-problem.batch // self.threads)
+        share = -(-share // self.words["unit"]) * self.words["unit"]
+        size = problem.dtype.itemsize
+
+        def part(first: int) -> None:
+            words = {**self.words, "count": min(share, problem.batch - first)}
+            skip = [first * step * size for step in problem.strides]
+            self.native.run(self.native.context(words, self.scalars), a + skip[0], b + skip[1], c + skip[2])
+
+        list(_pool(self.threads).map(part, range(0, problem.batch, share)))
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="tilewright")
+
+
+def new_output(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A fresh array for a result; a large one starts on a cache line."""
+    if dtype.itemsize * int(np.prod(shape)) < ALIGN_FROM:
+        return np.empty(shape, dtype)
+    return empty_aligned(shape, dtype)
+
+
+def usable(
+    a: Array, b: Array, out: Array, *, conj: tuple[bool, bool], classes: tuple[str, str], fresh: bool
+) -> tuple[Array, Array, Array, Job]:
+    """The arrays with copies in place of those that no kernel can take as they are, and their job.
+
+    ``fresh``: out was made for this call, so it overlaps nothing. When the third array returned is
+    not ``out`` itself, the caller copies it back.
+    """
+    result = out
+    if not fresh and (np.may_share_memory(a, out) or np.may_share_memory(b, out)):
+        result = out.copy()
+
+    def job() -> Job | str:
+        return problem_of(a, b, result, conj_a=conj[0], conj_b=conj[1], alpha=classes[0], beta=classes[1])
+
+    found = job()
+    # A copy is contiguous, so each of the three is copied once at most.
+    while isinstance(found, str):
+        if found == "a":
+            a = np.array(a, order="C")
+        elif found == "b":
+            b = np.array(b, order="C")
+        else:
+            result = np.array(result, order="C")
+        again = job()
+        if again == found:
+            raise ArgumentError(f"{found} has strides that no layout covers, even in a copy")
+        found = again
+    return a, b, result, found

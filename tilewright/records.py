@@ -1,0 +1,794 @@
+"""The results store: every try, good or bad, written at once and never forgotten.
+
+Records are rows of one SQLite file that many processes and threads may write together. Rows for
+known machines ship with the package as JSON lines, ``data/DEVICE.jsonl``; they go through the same
+tables in memory, so a shipped row and a local one answer the same questions. A local row always wins.
+
+A config may be tried more than once. Its newest try is the one that counts, so that a kernel found
+wrong on a later shape is no longer anybody's best. Newest is by the record's ``when``, then by the
+order of writing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sqlite3
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import MISSING, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from tilewright.errors import ArgumentError, RecordsError
+from tilewright.home import home, set_aside
+from tilewright.model import STATUSES, Config, Problem, Record, Timing
+
+T = TypeVar("T")
+
+SCHEMA = 1
+"""What ``PRAGMA user_version`` says in a store that this code understands."""
+
+_TABLES = (
+    # `config` is the config with its names sorted: one text for one point, whatever order it was made in.
+    """CREATE TABLE tries (
+        id INTEGER PRIMARY KEY, device TEXT NOT NULL, key TEXT NOT NULL, regime TEXT NOT NULL,
+        stencil TEXT NOT NULL, config TEXT NOT NULL, status TEXT NOT NULL, protocol INTEGER NOT NULL,
+        toolchain TEXT NOT NULL, moment TEXT NOT NULL, per_product REAL, body TEXT NOT NULL)""",
+    "CREATE INDEX fastest ON tries (device, key, regime, status, protocol DESC, per_product)",
+    "CREATE INDEX newest ON tries (device, key, regime, stencil, config, moment)",
+    # One row a problem with a usable result, so that a search for near ones never walks the tries.
+    """CREATE TABLE solved (
+        device TEXT NOT NULL, key TEXT NOT NULL, regime TEXT NOT NULL, family TEXT NOT NULL,
+        m INTEGER NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL,
+        PRIMARY KEY (device, family, m, n, k, key, regime)) WITHOUT ROWID""",
+    """CREATE TABLE ceilings (
+        device TEXT NOT NULL, cores INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
+        PRIMARY KEY (device, cores, name)) WITHOUT ROWID""",
+)
+
+_COLUMNS = "device, key, regime, stencil, config, status, protocol, toolchain, moment, per_product, body"
+
+# A superseded row is skipped one probe of the index `newest` at a time: the walk stops at the first
+# row that stands, however many tries there are.
+_BEST = """
+    SELECT body FROM tries AS t
+    WHERE device = ? AND key = ? AND regime = ? AND status = 'ok' AND per_product IS NOT NULL
+      AND stencil <> ?
+      AND NOT EXISTS (
+        SELECT 1 FROM tries AS later
+        WHERE later.device = t.device AND later.key = t.key AND later.regime = t.regime
+          AND later.stencil = t.stencil AND later.config = t.config
+          AND (later.moment, later.id) > (t.moment, t.id))
+    ORDER BY protocol DESC, per_product, config, stencil LIMIT 1"""
+
+# An import is not a new measurement: a try that is already here is not written a second time.
+_UNLESS_HERE = """
+    WHERE NOT EXISTS (
+        SELECT 1 FROM tries
+        WHERE device = ?1 AND key = ?2 AND regime = ?3 AND stencil = ?4 AND config = ?5
+          AND status = ?6 AND protocol = ?7 AND toolchain = ?8 AND moment = ?9 AND per_product IS ?10)"""
+
+_NEAREST = 8
+_FACTOR = 2
+
+
+class Folder(Protocol):
+    """What holds the shipped files: a path, or a folder inside an installed package."""
+
+    def joinpath(self, name: str, /) -> Any:
+        """The file of that name."""
+
+
+Ceilings = tuple[str, int, dict[str, float]]
+"""Device key, number of cores, and the measured ceilings by name."""
+
+
+class Records:
+    """The tries of this machine, with those that ship with the package behind them.
+
+    ``path`` is the SQLite file, ``records.sqlite`` in the package's home when it is None; ``shipped``
+    is the folder of shipped files. Nothing is opened before it is needed. One object may be used by
+    many threads, across a fork, and may be sent to another process. Every method raises
+    ``RecordsError``, which names the file, when the store cannot be used; a damaged store is set aside
+    with a warning, and a fresh one begun.
+    """
+
+    patience = 30.0
+    """Seconds to wait for another writer."""
+
+    def __init__(self, path: Path | None = None, *, shipped: Folder | None = None):
+        self._given = path
+        self._folder = shipped
+        self._local = threading.local()
+
+    def __reduce__(self) -> tuple[Callable[..., Records], tuple[Path | None, Folder | None]]:
+        return _remade, (self._given, self._folder)
+
+    @property
+    def path(self) -> Path:
+        """The SQLite file. Raises ``ArgumentError`` when it is in the home and that cannot be used."""
+        return Path(self._given) if self._given is not None else home() / "records.sqlite"
+
+    def close(self) -> None:
+        """Closes this thread's connection; the next call opens another."""
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is not None and held.pid == os.getpid():
+            held.connection.close()
+        self._local.held = None
+
+    # ---- writing
+
+    def append(self, record: Record) -> None:
+        """Writes a try; it is safe from a crash of this process when this returns.
+
+        Raises ``RecordsError`` for a record that could not be read back.
+        """
+        row = _row(record)
+        self._write(lambda connection: _insert(connection, row))
+
+    def save_ceilings(self, device: str, cores: int, ceilings: Mapping[str, float]) -> None:
+        """Writes measured ceilings of a device at a number of cores, over those of the same names."""
+        entry = (device, int(cores), dict(ceilings))
+        self._write(lambda connection: _put_ceilings(connection, entry, "REPLACE"))
+
+    # ---- asking
+
+    def all(
+        self,
+        *,
+        problem_key: str | None = None,
+        regime: str | None = None,
+        device: str | None = None,
+        stencil: str | None = None,
+        status: str | None = None,
+    ) -> list[Record]:
+        """The local records that have all the given values, in the order in which they were written."""
+        columns = {
+            "device": device,
+            "key": problem_key,
+            "regime": regime,
+            "stencil": stencil,
+            "status": status,
+        }
+        wanted = {name: value for name, value in columns.items() if value is not None}
+        where = " AND ".join(f"{name} = ?" for name in wanted) or "1"
+        return self._read(_bodies, f"SELECT body FROM tries WHERE {where} ORDER BY id", *wanted.values())
+
+    def shipped(self, device: str) -> list[Record]:
+        """The records that ship with the package for this device, in the order of the file."""
+        return _bodies(self._behind(device), "SELECT body FROM tries ORDER BY id")
+
+    def tried(
+        self, problem: Problem, regime: str, device: str, stencil: str, protocol: int, toolchain: str
+    ) -> dict[Config, Record]:
+        """What has been tried here already under this protocol and toolchain: each config's newest record."""
+        sql = """SELECT body FROM tries WHERE device = ? AND key = ? AND regime = ? AND stencil = ?
+                 AND protocol = ? AND toolchain = ? ORDER BY moment, id"""
+        rows = self._read(_bodies, sql, device, problem.key, regime, stencil, protocol, toolchain)
+        return {record.config: record for record in rows}
+
+    def best(self, problem_key: str, regime: str, device: str, *, without: str = "") -> Record | None:
+        """The right record with the fewest seconds per product, or None.
+
+        1. Local records if any is usable, else those that ship with the package.
+        2. Only a config's newest try counts, and of these only the ones of the newest protocol present.
+        3. Equal speeds go to the first config, then the first stencil, in the order of their spellings.
+
+        ``without`` names a stencil whose records are left out.
+        """
+        asked = (device, problem_key, regime, without)
+        return self._read(_best, *asked) or _best(self._behind(device), *asked)
+
+    def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
+        """Best records of up to 8 problems like this one, nearest first, one a problem.
+
+        All have its type and math mode. First this very problem in another regime; then the same sizes
+        and transpositions under another layout, alpha or beta; then the same transpositions and each of
+        m, n and k within a factor of 2, by the distance of the sizes' logarithms. A problem that was
+        tuned in both regimes is answered for by the one that was asked for.
+
+        ``without`` names a stencil whose records are left out.
+        """
+        asked = (device, problem)
+        solved = set(self._read(_solved, *asked)) | set(_solved(self._behind(device), *asked))
+        solved -= {entry for entry in solved if entry[:2] == (problem.key, regime)}
+        ranked = sorted((_distance(problem, regime, *entry[:2], entry[2:]), *entry[:2]) for entry in solved)
+        found: dict[str, Record] = {}
+        for _, key, other in ranked:
+            if len(found) == _NEAREST:
+                break
+            if key not in found and (record := self.best(key, other, device, without=without)):
+                found[key] = record
+        return list(found.values())
+
+    def ceilings(self, device: str, cores: int) -> dict[str, float]:
+        """Measured ceilings of a device at a number of cores by name: shipped ones under local ones."""
+        return _get_ceilings(self._behind(device), device, cores) | self._read(_get_ceilings, device, cores)
+
+    # ---- moving
+
+    def export(self, path: Path, device: str | None = None, best_only: bool = True) -> int:
+        """Writes local records and ceilings as JSON lines and returns how many records there are.
+
+        With ``best_only`` one line a problem and regime, ordered by problem; otherwise every try in the
+        order of writing. Raw samples are left out. The file is replaced at once or not at all.
+        """
+        records = self._read(_winners, device) if best_only else self.all(device=device)
+        lines = [dict(zip(_CEILINGS, entry, strict=True)) for entry in self._read(_all_ceilings, device)]
+        lines += [encode(record, samples=False) for record in records]
+        _replace(Path(path), "".join(_compact(line) + "\n" for line in lines))
+        return len(records)
+
+    def import_(self, path: Path) -> int:
+        """Takes in the JSON lines that ``export`` wrote and returns how many records were new.
+
+        All lines are read before the first is written: ``RecordsError`` names the bad line, and nothing
+        is changed. A try that is already here is not repeated, and ceilings measured here are kept.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecordsError(f"records file {str(path)!r} cannot be read: {error}") from error
+        rows, ceilings = _parse(text, str(path))
+        return self._write(lambda connection: _take_in(connection, rows, ceilings))
+
+    # ---- the connection
+
+    def _read(self, question: Callable[..., T], *arguments: Any) -> T:
+        """The answer to a question that is asked of the local store."""
+        return self._guarded(lambda held: question(held.connection, *arguments))
+
+    def _write(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        """Makes a change of the local store in one transaction."""
+
+        def transaction(held: _Held) -> T:
+            if not held.writable:
+                raise RecordsError(f"records file {str(held.path)!r} cannot be written")
+            # IMMEDIATE: a transaction that turns from reading to writing may be refused without a wait.
+            held.connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = change(held.connection)
+                held.connection.execute("COMMIT")
+            except BaseException:
+                if held.connection.in_transaction:
+                    held.connection.execute("ROLLBACK")
+                raise
+            return result
+
+        return self._guarded(transaction)
+
+    def _guarded(self, work: Callable[[_Held], T]) -> T:
+        """Runs work on this thread's connection: waits for a busy store, sets a damaged one aside."""
+        deadline = time.monotonic() + self.patience
+        path, damaged = self.path, 0
+        while True:
+            identity = _identity(path)
+            try:
+                return work(self._held(path))
+            except sqlite3.Error as error:
+                code = _code(error)
+                damaged += code in _DAMAGED
+                if code in _DAMAGED and damaged < 3:
+                    self.close()
+                    _retire(path, identity, error)
+                elif code not in _BUSY or time.monotonic() > deadline:
+                    self.close()
+                    raise RecordsError(f"records file {str(path)!r} {_fault(code)}: {error}") from error
+                else:
+                    # SQLite waits by itself, except where it sees a deadlock or another's recovery.
+                    time.sleep(0.01)
+
+    def _held(self, path: Path) -> _Held:
+        """This thread's connection to the file that is at the path now."""
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is not None and held.pid != os.getpid():
+            # Not even closing is safe for a connection that came across a fork; it is let be.
+            _inherited.append(held)
+            held = None
+        elif held is not None and (held.path != path or held.identity != _identity(path)):
+            # The file was set aside or deleted under us: a row written to it would be lost.
+            self.close()
+            held = None
+        if held is None:
+            held = _open(path, self.patience)
+            # A look at a store that cannot be written may be out of date a moment later.
+            self._local.held = held if held.writable else None
+        return held
+
+    def _behind(self, device: str) -> sqlite3.Connection:
+        """The shipped rows of a device, in memory, read when first asked for."""
+        stores: dict[str, sqlite3.Connection] = self._local.__dict__.setdefault("stores", {})
+        if device not in stores:
+            name = re.sub(r"[^\w.+-]", "_", device) + ".jsonl"
+            source = (self._folder or files("tilewright").joinpath("data")).joinpath(name)
+            text = source.read_text(encoding="utf-8") if source.is_file() else ""
+            connection = _in_memory()
+            _take_in(connection, *_parse(text, name))
+            stores[device] = connection
+        return stores[device]
+
+
+def _remade(path: Path | None, shipped: Folder | None) -> Records:
+    return Records(path, shipped=shipped)
+
+
+# ---- opening and failing
+
+
+class _Held:
+    """A connection with what must still hold for it to be used."""
+
+    __slots__ = ("connection", "identity", "path", "pid", "writable")
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, writable: bool):
+        self.connection, self.path, self.writable = connection, path, writable
+        self.pid, self.identity = os.getpid(), _identity(path)
+
+
+_inherited: list[_Held] = []
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+_CLOSED_TO_US = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code, 0 for an error that is not SQLite's own."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _fault(code: int) -> str:
+    if code in _BUSY:
+        return "is locked by another process"
+    return "cannot be written" if code in _CLOSED_TO_US else "cannot be used"
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at the path, or None."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _open(path: Path, patience: float) -> _Held:
+    """A connection to the store; one that only reads where the place lets us do no more."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        connection = _connect(str(path), patience)
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        if _code(error) not in _CLOSED_TO_US or path.is_dir():
+            raise
+        return _Held(_look_at(path, patience), path, writable=False)
+    return _Held(connection, path, writable=True)
+
+
+def _connect(address: str, patience: float, uri: bool = False) -> sqlite3.Connection:
+    # Threads do not share a connection, but one may be collected in a thread other than its own.
+    return sqlite3.connect(
+        address, timeout=patience, isolation_level=None, check_same_thread=False, uri=uri
+    )  # fmt: skip
+
+
+def _look_at(path: Path, patience: float) -> sqlite3.Connection:
+    """A connection that only reads; an empty store stands in for a file that is not there."""
+    if not path.exists():
+        return _in_memory()
+    address = path.absolute().as_uri() + "?mode=ro"
+    log = path.with_name(path.name + "-wal")
+    # SQLite needs a file beside the store to read it safely; without one it must be told that nobody
+    # writes. A log that is not empty holds rows which would then be missed, so that stays an error.
+    for query in ("", "&immutable=1"):
+        connection = _connect(address + query, patience, uri=True)
+        try:
+            _check_version(connection, path)
+            return connection
+        except sqlite3.Error as error:
+            connection.close()
+            unread = log.exists() and log.stat().st_size
+            if query or unread or _code(error) not in _CLOSED_TO_US:
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
+def _in_memory() -> sqlite3.Connection:
+    connection = _connect(":memory:", 0)
+    _make_tables(connection)
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Sets a connection up and makes the tables of a fresh store."""
+    fresh = _check_version(connection, path) == 0
+    if fresh:
+        # Stays as it is where the file system cannot share memory; all else works the same.
+        connection.execute("PRAGMA journal_mode = WAL")
+    # A row outlives this process at once; only a power cut can lose the last ones, never the store.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if fresh:
+        connection.execute("BEGIN IMMEDIATE")
+        if _check_version(connection, path) == 0:
+            _make_tables(connection)
+        connection.execute("COMMIT")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for table in _TABLES:
+        connection.execute(table)
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema of the store, 0 for an empty one. Raises ``RecordsError`` for a newer one."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA:
+        raise RecordsError(
+            f"records file {str(path)!r} has schema {version}; accepted: up to {SCHEMA} "
+            "(it was written by a newer version of this package)"
+        )
+    return version
+
+
+def _retire(path: Path, identity: tuple[int, int] | None, cause: sqlite3.Error) -> None:
+    """Sets a damaged store aside with its side files, unless another process has just done so."""
+    if identity is None or identity != _identity(path):
+        return
+    try:
+        # The log goes first: beside a fresh store, an old one would be taken for its own.
+        for suffix in ("-wal", "-shm"):
+            side = path.with_name(path.name + suffix)
+            if side.exists():
+                set_aside(side)
+        kept = set_aside(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RecordsError(f"records file {str(path)!r} is damaged ({cause}) and stays: {error}") from cause
+    warnings.warn(
+        f"records file {str(path)!r} is damaged ({cause}); "
+        f"it is kept as {str(kept)!r} and a fresh one is begun",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+# ---- rows
+
+
+Row = tuple[tuple[Any, ...], tuple[Any, ...] | None]
+"""The values of ``_COLUMNS``, and those of ``solved`` if the record is a usable result."""
+
+
+def _row(record: Record) -> Row:
+    """What is written for a record. Raises ``RecordsError`` for one that could not be read back."""
+    body = _compact(encode(record))
+    record = decode(json.loads(body))
+    problem, device, regime = record.problem, record.device, record.regime
+    per_product = _seconds_per_product(record) if record.status == "ok" else None
+    columns = (
+        device, problem.key, regime, record.stencil, _spelled(record.config), record.status,
+        record.protocol, record.toolchain, record.when, per_product, body,
+    )  # fmt: skip
+    if per_product is None:
+        return columns, None
+    return columns, (device, problem.key, regime, _family(problem), problem.m, problem.n, problem.k)
+
+
+def _insert(connection: sqlite3.Connection, row: Row, unless: str = "") -> int:
+    """Writes a row; returns how many were new."""
+    columns, solved = row
+    marks = ", ".join(f"?{n}" for n in range(1, len(columns) + 1))
+    added = connection.execute(f"INSERT INTO tries ({_COLUMNS}) SELECT {marks} {unless}", columns).rowcount
+    if solved:
+        connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?, ?, ?, ?)", solved)
+    return added
+
+
+def _take_in(connection: sqlite3.Connection, rows: Iterable[Row], ceilings: Iterable[Ceilings]) -> int:
+    """Writes what a file of lines holds; returns how many records were new."""
+    for entry in ceilings:
+        _put_ceilings(connection, entry, "IGNORE")
+    return sum(_insert(connection, row, _UNLESS_HERE) for row in rows)
+
+
+def _put_ceilings(connection: sqlite3.Connection, entry: Ceilings, clash: str) -> None:
+    device, cores, values = entry
+    sql = f"INSERT OR {clash} INTO ceilings (device, cores, name, value) VALUES (?, ?, ?, ?)"
+    connection.executemany(sql, [(device, cores, name, float(value)) for name, value in values.items()])
+
+
+# ---- questions
+
+
+def _bodies(connection: sqlite3.Connection, sql: str, *values: Any) -> list[Record]:
+    return [decode(json.loads(body)) for (body,) in connection.execute(sql, values)]
+
+
+def _best(
+    connection: sqlite3.Connection, device: str, key: str, regime: str, without: str = ""
+) -> Record | None:
+    found = _bodies(connection, _BEST, device, key, regime, without)
+    return found[0] if found else None
+
+
+def _solved(
+    connection: sqlite3.Connection, device: str, near: Problem
+) -> list[tuple[str, str, int, int, int]]:
+    """Key, regime and sizes of each problem that has had a usable result and is of like kind and sizes."""
+    sql = (
+        f"SELECT key, regime, m, n, k FROM solved WHERE device = ?1 AND family = ?2 AND m <= {_FACTOR} * ?3 "
+        f"AND {_FACTOR} * n >= ?4 AND n <= {_FACTOR} * ?4 AND {_FACTOR} * k >= ?5 AND k <= {_FACTOR} * ?5 "
+        f"AND m >= ?3 / {_FACTOR}.0"
+    )
+    return connection.execute(sql, (device, _family(near), near.m, near.n, near.k)).fetchall()
+
+
+def _winners(connection: sqlite3.Connection, device: str | None) -> list[Record]:
+    """The best local record of each problem and regime, ordered by device, family and sizes."""
+    rows = connection.execute(
+        "SELECT device, key, regime FROM solved WHERE ?1 IS NULL OR device = ?1 "
+        "ORDER BY device, family, m, n, k, key, regime",
+        (device,),
+    ).fetchall()
+    found = (_best(connection, name, key, regime) for name, key, regime in rows)
+    return [record for record in found if record]
+
+
+def _get_ceilings(connection: sqlite3.Connection, device: str, cores: int) -> dict[str, float]:
+    sql = "SELECT name, value FROM ceilings WHERE device = ? AND cores = ? ORDER BY name"
+    return dict(connection.execute(sql, (device, cores)))
+
+
+def _all_ceilings(connection: sqlite3.Connection, device: str | None) -> list[Ceilings]:
+    sql = "SELECT DISTINCT device, cores FROM ceilings WHERE ?1 IS NULL OR device = ?1 ORDER BY 1, 2"
+    pairs = connection.execute(sql, (device,)).fetchall()
+    return [(name, cores, _get_ceilings(connection, name, cores)) for name, cores in pairs]
+
+
+def _seconds_per_product(record: Record) -> float | None:
+    """The median of a record's timing for one product of its batch; None where that is no speed."""
+    if record.timing is None or record.timing.batch < 1:
+        return None
+    seconds = record.timing.median / record.timing.batch
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
+
+
+def _family(problem: Problem) -> str:
+    """What near problems have in common: type, transpositions and math mode."""
+    return f"{problem.dtype.letter}:{problem.trans}:{problem.math}"
+
+
+def _distance(
+    problem: Problem, regime: str, key: str, other: str, sizes: tuple[int, int, int]
+) -> tuple[int, float, bool]:
+    """How far a solved problem is from the one asked about in a regime: smaller sorts first."""
+    if key == problem.key:
+        return 0, 0.0, other != regime
+    pairs = zip((problem.m, problem.n, problem.k), sizes, strict=True)
+    # Rounded, so that equal ratios tie. A size of 0 has come this far only beside another 0.
+    apart = round(sum(abs(math.log2(a / b)) for a, b in pairs if a != b), 9)
+    return 1, apart, other != regime
+
+
+# ---- lines of text
+
+
+def _spelled(config: Config) -> str:
+    """One text for one config: ``name=value`` in the order of the names."""
+    return " ".join(f"{name}={_compact(config[name])}" for name in sorted(config))
+
+
+def _compact(value: object) -> str:
+    """JSON on one line. Raises ``RecordsError`` for a value that JSON cannot hold."""
+    try:
+        return json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise RecordsError(f"value={value!r} cannot be written: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """The Python number in a NumPy scalar."""
+    if not hasattr(value, "item"):
+        raise TypeError(f"{type(value).__name__} is no number, text, truth value or sequence of them")
+    return value.item()
+
+
+def _number(value: float) -> float | str:
+    """A float for JSON, which has no spelling for infinities and NaN: these become texts."""
+    return value if math.isfinite(value) else str(float(value))
+
+
+_LAYOUT = ("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")
+_CLASSES = {"alpha": ("1", "any"), "beta": ("0", "1", "any"), "math": ("ieee", "tf32")}
+_TEXTS = ("source", "detail", "clocks", "driver", "when")
+
+
+def encode(record: Record, samples: bool = True) -> dict[str, Any]:
+    """A record as flat JSON: the problem by its spelling, and of all else what is not the default."""
+    problem, timing = record.problem, record.timing
+    plain = Problem.parse(problem.spelling)[0]
+    line: dict[str, Any] = {"device": record.device, "problem": problem.spelling}
+    # The layout goes as a whole: what one of its parts is by default may follow from another.
+    for names in (_LAYOUT, *((name,) for name in _CLASSES)):
+        values = {name: getattr(problem, name) for name in names}
+        line |= values if any(getattr(plain, name) != value for name, value in values.items()) else {}
+    line |= {"regime": record.regime, "stencil": record.stencil, "config": dict(record.config)}
+    line |= {"status": record.status}
+    if timing is not None:
+        line |= {name: _number(getattr(timing, name)) for name in ("median", "low", "high")}
+        line |= {"batch": timing.batch}
+    line |= {"protocol": record.protocol}
+    line |= {
+        name: _number(value) for name in ("seconds", "error") if (value := getattr(record, name)) is not None
+    }
+    line |= {"toolchain": record.toolchain}
+    line |= {name: value for name in _TEXTS if (value := getattr(record, name))}
+    if timing is not None:
+        line |= {"timing_regime": timing.regime} if timing.regime != record.regime else {}
+        line |= {"timing_protocol": timing.protocol} if timing.protocol != record.protocol else {}
+        line |= {"samples": [_number(s) for s in timing.samples]} if samples else {}
+    return line
+
+
+Check = tuple[str, Callable[[Any], bool]]
+"""What a value has to be, in words and as a test."""
+
+
+def _one_of(accepted: tuple[str, ...]) -> Check:
+    return "one of " + ", ".join(accepted), lambda value: value in accepted
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) or value in ("inf", "-inf", "nan")
+
+
+_TEXT: Check = ("a text", lambda value: isinstance(value, str))
+_COUNT: Check = (
+    "a whole number from 0 to 2**63 - 1",
+    lambda value: type(value) is int and 0 <= value < 2**63,
+)
+_NUMBER: Check = ("a number", _is_number)
+_NUMBERS: Check = (
+    "a list of numbers",
+    lambda value: isinstance(value, list) and all(_is_number(entry) for entry in value),
+)
+_CONFIG: Check = (
+    "an object of names and plain values",
+    lambda value: isinstance(value, dict) and not any(isinstance(entry, dict) for entry in value.values()),
+)
+_ACCEPTED = {
+    "device": _TEXT,
+    "problem": _TEXT,
+    **dict.fromkeys(_LAYOUT, _COUNT),
+    **{name: _one_of(values) for name, values in _CLASSES.items()},
+    "regime": _TEXT,
+    "stencil": _TEXT,
+    "config": _CONFIG,
+    "status": _one_of(STATUSES),
+    **dict.fromkeys(("median", "low", "high"), _NUMBER),
+    **dict.fromkeys(("batch", "protocol"), _COUNT),
+    **dict.fromkeys(("seconds", "error"), _NUMBER),
+    "toolchain": _TEXT,
+    **dict.fromkeys(_TEXTS, _TEXT),
+    "timing_regime": _TEXT,
+    "timing_protocol": _COUNT,
+    "samples": _NUMBERS,
+}
+_REQUIRED = tuple(f.name for f in fields(Record) if f.default is MISSING)
+
+
+def decode(line: Mapping[str, Any]) -> Record:
+    """The record that ``encode`` wrote, without its raw samples if these were left out.
+
+    Raises ``RecordsError`` naming the key that is missing, unknown or has a value that is not accepted.
+    """
+    _check(line, _ACCEPTED, _REQUIRED)
+    values: dict[str, Any]
+    values = {name: float(value) if _ACCEPTED[name] is _NUMBER else value for name, value in line.items()}
+    given = {f.name: values[f.name] for f in fields(Record) if f.name in values}
+    config = Config({name: _frozen(value) for name, value in line["config"].items()})
+    return Record(**given | {"problem": _problem(values), "timing": _timing(values), "config": config})
+
+
+def _frozen(value: Any) -> Any:
+    """A value of a config as it was before JSON, which makes lists of tuples."""
+    return tuple(_frozen(entry) for entry in value) if isinstance(value, list) else value
+
+
+def _check(line: Mapping[str, Any], accepted: Mapping[str, Check], required: Iterable[str]) -> None:
+    for name in required:
+        if name not in line:
+            raise RecordsError(f"{name!r} is missing")
+    for name, value in line.items():
+        if name not in accepted:
+            raise RecordsError(f"{name!r} is no key here; accepted: {', '.join(accepted)}")
+        words, test = accepted[name]
+        if not test(value):
+            raise RecordsError(f"{name}={value!r} is not accepted; accepted: {words}")
+
+
+def _problem(values: Mapping[str, Any]) -> Problem:
+    layout = {name: values[name] for name in (*_LAYOUT, *_CLASSES) if name in values}
+    try:
+        problems = Problem.parse(values["problem"], **layout)
+    except ArgumentError as error:
+        raise RecordsError(str(error)) from None
+    if len(problems) != 1:
+        raise RecordsError(f"problem={values['problem']!r} is not one problem")
+    return problems[0]
+
+
+def _timing(values: Mapping[str, Any]) -> Timing | None:
+    given = [name for name in ("median", "low", "high", "batch") if name in values]
+    if not given:
+        return None
+    if len(given) < 4:
+        raise RecordsError(f"{given[0]!r} is there, but not all of median, low, high and batch")
+    return Timing(
+        samples=tuple(float(sample) for sample in values.get("samples", ())),
+        median=values["median"],
+        low=values["low"],
+        high=values["high"],
+        regime=values.get("timing_regime", values["regime"]),
+        batch=values["batch"],
+        protocol=values.get("timing_protocol", values.get("protocol", 0)),
+    )
+
+
+_CEILINGS: dict[str, Check] = {
+    "device": _TEXT,
+    "cores": _COUNT,
+    "ceilings": (
+        "an object of names and numbers",
+        lambda value: isinstance(value, dict) and all(_is_number(entry) for entry in value.values()),
+    ),
+}
+
+
+def _parse(text: str, name: str) -> tuple[list[Row], list[Ceilings]]:
+    """What a file of JSON lines holds. Raises ``RecordsError`` naming the line and what is wrong."""
+    rows: list[Row] = []
+    ceilings: list[Ceilings] = []
+    # Not splitlines(): that also breaks at characters which JSON may hold inside a text.
+    for number, text_of_line in enumerate(text.split("\n"), start=1):
+        if not text_of_line.strip():
+            continue
+        try:
+            line = json.loads(text_of_line)
+            if not isinstance(line, dict):
+                raise RecordsError("not an object of keys and values")
+            if "ceilings" in line:
+                _check(line, _CEILINGS, _CEILINGS)
+                ceilings.append((line["device"], line["cores"], line["ceilings"]))
+            else:
+                rows.append(_row(decode(line)))
+        except json.JSONDecodeError as error:
+            raise RecordsError(f"{name}, line {number}: not JSON ({error})") from None
+        except RecordsError as error:
+            raise RecordsError(f"{name}, line {number}: {error}") from None
+    return rows, ceilings
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old one or the new one, never a part."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise RecordsError(f"records file {str(path)!r} cannot be written: {error}") from error

@@ -1,0 +1,419 @@
+"""The bound of a problem on a device, and the measurements that it is made of.
+
+Memory. A product reads A, B and C and writes C. When every batch member comes from memory, its time
+is at least its bytes over the bandwidth; for square matrices of order n of doubles
+
+    P = 2 n^3 operations / (4 n^2 elements * 8 bytes / beta) = 2 n^3 beta / (32 n^2) = n beta / 16,
+
+with beta in bytes/s (I. Masliah et al., "Algorithms and optimization techniques for high-performance
+matrix-matrix multiplications of very small matrices", 2019, section 3). A kernel that does not read C
+(beta class "0") has the same bound as long as its stores go through the caches, because a store that
+misses first fetches the line it writes to (the write-allocate). Streaming stores fetch nothing, and
+three of the four streams are left:
+
+    P = 2 n^3 beta / (24 n^2) = n beta / 12.
+
+========================  ==========  ==========  ==========  ==========
+square, order n           double      single      z           c
+========================  ==========  ==========  ==========  ==========
+C read, or allocated      n beta/16   n beta/8    n beta/8    n beta/4
+C streamed                n beta/12   n beta/6    n beta/6    n beta/3
+========================  ==========  ==========  ==========  ==========
+
+(complex: 8 n^3 operations on elements of twice the size). An operand that the whole batch shares
+stays in a cache and costs no stream.
+
+Bandwidth. The two cases are different mixes of reads and writes, and memory runs them at different
+rates, so each has its own beta, measured by a loop that does nothing else. Counted are the bytes that
+the program names:
+
+=======  ==================================================  =======================
+mix      an element of                                       streams counted
+=======  ==================================================  =======================
+update   c = a + b + c, in place                             4: A, B, C read; C written
+stream   c = a + b, streaming stores                         3: A, B read; C written
+write    c = a + b, plain stores (the hardware moves 4)      3: A, B read; C written
+read     s = s + a + b + c                                   3: A, B, C read
+=======  ==================================================  =======================
+
+Compute. The peak is what independent fused multiply-adds reach. A vector that is not full costs as
+much as a full one, and a core that splits its widest vectors in halves sells them by the half: on
+Zen 4 a 512-bit operation is two of 256 bits (LLVM ``X86ScheduleZnver4.td``), 4 doubles are the unit
+of price, and a product with columns of n doubles reaches at most n / (4 ceil(n/4)) of the peak. The
+unit is the narrowest vector whose measured peak is that of the widest.
+
+Medians of several passes, not best ones: a bound has to be what the machine sustains, and the best
+moment of a machine shared with others is reached by no kernel twice. So a kernel may exceed its bound
+a little, by the noise of both.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.errors import ArgumentError, DeviceError
+from tilewright.model import Binary, Device, Kernel, Problem, Source
+
+MIXES = {"update": 4, "stream": 3, "write": 3, "read": 3}
+"""Streams that each mix is counted as."""
+
+UNROLL = 8
+"""Vectors of each operand in one step of a bandwidth loop: whole cache lines of each at a time."""
+
+CHAINS = 12
+"""Independent multiply-adds in flight: more than latency 4 x 2 pipes, and 16 registers hold them."""
+
+TURNS = 4
+PEAK_STEPS = 1 << 16
+"""Steps of one pass of a peak: some ms, so that threads starting 50 us apart do not matter."""
+
+ROUNDS = 7
+SAME = 0.9
+"""A narrower vector is the unit of price when it reaches this part of the widest one's peak."""
+
+_ENTRY = "roofline"
+_CALL = "ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars"
+
+
+Call = Callable[..., Any]
+
+
+class Target(Protocol):
+    """What is used of a target: it compiles, loads, and knows how kernels are called."""
+
+    @property
+    def PROTOTYPE(self) -> Callable[[int], Call]:
+        """Makes a callable of an address."""
+
+    def compile(self, source: Source, device: Device) -> Binary:
+        """Machine code for a source."""
+
+    def load(self, binary: Binary) -> Kernel:
+        """A binary in memory."""
+
+
+# -- programs -------------------------------------------------------------------------------------
+def _loop(
+    before: Sequence[str], carried: Sequence[tuple[str, str]], body: Sequence[str], after: Sequence[str]
+) -> str:
+    """A function that runs ``body`` for ``%i`` from 0 to ``%count`` (at least once).
+
+    ``carried`` are (type, name) of sums that begin at zero; ``body`` defines ``%next.name`` of each.
+    """
+    phis = [f"%{x} = phi {kind} [ zeroinitializer, %entry ], [ %next.{x}, %loop ]" for kind, x in carried]
+    counted = ["%following = add i64 %i, 1", "%more = icmp slt i64 %following, %count"]
+    lines = [
+        f"define void @{_ENTRY}({_CALL}) {{",
+        "entry:",
+        *before,
+        "br label %loop",
+        "loop:",
+        "%i = phi i64 [ 0, %entry ], [ %following, %loop ]",
+        *phis,
+        *body,
+        *counted,
+        "br i1 %more, label %loop, label %done",
+        "done:",
+        *after,
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _keep(vector: str, real: str, lanes: int, names: Sequence[str]) -> list[str]:
+    """Store sums at ``%scalars``, once: work whose result nobody uses would be left out."""
+    lines = []
+    for j, name in enumerate(names):
+        lines.append(f"%out{j} = getelementptr {real}, ptr %scalars, i64 {j * lanes}")
+        lines.append(f"store {vector} %next.{name}, ptr %out{j}, align 4")
+    return lines
+
+
+def bandwidth_ir(mix: str, vector_bits: int) -> Source:
+    """A loop over doubles that does one mix of loads and stores.
+
+    ``count`` is in steps of ``UNROLL`` vectors of each operand; all addresses are vector-aligned.
+    """
+    lanes = vector_bits // 64
+    vector, size = f"<{lanes} x double>", vector_bits // 8
+    mark = f"align {size}, !nontemporal !0" if mix == "stream" else f"align {size}"
+    reads_c = mix in ("update", "read")
+    body = [f"%at = mul i64 %i, {UNROLL * lanes}"]
+    for j in range(UNROLL):
+        body.append(f"%at{j} = add i64 %at, {j * lanes}")
+        body += [f"%p{x}{j} = getelementptr double, ptr %{x}, i64 %at{j}" for x in "ABC"]
+        body += [f"%{x}{j} = load {vector}, ptr %p{x}{j}, align {size}" for x in ("ABC" if reads_c else "AB")]
+        body.append(f"%ab{j} = fadd {vector} %A{j}, %B{j}")
+        if reads_c:
+            body.append(f"%abc{j} = fadd {vector} %ab{j}, %C{j}")
+        total = f"%abc{j}" if reads_c else f"%ab{j}"
+        if mix == "read":
+            body.append(f"%next.s{j} = fadd {vector} %s{j}, {total}")
+        else:
+            body.append(f"store {vector} {total}, ptr %pC{j}, {mark}")
+    sums = [f"s{j}" for j in range(UNROLL)] if mix == "read" else []
+    text = _loop([], [(vector, x) for x in sums], body, _keep(vector, "double", lanes, sums))
+    return Source(f"{text}\n!0 = !{{i32 1}}\n", _ENTRY)
+
+
+def peak_ir(real_bits: int, vector_bits: int) -> Source:
+    """A loop of independent fused multiply-adds; ``count`` is in steps of ``TURNS`` x ``CHAINS`` of them.
+
+    Each is s = s*x + y on vectors x, y that are read once, at ``%A`` and ``%B``.
+    """
+    real, lanes = ("double" if real_bits == 64 else "float"), vector_bits // real_bits
+    vector, fma = f"<{lanes} x {real}>", f"@llvm.fma.v{lanes}f{real_bits}"
+    sums = [f"s{chain}" for chain in range(CHAINS)]
+    body, old = [], {x: f"%{x}" for x in sums}
+    for turn in range(TURNS):
+        for x in sums:
+            new = f"%next.{x}" if turn == TURNS - 1 else f"%t{turn}.{x}"
+            body.append(f"{new} = call {vector} {fma}({vector} {old[x]}, {vector} %x, {vector} %y)")
+            old[x] = new
+    before = [f"%x = load {vector}, ptr %A, align 4", f"%y = load {vector}, ptr %B, align 4"]
+    text = _loop(before, [(vector, x) for x in sums], body, _keep(vector, real, lanes, sums))
+    return Source(f"{text}\ndeclare {vector} {fma}({vector}, {vector}, {vector})\n", _ENTRY)
+
+
+# -- measuring ------------------------------------------------------------------------------------
+def _together(jobs: Sequence[Sequence[Callable[[], object]]], rounds: int = ROUNDS) -> list[float]:
+    """Median seconds of each job: a job is one work per thread, all at once. One more round warms up.
+
+    Every round does all jobs, so that a slow moment of the machine hits all of them. A job lasts
+    from its first start to its last end. The works are foreign calls, which let other threads run.
+    Each thread stays on a core of its own: the system tends to wake a short-lived thread on the core
+    of its waker, and two would take turns there.
+    """
+    threads = len(jobs[0])
+    stamps = np.zeros((rounds + 1, len(jobs), threads, 2))
+    gate = threading.Barrier(threads)
+    failures: list[BaseException] = []
+    homes = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
+
+    def worker(number: int) -> None:
+        try:
+            if homes:
+                os.sched_setaffinity(0, {homes[number % len(homes)]})
+            for turn, (job, works) in product(range(rounds + 1), enumerate(jobs)):
+                gate.wait()
+                stamps[turn, job, number, 0] = time.perf_counter()
+                works[number]()
+                stamps[turn, job, number, 1] = time.perf_counter()
+        except BaseException as failure:
+            failures.append(failure)
+            gate.abort()
+
+    team = [threading.Thread(target=worker, args=(number,)) for number in range(threads)]
+    for thread in team:
+        thread.start()
+    for thread in team:
+        thread.join()
+    if failures:
+        raise failures[0]
+    lasted = stamps[1:, :, :, 1].max(axis=2) - stamps[1:, :, :, 0].min(axis=2)
+    return [float(seconds) for seconds in np.median(lasted, axis=0)]
+
+
+def _aligned(count: int, lines: int = 0) -> NDArray[np.float64]:
+    """Uninitialised memory for ``count`` doubles, ``lines`` cache lines past the start of a page."""
+    raw = np.empty(8 * count + 8192, np.uint8)
+    shift = -int(raw.ctypes.data) % 4096 + 64 * lines
+    return raw[shift : shift + 8 * count].view(np.float64)
+
+
+class _Streams:
+    """Three arrays that are together far larger than the caches, in one share per core.
+
+    Each share is first touched by its own core: where memory has several nodes, a page lies on the
+    node that touched it first.
+    """
+
+    def __init__(self, device: Device, cores: int):
+        step = UNROLL * device["vector_bits"] // 64
+        total = min(max(128 << 20, 8 * device["l3"]), 1 << 30)
+        self.share = total // (3 * 8 * step * cores) * step
+        # Not all on the same place in a page, or a load seems to depend on the store before it.
+        self.arrays = [_aligned(self.share * cores, lines) for lines in (0, 21, 42)]
+        self.sinks = [_aligned(step) for _ in range(cores)]
+        block = np.random.default_rng(0).standard_normal(1 << 16)
+        _together([[partial(self._touch, core, block) for core in range(cores)]], rounds=1)
+
+    def _touch(self, core: int, block: NDArray[np.float64]) -> None:
+        for array in self.arrays:
+            part = array[core * self.share : (core + 1) * self.share]
+            for start in range(0, part.size, block.size):
+                chunk = part[start : start + block.size]
+                chunk[:] = block[: chunk.size]
+
+    def works(self, call: Call, vector_bits: int) -> list[Callable[[], object]]:
+        """One pass of a bandwidth loop over each share."""
+        steps = self.share // (UNROLL * vector_bits // 64)
+        works: list[Callable[[], object]] = []
+        for core, sink in enumerate(self.sinks):
+            at = [int(array[core * self.share :].ctypes.data) for array in self.arrays]
+            works.append(partial(call, *at, 0, 0, 0, steps, int(sink.ctypes.data)))
+        return works
+
+
+def _widths(device: Device) -> list[int]:
+    """Vector widths that are tried, widest first."""
+    wide = device["vector_bits"]
+    return [bits for bits in (wide, wide // 2, wide // 4) if bits >= 128]
+
+
+def _loaded(target: Target, device: Device, source: Source, keep: list[Kernel]) -> Call:
+    """A callable of a program; ``keep`` holds what must stay alive while it is called."""
+    keep.append(target.load(target.compile(source, device)))
+    return target.PROTOTYPE(keep[-1].address)
+
+
+def bandwidths(target: Target, device: Device, cores: int, rounds: int = ROUNDS) -> dict[str, float]:
+    """``bandwidth.<mix>.<cores>`` in bytes/s for all mixes, about a second.
+
+    Where others use the machine too, bandwidth drifts by a factor of two within minutes: a bound that
+    is printed beside a speed should come from the same run.
+    """
+    keep: list[Kernel] = []
+    streams = _Streams(device, cores)
+    jobs = [(mix, bits) for mix in MIXES for bits in _widths(device)[:2]]
+    calls = [_loaded(target, device, bandwidth_ir(mix, bits), keep) for mix, bits in jobs]
+    works = [streams.works(call, bits) for call, (_, bits) in zip(calls, jobs, strict=True)]
+    found: dict[str, float] = {}
+    for (mix, _), seconds in zip(jobs, _together(works, rounds), strict=True):
+        name, moved = f"bandwidth.{mix}.{cores}", 8 * MIXES[mix] * streams.share * cores
+        # Of two loops for the same mix the faster one shows what the memory can do.
+        found[name] = max(found.get(name, 0.0), moved / seconds)
+    return found
+
+
+def peaks(target: Target, device: Device, cores: int, rounds: int = ROUNDS) -> dict[str, float]:
+    """``peak.<type>.<cores>`` in flop/s for all types, and ``price_unit_bits``."""
+    keep: list[Kernel] = []
+    jobs = [(real, bits) for real in (32, 64) for bits in _widths(device)]
+    works, hold = [], []
+    for real, bits in jobs:
+        call = _loaded(target, device, peak_ir(real, bits), keep)
+        # |x| < 1: the sums stay near y / (1 - x), never overflow and never become subnormal.
+        xy = np.random.default_rng(1).uniform(0.25, 0.75, (2, bits // real)).astype(f"f{real // 8}")
+        sinks = np.empty((cores, CHAINS * bits // real), xy.dtype)
+        hold += [xy, sinks]
+        x, y = (int(row.ctypes.data) for row in xy)
+        works.append([partial(call, x, y, x, 0, 0, 0, PEAK_STEPS, int(sink.ctypes.data)) for sink in sinks])
+    speeds = {
+        (real, bits): 2 * bits // real * CHAINS * TURNS * PEAK_STEPS * cores / seconds
+        for (real, bits), seconds in zip(jobs, _together(works, rounds), strict=True)
+    }
+    found: dict[str, float] = {}
+    for real, letters in ((32, "sc"), (64, "dz")):
+        best = max(speed for (kind, _), speed in speeds.items() if kind == real)
+        # A complex multiply-add is four real ones, 8 operations for 8: the peak is the same.
+        found |= {f"peak.{letter}.{cores}": best for letter in letters}
+    same = [bits for bits in _widths(device) if speeds[64, bits] >= SAME * found[f"peak.d.{cores}"]]
+    return found | {"price_unit_bits": float(min(same))}
+
+
+def measure(target: Target, device: Device, cores: Sequence[int] | None = None) -> dict[str, float]:
+    """All ceilings of a processor, for ``Device.ceilings``; takes a few seconds.
+
+    ``cores`` are the thread counts to measure, by default one and all. ``price_unit_bits`` is that of
+    the first count.
+    """
+    counts = sorted({1, device["cores"]} if cores is None else set(cores))
+    found: dict[str, float] = {}
+    fewer: dict[str, float] = {}
+    for count in counts:
+        new = peaks(target, device, count) | bandwidths(target, device, count)
+        found.setdefault("price_unit_bits", new.pop("price_unit_bits"))
+        # Cores may stay idle: more of them have no lower ceiling, whatever else ran meanwhile.
+        now = {name.rpartition(".")[0]: speed for name, speed in new.items()}
+        fewer = {name: max(speed, fewer.get(name, 0.0)) for name, speed in now.items()}
+        found |= {f"{name}.{count}": speed for name, speed in fewer.items()}
+    return found
+
+
+# -- bounds ---------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The least time of one product in seconds, the speed that it means in flop/s, which ceiling
+    sets it (``bandwidth.update``, ``bandwidth.stream``, ``peak``), and the arithmetic in words."""
+
+    seconds: float
+    flops_per_s: float
+    limit: str
+    formula: str
+
+
+def _ceiling(device: Device, name: str, cores: int) -> float:
+    """A measured ceiling; for a count of cores that was not measured, no more than fewer cores could
+    reach if they scaled, and no more than all of them reach."""
+    measured = {
+        int(key.rpartition(".")[2]): value
+        for key, value in device.ceilings.items()
+        if key.rpartition(".")[0] == name
+    }
+    if not measured:
+        raise DeviceError(f"{name} of {device.name} was never measured; roofline.measure does it")
+    if cores in measured:
+        return measured[cores]
+    return min(value * max(1.0, cores / count) for count, value in measured.items())
+
+
+def efficiency(problem: Problem, device: Device) -> float:
+    """The part of the lanes that do work when columns of C are cut into units of price, 0 to 1."""
+    unit = int(device.ceilings.get("price_unit_bits", device["vector_bits"]))
+    lanes = unit // problem.dtype.real_bits
+    rows = problem.m * (2 if problem.dtype.is_complex else 1)
+    return rows / (lanes * -(-rows // lanes)) if rows else 1.0
+
+
+def ceiling(problem: Problem, device: Device, cores: int = 1) -> float:
+    """Operations per second that no kernel with vectors along the columns of C exceeds."""
+    return _ceiling(device, f"peak.{problem.dtype.letter}", cores) * efficiency(problem, device)
+
+
+def traffic(problem: Problem, streaming: bool = False) -> int:
+    """Bytes that one product moves to and from memory, the write-allocate included unless streamed.
+
+    Without ``streaming`` C counts twice in any case: it is read because beta asks for it, or because
+    a store that misses the caches fetches its line.
+    """
+    p = problem
+    twice = p.beta != "0" or not streaming
+    reads = (p.m * p.k if p.stride_a else 0) + (p.k * p.n if p.stride_b else 0)
+    return (reads + (2 if twice else 1) * p.m * p.n) * p.dtype.itemsize
+
+
+def bound(problem: Problem, device: Device, regime: str, cores: int = 1, *, streaming: bool = False) -> Bound:
+    """The least time of one product of a large batch in a cache regime, ``memory`` or ``cached``.
+
+    ``memory`` is the paper's bound: the bytes of ``traffic`` over ``bandwidth.update``, for beta class
+    "0" too, where plain stores allocate. With ``streaming`` a product that does not read C is bound by
+    three streams over ``bandwidth.stream`` instead. Where computing takes longer, and in the regime
+    ``cached``, the limit is ``ceiling``.
+
+    Raises ``DeviceError`` when the ceilings of the device were not measured.
+    """
+    if regime not in ("cached", "memory"):
+        raise ArgumentError(f"regime={regime!r} is not known; accepted: cached, memory")
+    p, speed = problem, ceiling(problem, device, cores)
+    compute = p.flops / speed
+    lanes = f"{p.flops} flop / ({speed / 1e9:.1f} Gflop/s, {efficiency(p, device):.0%} of the lanes)"
+    if regime == "cached":
+        return Bound(compute, speed, "peak", lanes)
+    mix = "stream" if streaming and p.beta == "0" else "update"
+    beta, moved = _ceiling(device, f"bandwidth.{mix}", cores), traffic(p, streaming)
+    if compute >= moved / beta:
+        return Bound(compute, speed, "peak", lanes)
+    text = f"{moved} bytes / {beta / 1e9:.1f} GB/s = {p.flops / moved:.3g} flop/byte * beta"
+    return Bound(moved / beta, p.flops * beta / moved, f"bandwidth.{mix}", text)

@@ -1,0 +1,164 @@
+"""Right before fast: a kernel's results against the reference, under conditions that break kernels.
+
+Each case of ``CASES`` is one call of the kernel on fresh operands. After it, results must lie within
+the rounding bound of ``operands.reference``, everything that is not an element of C must be
+untouched, and values that are not finite must be where the mathematical definition puts them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.model import Problem, Verdict
+from tilewright.operands import Array, Operands, Reference, operands, reference
+
+Run = Callable[[Operands], object]
+
+GUARD = 1024
+"""Bytes of guard on either side: a store of several vectors in the wrong place still lands in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A way to call a kernel: how many products, bases moved by how many elements, and whether some
+    values are infinite or NaN."""
+
+    batch: int
+    offset: int = 0
+    special: bool = False
+
+    @property
+    def name(self) -> str:
+        """The case in words, for a verdict."""
+        moved = f", bases moved by {self.offset} elements" if self.offset else ""
+        return f"batch {self.batch}{moved}{', with inf and NaN' if self.special else ''}"
+
+
+CASES = (
+    Case(1),
+    Case(7),
+    Case(2, offset=1),
+    Case(3, offset=3),
+    Case(3, special=True),
+    Case(0),
+)
+"""Batches that no unrolling divides; aligned bases and ones that are aligned to one element only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A case made ready: operands, the right answer in the wide type, and the largest allowed error."""
+
+    case: Case
+    operands: Operands
+    reference: Reference
+    allowed: Array
+    finite: Array
+    all_finite: bool
+
+
+def poke(made: Operands) -> None:
+    """Put +inf, -inf and NaN into A and, where it is read, NaN into C, and keep them there.
+
+    They go into the middle matrix of the batch, so that its neighbours show leaks.
+    """
+    p, middle = made.problem, made.problem.batch // 2
+    a = made.a[middle].T if p.turned_a else made.a[middle]
+    if p.k and p.m:
+        a[0, 0] = math.inf
+        if p.m > 2:
+            a[p.m - 1, [0, p.k // 2]] = math.inf, -math.inf
+        if p.m > 1:
+            a[p.m // 2, p.k - 1] = math.nan
+    if p.beta != "0" and p.m and p.n:
+        made.c[middle][p.m - 1, p.n // 2] = math.nan
+    made.keep()
+
+
+def prepare(problem: Problem, case: Case, seed: int) -> Prepared:
+    """Operands and the right answer of one case."""
+    asked = problem.with_(batch=case.batch)
+    made = operands(asked, seed, offset=case.offset, guard=GUARD)
+    if case.special:
+        poke(made)
+    right = reference(asked, made)
+    finite = np.isfinite(right.expected)
+    # Rounding bounds leave underflow out; a few of the smallest normal numbers put it in.
+    tiny = float(np.finfo(made.scalars.dtype).tiny) * (problem.k + 2)
+    allowed = np.where(finite, right.bound, 1.0) + tiny
+    return Prepared(case, made, right, allowed, finite, bool(finite.all()))
+
+
+def _wrong(ready: Prepared, got: Array, ratio: Array) -> Verdict:
+    """The verdict on the worst element."""
+    worst = np.where(np.isnan(ratio), np.inf, ratio)
+    matrix, row, column = (int(i) for i in np.unravel_index(worst.argmax(), worst.shape))
+    error = float(worst[matrix, row, column])
+    place = f"({row}, {column}) of matrix {int(ready.reference.which[matrix])}"
+    value, right = got[matrix, row, column], ready.reference.expected[matrix, row, column]
+    why = f"{ready.case.name}: {place} is {value!s}, right is {right!s}: {error:.3g} times the bound"
+    return Verdict(False, error, why)
+
+
+def _misplaced(ready: Prepared, got: Array) -> Array:
+    """Where a value is finite, or NaN in place of an infinity, against the definition.
+
+    Complex products of infinities depend on how the multiplication is arranged, so for them it is
+    enough that the element is not finite.
+    """
+    expected = ready.reference.expected
+    if ready.operands.problem.dtype.is_complex:
+        bad = np.isfinite(got)
+    else:
+        bad = ~((np.isnan(got) & np.isnan(expected)) | (got == expected))
+    return bad & ~ready.finite
+
+
+def judge(ready: Prepared) -> Verdict:
+    """The verdict on what a kernel left in the operands of a case."""
+    damage = ready.operands.damage()
+    if damage:
+        return Verdict(False, math.inf, f"{ready.case.name}: {damage}")
+    right = ready.reference
+    if not right.expected.size:
+        return Verdict(True, 0.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        got = ready.operands.c[right.which].astype(right.expected.dtype)
+        ratio = (abs(got - right.expected) / ready.allowed).astype(np.float64)
+        if not ready.all_finite:
+            ratio = np.where(ready.finite, ratio, np.where(_misplaced(ready, got), np.inf, 0.0))
+    error = float(ratio.max())
+    return Verdict(True, error) if error <= 1 else _wrong(ready, got, ratio)
+
+
+class Verifier:
+    """The cases of a problem with their right answers, made once; each check costs six short calls.
+
+    Not for use by several threads at once: all checks share the operands.
+    """
+
+    def __init__(self, problem: Problem, seed: int = 0, cases: tuple[Case, ...] = CASES):
+        self.problem = problem
+        self.ready = [prepare(problem, case, seed + number) for number, case in enumerate(cases)]
+
+    def check(self, run: Run) -> Verdict:
+        """Right or wrong, with the first thing that is wrong. ``run`` makes the kernel's call on the
+        operands it is given (``Operands.arguments``); their batch differs from the problem's."""
+        worst = 0.0
+        for ready in self.ready:
+            ready.operands.restore()
+            run(ready.operands)
+            verdict = judge(ready)
+            if not verdict.ok:
+                return verdict
+            worst = max(worst, verdict.error)
+        return Verdict(True, worst)
+
+
+def verify(problem: Problem, run: Run, *, seed: int = 0) -> Verdict:
+    """One check of one kernel on new operands. For many kernels of a problem keep a ``Verifier``."""
+    return Verifier(problem, seed).check(run)
