@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright import dispatch, measure, roofline
-from tilewright.arrays import LETTERS, Array, adopt, transposed
+from tilewright.arrays import LETTERS, Array, adopt, adopt_out, itself, promoted, transposed
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import ALIGN_FROM, Bound, new_output, usable
 from tilewright.model import Config, Plan, Problem
@@ -19,6 +22,10 @@ Function = Callable[[Any, Any, Any], Any]
 # Plans that matmul has made, by the shapes of its two arguments. The builtin of each entry compares
 # everything else, so that a hit that does not fit falls through to the careful way.
 _FAST: dict[tuple[Any, Any], tuple[Function, tuple[int, ...], Any, Callable[..., Array]]] = {}
+# The same for calls with ``out``, by its byte strides, too.
+_INTO: dict[tuple[Any, Any, Any], Function] = {}
+# The same for gemm into ``out``, by all that fixes the call.
+_GEMM: dict[Any, Function] = {}
 _BOUND: dict[Any, tuple[Plan, Bound | None]] = {}
 _MEMO_MOST = 4096
 _threads: int | None = None
@@ -27,12 +34,16 @@ _threads: int | None = None
 def set_threads(count: int | None) -> None:
     """Use at most ``count`` cores from now on; None: as many as the process may use.
 
-    Raises ``ArgumentError`` for a count below 1.
+    Raises ``ArgumentError`` for what is no whole number from 1.
     """
-    if count is not None and count < 1:
-        raise ArgumentError(f"count={count}; accepted: a whole number from 1, or None")
     global _threads
-    _threads = count
+    try:
+        whole = None if count is None else operator.index(count)
+    except TypeError:
+        whole = 0
+    if whole is not None and whole < 1:
+        raise ArgumentError(f"count={count!r}; accepted: a whole number from 1, or None")
+    _threads = whole
     forget()
 
 
@@ -40,6 +51,8 @@ def forget() -> None:
     """Drop every plan made so far, so that new records are seen."""
     dispatch.forget()
     _FAST.clear()
+    _INTO.clear()
+    _GEMM.clear()
     _BOUND.clear()
 
 
@@ -47,19 +60,24 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
-    one-dimensional argument did not have, in ``out`` where it is given. Types that no stencil
-    accepts go to ``numpy.matmul`` itself. Batches of one problem are where this pays.
+    one-dimensional argument did not have, in ``out`` where it is given: a tensor where ``a`` is one,
+    else an array. Types that no stencil accepts go to ``numpy.matmul`` itself. Batches of one problem
+    are where this pays.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match or an unusable ``out``.
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match or an unusable ``out``,
+    ``DTypeError`` (a ``TypeError``) for what holds no numbers, is not in this memory, or is a tensor
+    that requires a gradient.
     """
-    if out is None:
-        try:
+    try:
+        if out is None:
             function, shape, dtype, make = _FAST[a.shape, b.shape]
             result = function(a, b, make(shape, dtype))
-            if result is not NotImplemented:
-                return result
-        except (KeyError, AttributeError, TypeError):
-            pass
+        else:
+            result = _INTO[a.shape, b.shape, out.strides](a, b, out)
+        if result is not NotImplemented:
+            return result
+    except (KeyError, AttributeError, TypeError):
+        pass
     return _matmul(a, b, out)
 
 
@@ -73,14 +91,18 @@ def _matmul(a: Any, b: Any, out: Any) -> Any:
     left = x[None, :] if x.ndim == 1 else x
     right = y[:, None] if y.ndim == 1 else y
     shape = product_shape(left, right)
-    dtype = np.result_type(x, y)
+    dtype = promoted({"a": x, "b": y})
     final = shape
     if y.ndim == 1:
         final = final[:-1]
     if x.ndim == 1:
         final = (*shape[:-2], shape[-1]) if y.ndim > 1 else shape[:-2]
     if dtype not in LETTERS:
-        return wrap(np.asarray(np.matmul(x, y, out=None if out is None else adopt(out, "out")[0])))
+        if out is not None:
+            np.matmul(x, y, out=adopt_out(out))
+            return out
+        plain = np.matmul(x, y)
+        return plain if wrap is itself else wrap(np.asarray(plain))
     target = None if out is None else checked_out(out, final, dtype)
     result = new_output(final, dtype) if target is None else target
     view = result
@@ -91,11 +113,30 @@ def _matmul(a: Any, b: Any, out: Any) -> Any:
     view = view.reshape(shape) if view.shape != shape else view
     caller = Caller(1, 0, "n", "n")
     function = caller.compute(left, right, view, fresh=target is None, originals=(x, y, result))
-    if function is not None and target is None:
+    if function is not None and target is not None and target is out:
+        if len(_INTO) >= _MEMO_MOST:
+            _INTO.clear()
+        _INTO[x.shape, y.shape, target.strides] = function
+    elif function is not None and target is None:
         if len(_FAST) >= _MEMO_MOST:
             _FAST.clear()
+        if final == ():
+            function = scalar(function)
         _FAST[x.shape, y.shape] = (function, final, dtype, maker(result))
-    return out if out is not None else wrap(result)
+    if out is not None:
+        return out
+    made = wrap(result)
+    return made[()] if final == () and wrap is itself else made
+
+
+def scalar(function: Function) -> Function:
+    """A builtin whose array without axes comes back as a number, as NumPy returns it."""
+
+    def call(a: Any, b: Any, out: Any) -> Any:
+        result = function(a, b, out)
+        return result if result is NotImplemented else result[()]
+
+    return call
 
 
 def gemm(
@@ -117,12 +158,35 @@ def gemm(
     and with a beta, ``out`` itself is what is updated.
 
     Raises ``ArgumentError`` for shapes, letters or scalars that do not fit, ``DTypeError`` for types
-    other than float32, float64, complex64 and complex128.
+    other than float32, float64, complex64 and complex128, and for tensors as ``matmul`` does.
     """
+    if out is not None and (c is None or c is out or beta == 0):
+        try:
+            key = (a.shape, b.shape, out.strides, alpha, beta, trans_a, trans_b)
+            if _GEMM[key](a, b, out) is not NotImplemented:
+                return out
+        except (KeyError, AttributeError, TypeError):
+            pass
     return _gemm(Caller(alpha, beta, trans_a, trans_b), a, b, c, out)
 
 
-def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of ``gemm`` looked at: arrays, op of them, and the shape and type of the result."""
+
+    a: Array
+    b: Array
+    left: Array
+    right: Array
+    update: Array | None
+    target: Array | None
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    wrap: Callable[[Array], Any]
+
+
+def _asked(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Asked:
+    """Everything that ``gemm`` and ``plan`` refuse is refused here."""
     x, wrap = adopt(a, "a")
     y, _ = adopt(b, "b")
     for name, array in (("a", x), ("b", y)):
@@ -131,11 +195,11 @@ def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
     left, _ = transposed(x, caller.trans_a, "trans_a")
     right, _ = transposed(y, caller.trans_b, "trans_b")
     shape = product_shape(left, right)
-    dtype = np.result_type(x, y)
+    dtype = promoted({"a": x, "b": y})
     update = None
     if caller.beta != 0 and c is not None:
         update, _ = adopt(c, "c")
-        dtype = np.result_type(dtype, update)
+        dtype = promoted({"a": x, "b": y, "c": update})
         try:
             shape = (*np.broadcast_shapes(shape[:-2], update.shape[:-2]), *shape[-2:])
             update = np.broadcast_to(update, shape)
@@ -148,14 +212,39 @@ def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
             f"a and b are {x.dtype} and {y.dtype}; accepted: float32, float64, complex64, complex128"
         )
     caller.fits(dtype)
-    if caller.beta != 0 and update is None and out is None:
-        raise ArgumentError(f"beta={caller.beta} without c; accepted: c, or out to be updated in place")
     target = None if out is None else checked_out(out, shape, dtype)
-    result = new_output(shape, dtype) if target is None else target
-    if update is not None and c is not out:
-        result[...] = update
-    caller.compute(left, right, result, fresh=target is None, originals=(x, y, result))
-    return out if out is not None else wrap(result)
+    return Asked(x, y, left, right, update, target, shape, dtype, wrap)
+
+
+def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
+    asked = _asked(caller, a, b, c, out)
+    x, y, target = asked.a, asked.b, asked.target
+    if caller.beta != 0 and asked.update is None and out is None:
+        raise ArgumentError(f"beta={caller.beta} without c; accepted: c, or out to be updated in place")
+    result = target
+    moves = asked.update is not None and c is not out
+    if result is None or (moves and (np.may_share_memory(x, result) or np.may_share_memory(y, result))):
+        # The copy of c must not run over an operand that is still to be read.
+        result = new_output(asked.shape, asked.dtype)
+    if moves:
+        result[...] = asked.update
+    fresh = result is not target
+    function = caller.compute(asked.left, asked.right, result, fresh=fresh, originals=(x, y, result))
+    if (
+        function is not None
+        and target is not None
+        and target is out
+        and not moves
+        and caller.stencil is None
+        and caller.config is None
+    ):
+        if len(_GEMM) >= _MEMO_MOST:
+            _GEMM.clear()
+        scalars = (caller.alpha, caller.beta, caller.trans_a, caller.trans_b)
+        _GEMM[x.shape, y.shape, target.strides, *scalars] = function
+    if target is not None and fresh:
+        target[...] = result
+    return out if out is not None else asked.wrap(result)
 
 
 def maker(result: Array) -> Callable[..., Array]:
@@ -181,14 +270,15 @@ def product_shape(left: Array, right: Array) -> tuple[int, ...]:
 
 def checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """``out`` as an array that can take the result. Raises ``ArgumentError`` or ``DTypeError``."""
-    array, _ = adopt(out, "out")
+    array = adopt_out(out)
     if array.shape != shape:
         raise ArgumentError(f"out has shape {array.shape}; accepted: {shape}")
     if array.dtype != dtype:
         raise DTypeError(f"out is {array.dtype}; accepted: {dtype}")
     if not array.flags.writeable:
         raise ArgumentError("out is read-only; accepted: a writeable array")
-    if any(step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape, strict=True)):
+    places = zip(array.strides, array.shape, strict=True)
+    if array.size and any(step == 0 and extent > 1 for step, extent in places):
         raise ArgumentError(f"out has strides {array.strides}: several elements share one place in memory")
     return array
 
@@ -210,12 +300,20 @@ class Caller:
                 raise ArgumentError(f"{name}={value!r}; accepted: a number")
         self.alpha, self.beta = complex(alpha), complex(beta)
         self.trans_a, self.trans_b = trans_a, trans_b
-        self.stencil, self.config = stencil, None if config is None else Config(config)
+        try:
+            self.stencil, self.config = stencil, None if config is None else Config(config)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"config={config!r}; accepted: a map from names to plain values") from error
         self.classes = (
             "1" if self.alpha == 1 else "any",
             "0" if self.beta == 0 else "1" if self.beta == 1 else "any",
         )
         self.conj = (trans_a == "c", trans_b == "c")
+
+    @property
+    def forced(self) -> bool:
+        """Whether the caller said what is to run."""
+        return self.stencil is not None or self.config is not None
 
     def fits(self, dtype: np.dtype[Any]) -> None:
         """Raises ``ArgumentError`` when a real product is given a complex scalar."""
@@ -227,9 +325,15 @@ class Caller:
         self, a: Array, b: Array, out: Array, fresh: bool
     ) -> tuple[Array, Array, Array, Plan, Bound | None]:
         """Usable arrays, and the plan with its bound kernel (None: the vendor's product)."""
-        a, b, result, job = usable(a, b, out, conj=self.conj, classes=self.classes, fresh=fresh)
+        if 0 in (*out.shape, a.shape[-1]):
+            return a, b, out, nothing(a, b, out), None
+        # Conjugation changes nothing of real numbers, so "c" is their "t", tuned records and all.
+        conj = self.conj if out.dtype.kind == "c" else (False, False)
+        a, b, result, job = usable(a, b, out, conj=conj, classes=self.classes, fresh=fresh)
         key = (job, self.alpha, self.beta, self.stencil, self.config)
-        if key not in _BOUND:
+        # Another thread may clear the memo at any moment: look once.
+        found = _BOUND.get(key)
+        if found is None:
             plan = dispatch.plan(
                 job.problem,
                 dispatch.device(),
@@ -239,14 +343,20 @@ class Caller:
             )
             if len(_BOUND) >= _MEMO_MOST:
                 _BOUND.clear()
-            _BOUND[key] = (plan, None if plan.stencil is None else Bound(job, plan, (self.alpha, self.beta)))
-        plan, bound = _BOUND[key]
-        return a, b, result, plan, bound
+            bound = None if plan.stencil is None else Bound(job, plan, (self.alpha, self.beta))
+            found = _BOUND[key] = (plan, bound)
+        return a, b, result, *found
 
     def compute(
-        self, a: Array, b: Array, out: Array, *, fresh: bool, originals: tuple[Array, Array, Array]
+        self,
+        a: Array,
+        b: Array,
+        out: Array,
+        *,
+        fresh: bool,
+        originals: tuple[Array, Array, Array] | None = None,
     ) -> Function | None:
-        """out = alpha op(a) op(b) + beta out; a builtin for more such calls, where there can be one."""
+        """out = alpha op(a) op(b) + beta out; a builtin for more calls on arrays like ``originals``."""
         if 0 in (*out.shape, a.shape[-1]) or self.alpha == 0:
             _scale(out, self.beta)
             return None
@@ -259,9 +369,17 @@ class Caller:
         bound.run(x, y, result)
         if result is not out:
             out[...] = result
-        if x is a and y is b and result is out:
+        if originals is not None and x is a and y is b and result is out:
             return bound.function(*originals)
         return None
+
+
+def nothing(a: Array, b: Array, out: Array) -> Plan:
+    """The plan for a product without elements or without terms: there is nothing to multiply."""
+    batch = math.prod(out.shape[:-2])
+    problem = Problem(LETTERS[out.dtype], b.shape[-1], a.shape[-2], a.shape[-1], batch=batch)
+    device = dispatch.device()
+    return Plan(problem, device, dispatch.regime(problem, device), "vendor", "there is nothing to multiply")
 
 
 def _scale(out: Array, beta: complex) -> None:
@@ -299,7 +417,9 @@ class Executable:
         right, _ = transposed(b, caller.trans_b, "trans_b")
         self._caller = caller
         x, y, result, self.plan, bound = caller.bind(left, right, out, fresh=True)
-        plain = bound is not None and x is left and y is right and result is out
+        plain = x is left and y is right and result is out and out.size > 0
+        # With alpha 0 the operands are not read, whatever they hold, and every kernel reads them.
+        plain = plain and caller.alpha != 0
         self._function = bound.function(a, b, out) if plain and bound is not None else None
         self.copies = tuple(
             name
@@ -343,18 +463,15 @@ def plan(
     ``stencil`` and ``config`` force what runs, for people who tune. Raises as ``gemm`` does.
     """
     caller = Caller(alpha, beta, trans_a, trans_b, stencil, config)
-    x, y = adopt(a, "a")[0], adopt(b, "b")[0]
-    left, right = transposed(x, trans_a, "trans_a")[0], transposed(y, trans_b, "trans_b")[0]
-    shape = product_shape(left, right)
-    dtype = np.result_type(x, y)
-    if dtype not in LETTERS or LETTERS[dtype].letter == "h":
-        raise DTypeError(
-            f"a and b are {x.dtype} and {y.dtype}; accepted: float32, float64, complex64, complex128"
-        )
-    caller.fits(dtype)
-    given = out if out is not None else c if c is not None and beta != 0 else None
-    target = new_output(shape, dtype) if given is None else checked_out(given, shape, dtype)
-    return Executable(caller, x.astype(dtype, copy=False), y.astype(dtype, copy=False), target)
+    asked = _asked(caller, a, b, c, out)
+    dtype, target = asked.dtype, asked.target
+    if target is None and asked.update is not None and adopt(c, "c")[0].dtype == dtype:
+        # The usual call with a beta is in place, so the layout of c is the one to be ready for.
+        whole = adopt(c, "c")[0]
+        target = whole if whole.shape == asked.shape and whole.flags.writeable else None
+    if target is None:
+        target = new_output(asked.shape, dtype)
+    return Executable(caller, asked.a.astype(dtype, copy=False), asked.b.astype(dtype, copy=False), target)
 
 
 def tune(
@@ -372,14 +489,22 @@ def tune(
     the whole run instead. ``regimes``: data in ``memory``, or ``cached``. Calls made after it use what
     it found. Stop it at any moment: what was tried is recorded, and the same call goes on from there.
 
-    Raises ``ArgumentError`` for an effort, regime or spelling that does not exist.
+    Raises ``ArgumentError`` for an effort, regime or spelling that does not exist, or a negative budget.
     """
     if effort not in EFFORTS:
         raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
+    if budget is not None and not budget >= 0:
+        raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
+    regimes = [regimes] if isinstance(regimes, str) else regimes
     for regime in regimes:
         if regime not in measure.REGIMES:
             raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
     given = [problems] if isinstance(problems, (str, Problem)) else problems
+    for item in given:
+        if not isinstance(item, (str, Problem)):
+            raise ArgumentError(
+                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
+            )
     asked = [p for item in given for p in (Problem.parse(item) if isinstance(item, str) else [item])]
     each, search = EFFORTS[effort]
     jobs = [(problem, regime) for problem in asked for regime in regimes]
@@ -400,6 +525,10 @@ def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
     """
     if b is not None:
         return explain_plan(plan(problem, b, **options).plan)
+    if options:
+        raise ArgumentError(f"{next(iter(options))} goes with arrays; a problem says it all itself")
+    if not isinstance(problem, (str, Problem)):
+        raise ArgumentError(f"problem={problem!r}; accepted: a spelling, a Problem, or two arrays")
     found = Problem.parse(problem) if isinstance(problem, str) else [problem]
     return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=_threads)) for p in found)
 
@@ -414,7 +543,10 @@ def explain_plan(plan: Plan) -> str:
         f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else "numpy.matmul")
     )
     lines.append(f"  why    {plan.why}; {plan.threads} core(s)")
-    bound = roofline.bound(problem, plan.device, plan.regime, 1) if plan.device.ceilings else None
+    streaming = plan.config is not None and plan.config.get("store") == "stream"
+    bound = None
+    if plan.device.ceilings:
+        bound = roofline.bound(problem, plan.device, plan.regime, 1, streaming=streaming)
     if bound is None:
         lines.append("  bound  not measured yet: tilewright doctor")
     else:

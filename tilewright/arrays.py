@@ -6,6 +6,7 @@ and B swapped, and the only one that refuses shapes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,25 +25,69 @@ def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
     """An argument as a NumPy array that shares its memory, and how to hand a result back in kind.
 
     NumPy arrays and what NumPy makes arrays of come back as NumPy arrays; PyTorch tensors on the CPU
-    as tensors. Raises ``DTypeError`` for anything else.
+    as tensors. Raises ``DTypeError`` for tensors that are elsewhere, that want a gradient or that
+    NumPy has no type for, and for masked arrays; ``ArgumentError`` for rows of unequal length.
     """
-    if isinstance(value, np.ndarray):
-        return value, _itself
-    module = type(value).__module__.partition(".")[0]
-    if module == "torch":
-        import torch
-
-        if value.device.type != "cpu":
-            raise DTypeError(f"{name} is a tensor on {value.device}; accepted: arrays and tensors on the CPU")
-        return value.detach().resolve_conj().resolve_neg().numpy(), torch.from_numpy
-    array = np.asarray(value)
+    if type(value) is np.ndarray:
+        return value, itself
+    if isinstance(value, np.ma.MaskedArray):
+        raise DTypeError(f"{name} is a masked array, whose mask no product reads; accepted: {name}.filled(x)")
+    # An argument can only be a tensor where somebody has imported torch.
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _shared(value, name, torch), torch.from_numpy
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(f"{name} of type {type(value).__name__} is no array: {error}") from error
     if array.dtype == object and not hasattr(value, "__array__"):
         raise DTypeError(f"{name} of type {type(value).__name__} is no array of numbers")
-    return array, _itself
+    return array, itself
 
 
-def _itself(array: Array) -> Array:
+def adopt_out(value: Any) -> Array:
+    """``out`` as a NumPy array whose memory is that of the argument, so that it receives what is written.
+
+    Raises ``ArgumentError`` for what could only be copied, ``DTypeError`` as ``adopt`` does.
+    """
+    array, _ = adopt(value, "out")
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if value.is_conj() or value.is_neg():
+            raise ArgumentError("out is a lazily conjugated or negated tensor; accepted: out.resolve_conj()")
+    elif array.base is None and not isinstance(value, np.ndarray):
+        raise ArgumentError(f"out is of type {type(value).__name__}; accepted: an array, tensor or buffer")
     return array
+
+
+def itself(array: Any) -> Any:
+    """How a result goes to a caller who gave arrays."""
+    return array
+
+
+def _shared(tensor: Any, name: str, torch: Any) -> Array:
+    """The memory of a tensor as an array; a copy where conjugation or negation was put off."""
+    if tensor.device.type != "cpu":
+        raise DTypeError(f"{name} is a tensor on {tensor.device}; accepted: arrays and tensors on the CPU")
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise DTypeError(
+            f"{name} is a tensor that requires a gradient, which this product does not record; "
+            f"accepted: {name}.detach(), or any tensor under torch.no_grad()"
+        )
+    try:
+        array: Array = tensor.detach().resolve_conj().resolve_neg().numpy()
+    except (TypeError, RuntimeError) as error:
+        raise DTypeError(f"{name} is a tensor of {tensor.dtype} that NumPy cannot hold: {error}") from error
+    return array
+
+
+def promoted(arrays: dict[str, Array]) -> np.dtype[Any]:
+    """The type that NumPy gives a product of these arrays. Raises ``DTypeError`` when there is none."""
+    try:
+        return np.result_type(*arrays.values())
+    except TypeError as error:
+        types = ", ".join(f"{name} is {array.dtype}" for name, array in arrays.items())
+        raise DTypeError(f"{types}: no common type") from error
 
 
 def transposed(array: Array, trans: str, name: str) -> tuple[Array, bool]:
@@ -72,13 +117,13 @@ def problem_of(
     """The job that computes out = alpha a b + beta out, or the name of the array that must be copied first.
 
     a, b, out: (..., m, k), (..., k, n), (..., m, n) of one supported type, batch axes broadcast to
-    out's. Any strides that are whole elements; each operand needs one unit stride.
+    out's. Any strides that are whole elements; each operand needs one unit stride and aligned elements.
     """
     m, k = a.shape[-2:]
     n = b.shape[-1]
     size = out.itemsize
     for name, array in (("a", a), ("b", b), ("out", out)):
-        if any(step % size for step in array.strides):
+        if any(step % size for step in array.strides) or not array.flags.aligned:
             return name
     (row_a, col_a), (row_b, col_b), (row_c, col_c) = (
         (x.strides[-2] // size, x.strides[-1] // size) for x in (a, b, out)

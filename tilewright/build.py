@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -74,13 +73,3 @@ def compile(stencil: str, problem: Problem, config: Config, device: Device, targ
     """The binary for a config, straight from the compiler."""
     binary: Binary = target.compile(STENCILS[stencil].source(problem, config, device), device)
     return binary
-
-
-def gated(stencil: str, problem: Problem, config: Config, device: Device) -> Binary:
-    """The binary for a config with the facts of its assembly; one that spills is not assembled (no ``code``)."""
-    target = TARGETS[device.kind]
-    source = STENCILS[stencil].source(problem, config, device)
-    facts = target.inspect(source, device)
-    if facts["spills"]:
-        return Binary(b"", source.entry, source.digest, facts)
-    return replace(target.compile(source, device), facts=facts)

@@ -1,318 +1,241 @@
-"""The command: ``tilewright doctor | space | tune | bench | explain | show | report | export | import``.
+"""The command ``tilewright``: doctor, space, explain, show, tune, bench, report, export, import, demo.
 
-Each command gathers plain data first and then prints it, as a table or (``--json``) as it is.
+Each command gathers plain data (``answers``) and then prints it: by ``screens``, or with ``--json``
+as it is.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from tilewright import api, compare, dispatch, roofline
+from tilewright import answers, api, compare, dispatch, measure, screens
+from tilewright.answers import accepted
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Problem
 from tilewright.report import pages
-from tilewright.space import HARDWARE, KINDS
-from tilewright.targets.native import find_team
-from tilewright.tune import EFFORTS, VENDOR, Result, speed
-from tilewright.tune import Progress as Step
+from tilewright.tune import EFFORTS, Progress, Result, sized
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help=__doc__.partition("\n")[0] if __doc__ else "",
+    rich_markup_mode=None,
+    help="Generates, prunes, measures and runs small-matrix GEMM kernels for this machine.",
 )
-console = Console()
-DEMO = ["2", "3", "4", "5", "8", "12", "16", "17", "24", "32"]
+# Of its usage errors Typer exports only this one; their common parent has moved between versions.
+USAGE: type = typer.BadParameter.__mro__[1]
+SPELLED = "TYPE[:TRANS]:MxNxK[@BATCH], or TYPE:LOW..HIGH for squares: d:8x8x8, z:nt:4x4x4, d:2..32"
 
 Json = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
-Spelling = Annotated[str, typer.Argument(help="TYPE[:TRANS]:MxNxK[@BATCH] or TYPE:LOW..HIGH")]
+Spelling = Annotated[str, typer.Argument(help=SPELLED, show_default=False)]
+Spellings = Annotated[list[str], typer.Argument(help=SPELLED, show_default=False)]
 Beta = Annotated[str, typer.Option(help="Class of beta: 0, 1 or any.")]
-Regime = Annotated[str, typer.Option(help="memory or cached.")]
+Regime = Annotated[str, typer.Option(help="Where the data are: memory or cached.")]
+Stencil = Annotated[str | None, typer.Option(help="One stencil, whatever else accepts the problem.")]
 
 
-def show_json(data: Any) -> None:
-    """Plain data on standard output."""
-    print(json.dumps(data, indent=1, default=str))
+def _put(data: Any, as_json: bool, draw: Callable[[Any], object]) -> None:
+    """Data on standard output, drawn or plain."""
+    if as_json:
+        screens.show_json(data)
+    else:
+        draw(data)
 
 
-def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Rows on the screen, numbers to the right."""
-    drawn = Table(*columns, title=title, title_justify="left")
-    for column in drawn.columns[1:]:
-        column.justify = "right"
-    for row in rows:
-        drawn.add_row(*row)
-    console.print(drawn)
+def _problems(spellings: Sequence[str], beta: str) -> list[Problem]:
+    """The problems that spellings name, for every class in a list of betas with commas."""
+    classes = [accepted("beta", text.strip(), ("0", "1", "any")) for text in beta.split(",")]
+    return [p for text in spellings for each in classes for p in Problem.parse(text, beta=each)]
 
 
+def _measured(quiet: bool, again: bool = False) -> None:
+    """See to it that this machine's ceilings are known."""
+    if again or not dispatch.device().ceilings:
+        if not quiet:
+            screens.aside.print("measuring bandwidth and peak (a few seconds) ...")
+        answers.measure_ceilings()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        try:
+            print(f"tilewright {installed('tilewright')}")
+        except PackageNotFoundError:
+            print("tilewright, not installed")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    pass
+
+
+# -- looking ---------------------------------------------------------------------------------------
 @app.command()
 def doctor(
-    remeasure: Annotated[bool, typer.Option(help="Measure the ceilings again.")] = False,
+    remeasure: Annotated[bool, typer.Option("--remeasure", help="Measure the ceilings again.")] = False,
     as_json: Json = False,
 ) -> None:
     """What this machine is, what was measured on it, and what is missing."""
-    device = dispatch.device()
-    if remeasure or not device.ceilings:
-        if not as_json:
-            console.print("measuring bandwidth and peak (a few seconds) ...")
-        ceilings = roofline.measure(TARGETS["cpu"], device)
-        dispatch.records().save_ceilings(device.key, device["cores"], ceilings)
-        api.forget()
-        device = dispatch.device()
-    team = find_team()
-    data: dict[str, Any] = {
-        "name": device.name,
-        "key": device.key,
-        "limits": dict(device.limits),
-        "ceilings": dict(device.ceilings),
-        "threads": team.path if team else "Python's own (no OpenMP runtime found)",
-        "toolchain": TARGETS["cpu"].toolchain(),
-        "records": str(dispatch.records().path),
-        "shipped_records": len(dispatch.records().shipped(device.key)),
-    }
-    if as_json:
-        show_json(data)
-        return
-    rows: list[list[str]] = [
-        [name, str(value)] for name, value in data.items() if not isinstance(value, dict)
-    ]
-    rows += [[name, str(value)] for name, value in device.limits.items()]
-    for name, value in device.ceilings.items():
-        unit = "GB/s" if name.startswith("bandwidth") else "GF/s"
-        rows.append([name, f"{value / 1e9:.1f} {unit}" if value > 1e6 else f"{value:g}"])
-    table("this machine", ["", ""], rows)
+    _measured(as_json, remeasure)
+    _put(answers.machine(), as_json, screens.doctor)
 
 
 @app.command()
 def space(
     problem: Spelling,
-    stencil: Annotated[str, typer.Option(help="Whose space.")] = "tile",
+    stencil: Stencil = None,
     beta: Beta = "0",
-    rules: Annotated[str, typer.Option(help="all, or hardware: without the soft rules.")] = "all",
+    regime: Regime = "memory",
+    rules: Annotated[str, typer.Option(help="all; or hardware: without the soft rules.")] = "all",
     funnel: Annotated[bool, typer.Option(help="Count rule by rule.")] = True,
-    why: Annotated[
-        str | None, typer.Option(help="NAME=VALUE,... on top of the default: which rules break?")
-    ] = None,
+    why: Annotated[str | None, typer.Option(help="NAME=VALUE,... put into the default: what breaks?")] = None,
     as_json: Json = False,
 ) -> None:
     """The search space of a problem: how many configs each named rule removes, and why."""
-    if stencil not in STENCILS:
-        raise ArgumentError(f"stencil={stencil!r}; accepted: {', '.join(STENCILS)}")
-    if rules not in ("all", "hardware"):
-        raise ArgumentError(f"rules={rules!r}; accepted: all, hardware")
-    device = dispatch.device()
-    for found in Problem.parse(problem, beta=beta):
-        reason = STENCILS[stencil].accepts(found, device)
-        if reason is not None:
-            raise ArgumentError(f"stencil {stencil} does not accept {found.spelling}: {reason}")
-        whole = STENCILS[stencil].space(found, device).only(KINDS if rules == "all" else HARDWARE)
-        if why is not None:
-            config = STENCILS[stencil].default(found, device).with_(**_values(why))
-            broken = [{"rule": r.name, "kind": r.kind, "why": r.why} for r in whole.why(config)]
-            show_json(broken) if as_json else console.print(
-                "\n".join(f"{b['rule']} ({b['kind']}): {b['why']}" for b in broken) or "valid"
-            )
-            continue
-        steps = whole.funnel() if funnel else []
-        left = steps[-1].left if steps else sum(1 for _ in whole)
-        if as_json:
-            stages = [{"rule": s.stage, "kind": s.kind, "removed": s.removed, "left": s.left} for s in steps]
-            show_json(
-                {"problem": found.key, "stencil": stencil, "all": whole.size, "left": left, "funnel": stages}
-            )
-            continue
-        reasons = {rule.name: rule.why for rule in whole.rules}
-        table(
-            f"{found.spelling}, beta {beta}, stencil {stencil}",
-            ["rule", "kind", "removed", "left", "why"],
-            [[s.stage, s.kind, f"{s.removed:,}", f"{s.left:,}", reasons.get(s.stage, "")] for s in steps],
-        )
+    accepted("rules", rules, ("all", "hardware"))
+    accepted("regime", regime, measure.REGIMES)
+    data = []
+    for found in _problems([problem], beta):
+        asked = found if found.batch > 1 else sized(found, regime, dispatch.device())
+        for name in answers.stencils(asked, stencil):
+            row = {"problem": asked.spelling, "beta": asked.beta, "regime": regime, "stencil": name}
+            if why is None:
+                row |= answers.counted(asked, regime, name, rules, funnel)
+            else:
+                row |= answers.broken(asked, name, why)
+            data.append(row)
+    _put(data, as_json, screens.spaces if why is None else screens.reasons)
 
 
-def _values(text: str) -> dict[str, Any]:
-    """``name=value,...`` with whole numbers as such."""
-    pairs = [item.partition("=") for item in text.split(",")]
-    return {name.strip(): int(value) if value.lstrip("-").isdigit() else value for name, _, value in pairs}
+@app.command()
+def explain(problem: Spelling, beta: Beta = "0", as_json: Json = False) -> None:
+    """What a call would run, and why. The batch, as in d:8x8x8@100000, decides on cores and regime."""
+    plans = [dispatch.plan(found, dispatch.device()) for found in _problems([problem], beta)]
+    data = [
+        {
+            "problem": plan.problem.key,
+            "regime": plan.regime,
+            "origin": plan.origin,
+            "why": plan.why,
+            "stencil": plan.stencil,
+            "config": dict(plan.config) if plan.config else None,
+            "threads": plan.threads,
+        }
+        for plan in plans
+    ]
+    _put(data, as_json, lambda _: print("\n".join(map(api.explain_plan, plans))))
 
 
+@app.command()
+def show(
+    problem: Spelling,
+    stencil: Stencil = None,
+    beta: Beta = "0",
+    config: Annotated[str | None, typer.Option(help="NAME=VALUE,... put into the stencil's default.")] = None,
+    stage: Annotated[str, typer.Option(help="ir or asm.")] = "asm",
+    as_json: Json = False,
+) -> None:
+    """The program that a call would run: LLVM IR or assembly, with registers and spills to be seen."""
+    accepted("stage", stage, ("ir", "asm"))
+    device, target, data = dispatch.device(), TARGETS["cpu"], []
+    for found in _problems([problem], beta):
+        plan = dispatch.plan(found, device, stencil=stencil, vendor=False)
+        if plan.stencil is None or plan.config is None:
+            raise ArgumentError(f"problem={found.spelling} has no kernel to show: {plan.why}")
+        if config is not None:
+            values = answers.values(config, list(plan.config))
+            plan = dispatch.plan(found, device, stencil=plan.stencil, config=values)
+        assert plan.stencil is not None
+        assert plan.config is not None
+        source = STENCILS[plan.stencil].source(found, plan.config, device)
+        text = source.text if stage == "ir" else target.assembly(source, device)
+        row = {"problem": found.key, "stencil": plan.stencil, "config": dict(plan.config)}
+        data.append(row | {"facts": dict(target.compile(source, device).facts), stage: text})
+    _put(data, as_json, lambda rows: print("\n".join(row[stage] for row in rows)))
+
+
+# -- working ---------------------------------------------------------------------------------------
 @app.command("tune")
 def tune_(
-    problems: Annotated[list[str], typer.Argument(help="Spellings such as d:2..32 or z:nt:4x4x4")],
+    problems: Spellings,
     effort: Annotated[str, typer.Option(help=", ".join(EFFORTS))] = "quick",
     budget: Annotated[float | None, typer.Option(help="Seconds for all of it.")] = None,
-    beta: Beta = "0",
+    beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = "0",
     regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
     as_json: Json = False,
 ) -> None:
-    """Search, check and time kernels, and record every try. Interrupt it at will; it goes on where it stopped."""
-    asked = [p for text in problems for b in beta.split(",") for p in Problem.parse(text, beta=b)]
-    results = tuned(asked, effort, budget, tuple(regime.split(",")), quiet=as_json)
-    data = [
-        {
-            "problem": r.problem.key,
-            "regime": r.regime,
-            "tried": r.tried,
-            "seconds": r.seconds,
-            "statuses": r.statuses,
-            "gflops": _gflops(r.problem, r.best),
-            "vendor_gflops": _gflops(r.problem, r.vendor),
-            "stencil": r.best.stencil if r.best else None,
-            "config": dict(r.best.config) if r.best else None,
-        }
-        for r in results
-    ]
-    if as_json:
-        show_json(data)
-        return
-    table(
-        "tuned, on one core",
-        ["problem", "regime", "tried", "s", "GF/s", "NumPy", "config"],
-        [
-            [
-                d["problem"],
-                d["regime"],
-                str(d["tried"]),
-                f"{d['seconds']:.1f}",
-                f"{d['gflops']:.1f}",
-                f"{d['vendor_gflops']:.1f}",
-                f"{r.best.stencil}: {r.best.config}" if r.best else "",
-            ]
-            for d, r in zip(data, results, strict=True)
-        ],
-    )
+    """Search, check and time kernels, and record every try.
 
-
-def _gflops(problem: Problem, record: Any) -> float:
-    return 0.0 if record is None else problem.flops * speed(record) / 1e9
+    Interrupt it at will: what was tried is recorded, and the same command goes on from there.
+    """
+    accepted("effort", effort, list(EFFORTS))
+    regimes = [accepted("regime", name.strip(), measure.REGIMES) for name in regime.split(",")]
+    if budget is not None and not budget > 0:
+        raise ArgumentError(f"budget={budget:g}; accepted: seconds, more than 0")
+    results = tuned(_problems(problems, beta), effort, budget, regimes, quiet=as_json)
+    _put([answers.found(result) for result in results], as_json, screens.tuned)
 
 
 def tuned(
-    problems: list[Problem], effort: str, budget: float | None, regimes: tuple[str, ...], quiet: bool
+    problems: Sequence[Problem], effort: str, budget: float | None, regimes: Sequence[str], quiet: bool
 ) -> list[Result]:
-    """``api.tune`` with a bar: problem, best so far, tries a second, time left."""
-    if quiet:
-        return api.tune(problems, effort=effort, budget=budget, regimes=regimes)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("tuning", total=1.0, note="")
+    """``api.tune`` under a bar: the problem, tries, tries a second, best so far, time left."""
+    jobs = [f"{screens.short(p.spelling)} beta {p.beta}, {regime}" for p in problems for regime in regimes]
+    with screens.tuning(jobs, quiet) as tell:
 
-        def listen(state: Step) -> None:
-            best = f"{_gflops(state.problem, state.best):.1f} GF/s" if state.best else "-"
-            part = min(1.0, state.elapsed / state.budget) if state.budget < float("inf") else 0.0
-            bar.update(
-                task,
-                completed=(state.done + part) / state.problems,
-                description=state.problem.key.partition("|")[0],
-                note=f"{state.stencil} {state.tried} tried, {state.tried / max(state.elapsed, 1e-9):.0f}/s, {best}",
-            )
+        def listen(state: Progress) -> None:
+            part = state.elapsed / state.budget
+            if EFFORTS[effort][1] == "exhaustive":
+                regime = regimes[state.done % len(regimes)]
+                part = max(part, state.tried / answers.points(state.problem, regime))
+            best = screens.number(answers.gflops(state.problem, state.best), ".1f")
+            rate = state.tried / max(state.elapsed, 1e-9)
+            tell(state.done, part, f"{state.tried} tried, {rate:.0f}/s, best {best} GF/s")
 
         return api.tune(problems, effort=effort, budget=budget, regimes=regimes, listen=listen)
 
 
 @app.command()
 def bench(
-    problems: Annotated[list[str], typer.Argument(help="Spellings such as d:2..32")],
-    beta: Beta = "0",
+    problems: Spellings,
+    beta: Annotated[str, typer.Option(help="0 or 1.")] = "0",
     regime: Regime = "memory",
-    cores: Annotated[int, typer.Option(help="Cores to use; 0: all.")] = 0,
+    cores: Annotated[int, typer.Option(help="Cores to use; 0: all.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Our product beside NumPy's, and PyTorch's and oneMKL's where installed, in turns, in one run."""
-    asked = [p for text in problems for p in Problem.parse(text, beta=beta)]
-    rows = [compare.compare(p, regime, cores or dispatch.device()["cores"]) for p in asked]
-    if as_json:
-        show_json([row.to_json() for row in rows])
-        return
-    comparison(rows)
+    accepted("regime", regime, measure.REGIMES)
+    asked = _problems(problems, accepted("beta", beta, ("0", "1")))
+    most = dispatch.device()["cores"]
+    if cores > most:
+        raise ArgumentError(f"cores={cores}; accepted: up to {most}, or 0 for all")
+    _measured(as_json)
+    _put(compared(asked, regime, cores or most), as_json, screens.comparison)
 
 
-def comparison(rows: list[compare.Row]) -> None:
-    """The table of a comparison."""
-    peers = sorted({peer for row in rows for peer in row.timings if peer != "tilewright"})
-
-    def cell(value: float | None, form: str) -> str:
-        return "-" if value is None else format(value, form)
-
-    table(
-        f"{rows[0].regime}, beta {rows[0].problem.beta}, {rows[0].cores} core(s): times as fast as",
-        ["problem", "GF/s", "% of bound", *(f"x {peer}" for peer in peers), "kernel"],
-        [
-            [
-                row.problem.spelling,
-                f"{row.gflops:.1f}",
-                cell(row.percent(), ".0f"),
-                *(cell(row.against(peer), ".2f") for peer in peers),
-                f"{row.plan.origin} {row.plan.stencil or ''}",
-            ]
-            for row in rows
-        ],
-    )
+def compared(
+    problems: Sequence[Problem], regime: str, cores: int, budget: float = 2.0
+) -> list[dict[str, Any]]:
+    """The rows of a comparison, ``budget`` seconds each, under a bar."""
+    steps = screens.steps(problems, "comparing")
+    return [compare.compare(problem, regime, cores, budget).to_json() for problem in steps]
 
 
-@app.command()
-def explain(problem: Spelling, beta: Beta = "0", as_json: Json = False) -> None:
-    """What a call would run, and why."""
-    for found in Problem.parse(problem, beta=beta):
-        plan = dispatch.plan(found, dispatch.device())
-        if as_json:
-            config = dict(plan.config) if plan.config else None
-            show_json(
-                {
-                    "problem": found.key,
-                    "regime": plan.regime,
-                    "origin": plan.origin,
-                    "why": plan.why,
-                    "stencil": plan.stencil,
-                    "config": config,
-                    "threads": plan.threads,
-                }
-            )
-        else:
-            console.print(api.explain_plan(plan), highlight=False)
-
-
-@app.command()
-def show(
-    problem: Spelling,
-    beta: Beta = "0",
-    stage: Annotated[str, typer.Option(help="ir or asm.")] = "asm",
-    config: Annotated[str | None, typer.Option(help="NAME=VALUE,... on top of the plan's config.")] = None,
-    as_json: Json = False,
-) -> None:
-    """The program that a call would run: LLVM IR or assembly, with registers and spills to be seen."""
-    device = dispatch.device()
-    for found in Problem.parse(problem, beta=beta):
-        plan = dispatch.plan(found, device, config=_values(config) if config else None, vendor=False)
-        assert plan.stencil is not None
-        assert plan.config is not None
-        source = STENCILS[plan.stencil].source(found, plan.config, device)
-        if stage not in ("ir", "asm"):
-            raise ArgumentError(f"stage={stage!r}; accepted: ir, asm")
-        text = source.text if stage == "ir" else TARGETS["cpu"].assembly(source, device)
-        if as_json:
-            facts = TARGETS["cpu"].compile(source, device, facts=True).facts
-            show_json({"problem": found.key, "config": dict(plan.config), "facts": facts, stage: text})
-        else:
-            print(text)
-
-
+# -- records ---------------------------------------------------------------------------------------
 @app.command()
 def report(
     out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("tilewright-report.html"),
@@ -320,69 +243,96 @@ def report(
 ) -> None:
     """A page of what the records hold: winners against the bound, and every sweep."""
     written = pages.write(out, dispatch.records(), dispatch.device())
-    show_json(written) if as_json else console.print(f"{written['path']}: {written['problems']} problems")
+    _put(written, as_json, lambda w: print(f"{w['path']}: {w['problems']} problems, {w['tries']} tries"))
 
 
 @app.command("export")
 def export_(
-    path: Path, every: Annotated[bool, typer.Option(help="All tries.")] = False, as_json: Json = False
+    path: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)],
+    every: Annotated[bool, typer.Option("--every", help="Every try, not only the best.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write this machine's best records, and its ceilings, as JSON lines to share."""
     count = dispatch.records().export(path, dispatch.device().key, best_only=not every)
-    show_json({"path": str(path), "records": count}) if as_json else console.print(f"{path}: {count} records")
+    _put({"path": str(path), "records": count}, as_json, lambda _: print(f"{path}: {count} records"))
 
 
 @app.command("import")
-def import_(path: Path, as_json: Json = False) -> None:
-    """Take in records that ``export`` wrote: all of them or none."""
+def import_(
+    path: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)], as_json: Json = False
+) -> None:
+    """Take in records that export wrote: all of them or none."""
     count = dispatch.records().import_(path)
-    show_json({"path": str(path), "new": count}) if as_json else console.print(f"{path}: {count} new records")
+    _put({"path": str(path), "new": count}, as_json, lambda _: print(f"{path}: {count} new records"))
 
 
-@app.command()
-def demo() -> None:
-    """The main job, from nothing: measure the machine, tune ten sizes, compare, and show the Python."""
-    begin = time.monotonic()
-    device = dispatch.device()
-    if not device.ceilings or not dispatch.records().ceilings(device.key, device["cores"]):
-        doctor()
-    problems = [p for n in DEMO for p in Problem.parse(f"d:{n}")]
-    todo = [
-        p
-        for p in problems
-        if not any(r.stencil != VENDOR for r in dispatch.records().all(problem_key=p.key, device=device.key))
-    ]
-    if todo:
-        console.print(f"tuning {len(todo)} sizes on {device.name} (about {10 * len(todo)} s) ...")
-        tuned(todo, "quick", None, ("memory",), quiet=False)
-    rows = []
-    for problem in problems:
-        rows.append(compare.compare(problem, "memory", device["cores"]))
-    comparison(rows)
-    console.print("\nIn Python:\n", highlight=False)
-    console.print(PYTHON, highlight=False, markup=False)
-    console.print(f"{time.monotonic() - begin:.0f} s in all; a second run starts from the records.")
+# -- the main job ----------------------------------------------------------------------------------
+DEMO = (2, 3, 4, 5, 8, 12, 16, 17, 24, 32)
+DEMO_BUDGET = 0.8
+PYTHON = """\
+import numpy as np
+import tilewright as tw
 
-
-PYTHON = """    import numpy as np
-    import tilewright as tw
-    a = np.random.rand(100_000, 8, 8)
-    b = np.random.rand(100_000, 8, 8)
-    c = tw.matmul(a, b)
-    print(tw.explain("d:8x8x8@100000"))
+a = np.random.rand(100_000, 8, 8)
+b = np.random.rand(100_000, 8, 8)
+c = tw.matmul(a, b)
+print(tw.explain("d:8x8x8@100000"))
 """
 
 
-def main(run: Callable[[], object] = app) -> None:
-    """The entry point: errors of our own are one line, not a traceback."""
+@app.command()
+def demo(as_json: Json = False) -> None:
+    """The main job, from nothing: measure this machine, tune ten sizes, compare, use it from Python."""
+    begin = time.monotonic()
+    _measured(as_json)
+    machine = answers.machine()
+    if not as_json:
+        screens.doctor(machine)
+    problems = [problem for n in DEMO for problem in Problem.parse(f"d:{n}")]
+    todo = [problem for problem in problems if not answers.settled(problem, "memory")]
+    if todo:
+        if not as_json:
+            screens.aside.print(f"tuning {len(todo)} of {len(problems)} sizes, some 7 s each ...")
+        tuned(todo, "quick", None, ("memory",), quiet=as_json)
+    # One core each: NumPy goes through a stack on one whatever there is, so this compares kernels.
+    rows = compared(problems, "memory", 1, DEMO_BUDGET)
+    if as_json:
+        screens.show_json({"machine": machine, "comparison": rows, "seconds": time.monotonic() - begin})
+        return
+    screens.comparison(rows)
+    print(f"In Python:\n\n{PYTHON}")
+    exec(PYTHON, {})
+    print(f"\n{time.monotonic() - begin:.0f} s in all. All tries are recorded: a second run takes seconds.")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point. What goes wrong on purpose is one line and exit code 2, not a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    command = typer.main.get_command(app)
     try:
-        run()
+        with command.make_context("tilewright", given) as context:
+            command.invoke(context)
+        sys.stdout.flush()
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
     except TilewrightError as error:
-        print(f"tilewright: {error}", file=sys.stderr)
-        sys.exit(2)
+        _stop(str(error), 2)
     except KeyboardInterrupt:
-        print("stopped; what was tried is recorded", file=sys.stderr)
-        sys.exit(130)
+        _stop("stopped; nothing is lost: what was tried is recorded, and tuning goes on from there", 130)
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain again when it closes the pipe at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if not isinstance(error, USAGE):
+            raise
+        where = getattr(error, "ctx", None)
+        name = where.command_path if where else "tilewright"
+        _stop(f"{getattr(error, 'format_message', error.__str__)()} (see {name} --help)", 2)
+
+
+def _stop(message: str, code: int) -> None:
+    print("tilewright: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

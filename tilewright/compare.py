@@ -1,12 +1,12 @@
-"""What a user would call instead, timed beside our own call in one run: NumPy, and PyTorch and oneMKL where installed."""
+"""What a user would call instead, timed beside our own call in one run: NumPy, PyTorch and oneMKL."""
 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import importlib.util
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -68,10 +68,11 @@ class Row:
         }
 
 
-def compare(problem: Problem, regime: str, cores: int) -> Row:
-    """Our product and the peers' on the same arrays, in turns, on random data.
+def compare(problem: Problem, regime: str, cores: int, budget: float = 2.0) -> Row:
+    """Our product and the peers' on the same arrays, in turns, on random data, for ``budget`` seconds.
 
-    The problem is packed and untransposed, with beta class 0 or 1. Raises ``ArgumentError`` otherwise.
+    The batch is the regime's. The problem is packed and untransposed, with beta class 0 or 1; raises
+    ``ArgumentError`` otherwise.
     """
     if problem.trans != "nn" or problem.layout != "packed" or problem.beta == "any" or problem.alpha != "1":
         raise ArgumentError(f"problem={problem.key}; accepted: packed, nn, alpha 1, beta 0 or 1")
@@ -86,11 +87,13 @@ def compare(problem: Problem, regime: str, cores: int) -> Row:
         run = peer(a, b, c, p, cores)
         if run is not None:
             runs[name] = run
-    timings = measure.interleaved(runs, rounds=ROUNDS, regime=regime, batch=p.batch, budget=2.0)
+    timings = measure.interleaved(runs, rounds=ROUNDS, regime=regime, batch=p.batch, budget=budget)
     api.set_threads(None)
     bound = None
     if device.ceilings:
-        bound = roofline.bound(p, device, regime, cores).flops_per_s / 1e9
+        # A kernel may stream C or not, so the bound is that of the better way.
+        ways = (roofline.bound(p, device, regime, cores, streaming=way) for way in (False, True))
+        bound = max(way.flops_per_s for way in ways) / 1e9
     return Row(p, regime, cores, call.plan, timings, bound)
 
 
@@ -128,11 +131,13 @@ def _torch(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[],
 def _mkl_library() -> Any:
     """oneMKL as the ``mkl`` package installs it; None where it is not there."""
     for folder in (Path(sys.prefix) / "lib", Path(sys.prefix) / "Library" / "bin"):
+        # Its threads would spin for 200 ms after a call, into the samples of its neighbours.
+        for path in sorted(folder.glob("libiomp5.so")):
+            with suppress(OSError, AttributeError):
+                ctypes.CDLL(str(path)).kmp_set_blocktime(1)
         for path in sorted(folder.glob("*mkl_rt*")):
-            try:
+            with suppress(OSError):
                 return ctypes.CDLL(str(path))
-            except OSError:
-                continue
     return None
 
 

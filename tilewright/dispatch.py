@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Plan, Problem
 from tilewright.records import Records
+from tilewright.space import HARDWARE, KINDS
 
 VENDOR = "vendor"
 
@@ -65,7 +66,7 @@ def plan(
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
     kind = regime(problem, device)
-    cores = device["cores"] if cores is None else cores
+    cores = device["cores"] if cores is None else min(cores, device["cores"])
 
     def made(origin: str, why: str, name: str, chosen: Config) -> Plan:
         grain = STENCILS[name].launch(problem, chosen).grain
@@ -78,7 +79,9 @@ def plan(
         return Plan(problem, device, kind, VENDOR, "the records say that it is faster")
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
-    near = _near(problem.key, problem.with_(batch=1), device, kind)
+    # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
+    some = problem.with_(batch=1 if kind == "cached" else 1 + device["l3"])
+    near = _near(problem.key, some, device, kind)
     if near is not None:
         name, chosen, whose = near
         return made("near", f"record of the near problem {whose}", name, chosen)
@@ -100,7 +103,9 @@ def _forced(
 ) -> tuple[str, Config]:
     """The stencil and config that the caller asked for, checked against the rules."""
     if name is None:
-        name = next((n for n, s in STENCILS.items() if s.accepts(problem, device) is None), "")
+        name = next((n for n, s in STENCILS.items() if s.accepts(problem, device) is None), None)
+        if name is None:
+            raise ArgumentError(f"config={config} for {problem.spelling}, which no stencil accepts")
     if name not in STENCILS:
         raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(STENCILS)}")
     stencil = STENCILS[name]
@@ -114,7 +119,14 @@ def _forced(
     if unknown:
         raise ArgumentError(f"config names {sorted(unknown)[0]!r}; accepted: {', '.join(default)}")
     chosen = default.with_(**config)
-    broken = [r for r in stencil.space(problem, device).why(chosen) if r.kind in ("hard", "queryable")]
+    space = stencil.space(problem, device)
+    for param in space.params:
+        if chosen[param.name] not in param.values:
+            raise ArgumentError(
+                f"config says {param.name}={chosen[param.name]!r}; accepted: "
+                + ", ".join(map(str, param.values))
+            )
+    broken = [rule for rule in space.why(chosen) if rule.kind in HARDWARE]
     if broken:
         raise ArgumentError(f"config={chosen} breaks {broken[0].name!r}: {broken[0].why}")
     return name, chosen
@@ -135,13 +147,16 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
 def _near(key: str, problem: Problem, device: Device, kind: str) -> tuple[str, Config, str] | None:
     """Stencil, config and key of the nearest record that this problem can use."""
     for record in records().near(problem, kind, device.key, without=VENDOR):
-        if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device):
+        # What was tuned for another place in memory may be slow here, not only wrong.
+        if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device, KINDS):
             return record.stencil, record.config, record.problem.key
     return None
 
 
-def _fits(name: str, config: Config, problem: Problem, device: Device) -> bool:
-    """Whether a recorded config is one that the stencil would write correct code for."""
+def _fits(
+    name: str, config: Config, problem: Problem, device: Device, kinds: Sequence[str] = HARDWARE
+) -> bool:
+    """Whether the stencil accepts a problem, and a recorded config breaks no rule of these kinds on it."""
     stencil = STENCILS[name]
     if stencil.accepts(problem, device) is not None:
         return False
@@ -149,4 +164,4 @@ def _fits(name: str, config: Config, problem: Problem, device: Device) -> bool:
         broken = stencil.space(problem, device).why(config)
     except Exception:
         return False
-    return not any(rule.kind in ("hard", "queryable", "tabled") for rule in broken)
+    return not any(rule.kind in kinds for rule in broken)

@@ -7,6 +7,8 @@ output that overlaps its inputs, and walks the batch axes that one stride cannot
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -29,6 +31,19 @@ UNIT = 64
 # Outputs from this size on are allocated on cache-line boundaries, which streaming stores need.
 ALIGN_FROM = 1 << 16
 
+# Kernels are made by one thread at a time: the loser of a race would unload code that is in use.
+_making = threading.RLock()
+
+
+def _fresh_lock() -> None:
+    """A fork may have copied the lock in the hands of a thread that the child does not have."""
+    global _making
+    _making = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fresh_lock)
+
 
 class Bound:
     """One job, its plan and kernel, and everything that a call does not have to find out again."""
@@ -38,8 +53,9 @@ class Bound:
         assert plan.config is not None
         self.job, self.plan = job, plan
         problem, device = plan.problem, plan.device
-        self.kernel = build.kernel(plan.stencil, problem, plan.config, device)
-        self.native = native(device)
+        with _making:
+            self.kernel = build.kernel(plan.stencil, problem, plan.config, device)
+            self.native = native(device)
         parts = [part for value in scalars for part in (complex(value).real, complex(value).imag)]
         kind = np.float64 if problem.dtype.real_bits == 64 else np.float32
         self.scalars = np.array(parts, kind).tobytes()
@@ -62,7 +78,10 @@ class Bound:
         """A builtin for arrays just like these; None where every call needs the careful way."""
         if self.job.outer or not self.native.trusted or max(a.ndim, b.ndim, out.ndim) > RANK_MAX:
             return None
-        if not (a.dtype is b.dtype is out.dtype) or (self.threads > 1 and find_team() is None):
+        # The builtin compares types by address, so they must be NumPy's own, which live for ever.
+        if not (a.dtype is b.dtype is out.dtype is np.dtype(self.plan.problem.dtype.name)):
+            return None
+        if self.threads > 1 and find_team() is None:
             return None
         words = {**self.words, "descr": id(out.dtype)}
         for number, array in enumerate((a, b, out)):
@@ -99,11 +118,12 @@ class Bound:
             skip = [first * step * size for step in problem.strides]
             self.native.run(self.native.context(words, self.scalars), a + skip[0], b + skip[1], c + skip[2])
 
-        list(_pool(self.threads).map(part, range(0, problem.batch, share)))
+        list(_pool(self.threads, os.getpid()).map(part, range(0, problem.batch, share)))
 
 
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """One pool a process: its threads do not survive a fork."""
     return ThreadPoolExecutor(threads, thread_name_prefix="tilewright")
 
 

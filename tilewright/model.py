@@ -65,7 +65,8 @@ class Problem:
     """What is asked: C = alpha * op(A) * op(B) + beta * C, once or for each matrix of a batch.
 
     op(A) is m x k, op(B) is k x n, C is m x n, column-major. op is n (as stored), t (transposed),
-    c (conjugate transposed) or j (conjugated only). Leading dimensions and batch strides are in elements; ``None`` means packed. A batch stride of 0 is an operand that the whole batch
+    c (conjugate transposed) or j (conjugated only). Leading dimensions and batch strides are in
+    elements; ``None`` means packed. A batch stride of 0 is an operand that the whole batch
     shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
     value is a run-time argument.
     """
@@ -134,7 +135,7 @@ class Problem:
 
     @property
     def bytes(self) -> int:
-        """Fewest bytes one product moves: A and B read (not where shared), C written, and read if beta != 0."""
+        """Fewest bytes of one product: A and B read (if not shared), C written, and read if beta != 0."""
         a = self.m * self.k if self.stride_a else 0
         b = self.k * self.n if self.stride_b else 0
         c = self.m * self.n * (1 if self.beta == "0" else 2)

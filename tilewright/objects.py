@@ -34,8 +34,12 @@ def read(name: str) -> Binary | None:
         digest, entry, source = (line.decode("ascii", "replace") for line in lines[1:])
         if hashlib.sha256(payload).hexdigest() == digest:
             return Binary(payload, entry, source)
-    moved = set_aside(path)
-    warnings.warn(f"damaged kernel {path} was set aside as {moved}; it is built again", stacklevel=3)
+    try:
+        what = f"was set aside as {set_aside(path)}"
+    except OSError as error:
+        # Another process may have done it just now, or nobody may.
+        what = f"could not be set aside ({error})"
+    warnings.warn(f"damaged kernel {path} {what}; it is built again", stacklevel=3)
     return None
 
 
@@ -47,8 +51,12 @@ def write(name: str, binary: Binary) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(head + binary.code)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(head + binary.code)
+            os.replace(temporary, path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
     except OSError as error:
         warnings.warn(f"the compiled kernel could not be kept in {path}: {error}", stacklevel=3)

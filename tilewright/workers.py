@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from types import ModuleType
 from typing import Any
 
 Factory = Callable[..., Callable[[Any], Any]]
@@ -22,7 +24,7 @@ Factory = Callable[..., Callable[[Any], Any]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request: ``status`` is ``ok`` (with ``value``), ``failed``, ``crashed`` or ``timeout``."""
+    """What became of a request: ``ok`` (with ``value``), ``failed``, ``crashed`` or ``timeout``."""
 
     request: Any
     status: str
@@ -68,12 +70,17 @@ class Worker:
         ours, theirs = context.Pipe()
         before = {name: os.environ.get(name) for name in self._environment}
         os.environ.update(self._environment)
+        main = sys.modules["__main__"]
+        if self._factory.__module__ != "__main__":
+            # The child would run the caller's script again, and one without a main guard start itself anew.
+            sys.modules["__main__"] = ModuleType("__main__")
         try:
             self._process = context.Process(
                 target=_serve, args=(theirs, self._factory, self._arguments), daemon=True
             )
             self._process.start()
         finally:
+            sys.modules["__main__"] = main
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
         theirs.close()
@@ -90,8 +97,13 @@ class Worker:
         pipe = self._pipe or self._start()
         self.request = request
         self._deadline = time.monotonic() + self.timeout
-        with suppress(BrokenPipeError, OSError):
+        try:
             pipe.send(request)
+        except OSError:
+            pass  # The child is gone: ``receive`` says so.
+        except BaseException:
+            self.request = None  # It cannot be sent at all, and the child is waiting for another.
+            raise
 
     def receive(self) -> Answer | None:
         """The answer to the request in the child; None while there is none and time is left."""

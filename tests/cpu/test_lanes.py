@@ -74,7 +74,7 @@ def check(problem: Problem, config: Config, device: Device, end: bool = True) ->
     p = problem
     source = STENCIL.source(p, config, device)
     # A caller is told how many multiply-adds to expect; code that lost or split some is not ours.
-    binary = cpu.compile(source, device, facts=True)
+    binary = cpu.compile(source, device)
     assert binary.facts["fma"] == dict(source.expect)["fma"]
     rng = np.random.default_rng(7)
     rows_a, cols_a = (p.k, p.m) if p.turned_a else (p.m, p.k)

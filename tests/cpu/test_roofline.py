@@ -154,7 +154,7 @@ def test_only_the_mix_stream_streams():
 def test_a_peak_loop_keeps_its_multiply_adds_and_spills_nothing(real):
     device = cpu.probe()
     source = roofline.peak_ir(real, device["vector_bits"])
-    binary = cpu.compile(source, device, facts=True)
+    binary = cpu.compile(source, device)
     assert binary.facts["fma"] >= roofline.CHAINS * roofline.TURNS
     assert binary.facts["spills"] == 0
     _, call = loaded(source)

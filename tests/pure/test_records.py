@@ -27,8 +27,9 @@ from hypothesis import strategies as st
 import tilewright
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.home import home, set_aside
+from tilewright.lines import decode, encode
 from tilewright.model import DTYPES, STATUSES, Config, Problem, Record, Timing
-from tilewright.records import Records, _identity, _retire, decode, encode
+from tilewright.records import Records, _identity, _retire
 
 pytestmark = pytest.mark.pure
 

@@ -17,7 +17,7 @@ from tilewright.space import Space
 if TYPE_CHECKING:
     from tilewright.search import Batches
 
-SAMPLE = 32
+SAMPLE = 24
 STARTS = 4
 
 

@@ -1,7 +1,8 @@
 """The CPU target: LLVM IR to machine code through llvmlite, and what the machine is.
 
 A module is compiled as it stands, with no optimiser (see ``stencils/cpu/emit.py``), by LLVM's code
-generator at its highest level. ``inspect`` generates it as assembly, and the assembly says what the code cannot hide: spilled vectors and fused multiply-adds.
+generator at its highest level, to assembly; the assembly says what the code cannot hide (spilled
+vectors, fused multiply-adds), and is then assembled.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 import os
 import platform
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import llvmlite
@@ -31,6 +33,7 @@ def _target(arch: str) -> llvm.Target:
     """LLVM's back end for an architecture, initialised once."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
     triple = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"}.get(
         arch, f"{arch}-unknown-linux-gnu"
     )
@@ -97,10 +100,10 @@ def _caches() -> dict[str, int]:
     return sizes
 
 
-def parse(source: Source) -> llvm.ModuleRef:
-    """The verified module of a source. Raises ``CompileError`` with LLVM's message."""
+def parse(text: str) -> llvm.ModuleRef:
+    """The verified module of a program. Raises ``CompileError`` with LLVM's message."""
     try:
-        module = llvm.parse_assembly(source.text)
+        module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the generated program: {error}") from error
@@ -108,37 +111,36 @@ def parse(source: Source) -> llvm.ModuleRef:
 
 
 def assembly(source: Source, device: Device) -> str:
-    """The program as assembly with the compiler's comments."""
+    """The program as assembly with the compiler's comments. Raises ``CompileError``."""
     machine = _machine(device)
     machine.set_asm_verbosity(True)
-    text: str = machine.emit_assembly(parse(source))
+    text: str = machine.emit_assembly(parse(source.text))
     return text
 
 
-def compile(source: Source, device: Device, facts: bool = False) -> Binary:
-    """Machine code for a source; with ``facts`` also what ``inspect`` says of it.
+def compile(source: Source, device: Device) -> Binary:
+    """Machine code for a source, assembled from the very text that its facts were read from.
 
-    Raises ``CompileError`` when LLVM refuses the program.
+    Facts: ``spills`` (vectors stored to the stack and read back), ``scalar_spills`` (the same of
+    addresses and counters, mostly outside loops), ``fma`` (fused multiply-adds in the text), what the
+    source expects of each (``fma_expected``), and ``code_bytes``. Raises ``CompileError`` when LLVM
+    refuses the program.
     """
-    known = inspect(source, device) if facts else {}
-    code = _machine(device).emit_object(parse(source))
-    return Binary(code, source.entry, source.digest, known | {"code_bytes": len(code)})
+    text = assembly(source, device)
+    escapes = str.maketrans({"\\": "\\5C", '"': "\\22", "\n": "\\0A", "\t": "\\09"})
+    wrapped = f'target triple = "{_target(_arch(device)).triple}"\nmodule asm "{text.translate(escapes)}"\n'
+    code = _machine(device).emit_object(parse(wrapped))
+    facts = {f"{name}_expected": value for name, value in source.expect} | _facts(text, device)
+    return Binary(code, source.entry, source.digest, facts | {"code_bytes": len(code)})
 
 
-def inspect(source: Source, device: Device) -> dict[str, int]:
-    """What the assembly of a source shows, without making code of it.
-
-    ``spills`` (vectors stored to the stack and read back), ``scalar_spills`` (the same of addresses
-    and counters, mostly outside loops), ``fma`` (fused multiply-adds in the text), and what the source
-    expects of each (``fma_expected``). Raises ``CompileError`` when LLVM refuses the program.
-    """
-    expected = {f"{name}_expected": value for name, value in source.expect}
-    return expected | _facts(assembly(source, device), device)
+def _arch(device: Device) -> str:
+    return device.features.partition("/")[0]
 
 
 def _facts(text: str, device: Device) -> dict[str, int]:
     """What the comments and the mnemonics of an assembly listing say."""
-    starts = next(isa.fma_text for isa in ISAS if isa.arch == device.features.partition("/")[0])
+    starts = next(isa.fma_text for isa in ISAS if isa.arch == _arch(device))
     lines = text.splitlines()
     spilled = [line for line in lines if _SPILL.search(line)]
     vectors = sum(bool(_VECTOR_REGISTER.search(line)) for line in spilled)
@@ -182,4 +184,39 @@ def load_entries(binary: Binary, entries: tuple[str, ...]) -> tuple[Kernel, dict
 
 
 # The signature of every kernel, as ``stencils/cpu/emit.py`` writes it.
-PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_longlong] * 4, ctypes.c_void_p)
+_ARGUMENTS = (*[ctypes.c_void_p] * 3, *[ctypes.c_longlong] * 4, ctypes.c_void_p)
+PROTOTYPE = ctypes.CFUNCTYPE(None, *_ARGUMENTS)
+
+_REPEAT = """
+define void @repeat(ptr %kernel, i64 %times,
+                    ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %n, ptr %s) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  call void %kernel(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %n, ptr %s)
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %times
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+@functools.cache
+def _repeat(device: Device) -> tuple[Kernel, Callable[..., None]]:
+    kernel = load(compile(Source(_REPEAT, "repeat"), device))
+    return kernel, ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_longlong, *_ARGUMENTS)(kernel.address)
+
+
+def repeated(kernel: Kernel, times: int, arguments: tuple[int, ...], device: Device) -> Callable[[], None]:
+    """A call that runs a kernel ``times`` times: from Python one call costs a microsecond, which a pass
+    over a cached batch would show."""
+    address, call = kernel.address, _repeat(device)[1]
+
+    def run() -> None:
+        call(address, times, *arguments)
+
+    run.kernel = kernel  # type: ignore[attr-defined]  # the code lives as long as its owner
+    return run

@@ -167,7 +167,8 @@ entry:
   %a.here = getelementptr i8, ptr %a, i64 %a.skip
   %b.here = getelementptr i8, ptr %b, i64 %b.skip
   %c.here = getelementptr i8, ptr %c, i64 %c.skip
-  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
+i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
   ret void
 }}
 """
@@ -181,7 +182,8 @@ entry:
   %b = load ptr, ptr %b.at
   %c.at = getelementptr ptr, ptr %job, i64 3
   %c = load ptr, ptr %c.at
-{_word("thread_num", "%context", "thread_num", "ptr")}{_word("num_threads", "%context", "num_threads", "ptr")}\
+{_word("thread_num", "%context", "thread_num", "ptr")}\
+{_word("num_threads", "%context", "num_threads", "ptr")}\
 {_word("count", "%context", "count")}{_word("unit", "%context", "unit")}\
   %me.short = call i32 %thread_num()
   %me = sext i32 %me.short to i64
@@ -262,7 +264,8 @@ check.memory:
   %apart = and i1 %x.apart, %y.apart
   br i1 %apart, label %go, label %refuse
 go:
-{_field("%x", DATA, "x.data", "ptr")}{_field("%y", DATA, "y.data", "ptr")}{_field("%c", DATA, "c.data", "ptr")}\
+{_field("%x", DATA, "x.data", "ptr")}{_field("%y", DATA, "y.data", "ptr")}\
+{_field("%c", DATA, "c.data", "ptr")}\
 {_word("swap", "%context", "swap")}{_word("release", "%context", "release")}\
   %swapped = icmp ne i64 %swap, 0
   %a = select i1 %swapped, ptr %y.data, ptr %x.data
@@ -389,9 +392,17 @@ class Native:
         return function
 
 
-@functools.cache
+_natives: dict[Device, Native] = {}
+
+
 def native(device: Device) -> Native:
     """The program for this machine: from the disk, or compiled once (about 30 ms)."""
+    found = _natives.get(device)
+    # Of two threads that come here first, both must get the same one: builtins point into it.
+    return found or _natives.setdefault(device, _make(device))
+
+
+def _make(device: Device) -> Native:
     source = Source(_program(), "call")
     name = hashlib.sha256(f"{source.digest} {device.features} {cpu.toolchain()}".encode()).hexdigest()[:32]
     binary = objects.read(name)

@@ -21,7 +21,7 @@ ENTRY = "tilewright_kernel"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of rows held in one vector: ``width`` lanes from row ``start``, the first ``active`` of them real."""
+    """Rows held in one vector: ``width`` lanes from row ``start``, the first ``active`` of them real."""
 
     start: int
     width: int
@@ -116,10 +116,10 @@ class Ir:
         one = self.let(f"insertelement {kind} poison, {self.real} {scalar}, i64 0")
         return self.let(f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer")
 
-    def prefetch(self, address: str, write: bool) -> None:
-        """Ask for the cache line of an address ahead of its use."""
+    def prefetch(self, address: str, write: bool, level: int = 1) -> None:
+        """Ask for the cache line of an address ahead of its use, into the cache of that level."""
         self.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(write)}, i32 3, i32 1)")
+        self.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(write)}, i32 {4 - level}, i32 1)")
 
     # -- arithmetic -----------------------------------------------------------------------------
     def shuffle(self, x: str, y: str, mask: Sequence[int], width: int) -> str:
@@ -163,6 +163,15 @@ class Scalars:
 
     alpha: tuple[str, str] | None
     beta: tuple[str, str] | None
+
+
+def grain(problem: Problem) -> int:
+    """Products that keep a core busy for some 50 us, at 20 flop or bytes a nanosecond.
+
+    Waking another core costs about 15 us, and far more where something else runs on it: a share of
+    less than this can lose, and gains little where it wins.
+    """
+    return max(1, int(50e-6 * 20e9 / max(problem.flops, problem.bytes, 1)))
 
 
 def load_scalars(ir: Ir, problem: Problem) -> Scalars:
@@ -215,7 +224,7 @@ def batch_loop(
     count: str,
     body: Callable[[str, str, str], None],
 ) -> None:
-    """``body(a, b, c)`` ``count`` times, the three pointers moved from ``starts`` by ``steps`` reals each time."""
+    """``body(a, b, c)`` ``count`` times, the pointers moved from ``starts`` by ``steps`` reals each time."""
     before, loop, latch, after = (ir.label(x) for x in ("before", "batch", "latch", "done"))
     ir.do(f"br label %{before}")
     ir.place(before)

@@ -46,6 +46,7 @@ from tilewright.stencils.cpu.emit import (
     Scalars,
     batch_loop,
     finish,
+    grain,
     load_scalars,
     module,
     stream_or_not,
@@ -575,6 +576,18 @@ class LanesStencil:
                 ),
             ),
             Rule(
+                "stream-from-memory",
+                "soft",
+                "a streaming store throws out of the caches what would be read again",
+                lambda store: store == "plain" or p.footprint > device["l3"],
+            ),
+            Rule(
+                "prefetch-from-memory",
+                "soft",
+                "what lies in the caches is not worth a prefetch",
+                lambda prefetch: prefetch == 0 or p.footprint > device["l3"],
+            ),
+            Rule(
                 "stream-unread",
                 "hard",
                 "a streaming store is for a C that nobody reads",
@@ -661,9 +674,8 @@ class LanesStencil:
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        # A core should get at least about 15 us of work, what waking it costs, and whole groups.
-        products = int(15e-6 * 20e9 / max(problem.flops, problem.bytes))
-        return Launch(grain=max(1, -(-products // config["group"])) * config["group"])
+        # A core gets whole groups.
+        return Launch(grain=-(-grain(problem) // config["group"]) * config["group"])
 
 
 def smallest_group(problem: Problem, vector_bits: int) -> int:

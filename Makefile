@@ -1,0 +1,29 @@
+# Everything runs in .venv, which is made again when pyproject.toml changes.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test lint clean
+
+demo: $(READY)
+	@$(BIN)/tilewright demo
+
+test: $(READY)
+	@$(BIN)/python -m pytest
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy --no-error-summary
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+		{ echo "$(PYTHON) is older than 3.11: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@echo "installing into .venv ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	@rm -rf .venv .pytest_cache .hypothesis .mypy_cache .ruff_cache dist bench/out
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,276 @@
+"""What a call costs beside the product, and how long the first one takes: ``python -m bench.latency``.
+
+calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, a Plan called again with and without
+        ``out``, and the bare kernel on the same product, called by compiled code; the difference between the
+        Plan and the kernel is what Python and the checks cost
+first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
+        ``TILEWRIGHT_HOME``, and again in later processes that find kernels on disk; and its parts
+batch   100 and 10,000 products end to end, a new result each time (us): ``tw.matmul`` against ``np.matmul``
+
+Figures are medians; those of one row of ``calls`` and ``batch`` were taken in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import timeit
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+import tilewright as tw
+from bench import kernels, lines
+from tilewright import build, dispatch
+from tilewright.arrays import empty_aligned
+from tilewright.catalog import TARGETS
+from tilewright.measure import median_interval
+from tilewright.model import DTYPES
+from tilewright.operands import operands
+
+# Seconds of one sample, and the products in one call of the first process.
+SAMPLE, FIRST = 2e-3, 100
+PARTS = ("probe", "plan", "kernel", "native", "run")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def clocked(statements: Mapping[str, str], names: Mapping[str, Any], rounds: int) -> dict[str, lines.Line]:
+    """Microseconds of each statement with an interval, all of them in turns, as ``timeit`` counts."""
+    timers = {name: timeit.Timer(text, globals=dict(names)) for name, text in statements.items()}
+    numbers = {}
+    for name, timer in timers.items():
+        timer.timeit(3)
+        once = timer.timeit(10) / 10
+        numbers[name] = max(1, int(SAMPLE / once))
+    samples: dict[str, list[float]] = {name: [] for name in timers}
+    for _ in range(rounds):
+        for name, timer in timers.items():
+            samples[name].append(1e6 * timer.timeit(numbers[name]) / numbers[name])
+    found = {}
+    for name, taken in samples.items():
+        median, low, high = median_interval(taken)
+        found[name] = {"us": median, "low": low, "high": high}
+    return found
+
+
+def stacks(letter: str, n: int, batch: int | None) -> tuple[Any, Any]:
+    """Two random stacks of matrices, or two matrices."""
+    rng, kind = np.random.default_rng(0), np.dtype(DTYPES[letter].name)
+    shape = (n, n) if batch is None else (batch, n, n)
+    a, b = (rng.uniform(-1, 1, shape).astype(kind) for _ in range(2))
+    return a, b
+
+
+def calls(letter: str, n: int, rounds: int) -> lines.Line:
+    """The cost of one small product by every way of calling it, in us."""
+    a, b = stacks(letter, n, None)
+    # As the bare kernel's operands lie: one that streams tests the alignment and takes another path.
+    out = empty_aligned(a.shape, a.dtype)
+    plan = tw.plan(a, b, out=out)
+    names = {"tw": tw, "np": np, "a": a, "b": b, "out": out, "plan": plan}
+    statements = {
+        "tw.matmul(a, b)": "tw.matmul(a, b)",
+        "np.matmul(a, b)": "np.matmul(a, b)",
+        "tw.matmul(a, b, out=out)": "tw.matmul(a, b, out=out)",
+        "np.matmul(a, b, out=out)": "np.matmul(a, b, out=out)",
+        "plan(a, b)": "plan(a, b)",
+        "plan(a, b, out=out)": "plan(a, b, out=out)",
+    }
+    inner = 1000
+    p = plan.plan
+    if p.stencil is not None and p.config is not None:
+        # The very kernel of the plan on one product, in a compiled loop: no Python between two calls.
+        kernel = build.kernel(p.stencil, p.problem, p.config, p.device)
+        made = operands(p.problem, 1)
+        names["bare"] = TARGETS["cpu"].repeated(kernel, inner, made.arguments, p.device)
+        names["made"] = made  # the operands live as long as the call
+        statements["kernel"] = "bare()"
+    found = clocked(statements, names, rounds)
+    line: lines.Line = {"kind": "calls", "type": letter, "n": n, "origin": p.origin}
+    if "kernel" in found:
+        found["kernel"] = {key: value / inner for key, value in found["kernel"].items()}
+        line["overhead_us"] = found["plan(a, b, out=out)"]["us"] - found["kernel"]["us"]
+    return line | {"stencil": p.stencil, "us": found}
+
+
+def batch(letter: str, n: int, count: int, rounds: int) -> lines.Line:
+    """A batch end to end by ours and by NumPy, in us."""
+    a, b = stacks(letter, n, count)
+    names = {"tw": tw, "np": np, "a": a, "b": b}
+    statements = {name: f"{name}.matmul(a, b)" for name in ("tw", "np")}
+    found = clocked(statements, names, rounds)
+    line = {"kind": "batch", "type": letter, "n": n, "batch": count, "cores": dispatch.device()["cores"]}
+    return line | {"us": found, "times_as_fast": found["np"]["us"] / found["tw"]["us"]}
+
+
+# ---- the first call ----------------------------------------------------------------------------
+
+
+def child(letter: str, n: int, split: bool) -> None:
+    """In a fresh process: the first result, or each part of the way to it, in ms, as a line of JSON."""
+    from time import perf_counter
+
+    from tilewright.targets.native import native
+
+    a, b = stacks(letter, n, FIRST)
+    out = np.empty_like(a)
+    begin = perf_counter()
+    if not split:
+        tw.plan(a, b, out=out)(a, b, out=out)
+        print(json.dumps({"total": 1e3 * (perf_counter() - begin)}))
+        return
+    problem = lines.square(letter, n, "0").with_(batch=FIRST)
+    stamps = [begin]
+    device = dispatch.device()
+    stamps.append(perf_counter())
+    plan = dispatch.plan(problem, device, vendor=False)
+    stamps.append(perf_counter())
+    assert plan.stencil is not None
+    assert plan.config is not None
+    build.kernel(plan.stencil, problem, plan.config, device)
+    stamps.append(perf_counter())
+    native(device)
+    stamps.append(perf_counter())
+    tw.plan(a, b, out=out)(a, b, out=out)
+    stamps.append(perf_counter())
+    took = {
+        name: 1e3 * (after - before) for name, before, after in zip(PARTS, stamps, stamps[1:], strict=False)
+    }
+    print(json.dumps(took))
+
+
+def first(letter: str, n: int, repeats: int) -> lines.Line:
+    """Median ms of the first result with an empty home and with a filled one, and of the parts."""
+    found: dict[str, list[lines.Line]] = {"empty": [], "filled": []}
+    for _ in range(repeats):
+        for split in (False, True):
+            with tempfile.TemporaryDirectory() as home:
+                for kind in found:
+                    found[kind].append(_asked(letter, n, split, home))
+    line: lines.Line = {"kind": "first", "type": letter, "n": n}
+    for kind, rows in found.items():
+        line[kind] = {
+            name: statistics.median(row[name] for row in rows if name in row) for name in ("total", *PARTS)
+        }
+        line[f"{kind}_totals"] = [row["total"] for row in rows if "total" in row]
+    return line
+
+
+def _asked(letter: str, n: int, split: bool, home: str) -> lines.Line:
+    command = [sys.executable, "-m", "bench.latency", "--child", f"{letter}:{n}:{int(split)}"]
+    environment = os.environ | {"TILEWRIGHT_HOME": home}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    answer: lines.Line = json.loads(done.stdout)
+    return answer
+
+
+# ---- the screen --------------------------------------------------------------------------------
+
+
+def _calls_table(found: list[lines.Line]) -> Table:
+    drawn = Table(title="one product, us a call", title_justify="left")
+    drawn.add_column("call")
+    for line in found:
+        drawn.add_column(f"{line['type']} n={line['n']}", justify="right")
+    for name in found[0]["us"]:
+        drawn.add_row(
+            name, *(f"{line['us'][name]['us']:.3f}" if name in line["us"] else "" for line in found)
+        )
+    overheads = (f"{line['overhead_us']:.3f}" if "overhead_us" in line else "" for line in found)
+    drawn.add_row("plan with out, less the kernel", *overheads)
+    return drawn
+
+
+def _first_table(found: list[lines.Line]) -> Table:
+    drawn = Table(title=f"the first result ({FIRST} products) of a process, ms", title_justify="left")
+    for name in ("", "empty home", *PARTS, "filled home", *PARTS):
+        drawn.add_column(name, justify="right")
+    for line in found:
+        cells = [
+            f"{line[kind][name]:.1f}" if name == "total" else f"{line[kind][name]:.2f}"
+            for kind in ("empty", "filled")
+            for name in ("total", *PARTS)
+        ]
+        drawn.add_row(f"{line['type']} n={line['n']}", *cells)
+    return drawn
+
+
+def _batch_table(found: list[lines.Line]) -> Table:
+    drawn = Table(title="a batch end to end, us", title_justify="left")
+    for name in ("", "tw.matmul", "np.matmul", "times as fast"):
+        drawn.add_column(name, justify="right")
+    for line in found:
+        ours, theirs = (line["us"][name]["us"] for name in ("tw", "np"))
+        what = f"{line['type']} n={line['n']} @{line['batch']}"
+        drawn.add_row(what, f"{ours:.1f}", f"{theirs:.1f}", f"{line['times_as_fast']:.2f}")
+    return drawn
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    options = _arguments()
+    if options.child:
+        letter, n, split = options.child.split(":")
+        child(letter, int(n), bool(int(split)))
+        return
+    console = lines.console()
+    device = dispatch.device()
+    sink = lines.Sink(options.out, "latency", device, vars(options))
+    found: dict[str, list[lines.Line]] = {"calls": [], "first": [], "batch": []}
+
+    def add(line: lines.Line) -> None:
+        sink.write({"date": lines.now()} | line)
+        found[line["kind"]].append(line)
+
+    lines.busy(console)
+    wanted = lines.words(options.parts)
+    try:
+        if "calls" in wanted:
+            with kernels.pinned():
+                for letter in lines.letters(options.types):
+                    for n in lines.numbers(options.sizes):
+                        add(calls(letter, n, options.rounds))
+        if "batch" in wanted:
+            for letter in lines.letters(options.types):
+                for n in lines.numbers(options.sizes):
+                    for count in lines.numbers(options.batches):
+                        add(batch(letter, n, count, options.rounds))
+        if "first" in wanted:
+            for letter in lines.letters(options.first_types):
+                for n in lines.numbers(options.first_sizes):
+                    add(first(letter, n, options.repeats))
+    except KeyboardInterrupt:
+        console.print("stopped; what was measured is kept")
+    for kind, draw in (("calls", _calls_table), ("first", _first_table), ("batch", _batch_table)):
+        if found[kind]:
+            console.print(draw(found[kind]))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench.latency", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--parts", default="calls,first,batch", help="default: calls,first,batch")
+    add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")
+    add("--sizes", default="8", help=f"of calls and batches, {lines.SIZES} (default: 8)")
+    add("--batches", default="100,10000", help="default: 100,10000")
+    add("--rounds", type=int, default=51, help="samples of each call (default: 51)")
+    add("--first-types", default="sdz", help="default: sdz")
+    add("--first-sizes", default="8,16,24,32", help="default: 8,16,24,32")
+    add("--repeats", type=int, default=5, help="fresh processes of each kind (default: 5)")
+    add("--out", type=Path, help="lines of JSON are added to this file")
+    add("--child", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

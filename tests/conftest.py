@@ -1,0 +1,45 @@
+"""What every test stands on: a home of its own, so that nobody's records or kernels are read or written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tilewright import api, build
+from tilewright.targets import native
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="Write the files of tests/golden anew instead of comparing.",
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A private ``TILEWRIGHT_HOME`` for the whole run, children included."""
+    before = os.environ.get("TILEWRIGHT_HOME")
+    folder = tmp_path_factory.mktemp("home")
+    os.environ["TILEWRIGHT_HOME"] = str(folder)
+    api.forget()
+    yield folder
+    os.environ.pop("TILEWRIGHT_HOME") if before is None else os.environ.update(TILEWRIGHT_HOME=before)
+    api.forget()
+
+
+@pytest.fixture
+def new_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty home for one test, and nothing in memory that came from another."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("TILEWRIGHT_HOME", str(folder))
+    api.forget()
+    # Replaced and not emptied: kernels that somebody still holds must stay loaded.
+    monkeypatch.setattr(build, "_loaded", {})
+    monkeypatch.setattr(native, "_natives", {})
+    yield folder
+    api.forget()

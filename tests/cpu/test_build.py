@@ -1,0 +1,176 @@
+"""The cache of compiled kernels: hit by the next process, and never trusted, needed or fought over."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import api, build, objects
+from tilewright.catalog import STENCILS
+from tilewright.model import Problem
+from tilewright.targets import cpu, native
+
+pytestmark = pytest.mark.cpu
+
+# Prints how many programs were compiled for a few products.
+COUNT = """
+import sys
+import numpy as np
+from tilewright.targets import cpu
+made, compile = [], cpu.compile
+cpu.compile = lambda *a, **k: made.append(a) or compile(*a, **k)
+import tilewright as tw
+for n in (2, 5, 11):
+    a = np.arange(3.0 * n * n).reshape(3, n, n)
+    assert np.allclose(tw.matmul(a, a), np.matmul(a, a))
+print(len(made))
+"""
+
+
+def started(program: str, home: Path) -> subprocess.Popen[str]:
+    root = str(Path(tw.__file__).parent.parent)
+    environment = os.environ | {"TILEWRIGHT_HOME": str(home), "PYTHONPATH": root}
+    return subprocess.Popen(
+        [sys.executable, "-W", "error::UserWarning", "-c", program],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def finished(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 0, err
+    return out
+
+
+def kept(home: Path) -> list[Path]:
+    return sorted(path for path in (home / "objects").rglob("*") if path.is_file())
+
+
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new process: nothing in memory."""
+    api.forget()
+    monkeypatch.setattr(build, "_loaded", {})
+    monkeypatch.setattr(native, "_natives", {})
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    assert int(finished(started(COUNT, tmp_path))) == 4
+    files = kept(tmp_path)
+    assert len(files) == 4
+    assert int(finished(started(COUNT, tmp_path))) == 0
+    assert kept(tmp_path) == files
+
+
+def test_two_processes_at_once(tmp_path: Path) -> None:
+    pair = [started(COUNT, tmp_path) for _ in range(2)]
+    assert all(int(finished(each)) <= 4 for each in pair)
+    assert len(kept(tmp_path)) == 4, "nothing half-written is left"
+    assert int(finished(started(COUNT, tmp_path))) == 0
+
+
+def truncated(raw: bytes) -> bytes:
+    return raw[: len(raw) // 2]
+
+
+def flipped(raw: bytes) -> bytes:
+    middle = len(raw) // 2
+    return raw[:middle] + bytes([raw[middle] ^ 1]) + raw[middle + 1 :]
+
+
+def other_head(raw: bytes) -> bytes:
+    return raw.replace(b"tilewright", b"sometwight", 1)
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped, other_head, lambda raw: b"", lambda raw: raw[:40]])
+def test_damage_is_set_aside_and_built_again(
+    damage: Callable[[bytes], bytes], new_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = np.arange(75.0).reshape(3, 5, 5)
+    want = np.matmul(a, a)
+    np.testing.assert_allclose(tw.matmul(a, a), want)
+    files = kept(new_home)
+    assert len(files) == 2
+    whole = {path: path.read_bytes() for path in files}
+    for path in files:
+        path.write_bytes(damage(whole[path]))
+    forgotten(monkeypatch)
+    with pytest.warns(UserWarning, match="damaged kernel .* was set aside"):
+        np.testing.assert_allclose(tw.matmul(a, a), want)
+    for path in files:
+        aside = list(path.parent.glob(f"{path.name}.damaged-*"))
+        assert [each.read_bytes() for each in aside] == [damage(whole[path])]
+        assert objects.read(path.name) is not None
+    forgotten(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(tw.matmul(a, a), want)
+
+
+def test_damage_that_another_process_has_set_aside_just_now(
+    new_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = np.ones((3, 3))
+    tw.matmul(a, a)
+    for path in kept(new_home):
+        path.write_bytes(b"")
+    forgotten(monkeypatch)
+
+    def gone(path: Path) -> Path:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(objects, "set_aside", gone)
+    with pytest.warns(UserWarning, match="could not be set aside"):
+        np.testing.assert_array_equal(tw.matmul(a, a), 3 * np.ones((3, 3)))
+
+
+def test_a_folder_that_cannot_be_written_only_warns(new_home: Path) -> None:
+    new_home.mkdir()
+    (new_home / "objects").write_text("in the way")
+    a = np.ones((4, 4))
+    with pytest.warns(UserWarning, match="could not be kept"):
+        np.testing.assert_array_equal(tw.matmul(a, a), 4 * a)
+    np.testing.assert_array_equal(tw.matmul(a, a), 4 * a)
+
+
+def test_a_full_disk_only_warns_and_leaves_nothing(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    a = np.ones((4, 4))
+    with pytest.warns(UserWarning, match="No space left"):
+        np.testing.assert_array_equal(tw.matmul(a, a), 4 * a)
+    assert kept(new_home) == []
+
+
+def test_the_name_is_everything_that_decides_the_bytes() -> None:
+    device = cpu.probe()
+    (problem,) = Problem.parse("d:3x4x5@10")
+    stencil = STENCILS["tile"]
+
+    def name(p: Problem, **changes: Any) -> str:
+        return build.key("tile", p, stencil.default(problem, device).with_(**changes), device)
+
+    same = name(problem)
+    assert name(problem.with_(batch=99)) == same
+    assert name(problem.with_(stride_a=1000)) == same, "a batch stride is a run-time argument"
+    others = [
+        name(problem.with_(stride_a=0)),
+        name(problem.with_(beta="1")),
+        name(problem.with_(alpha="any")),
+        name(problem.with_(lda=7)),
+        name(problem.with_(k=6)),
+        name(problem.with_(trans_a="t")),
+        name(problem, blk_n=1),
+        build.key("lanes", problem, stencil.default(problem, device), device),
+    ]
+    assert len({same, *others}) == len(others) + 1

@@ -1,0 +1,236 @@
+"""The command: every answer as JSON, and every mistake as one line that names it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tilewright as tw
+from tilewright import api, cli, compare, dispatch, roofline
+
+pytestmark = pytest.mark.cpu
+
+
+MEASURE = roofline.measure
+CEILINGS: dict[str, float] = {}
+
+
+@pytest.fixture(autouse=True)
+def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measuring the machine takes seconds: all tests here share one run of it."""
+    if not CEILINGS:
+        CEILINGS.update(MEASURE(cli.TARGETS["cpu"], dispatch.device()))
+    monkeypatch.setattr(roofline, "measure", lambda *_: dict(CEILINGS))
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command."""
+    capsys.readouterr()
+    code = 0
+    try:
+        cli.main(list(words))
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def answered(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """What a command says in JSON."""
+    code, out, err = said(capsys, *words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str], new_home: Path) -> None:
+    data = answered(capsys, "doctor")
+    device = dispatch.device()
+    assert (data["key"], data["name"]) == (device.key, device.name)
+    assert data["limits"] == dict(device.limits)
+    assert data["ceilings"] == CEILINGS
+    assert data["records"] == str(new_home / "records.sqlite")
+    assert "llvm" in data["toolchain"]
+    code, out, _ = said(capsys, "doctor")
+    assert code == 0
+    assert device.name in out
+    assert answered(capsys, "doctor", "--remeasure")["ceilings"] == CEILINGS
+
+
+def test_space(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = answered(capsys, "space", "d:3x3x3", "--stencil", "tile", "--funnel")
+    assert row["stencil"] == "tile"
+    assert row["all"] - sum(step["removed"] for step in row["funnel"]) == row["left"] > 0
+    names = [step["rule"] for step in row["funnel"]]
+    assert {"registers", "reuse", "tail-is-there"} <= set(names)
+    (bare,) = answered(capsys, "space", "d:3x3x3", "--stencil", "tile", "--no-funnel")
+    assert bare["left"] == row["left"]
+    (hardware,) = answered(capsys, "space", "d:2x2x2", "--stencil", "tile", "--rules", "hardware")
+    assert "reuse" not in [step["rule"] for step in hardware["funnel"]]
+    code, out, _ = said(capsys, "space", "d:2x2x2", "--stencil", "tile")
+    assert code == 0
+    assert "registers" in out
+
+
+def test_space_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = answered(capsys, "space", "d:3x3x3", "--stencil", "tile", "--why", "reg_a=8,tail=curly")
+    assert {"reg-a-in-tile", "value"} <= {each["rule"] for each in row["broken"]}
+    (row,) = answered(capsys, "space", "d:3x3x3", "--stencil", "tile", "--why", "prefetch=0")
+    assert row["broken"] == []
+
+
+def test_explain(capsys: pytest.CaptureFixture[str], new_home: Path) -> None:
+    rows = answered(capsys, "explain", "d:2..4")
+    assert [row["problem"].partition("|")[0] for row in rows] == ["d:nn:2x2x2", "d:nn:3x3x3", "d:nn:4x4x4"]
+    assert {row["origin"] for row in rows} == {"default"}
+    assert all(row["stencil"] and row["config"] and row["threads"] == 1 for row in rows)
+    (row,) = answered(capsys, "explain", "d:100x100x100")
+    assert (row["origin"], row["stencil"]) == ("vendor", None)
+    code, out, _ = said(capsys, "explain", "d:8x8x8")
+    assert code == 0
+    assert "runs" in out
+
+
+@pytest.mark.parametrize("stage", ["ir", "asm"])
+def test_show(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = answered(capsys, "show", "d:4x4x4", "--stage", stage)
+    assert "tilewright_kernel" in row[stage]
+    assert row["facts"]["fma"] == row["facts"]["fma_expected"] > 0
+    code, out, _ = said(capsys, "show", "d:4x4x4", "--stage", stage)
+    assert code == 0
+    assert out.strip() == row[stage].strip()
+
+
+def test_show_a_config(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = answered(capsys, "show", "d:4x4x4", "--stencil", "tile", "--config", "blk_n=1")
+    assert row["config"]["blk_n"] == 1
+
+
+def test_tune_export_import_and_report(
+    capsys: pytest.CaptureFixture[str], new_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (row,) = answered(capsys, "tune", "d:2x2x2", "--budget", "3", "--regime", "cached")
+    assert row["problem"].startswith("d:nn:2x2x2")
+    assert row["regime"] == "cached"
+    assert row["tried"] == sum(row["statuses"].values()) > 0
+    assert row["gflops"] > 0
+    assert row["vendor_gflops"] > 0
+    assert row["stencil"]
+
+    lines = tmp_path / "shared.jsonl"
+    count = answered(capsys, "export", str(lines))["records"]
+    assert count >= 1
+    assert sum("ceilings" not in json.loads(line) for line in lines.read_text().splitlines()) == count
+    every = answered(capsys, "export", str(tmp_path / "all.jsonl"), "--every")["records"]
+    assert every > count
+
+    page = tmp_path / "page.html"
+    if pytest.importorskip("plotly"):
+        written = answered(capsys, "report", str(page))
+        assert written["path"] == str(page)
+        assert written["tries"] == every
+        assert "plotly" in page.read_text()
+
+    monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "another"))
+    api.forget()
+    assert answered(capsys, "import", str(lines))["new"] == count
+    assert answered(capsys, "import", str(lines))["new"] == 0
+    (explained,) = answered(capsys, "explain", "d:2x2x2@10")
+    assert explained["origin"] in ("tuned", "vendor")
+
+
+def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = compare.compare
+    monkeypatch.setattr(compare, "compare", lambda p, regime, cores, *_: slow(p, regime, cores, 0.2))
+    (row,) = answered(capsys, "bench", "d:8x8x8", "--regime", "cached", "--cores", "1")
+    assert row["problem"].startswith("d:nn:8x8x8")
+    assert row["cores"] == 1
+    assert row["gflops"] > 0
+    assert "numpy" in row["ratios"]
+    assert set(row["ratios"]) < set(row["seconds"])
+
+
+MISTAKES = [
+    (("explain", "x:8x8"), "problem='x:8x8'"),
+    (("explain", "d:8..2"), "problem='d:8..2'"),
+    (("explain",), "'problem'"),
+    (("explain", "d:8x8x8", "--beta", "2"), "beta='2'"),
+    (("space", "d:8x8x8", "--stencil", "none"), "stencil='none'; accepted: lanes, tile"),
+    (("space", "d:8x8x8", "--rules", "some"), "rules='some'; accepted: all, hardware"),
+    (("space", "d:8x8x8", "--why", "nonsense"), "'nonsense'"),
+    (("space", "d:8x8x8", "--why", "colour=3"), "colour"),
+    (("space", "d:100x100x100"), "problem=d:nn:100x100x100"),
+    (("tune", "d:2x2x2", "--effort", "mighty"), "effort='mighty'"),
+    (("tune", "d:2x2x2", "--regime", "disk"), "regime='disk'"),
+    (("tune", "d:2x2x2", "--budget", "-1"), "budget=-1"),
+    (("tune", "d:2x2x2", "--budget", "soon"), "budget"),
+    (("tune", "d:100x100x100", "--budget", "1"), "problem=d:nn:100x100x100"),
+    (("bench", "d:2x2x2", "--regime", "disk"), "regime='disk'"),
+    (("bench", "d:2x2x2", "--cores", "-1"), "cores"),
+    (("bench", "d:2x2x2", "--cores", "99999"), "cores=99999"),
+    (("show", "d:4x4x4", "--stage", "wood"), "stage='wood'; accepted: ir, asm"),
+    (("show", "d:4x4x4", "--stencil", "tile", "--config", "blk_n=0"), "blk_n=0"),
+    (("show", "d:4x4x4", "--config", "colour=3"), "colour"),
+    (("show", "d:100x100x100"), "d:nn:100x100x100"),
+    (("import", "/does/not/exist"), "/does/not/exist"),
+    (("export", "/does/not/exist"), "/does/not/exist"),
+    (("juggle",), "juggle"),
+    (("doctor", "--loud"), "--loud"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
+def test_a_mistake_is_one_line(
+    words: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = said(capsys, *words)
+    assert code == 2
+    assert out == ""
+    assert named in err
+    assert err.count("\n") == 1
+    assert err.startswith("tilewright")
+
+
+def test_a_bad_file_changes_nothing(
+    capsys: pytest.CaptureFixture[str], new_home: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"device": "x"}\n')
+    code, _, err = said(capsys, "import", str(path))
+    assert code == 2
+    assert "bad.jsonl, line 1" in err
+    assert dispatch.records().all() == []
+
+
+def test_a_bad_home_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "file" / "home"))
+    api.forget()
+    try:
+        code, _, err = said(capsys, "explain", "d:2x2x2")
+    finally:
+        api.forget()
+    assert code == 2
+    assert "TILEWRIGHT_HOME=" in err
+    assert err.count("\n") == 1
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(tw.__file__).parent.parent),
+        "TILEWRIGHT_HOME": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright.cli", "explain", "nonsense"],
+        env=environment, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "nonsense" in done.stderr

@@ -1,0 +1,171 @@
+"""What the commands find out, as plain data: the machine, a space and what is left of it, a tuning run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from tilewright import api, dispatch, measure, roofline
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.errors import ArgumentError
+from tilewright.model import Config, Device, Problem, Record
+from tilewright.space import HARDWARE, KINDS
+from tilewright.targets.native import find_team, native
+from tilewright.tune import VENDOR, Result, sized, speed
+
+PACKAGES = {"plotly": "tilewright report", "torch": "PyTorch in bench", "mkl": "oneMKL in bench"}
+
+
+def accepted(name: str, value: str, choices: Sequence[str]) -> str:
+    """The value. Raises ``ArgumentError`` when it is none of the choices."""
+    if value not in choices:
+        raise ArgumentError(f"{name}={value!r}; accepted: {', '.join(choices)}")
+    return value
+
+
+def values(text: str, names: Sequence[str]) -> dict[str, Any]:
+    """``name=value,...`` with whole numbers as such. Raises ``ArgumentError`` for other forms and names."""
+    found: dict[str, Any] = {}
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise ArgumentError(f"{item!r} is not understood; accepted: NAME=VALUE,NAME=VALUE")
+        found[accepted("name", name, names)] = int(value) if value.lstrip("-").isdigit() else value
+    return found
+
+
+# -- the machine -----------------------------------------------------------------------------------
+def measure_ceilings() -> None:
+    """Measure bandwidth and peak (a few seconds) and keep them."""
+    device = dispatch.device()
+    ceilings = roofline.measure(TARGETS["cpu"], device)
+    dispatch.records().save_ceilings(device.key, device["cores"], ceilings)
+    api.forget()
+
+
+def machine() -> dict[str, Any]:
+    """What this machine is, what was measured on it, and what is missing."""
+    device, team = dispatch.device(), find_team()
+    return {
+        "name": device.name,
+        "key": device.key,
+        "limits": dict(device.limits),
+        "ceilings": dict(device.ceilings),
+        "threads": team.path if team else "Python's own",
+        "calls": "fast" if native(device).trusted else "careful",
+        "toolchain": TARGETS["cpu"].toolchain(),
+        "records": str(dispatch.records().path),
+        "shipped_records": len(dispatch.records().shipped(device.key)),
+        "missing": _missing(device),
+    }
+
+
+def _missing(device: Device) -> list[str]:
+    """What is not there, and what is lost without it."""
+    found = []
+    if find_team() is None:
+        found.append("an OpenMP runtime (libgomp, libomp): a call on several cores costs more")
+    if not native(device).trusted:
+        found.append("a Python whose arrays can be read directly: every call takes the slower way")
+    for package, loss in PACKAGES.items():
+        try:
+            version(package)
+        except PackageNotFoundError:
+            found.append(f"the package {package}: no {loss}")
+    return found
+
+
+# -- a space ---------------------------------------------------------------------------------------
+def stencils(problem: Problem, wanted: str | None) -> list[str]:
+    """The stencils that accept a problem, or the one that is wanted. Raises ``ArgumentError`` for none."""
+    names = list(STENCILS) if wanted is None else [accepted("stencil", wanted, list(STENCILS))]
+    reasons = {name: STENCILS[name].accepts(problem, dispatch.device()) for name in names}
+    found = [name for name, reason in reasons.items() if reason is None]
+    if not found:
+        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({told})")
+    return found
+
+
+def counted(problem: Problem, regime: str, name: str, rules: str, funnel: bool) -> dict[str, Any]:
+    """A space counted, rule by rule if asked for, and what has been tried of it."""
+    device = dispatch.device()
+    whole = STENCILS[name].space(problem, device).only(KINDS if rules == "all" else HARDWARE)
+    why = {rule.name: rule.why for rule in whole.rules}
+    steps = whole.funnel() if funnel else []
+    newest: dict[Config, Record] = {}
+    for record in dispatch.records().all(
+        problem_key=problem.key, regime=regime, device=device.key, stencil=name
+    ):
+        newest[record.config] = record
+    return {
+        "all": whole.size,
+        "left": steps[-1].left if steps else sum(1 for _ in whole),
+        "funnel": [
+            {
+                "rule": s.stage,
+                "kind": s.kind,
+                "removed": s.removed,
+                "left": s.left,
+                "why": why.get(s.stage, ""),
+            }
+            for s in steps
+        ],
+        "tried": dict(Counter(record.status for record in newest.values())),
+    }
+
+
+def broken(problem: Problem, name: str, text: str) -> dict[str, Any]:
+    """The rules that a config breaks: the stencil's default with some values changed."""
+    device, stencil = dispatch.device(), STENCILS[name]
+    whole, default = stencil.space(problem, device), stencil.default(problem, device)
+    config = default.with_(**values(text, list(default)))
+    found = [{"rule": rule.name, "kind": rule.kind, "why": rule.why} for rule in whole.why(config)]
+    for param in whole.params:
+        if config[param.name] not in param.values:
+            why = f"{param.name} is one of {', '.join(map(str, param.values))}"
+            found.append({"rule": "value", "kind": "hard", "why": why})
+    return {"config": dict(config), "broken": found}
+
+
+@cache
+def points(problem: Problem, regime: str) -> int:
+    """How many configs an exhaustive search of a problem tries."""
+    device = dispatch.device()
+    asked = sized(problem, regime, device)
+    accepting = [s for s in STENCILS.values() if s.accepts(asked, device) is None]
+    return sum(1 for stencil in accepting for _ in stencil.space(asked, device))
+
+
+# -- a tuning run ------------------------------------------------------------------------------------
+def gflops(problem: Problem, record: Record | None) -> float | None:
+    """10^9 operations a second of a record; None without one."""
+    return None if record is None else problem.flops * speed(record) / 1e9
+
+
+def found(result: Result) -> dict[str, Any]:
+    """What tuning one problem gave."""
+    ours, theirs = (gflops(result.problem, record) for record in (result.best, result.vendor))
+    return {
+        "problem": result.problem.key,
+        "beta": result.problem.beta,
+        "regime": result.regime,
+        "tried": result.tried,
+        "seconds": result.seconds,
+        "statuses": result.statuses,
+        "gflops": ours,
+        "vendor_gflops": theirs,
+        "against_vendor": ours / theirs if ours and theirs else None,
+        "stencil": result.best.stencil if result.best else None,
+        "config": dict(result.best.config) if result.best else None,
+    }
+
+
+def settled(problem: Problem, regime: str) -> bool:
+    """Whether tuning of a problem came to its end on this machine: its best were timed in turns."""
+    key = dispatch.device().key
+    tries = dispatch.records().all(problem_key=problem.key, regime=regime, device=key, status="ok")
+    return any(record.stencil != VENDOR and record.protocol == measure.INTERLEAVED for record in tries)
