@@ -203,6 +203,7 @@ def test_gemm_and_plan_take_four_types() -> None:
                 call(np.ones((2, 2), dtype), np.ones((2, 2), dtype))
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_lists_buffers_and_subclasses() -> None:
     a, b = filled((3, 4)), filled((4, 5))
     want = np.matmul(a, b)
@@ -525,6 +526,28 @@ def test_out_over_an_operand_and_c_elsewhere() -> None:
     want = np.matmul(a, b) - memory[:5]
     tw.gemm(a, b, memory[:5], beta=-1, out=memory[1:])
     close(memory[1:], want)
+
+
+@pytest.mark.parametrize("beta", [0, 1, -2])
+@pytest.mark.parametrize("dtype", ["f8", "c8"])
+def test_gemm_into_out_again_and_again(beta: float, dtype: str) -> None:
+    a, b = filled((6, 9, 9), dtype, 1), filled((6, 9, 9), dtype, 2)
+    for alpha in (1, 3, 1):
+        for trans in ("n", "c"):
+            for turn in range(3):
+                out = filled((6, 9, 9), dtype, 3 + turn)
+                want = (alpha * np.matmul(op(a, trans), b) + beta * out).astype(dtype)
+                assert tw.gemm(a, b, out=out, alpha=alpha, beta=beta, trans_a=trans) is out
+                close(out, want)
+                out = filled((6, 9, 9), dtype, 3 + turn)
+                c = filled((6, 9, 9), dtype, 8)
+                tw.gemm(a, b, c, out=out, alpha=alpha, beta=beta, trans_a=trans)
+                close(out, (alpha * np.matmul(op(a, trans), b) + beta * c).astype(dtype))
+    # As planned but for where it lies: over an operand.
+    x = a.copy()
+    want = (np.matmul(a, b) + beta * a).astype(dtype)
+    tw.gemm(x, b, out=x, beta=beta)
+    close(x, want)
 
 
 @pytest.mark.parametrize(
