@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import signal
 import statistics
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -99,6 +100,8 @@ def main() -> None:
     remotes = _start(arguments.peers, threads, console)
     facts = {"threads": threads, "cpu": machine.processor(), "commit": machine.commit()}
     facts |= {"llvm": machine.llvm(), "l2": machine.cache_bytes(2), "llc": machine.last_level_cache_bytes()}
+    # Whoever ends this run in whatever way must not leave the peers' processes behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     tables: dict[tuple, list[tuple[Problem, list[Row]]]] = {}
     said: set[tuple[str, str]] = set()
     columns = (

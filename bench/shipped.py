@@ -29,7 +29,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem
 from tilewright.records import Records
-from tilewright.tune import EFFORTS, VENDOR, Result, Tuner, speed
+from tilewright.tune import EFFORTS, VENDOR, Result, Tuner, speed, toolchain
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
 # Operands made, the finalists timed in turns: what a problem takes beside its search, in seconds.
@@ -58,11 +58,11 @@ def jobs(
                 yield from ((problem, regime) for problem in Problem.parse(text, beta=beta))
 
 
-def decided(records: Records, job: Job, device: Device, toolchain: str) -> bool:
+def decided(records: Records, job: Job, device: Device, made_by: str) -> bool:
     """Whether the file holds a winner of this problem that was timed in turns by this toolchain."""
     problem, regime = job
     best = records.best(problem.key, regime, device.key, without=VENDOR)
-    return best is not None and best.protocol == measure.INTERLEAVED and best.toolchain == toolchain
+    return best is not None and best.protocol == measure.INTERLEAVED and best.toolchain == made_by
 
 
 def said(result: Result, device: Device) -> lines.Line:
@@ -129,7 +129,7 @@ def main() -> None:
         path = options.export or Path(tilewright.__file__).parent / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         count = records.export(path, device.key) if options.records.exists() else 0
-        done = sum(decided(records, job, device, target.toolchain()) for job in todo)
+        done = sum(decided(records, job, device, toolchain(device)) for job in todo)
         console.print(f"{path}: {count} records; {done} of {len(todo)} problems decided")
 
 
@@ -143,8 +143,7 @@ def _tune(
     begin: float,
 ) -> None:
     """One line a problem, until all are done or the time is."""
-    toolchain = TARGETS["cpu"].toolchain()
-    left = [job for job in todo if options.again or not decided(records, job, device, toolchain)]
+    left = [job for job in todo if options.again or not decided(records, job, device, toolchain(device))]
     console.print(f"{len(todo)} problems, {len(todo) - len(left)} of them decided before")
     started = time.monotonic()
     with Tuner(device, records) as tuner:

@@ -21,10 +21,10 @@ _SCHEMA = 1
 
 
 @functools.cache
-def _generators(folder: Path) -> str:
+def generators() -> str:
     """Hash of the program text that writes sources: every file beside and below the stencils' protocol."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
+    for path in sorted((Path(__file__).parent / "stencils").rglob("*")):
         if path.suffix in {".py", ".cuh"}:
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
@@ -44,7 +44,7 @@ def key(stencil: str, problem: Problem, config: Mapping[str, object], device: De
         dict(config),
         device.features,
         TARGETS[device.kind].toolchain(),
-        _generators(Path(__file__).parent / "stencils"),
+        generators(),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 

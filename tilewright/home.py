@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
+import tempfile
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,26 +21,38 @@ def home() -> Path:
     """The folder of records and binaries, made if there is none.
 
     It is what the environment variable ``TILEWRIGHT_HOME`` says (read here and nowhere else, at every
-    call), or else the platform's cache folder. Raises ``ArgumentError``, which names the variable and
-    its value, when the folder cannot be made or written.
+    call), or else the platform's cache folder; where that one cannot be used (a read-only system), a
+    temporary folder of this process, with a warning. Raises ``ArgumentError``, which names the
+    variable and its value, when the folder that it says cannot be made or written.
     """
     value = os.environ.get(VARIABLE)
     folder = Path(value).expanduser().absolute() if value else user_cache_path("tilewright")
+    fault = "cannot be written"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
     except OSError as error:
-        raise _unusable(value, folder, f"cannot be made ({error.strerror})") from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise _unusable(value, folder, "cannot be written")
-    return folder
+        fault = f"cannot be made ({error.strerror})"
+    if value:
+        raise ArgumentError(
+            f"{VARIABLE}={value!r}: the folder {str(folder)!r} {fault}; "
+            f"accepted: {VARIABLE} naming a folder that can be made and written"
+        )
+    return _for_now(folder, fault)
 
 
-def _unusable(value: str | None, folder: Path, fault: str) -> ArgumentError:
-    given = f"{VARIABLE}={value!r}" if value else f"{VARIABLE} is not set"
-    return ArgumentError(
-        f"{given}: the folder {str(folder)!r} {fault}; "
-        f"accepted: {VARIABLE} naming a folder that can be made and written"
+@functools.cache
+def _for_now(folder: Path, fault: str) -> Path:
+    """A folder that goes when the process does: nothing is kept, and everything works."""
+    held = tempfile.TemporaryDirectory(prefix="tilewright-")
+    atexit.register(held.cleanup)
+    warnings.warn(
+        f"{str(folder)!r} {fault}: records and kernels are kept for this process only; "
+        f"{VARIABLE} can name a folder for them",
+        stacklevel=4,
     )
+    return Path(held.name)
 
 
 def set_aside(path: Path) -> Path:

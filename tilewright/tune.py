@@ -153,6 +153,11 @@ def bench(device: Device) -> Bench:
     return Bench(device)
 
 
+def toolchain(device: Device) -> str:
+    """What wrote and compiled a candidate: after a change of either, old tries say nothing of new ones."""
+    return f"{TARGETS[device.kind].toolchain()} stencils {build.generators()[:8]}"
+
+
 def sized(problem: Problem, regime: str, device: Device) -> Problem:
     """The problem with the batch that a regime is measured on."""
     one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
@@ -208,8 +213,7 @@ class Tuner:
     ):
         self.device, self.records = device, records
         self.listen = listen or (lambda progress: None)
-        target = TARGETS[device.kind]
-        self.toolchain = target.toolchain()
+        self.toolchain = toolchain(device)
         alone = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         builders = max(1, device["cores"] - 1)
         self.compilers = [Worker(compiler, (device,), timeout=timeout) for _ in range(min(builders, 8))]
@@ -248,9 +252,10 @@ class Tuner:
         ]
         if not names:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
-        begin = time.monotonic()
+        entered = time.monotonic()
         result = Result(problem, regime, None, None)
         self._prepare(sized_problem, regime)
+        begin = time.monotonic()
         for number, name in enumerate(names):
             # What a stencil does not spend of its share is left to the next.
             left = budget - (time.monotonic() - begin)
@@ -265,7 +270,7 @@ class Tuner:
                     Progress(problem, name, result.tried, result.best, now, budget, place[0], place[1])
                 )
         result.best, result.vendor = self._decide(sized_problem, regime)
-        result.seconds = time.monotonic() - begin
+        result.seconds = time.monotonic() - entered
         return result
 
     def _prepare(self, problem: Problem, regime: str) -> None:
@@ -302,7 +307,7 @@ class Tuner:
             answers = [known[config] for config in asked if config in known]
             yield from answers
             fresh = [config for config in asked if config not in known]
-            for record in self._try_all(problem, regime, name, fresh, deadline):
+            for record in self._try_all(problem, regime, name, fresh, deadline, not known):
                 answers.append(record)
                 known[record.config] = record
                 yield record
@@ -310,13 +315,20 @@ class Tuner:
                 return
 
     def _try_all(
-        self, problem: Problem, regime: str, name: str, configs: Sequence[Config], deadline: float
+        self,
+        problem: Problem,
+        regime: str,
+        name: str,
+        configs: Sequence[Config],
+        deadline: float,
+        first: bool,
     ) -> Iterator[Record]:
         """Compile, check and time configs, the compiler ahead of the clock, until the deadline."""
 
         def requests() -> Iterator[tuple[str, Problem, Config]]:
-            for config in configs:
-                if time.monotonic() >= deadline:
+            # However small the budget, what the search begins with (the default) is tried.
+            for number, config in enumerate(configs):
+                if (number or not first) and time.monotonic() >= deadline:
                     return
                 yield name, problem, config
 

@@ -205,7 +205,7 @@ def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
         assert row.error <= 1
         assert row.when
         assert row.source
-        assert row.toolchain == cpu.toolchain()
+        assert row.toolchain.startswith(cpu.toolchain())
     # The same again finds it all known; only the finals are timed anew.
     again = run(records, "d:4x6x4")
     assert again.tried == 4

@@ -950,6 +950,20 @@ def test_a_home_that_cannot_be_written_is_named(open_place: Path, monkeypatch: p
     as_a_stranger(look)
 
 
+def test_a_system_without_a_cache_folder_works_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.delenv("TILEWRIGHT_HOME", raising=False)
+    monkeypatch.setattr("tilewright.home.user_cache_path", lambda name: tmp_path / "file" / name)
+    with pytest.warns(UserWarning, match="kept for this process only"):
+        folder = home()
+    assert folder.is_dir()
+    assert home() == folder
+    Records().append(record())
+    assert (folder / "records.sqlite").is_file()
+
+
 def test_making_a_store_touches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "home"))
     Records()

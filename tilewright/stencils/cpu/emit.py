@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tilewright.model import DType, Problem
+from tilewright.model import Device, DType, Problem
 
 CALL = "ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars"
 ENTRY = "tilewright_kernel"
@@ -259,7 +259,7 @@ def module(functions: Sequence[tuple[str, Ir]]) -> str:
     return "\n\n".join([*bodies, "\n".join(declared), "!0 = !{i32 1}"]) + "\n"
 
 
-def stream_or_not(dtype: DType, vector_bytes: int, packed: bool = False) -> Ir:
+def stream_or_not(dtype: DType, vector_bytes: int, device: Device, packed: bool = False) -> Ir:
     """An entry that takes the streaming function if C is aligned for it, and the plain one if not.
 
     ``packed``: the stores run on from one matrix to the next, so only the base has to be aligned.
@@ -274,8 +274,12 @@ def stream_or_not(dtype: DType, vector_bytes: int, packed: bool = False) -> Ir:
     ir.do(f"br i1 {aligned}, label %stream, label %plain")
     ir.place("stream")
     ir.do(f"call void @{ENTRY}_stream({names})")
-    ir.declared.add("declare void @llvm.x86.sse.sfence()")
-    ir.do("call void @llvm.x86.sse.sfence()")
+    # Streaming stores are weakly ordered: another thread must not see the call done before they are.
+    if device.features.startswith("x86_64"):
+        ir.declared.add("declare void @llvm.x86.sse.sfence()")
+        ir.do("call void @llvm.x86.sse.sfence()")
+    else:
+        ir.do("fence seq_cst")
     ir.do("ret void")
     ir.place("plain")
     ir.do(f"call void @{ENTRY}_plain({names})")

@@ -666,7 +666,7 @@ class LanesStencil:
             functions = [
                 (f"{ENTRY}_plain", plain.function()),
                 (f"{ENTRY}_stream", stream.function()),
-                (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, packed=True)),
+                (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device, packed=True)),
             ]
         else:
             functions = [(ENTRY, Lanes(problem, config, device, False).function())]

@@ -324,7 +324,12 @@ class TileStencil:
         params = {param.name: param.values for param in space.params}
         unit = 2 if problem.dtype.is_complex else 1
         widths = sorted({split(problem.n, most)[0] for most in params["blk_n"]})
-        deep = problem.k if problem.k <= 8 or 4 not in params["blk_k"] else 4
+        # A few registers short of all: the compiler spills at 28 sums in 32, and earlier around a transpose.
+        spare = 9 if problem.turned_a else 5
+        # A sum of up to 8 steps (half as many where each is a complex one) is worth unrolling whole.
+        deep = next(
+            b for b in (problem.k, 4, 2, 1) if b <= 8 // unit and (b == problem.k or 2 * b <= problem.k)
+        )
         found = []
         fitting = [
             bits
@@ -336,7 +341,7 @@ class TileStencil:
             for tail in params["tail"] if rest else ("mask",):
                 for cmul in params["cmul"]:
                     for blk_m in params["blk_m"]:
-                        most = (device["vector_registers"] - 3) // (blk_m * (2 if cmul == "split" else 1))
+                        most = (device["vector_registers"] - spare) // (blk_m * (2 if cmul == "split" else 1))
                         # Of the widths that the registers allow, the two largest are worth a look.
                         for blk_n in [width for width in widths if width <= most][-2:]:
                             config = Config(
@@ -377,7 +382,7 @@ class TileStencil:
             functions = [
                 (f"{ENTRY}_plain", Tile(problem, short, False).function()),
                 (f"{ENTRY}_stream", Tile(problem, config, True).function()),
-                (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8)),
+                (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device)),
             ]
         else:
             functions = [(ENTRY, Tile(problem, config, False).function())]
