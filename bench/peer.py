@@ -26,7 +26,8 @@ from tilewright.model import DTYPES, Problem
 # A sample is at least this long, so that the clock and the first call of a pass do not show.
 SAMPLE_SECONDS = 3e-3
 # Threads that spin after a pass would run into the next peer's sample: wait for them, but not for ever.
-_QUIET_SHARE, _QUIET_LIMIT = 0.2, 0.5
+# The system counts the time of threads on other cores at its ticks, some 4 ms apart: look over several.
+_QUIET_SHARE, _QUIET_LIMIT, _QUIET_WINDOW = 0.2, 0.5, 25e-3
 
 
 class Server:
@@ -107,7 +108,7 @@ class Server:
         limit = time.perf_counter() + _QUIET_LIMIT
         while self.threads > 1 and time.perf_counter() < limit:
             used, began = time.process_time(), time.perf_counter()
-            time.sleep(2e-3)
+            time.sleep(_QUIET_WINDOW)
             if time.process_time() - used < _QUIET_SHARE * (time.perf_counter() - began):
                 return
 

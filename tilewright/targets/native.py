@@ -4,7 +4,9 @@ A *context* is a bytes object that holds, as 64-bit words, all that a call needs
 strides and scalars, and the exact shapes and strides of the arrays it was planned for. The compiled
 entry is a C function of CPython's fast calling convention (``METH_FASTCALL``) whose ``self`` is the
 context: it compares the arrays of the call with the plan, word by word, and runs the kernel on
-their data, on one core or on a team of OpenMP threads. Whatever is not exactly as planned gives
+their data, on one core or on a team of OpenMP threads. Every thread of a team has a share of the
+batch, always the same one, so that memory stays where it was first touched; who is done early takes
+pieces of the shares of others. Whatever is not exactly as planned gives
 ``NotImplemented`` back, and the caller takes the careful way in Python.
 
 It reads array objects by the field offsets that NumPy's C interface has kept fixed since 1.7
@@ -68,6 +70,10 @@ WORDS = [
 ]
 AT = {name: index for index, name in enumerate(WORDS)}
 RANK_MAX = 8
+# A core's share of a batch is cut in this many pieces, so that a core that is free can take over from
+# one that the system has put to sleep or given to somebody else.
+PIECES = 4
+LINE_WORDS = 8
 ARRAY_WORDS = 1 + 2 * RANK_MAX
 BYTES_HEAD = bytes.__basicsize__ - 1
 
@@ -182,6 +188,8 @@ entry:
   %b = load ptr, ptr %b.at
   %c.at = getelementptr ptr, ptr %job, i64 3
   %c = load ptr, ptr %c.at
+  %taken.at = getelementptr ptr, ptr %job, i64 4
+  %taken = load ptr, ptr %taken.at
 {_word("thread_num", "%context", "thread_num", "ptr")}\
 {_word("num_threads", "%context", "num_threads", "ptr")}\
 {_word("count", "%context", "count")}{_word("unit", "%context", "unit")}\
@@ -192,18 +200,42 @@ entry:
   %units.up = add i64 %count, %unit
   %units.less = sub i64 %units.up, 1
   %units = sdiv i64 %units.less, %unit
-  %share.up = add i64 %units, %all
-  %share.less = sub i64 %share.up, 1
-  %share.units = sdiv i64 %share.less, %all
-  %share = mul i64 %share.units, %unit
-  %first = mul i64 %me, %share
-  %left = sub i64 %count, %first
-  %mine = call i64 @llvm.smin.i64(i64 %left, i64 %share)
-  %some = icmp sgt i64 %mine, 0
-  br i1 %some, label %work, label %idle
+  ; A share is a whole number of pieces, and a piece of units.
+  %pieces = mul i64 %all, {PIECES}
+  %piece.up = add i64 %units, %pieces
+  %piece.less = sub i64 %piece.up, 1
+  %piece.units = sdiv i64 %piece.less, %pieces
+  %piece = mul i64 %piece.units, %unit
+  br label %owners
+owners:
+  ; First the own share, then what is left of the others', the next one's first.
+  %round = phi i64 [ 0, %entry ], [ %round.next, %owner.done ]
+  %busy = icmp slt i64 %round, %all
+  br i1 %busy, label %owner, label %idle
+owner:
+  %place = add i64 %me, %round
+  %who = srem i64 %place, %all
+  %line = mul i64 %who, {LINE_WORDS}
+  %counter = getelementptr i64, ptr %taken, i64 %line
+  %first.piece = mul i64 %who, {PIECES}
+  br label %pieces.next
+pieces.next:
+  %number = atomicrmw add ptr %counter, i64 1 monotonic
+  %some = icmp slt i64 %number, {PIECES}
+  br i1 %some, label %work, label %owner.done
 work:
+  %which = add i64 %first.piece, %number
+  %first = mul i64 %which, %piece
+  %left = sub i64 %count, %first
+  %mine = call i64 @llvm.smin.i64(i64 %left, i64 %piece)
+  %any = icmp sgt i64 %mine, 0
+  br i1 %any, label %run.it, label %owner.done
+run.it:
   call void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %mine)
-  ret void
+  br label %pieces.next
+owner.done:
+  %round.next = add i64 %round, 1
+  br label %owners
 idle:
   ret void
 }}
@@ -221,7 +253,18 @@ one:
   call void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 0, i64 %count)
   ret void
 many:
-  %job = alloca [4 x ptr]
+  %job = alloca [5 x ptr]
+  %words = mul i64 %threads, {LINE_WORDS}
+  %taken = alloca i64, i64 %words, align 64
+  br label %clear
+clear:
+  %i = phi i64 [ 0, %many ], [ %i.next, %clear ]
+  %cell = getelementptr i64, ptr %taken, i64 %i
+  store i64 0, ptr %cell
+  %i.next = add i64 %i, {LINE_WORDS}
+  %more = icmp slt i64 %i.next, %words
+  br i1 %more, label %clear, label %launch
+launch:
   store ptr %context, ptr %job
   %a.at = getelementptr ptr, ptr %job, i64 1
   store ptr %a, ptr %a.at
@@ -229,6 +272,8 @@ many:
   store ptr %b, ptr %b.at
   %c.at = getelementptr ptr, ptr %job, i64 3
   store ptr %c, ptr %c.at
+  %taken.at = getelementptr ptr, ptr %job, i64 4
+  store ptr %taken, ptr %taken.at
   %team.size = trunc i64 %threads to i32
   call void %parallel(ptr @team, ptr %job, i32 %team.size, i32 0)
   ret void
