@@ -134,8 +134,10 @@ def main() -> None:
     if "unavailable" in first:
         return
     for line in sys.stdin:
-        print(json.dumps(server.answer(json.loads(line))), file=out)
+        reply = json.dumps(server.answer(json.loads(line)))
+        # Before the answer: after it, another peer may be at work on this core.
         gc.collect()
+        print(reply, file=out)
 
 
 if __name__ == "__main__":
