@@ -19,12 +19,11 @@ from tilewright.tune import EFFORTS, Progress, Result, Tuner
 
 Function = Callable[[Any, Any, Any], Any]
 
-# Plans that matmul has made, by the shapes of its two arguments. The builtin of each entry compares
-# everything else, so that a hit that does not fit falls through to the careful way.
-_FAST: dict[tuple[Any, Any], tuple[Function, tuple[int, ...], Any, Callable[..., Array]]] = {}
-# The same for calls with ``out``, by its byte strides, too.
-_INTO: dict[tuple[Any, Any, Any], Function] = {}
-# The same for gemm into ``out``, by all that fixes the call.
+# Builtins for calls made before, by the shapes and strides of the arguments and the type of the first.
+# Each compares everything else, so that a hit that does not fit falls through to the careful way.
+_FAST: dict[Any, tuple[Function, tuple[int, ...], Any, Callable[..., Array]]] = {}
+# The same for matmul with ``out``, and for gemm into ``out``.
+_INTO: dict[Any, Function] = {}
 _GEMM: dict[Any, Function] = {}
 _BOUND: dict[Any, tuple[Plan, Bound | None]] = {}
 _MEMO_MOST = 4096
@@ -70,10 +69,12 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
     """
     try:
         if out is None:
-            function, shape, dtype, make = _FAST[a.shape, b.shape]
+            key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
+            function, shape, dtype, make = _FAST[key]
             result = function(a, b, make(shape, dtype))
         else:
-            result = _INTO[a.shape, b.shape, out.strides](a, b, out)
+            key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
+            result = _INTO[key](a, b, out)
         if result is not NotImplemented:
             return result
     except (KeyError, AttributeError, TypeError):
@@ -116,13 +117,13 @@ def _matmul(a: Any, b: Any, out: Any) -> Any:
     if function is not None and target is not None and target is out:
         if len(_INTO) >= _MEMO_MOST:
             _INTO.clear()
-        _INTO[x.shape, y.shape, target.strides] = function
+        _INTO[*looks(x, y), target.strides] = function
     elif function is not None and target is None:
         if len(_FAST) >= _MEMO_MOST:
             _FAST.clear()
         if final == ():
             function = scalar(function)
-        _FAST[x.shape, y.shape] = (function, final, dtype, maker(result))
+        _FAST[looks(x, y)] = (function, final, dtype, maker(result))
     if out is not None:
         return out
     made = wrap(result)
@@ -162,7 +163,8 @@ def gemm(
     """
     if out is not None and (c is None or c is out or beta == 0):
         try:
-            key = (a.shape, b.shape, out.strides, alpha, beta, trans_a, trans_b)
+            key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
+            key += (alpha, beta, trans_a, trans_b)
             if _GEMM[key](a, b, out) is not NotImplemented:
                 return out
         except (KeyError, AttributeError, TypeError):
@@ -241,10 +243,15 @@ def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
         if len(_GEMM) >= _MEMO_MOST:
             _GEMM.clear()
         scalars = (caller.alpha, caller.beta, caller.trans_a, caller.trans_b)
-        _GEMM[x.shape, y.shape, target.strides, *scalars] = function
+        _GEMM[*looks(x, y), target.strides, *scalars] = function
     if target is not None and fresh:
         target[...] = result
     return out if out is not None else asked.wrap(result)
+
+
+def looks(a: Array, b: Array) -> tuple[Any, ...]:
+    """What the memos of calls go by, written out again where every nanosecond counts."""
+    return a.shape, a.strides, a.dtype.char, b.shape, b.strides
 
 
 def maker(result: Array) -> Callable[..., Array]:

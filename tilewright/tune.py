@@ -294,9 +294,13 @@ class Tuner:
         known = self.records.tried(
             problem, regime, self.device.key, name, measure.ALONE, self.toolchain
         ) | self.records.tried(problem, regime, self.device.key, name, measure.INTERLEAVED, self.toolchain)
-        batches = SEARCHES[search](
-            spaces(stencil.space(problem, self.device)), stencil.default(problem, self.device), seed
-        )
+        space = spaces(stencil.space(problem, self.device))
+        starts = [stencil.default(problem, self.device)]
+        # What won for this problem in another regime, or for one much like it, is a good place to begin.
+        for near in self.records.near(problem, regime, self.device.key, without=VENDOR):
+            if near.stencil == name and near.config not in starts and _in(space, near.config):
+                starts.append(near.config)
+        batches = SEARCHES[search](space, starts, seed)
         deadline = time.monotonic() + budget
         answers: list[Record] | None = None
         while True:
@@ -412,6 +416,11 @@ class Tuner:
             self.records.append(record)
         winners = sorted(finals[:-1], key=lambda r: (-speed(r), repr(r.config)))
         return (winners[0] if winners else None), finals[-1]
+
+
+def _in(space: Space, config: Config) -> bool:
+    """Whether a config of another time or problem is a point of this space."""
+    return config.keys() == {param.name for param in space.params} and config in space
 
 
 def speed(record: Record) -> float:

@@ -9,6 +9,7 @@ optimization algorithms for auto-tuning GPU kernels", 2022).
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilewright.model import Config, Record
@@ -21,9 +22,9 @@ SAMPLE = 24
 STARTS = 4
 
 
-def climb(space: Space, start: Config, seed: int) -> Batches:
-    """Yield the default and a sample, then the untried neighbours of the best points, best first."""
-    points = [config for config in space if config != start]
+def climb(space: Space, starts: Sequence[Config], seed: int) -> Batches:
+    """Yield the starts and a sample, then the untried neighbours of the best points, best first."""
+    points = [config for config in space if config not in starts]
     random.Random(seed).shuffle(points)
     known: dict[Config, float] = {}
 
@@ -31,7 +32,7 @@ def climb(space: Space, start: Config, seed: int) -> Batches:
         for record in records:
             known[record.config] = cost(record)
 
-    learn(list((yield [start, *points[:SAMPLE]])))
+    learn(list((yield [*starts, *points[:SAMPLE]])))
     expanded: set[Config] = set()
     while True:
         best = sorted((c for c in known if known[c] < float("inf")), key=lambda c: known[c])[:STARTS]

@@ -1,7 +1,8 @@
-"""Every config of the space, in its own order, the default first."""
+"""Every config of the space, in its own order, the starts first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 BATCH = 16
 
 
-def exhaustive(space: Space, start: Config, seed: int) -> Batches:
+def exhaustive(space: Space, starts: Sequence[Config], seed: int) -> Batches:
     """Yield all of the space; what comes back is not looked at."""
-    yield [start]
-    rest = (config for config in space if config != start)
+    yield list(starts)
+    rest = (config for config in space if config not in starts)
     while batch := list(islice(rest, BATCH)):
         yield batch

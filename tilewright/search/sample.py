@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilewright.model import Config
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 BATCH = 16
 
 
-def sample(space: Space, start: Config, seed: int) -> Batches:
-    """Yield the default, then the rest of the space in random order."""
-    rest = [config for config in space if config != start]
+def sample(space: Space, starts: Sequence[Config], seed: int) -> Batches:
+    """Yield the starts, then the rest of the space in random order."""
+    rest = [config for config in space if config not in starts]
     random.Random(seed).shuffle(rest)
-    yield [start]
+    yield list(starts)
     for first in range(0, len(rest), BATCH):
         yield rest[first : first + BATCH]
