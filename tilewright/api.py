@@ -73,8 +73,8 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
             function, shape, dtype, make = _FAST[key]
             result = function(a, b, make(shape, dtype))
         else:
-            key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
-            result = _INTO[key](a, b, out)
+            into = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
+            result = _INTO[into](a, b, out)
         if result is not NotImplemented:
             return result
     except (KeyError, AttributeError, TypeError):
@@ -163,9 +163,8 @@ def gemm(
     """
     if out is not None and (c is None or c is out or beta == 0):
         try:
-            key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
-            key += (alpha, beta, trans_a, trans_b)
-            if _GEMM[key](a, b, out) is not NotImplemented:
+            look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
+            if _GEMM[(*look, alpha, beta, trans_a, trans_b)](a, b, out) is not NotImplemented:
                 return out
         except (KeyError, AttributeError, TypeError):
             pass

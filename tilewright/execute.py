@@ -19,15 +19,13 @@ import numpy as np
 
 from tilewright import build
 from tilewright.arrays import Array, Job, bounds, empty_aligned, problem_of
+from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import Plan
 from tilewright.targets.native import RANK_MAX, find_team, native
 
 # Below this much work per core the interpreter lock is kept: letting go of it costs about 0.1 us.
 RELEASE_FLOPS = 200_000
-# Chunks of a batch start at multiples of this many products, so that groups across lanes stay whole
-# and no two cores write one cache line.
-UNIT = 64
 # Outputs from this size on are allocated on cache-line boundaries, which streaming stores need.
 ALIGN_FROM = 1 << 16
 
@@ -68,7 +66,7 @@ class Bound:
             "count": problem.batch,
             "itemsize": problem.dtype.itemsize,
             "threads": self.threads if find_team() else 1,
-            "unit": UNIT if problem.batch >= UNIT * self.threads else 1,
+            "unit": STENCILS[plan.stencil].launch(problem, plan.config).unit,
             "swap": int(job.swap),
             "release": int(problem.flops * problem.batch > RELEASE_FLOPS),
         }

@@ -318,9 +318,11 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a kernel is started. On a CPU: how many products a core takes at a time."""
+    """How a kernel is started. On a CPU: how many products a core needs to be worth waking, and the
+    number that a core's share should be a multiple of."""
 
     grain: int = 1
+    unit: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,12 +166,8 @@ class Scalars:
 
 
 def grain(problem: Problem) -> int:
-    """Products that keep a core busy for some 50 us, at 20 flop or bytes a nanosecond.
-
-    Waking another core costs about 15 us, and far more where something else runs on it: a share of
-    less than this can lose, and gains little where it wins.
-    """
-    return max(1, int(50e-6 * 20e9 / max(problem.flops, problem.bytes, 1)))
+    """Products that keep a core busy for some 15 us, what waking it costs, at 20 flop or bytes a ns."""
+    return max(1, int(15e-6 * 20e9 / max(problem.flops, problem.bytes, 1)))
 
 
 def load_scalars(ir: Ir, problem: Problem) -> Scalars:

@@ -674,8 +674,7 @@ class LanesStencil:
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        # A core gets whole groups.
-        return Launch(grain=-(-grain(problem) // config["group"]) * config["group"])
+        return Launch(grain=grain(problem), unit=config["group"])
 
 
 def smallest_group(problem: Problem, vector_bits: int) -> int:
