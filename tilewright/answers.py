@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tilewright import api, dispatch, measure, roofline
+from tilewright import api, dispatch, ladder, measure, roofline
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem, Record
-from tilewright.space import HARDWARE, KINDS
+from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.targets import capability, cuda
 from tilewright.targets.native import find_team, native
 from tilewright.tune import VENDOR, Result, sized, speed
 
@@ -79,10 +81,11 @@ def _missing(device: Device) -> list[str]:
 
 
 # -- a space ---------------------------------------------------------------------------------------
-def stencils(problem: Problem, wanted: str | None) -> list[str]:
+def stencils(problem: Problem, wanted: str | None, device: Device) -> list[str]:
     """The stencils that accept a problem, or the one that is wanted. Raises ``ArgumentError`` for none."""
-    names = list(STENCILS) if wanted is None else [accepted("stencil", wanted, list(STENCILS))]
-    reasons = {name: STENCILS[name].accepts(problem, dispatch.device()) for name in names}
+    there = dispatch.candidates(device)
+    names = list(there) if wanted is None else [accepted("stencil", wanted, list(there))]
+    reasons = {name: there[name].accepts(problem, device) for name in names}
     found = [name for name, reason in reasons.items() if reason is None]
     if not found:
         told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
@@ -90,10 +93,30 @@ def stencils(problem: Problem, wanted: str | None) -> list[str]:
     return found
 
 
-def counted(problem: Problem, regime: str, name: str, rules: str, funnel: bool) -> dict[str, Any]:
+def whole(
+    problem: Problem, name: str, device: Device, guidelines: str | None, floors: Mapping[str, float]
+) -> Space:
+    """The space of a stencil on a device, under named guidelines and with some of their floors replaced.
+
+    Raises ``ArgumentError`` for guidelines that the stencil does not have.
+    """
+    stencil: Any = STENCILS[name]
+    found: Space
+    if guidelines is None and not floors:
+        found = stencil.space(problem, device)
+    elif hasattr(stencil, "guided"):
+        named = stencil.guidelines(guidelines or "default", problem, device)
+        found = stencil.guided(problem, device, replace(named, **floors))
+    else:
+        raise ArgumentError(f"stencil={name!r} has no guidelines; accepted: none of the options for them")
+    return found
+
+
+def counted(
+    problem: Problem, regime: str, name: str, device: Device, whole: Space, rules: str, funnel: bool
+) -> dict[str, Any]:
     """A space counted, rule by rule if asked for, and what has been tried of it."""
-    device = dispatch.device()
-    whole = STENCILS[name].space(problem, device).only(KINDS if rules == "all" else HARDWARE)
+    whole = whole.only(KINDS if rules == "all" else HARDWARE)
     why = {rule.name: rule.why for rule in whole.rules}
     steps = whole.funnel() if funnel else []
     newest: dict[Config, Record] = {}
@@ -103,7 +126,7 @@ def counted(problem: Problem, regime: str, name: str, rules: str, funnel: bool) 
         newest[record.config] = record
     return {
         "all": whole.size,
-        "left": steps[-1].left if steps else sum(1 for _ in whole),
+        "left": steps[-1].left if steps else whole.count(),
         "funnel": [
             {
                 "rule": s.stage,
@@ -118,10 +141,9 @@ def counted(problem: Problem, regime: str, name: str, rules: str, funnel: bool) 
     }
 
 
-def broken(problem: Problem, name: str, text: str) -> dict[str, Any]:
+def broken(problem: Problem, name: str, device: Device, whole: Space, text: str) -> dict[str, Any]:
     """The rules that a config breaks: the stencil's default with some values changed."""
-    device, stencil = dispatch.device(), STENCILS[name]
-    whole, default = stencil.space(problem, device), stencil.default(problem, device)
+    default = STENCILS[name].default(problem, device)
     config = default.with_(**values(text, list(default)))
     found = [{"rule": rule.name, "kind": rule.kind, "why": rule.why} for rule in whole.why(config)]
     for param in whole.params:
@@ -132,12 +154,12 @@ def broken(problem: Problem, name: str, text: str) -> dict[str, Any]:
 
 
 @cache
-def points(problem: Problem, regime: str) -> int:
+def points(problem: Problem, regime: str, kind: str = "cpu") -> int:
     """How many configs an exhaustive search of a problem tries."""
-    device = dispatch.device()
+    device = dispatch.device(kind)
     asked = sized(problem, regime, device)
-    accepting = [s for s in STENCILS.values() if s.accepts(asked, device) is None]
-    return sum(1 for stencil in accepting for _ in stencil.space(asked, device))
+    accepting = [s for s in dispatch.candidates(device).values() if s.accepts(asked, device) is None]
+    return sum(stencil.space(asked, device).count() for stencil in accepting)
 
 
 # -- a tuning run ------------------------------------------------------------------------------------
@@ -155,7 +177,10 @@ def found(result: Result) -> dict[str, Any]:
         "regime": result.regime,
         "tried": result.tried,
         "seconds": result.seconds,
+        "device_seconds": result.device_seconds,
+        "waited": result.waited,
         "statuses": result.statuses,
+        "missing": result.missing,
         "gflops": ours,
         "vendor_gflops": theirs,
         "against_vendor": ours / theirs if ours and theirs else None,
@@ -169,3 +194,18 @@ def settled(problem: Problem, regime: str) -> bool:
     key = dispatch.device().key
     tries = dispatch.records().all(problem_key=problem.key, regime=regime, device=key, status="ok")
     return any(record.stencil != VENDOR and record.protocol == measure.INTERLEAVED for record in tries)
+
+
+# -- the ladder ------------------------------------------------------------------------------------
+WITHOUT = "h200"
+"""The device whose table is shown where there is none."""
+
+
+def ladder_table(n: int, named: str | None, rounds: int, listen: Callable[[str], None]) -> dict[str, Any]:
+    """The ladder measured on this machine's GPU; without one, or for a named device, what is known
+    without running: ``missing`` says why."""
+    if named is not None:
+        return ladder.survey(n, capability.named(named))
+    if cuda.missing() is not None:
+        return ladder.survey(n, capability.named(WITHOUT))
+    return ladder.climb(n, rounds=rounds, listen=listen)

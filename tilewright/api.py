@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright import dispatch, measure, roofline
-from tilewright.arrays import LETTERS, Array, adopt, adopt_out, itself, promoted, transposed
+from tilewright import dispatch, measure, roofline, warm
+from tilewright.arrays import LETTERS, Array, itself, promoted, transposed
+from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.execute import ALIGN_FROM, Bound, new_output, usable
+from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
+from tilewright.execute_cuda import Gpu
 from tilewright.model import Config, Plan, Problem
 from tilewright.tune import EFFORTS, Progress, Result, Tuner
 
@@ -25,7 +27,8 @@ _FAST: dict[Any, tuple[Function, tuple[int, ...], Any, Callable[..., Array]]] = 
 # The same for matmul with ``out``, and for gemm into ``out``.
 _INTO: dict[Any, Function] = {}
 _GEMM: dict[Any, Function] = {}
-_BOUND: dict[Any, tuple[Plan, Bound | None]] = {}
+# Plans and bound kernels (of either place) by place, job and scalars.
+_BOUND: dict[Any, tuple[Plan, Any]] = {}
 _MEMO_MOST = 4096
 _threads: int | None = None
 
@@ -53,6 +56,7 @@ def forget() -> None:
     _INTO.clear()
     _GEMM.clear()
     _BOUND.clear()
+    warm.forget()
 
 
 def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
@@ -60,12 +64,17 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
     one-dimensional argument did not have, in ``out`` where it is given: a tensor where ``a`` is one,
-    else an array. Types that no stencil accepts go to ``numpy.matmul`` itself. Batches of one problem
-    are where this pays.
+    else an array. Types that no stencil accepts go to the product of the arrays' own library. Batches
+    of one problem are where this pays.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match or an unusable ``out``,
-    ``DTypeError`` (a ``TypeError``) for what holds no numbers, is not in this memory, or is a tensor
-    that requires a gradient.
+    All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
+    ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
+    waits for it, and the result is of the library of ``a``; a call like an earlier one may be recorded
+    into a CUDA graph.
+
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, an unusable ``out`` or
+    arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no numbers or is a
+    tensor that requires a gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
     try:
         if out is None:
@@ -79,13 +88,31 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
             return result
     except (KeyError, AttributeError, TypeError):
         pass
+    calls = warm.CALLS.get(type(a))
+    if calls is not None:
+        result = calls(calls.memo, "matmul", a, b, out)
+        if result is not NotImplemented:
+            return result
     return _matmul(a, b, out)
+
+
+def _place(**arguments: Any) -> Place:
+    """Where the arguments of a call lie, by their names. Raises ``ArgumentError`` when they lie apart."""
+    return Gpu.of(arguments) or HOST
 
 
 def _matmul(a: Any, b: Any, out: Any) -> Any:
     """``matmul`` with every check and every copy that may be needed."""
-    x, wrap = adopt(a, "a")
-    y, _ = adopt(b, "b")
+    place = _place(a=a, b=b, out=out)
+    with place.current():
+        return _matmul_at(place, a, b, out)
+
+
+def _matmul_at(place: Place, a: Any, b: Any, out: Any) -> Any:
+    if not (place.known(a) and place.known(b)):
+        return place.plain(a, b, out)
+    x, wrap = place.adopt(a, "a")
+    y, _ = place.adopt(b, "b")
     for name, array in (("a", x), ("b", y)):
         if array.ndim == 0:
             raise ArgumentError(f"{name} is a scalar; accepted: arrays of one or more axes")
@@ -99,13 +126,9 @@ def _matmul(a: Any, b: Any, out: Any) -> Any:
     if x.ndim == 1:
         final = (*shape[:-2], shape[-1]) if y.ndim > 1 else shape[:-2]
     if dtype not in LETTERS:
-        if out is not None:
-            np.matmul(x, y, out=adopt_out(out))
-            return out
-        plain = np.matmul(x, y)
-        return plain if wrap is itself else wrap(np.asarray(plain))
-    target = None if out is None else checked_out(out, final, dtype)
-    result = new_output(final, dtype) if target is None else target
+        return place.plain(a, b, out)
+    target = None if out is None else checked_out(place, out, final, dtype)
+    result = place.empty(final, dtype) if target is None else target
     view = result
     if x.ndim == 1:
         view = view[..., None, :] if y.ndim > 1 else view[..., None]
@@ -113,8 +136,10 @@ def _matmul(a: Any, b: Any, out: Any) -> Any:
         view = view[..., None]
     view = view.reshape(shape) if view.shape != shape else view
     caller = Caller(1, 0, "n", "n")
-    function = caller.compute(left, right, view, fresh=target is None, originals=(x, y, result))
-    if function is not None and target is not None and target is out:
+    function = caller.compute(place, left, right, view, fresh=target is None, originals=(x, y, result))
+    if isinstance(function, warm.Prepared):
+        _remember(place, None, "matmul", a, b, out, function)
+    elif function is not None and target is not None and target is out:
         if len(_INTO) >= _MEMO_MOST:
             _INTO.clear()
         _INTO[*looks(x, y), target.strides] = function
@@ -128,6 +153,15 @@ def _matmul(a: Any, b: Any, out: Any) -> Any:
         return out
     made = wrap(result)
     return made[()] if final == () and wrap is itself else made
+
+
+def _remember(
+    place: Place, memo: warm.Memo | None, tag: Any, a: Any, b: Any, out: Any, prepared: warm.Prepared
+) -> None:
+    """Do calls on a GPU like this one the short way from now on; ``memo``: None for that of all calls."""
+    calls = warm.calls_of(place.library) if isinstance(place, Gpu) else None
+    if calls is not None and type(a) in calls.types:
+        calls.remember(calls.memo if memo is None else memo, tag, a, b, out, prepared)
 
 
 def scalar(function: Function) -> Function:
@@ -160,6 +194,7 @@ def gemm(
 
     Raises ``ArgumentError`` for shapes, letters or scalars that do not fit, ``DTypeError`` for types
     other than float32, float64, complex64 and complex128, and for tensors as ``matmul`` does.
+    Arrays on a GPU are served as ``matmul`` says.
     """
     if out is not None and (c is None or c is out or beta == 0):
         try:
@@ -168,6 +203,11 @@ def gemm(
                 return out
         except (KeyError, AttributeError, TypeError):
             pass
+    calls = warm.CALLS.get(type(a))
+    if calls is not None:
+        result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
+        if result is not NotImplemented:
+            return result
     return _gemm(Caller(alpha, beta, trans_a, trans_b), a, b, c, out)
 
 
@@ -175,6 +215,7 @@ def gemm(
 class Asked:
     """The arguments of ``gemm`` looked at: arrays, op of them, and the shape and type of the result."""
 
+    place: Place
     a: Array
     b: Array
     left: Array
@@ -186,10 +227,10 @@ class Asked:
     wrap: Callable[[Array], Any]
 
 
-def _asked(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Asked:
+def _asked(caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any) -> Asked:
     """Everything that ``gemm`` and ``plan`` refuse is refused here."""
-    x, wrap = adopt(a, "a")
-    y, _ = adopt(b, "b")
+    x, wrap = place.adopt(a, "a")
+    y, _ = place.adopt(b, "b")
     for name, array in (("a", x), ("b", y)):
         if array.ndim < 2:
             raise ArgumentError(f"{name} has shape {array.shape}; accepted: two or more axes")
@@ -199,11 +240,11 @@ def _asked(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Asked:
     dtype = promoted({"a": x, "b": y})
     update = None
     if caller.beta != 0 and c is not None:
-        update, _ = adopt(c, "c")
+        update, _ = place.adopt(c, "c")
         dtype = promoted({"a": x, "b": y, "c": update})
         try:
             shape = (*np.broadcast_shapes(shape[:-2], update.shape[:-2]), *shape[-2:])
-            update = np.broadcast_to(update, shape)
+            update = np.broadcast_to(update, shape, subok=True)
         except ValueError as error:
             raise ArgumentError(
                 f"c has shape {update.shape}; accepted: what broadcasts to {shape}"
@@ -213,12 +254,23 @@ def _asked(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Asked:
             f"a and b are {x.dtype} and {y.dtype}; accepted: float32, float64, complex64, complex128"
         )
     caller.fits(dtype)
-    target = None if out is None else checked_out(out, shape, dtype)
-    return Asked(x, y, left, right, update, target, shape, dtype, wrap)
+    target = None if out is None else checked_out(place, out, shape, dtype)
+    return Asked(place, x, y, left, right, update, target, shape, dtype, wrap)
 
 
-def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
-    asked = _asked(caller, a, b, c, out)
+def _gemm(
+    caller: Caller, a: Any, b: Any, c: Any, out: Any, memo: warm.Memo | None = None, tag: Any = None
+) -> Any:
+    """``gemm`` with every check and every copy that may be needed. ``memo``: that of a plan on a GPU."""
+    place = _place(a=a, b=b, c=c if caller.beta != 0 else None, out=out)
+    with place.current():
+        return _gemm_at(caller, place, a, b, c, out, memo, tag)
+
+
+def _gemm_at(
+    caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any, memo: warm.Memo | None, tag: Any
+) -> Any:
+    asked = _asked(caller, place, a, b, c, out)
     x, y, target = asked.a, asked.b, asked.target
     if caller.beta != 0 and asked.update is None and out is None:
         raise ArgumentError(f"beta={caller.beta} without c; accepted: c, or out to be updated in place")
@@ -226,12 +278,20 @@ def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
     moves = asked.update is not None and c is not out
     if result is None or (moves and (np.may_share_memory(x, result) or np.may_share_memory(y, result))):
         # The copy of c must not run over an operand that is still to be read.
-        result = new_output(asked.shape, asked.dtype)
+        result = place.empty(asked.shape, asked.dtype)
     if moves:
-        result[...] = asked.update
+        assert asked.update is not None
+        place.assign(result, asked.update)
     fresh = result is not target
-    function = caller.compute(asked.left, asked.right, result, fresh=fresh, originals=(x, y, result))
-    if (
+    originals = (x, y, result)
+    function = caller.compute(place, asked.left, asked.right, result, fresh=fresh, originals=originals)
+    scalars = (caller.alpha, caller.beta, caller.trans_a, caller.trans_b)
+    if isinstance(function, warm.Prepared):
+        if memo is not None or not caller.forced:
+            # A c that was copied first is a result that is updated in place.
+            into = asked.wrap(result) if moves and fresh else out
+            _remember(place, memo, scalars if memo is None else tag, a, b, into, function)
+    elif (
         function is not None
         and target is not None
         and target is out
@@ -241,10 +301,9 @@ def _gemm(caller: Caller, a: Any, b: Any, c: Any, out: Any) -> Any:
     ):
         if len(_GEMM) >= _MEMO_MOST:
             _GEMM.clear()
-        scalars = (caller.alpha, caller.beta, caller.trans_a, caller.trans_b)
         _GEMM[*looks(x, y), target.strides, *scalars] = function
     if target is not None and fresh:
-        target[...] = result
+        place.assign(target, result)
     return out if out is not None else asked.wrap(result)
 
 
@@ -274,9 +333,9 @@ def product_shape(left: Array, right: Array) -> tuple[int, ...]:
     return (*batch, left.shape[-2], right.shape[-1])
 
 
-def checked_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def checked_out(place: Place, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """``out`` as an array that can take the result. Raises ``ArgumentError`` or ``DTypeError``."""
-    array = adopt_out(out)
+    array = place.adopt_out(out)
     if array.shape != shape:
         raise ArgumentError(f"out has shape {array.shape}; accepted: {shape}")
     if array.dtype != dtype:
@@ -302,7 +361,11 @@ class Caller:
         config: Mapping[str, Any] | None = None,
     ):
         for name, value in (("alpha", alpha), ("beta", beta)):
-            if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biufc":
+            try:
+                number = np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biufc"
+            except (TypeError, ValueError):
+                number = False  # A tensor on a GPU, say: reading it would wait for all work there.
+            if not number:
                 raise ArgumentError(f"{name}={value!r}; accepted: a number")
         self.alpha, self.beta = complex(alpha), complex(beta)
         self.trans_a, self.trans_b = trans_a, trans_b
@@ -327,89 +390,85 @@ class Caller:
             if value.imag != 0 and dtype.kind != "c":
                 raise ArgumentError(f"{name}={value} for arrays of {dtype}; accepted: a real number")
 
+    def conjugated(self, a: Array, b: Array) -> tuple[bool, bool]:
+        """Which operands' memory enters conjugated. Of real numbers that changes nothing, so "c" is their
+        "t", tuned records and all."""
+        if a.dtype.kind != "c":
+            return False, False
+        return self.conj[0] != getattr(a, "lazy", False), self.conj[1] != getattr(b, "lazy", False)
+
     def bind(
-        self, a: Array, b: Array, out: Array, fresh: bool
-    ) -> tuple[Array, Array, Array, Plan, Bound | None]:
-        """Usable arrays, and the plan with its bound kernel (None: the vendor's product)."""
+        self, place: Place, a: Array, b: Array, out: Array, fresh: bool, planning: bool = False
+    ) -> tuple[Array, Array, Array, Plan, Any]:
+        """Usable arrays, and the plan with its bound kernel (None: the library's product)."""
         if 0 in (*out.shape, a.shape[-1]):
-            return a, b, out, nothing(a, b, out), None
-        # Conjugation changes nothing of real numbers, so "c" is their "t", tuned records and all.
-        conj = self.conj if out.dtype.kind == "c" else (False, False)
-        a, b, result, job = usable(a, b, out, conj=conj, classes=self.classes, fresh=fresh)
-        key = (job, self.alpha, self.beta, self.stencil, self.config)
+            return a, b, out, nothing(place, a, b, out), None
+        conj = self.conjugated(a, b)
+        a, b, result, job = usable(
+            a, b, out, conj=conj, classes=self.classes, fresh=fresh, place=place, planning=planning
+        )
+        key = (place.key, job, self.alpha, self.beta, self.stencil, self.config)
         # Another thread may clear the memo at any moment: look once.
         found = _BOUND.get(key)
         if found is None:
             plan = dispatch.plan(
                 job.problem,
-                dispatch.device(),
+                dispatch.device(place.kind),
                 stencil=self.stencil,
                 config=self.config,
                 cores=_threads,
             )
+            reason = place.why_not(job, plan)
+            if reason is not None:
+                if self.forced:
+                    raise ArgumentError(f"stencil={plan.stencil!r} for {plan.problem.spelling}: {reason}")
+                plan = Plan(plan.problem, plan.device, plan.regime, "vendor", reason)
             if len(_BOUND) >= _MEMO_MOST:
                 _BOUND.clear()
-            bound = None if plan.stencil is None else Bound(job, plan, (self.alpha, self.beta))
+            bound = None if plan.stencil is None else place.bound(job, plan, (self.alpha, self.beta))
             found = _BOUND[key] = (plan, bound)
         return a, b, result, *found
 
     def compute(
         self,
+        place: Place,
         a: Array,
         b: Array,
         out: Array,
         *,
         fresh: bool,
         originals: tuple[Array, Array, Array] | None = None,
-    ) -> Function | None:
-        """out = alpha op(a) op(b) + beta out; a builtin for more calls on arrays like ``originals``."""
+    ) -> Function | warm.Prepared | None:
+        """out = alpha op(a) op(b) + beta out; what does more calls on arrays like ``originals``, if any."""
         if 0 in (*out.shape, a.shape[-1]) or self.alpha == 0:
-            _scale(out, self.beta)
+            place.scale(out, self.beta)
             return None
         dtype = out.dtype
-        wide = [x if x.dtype == dtype else x.astype(dtype) for x in (a, b)]
-        x, y, result, _, bound = self.bind(wide[0], wide[1], out, fresh)
+        wide = [x if x.dtype == dtype else place.cast(x, dtype) for x in (a, b)]
+        x, y, result, _, bound = self.bind(place, wide[0], wide[1], out, fresh)
+        scalars = (self.alpha, self.beta)
         if bound is None:
-            _vendor(self, wide[0], wide[1], out)
+            place.multiply(wide[0], wide[1], out, scalars, self.conj if dtype.kind == "c" else (False, False))
+            asis = wide[0] is a and wide[1] is b
+        else:
+            place.run(bound, x, y, result)
+            if result is not out:
+                place.assign(out, result)
+            asis = x is a and y is b and result is out
+        if originals is None or not asis:
             return None
-        bound.run(x, y, result)
-        if result is not out:
-            out[...] = result
-        if originals is not None and x is a and y is b and result is out:
-            return bound.function(*originals)
-        return None
+        if isinstance(place, Gpu):
+            run = None if bound is None else bound.run
+            return warm.Prepared(run, place.index, originals, scalars, (self.trans_a, self.trans_b))
+        return None if bound is None else bound.function(*originals)
 
 
-def nothing(a: Array, b: Array, out: Array) -> Plan:
+def nothing(place: Place, a: Array, b: Array, out: Array) -> Plan:
     """The plan for a product without elements or without terms: there is nothing to multiply."""
     batch = math.prod(out.shape[:-2])
     problem = Problem(LETTERS[out.dtype], b.shape[-1], a.shape[-2], a.shape[-1], batch=batch)
-    device = dispatch.device()
+    device = dispatch.device(place.kind)
     return Plan(problem, device, dispatch.regime(problem, device), "vendor", "there is nothing to multiply")
-
-
-def _scale(out: Array, beta: complex) -> None:
-    """out = beta * out; zeros, whatever out held, for beta = 0."""
-    if beta == 0:
-        out[...] = 0
-    elif beta != 1:
-        out *= beta if out.dtype.kind == "c" else beta.real
-
-
-def _vendor(caller: Caller, a: Array, b: Array, out: Array) -> None:
-    """The same product by NumPy's BLAS."""
-    a = a.conj() if caller.conj[0] else a
-    b = b.conj() if caller.conj[1] else b
-    if caller.classes == ("1", "0"):
-        np.matmul(a, b, out=out)
-        return
-    product = np.matmul(a, b)
-    product *= caller.alpha if out.dtype.kind == "c" else caller.alpha.real
-    if caller.beta != 0:
-        _scale(out, caller.beta)
-        out += product
-    else:
-        out[...] = product
 
 
 class Executable:
@@ -418,14 +477,20 @@ class Executable:
     Other shapes work too, at the price of planning them. ``plan`` says what runs and why.
     """
 
-    def __init__(self, caller: Caller, a: Array, b: Array, out: Array):
+    def __init__(self, caller: Caller, place: Place, a: Array, b: Array, out: Array):
         left, _ = transposed(a, caller.trans_a, "trans_a")
         right, _ = transposed(b, caller.trans_b, "trans_b")
         self._caller = caller
-        x, y, result, self.plan, bound = caller.bind(left, right, out, fresh=True)
+        x, y, result, self.plan, bound = caller.bind(place, left, right, out, fresh=True, planning=True)
+        self.index = place.index if isinstance(place, Gpu) else None
+        self._calls = warm.calls_of(place.library) if isinstance(place, Gpu) else None
+        self._memo: warm.Memo = {}
+        self._planned: warm.Call | None = None
+        self._fresh = caller.beta == 0
         plain = x is left and y is right and result is out and out.size > 0
         # With alpha 0 the operands are not read, whatever they hold, and every kernel reads them.
         plain = plain and caller.alpha != 0
+        plain = plain and place is HOST
         self._function = bound.function(a, b, out) if plain and bound is not None else None
         self.copies = tuple(
             name
@@ -445,10 +510,33 @@ class Executable:
                 result = self._function(a, b, self._make(self._shape, self._dtype))
                 if result is not NotImplemented:
                     return result
-        return _gemm(self._caller, a, b, c, out)
+        elif (
+            self._planned is not None
+            and out is not None
+            and (c is None or c is out or self._fresh)
+            and self._planned(a, b, out) is not NotImplemented
+        ):
+            return out
+        if self._calls is not None and type(a) in self._calls.types:
+            result = self._calls.gemm(self._memo, None, a, b, c, out, self._caller.beta)
+            if result is not NotImplemented:
+                return result
+        result = _gemm(self._caller, a, b, c, out, None if self._calls is None else self._memo)
+        if self._calls is not None and out is not None and self._planned is None:
+            self._planned = self._calls.plan(self._memo, None, a, b, out)
+        return result
+
+    def explain(self) -> str:
+        """What runs and why, and what has to be copied first."""
+        lines = [explain_plan(self.plan)]
+        if self.index is not None:
+            lines.append(f"  on     {self.plan.device.name}, GPU {self.index}")
+        if self.copies:
+            lines.append(f"  copies {', '.join(self.copies)}: no kernel takes the layout")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<{explain_plan(self.plan)}>"
+        return f"<{self.explain()}>"
 
 
 def plan(
@@ -469,15 +557,19 @@ def plan(
     ``stencil`` and ``config`` force what runs, for people who tune. Raises as ``gemm`` does.
     """
     caller = Caller(alpha, beta, trans_a, trans_b, stencil, config)
-    asked = _asked(caller, a, b, c, out)
-    dtype, target = asked.dtype, asked.target
-    if target is None and asked.update is not None and adopt(c, "c")[0].dtype == dtype:
-        # The usual call with a beta is in place, so the layout of c is the one to be ready for.
-        whole = adopt(c, "c")[0]
-        target = whole if whole.shape == asked.shape and whole.flags.writeable else None
-    if target is None:
-        target = new_output(asked.shape, dtype)
-    return Executable(caller, asked.a.astype(dtype, copy=False), asked.b.astype(dtype, copy=False), target)
+    place = _place(a=a, b=b, c=c if caller.beta != 0 else None, out=out)
+    with place.current():
+        asked = _asked(caller, place, a, b, c, out)
+        dtype, target = asked.dtype, asked.target
+        if target is None and asked.update is not None:
+            # The usual call with a beta is in place, so the layout of c is the one to be ready for.
+            whole = place.adopt(c, "c")[0]
+            ready = whole.dtype == dtype and whole.shape == asked.shape and whole.flags.writeable
+            target = whole if ready else None
+        if target is None:
+            target = place.imagined(asked.shape, dtype)
+        x, y = (array if array.dtype == dtype else place.cast(array, dtype) for array in (asked.a, asked.b))
+        return Executable(caller, place, x, y, target)
 
 
 def tune(
@@ -486,17 +578,22 @@ def tune(
     effort: str = "quick",
     budget: float | None = None,
     regimes: Sequence[str] = ("memory", "cached"),
+    device: str = "cpu",
     listen: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
     """Search, check and time kernels for problems on this machine, and record what was found.
 
     ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means beta class 0.
     ``effort``: ``quick`` (seconds a problem), ``patient`` or ``exhaustive``. ``budget``: seconds for
-    the whole run instead. ``regimes``: data in ``memory``, or ``cached``. Calls made after it use what
-    it found. Stop it at any moment: what was tried is recorded, and the same call goes on from there.
+    the whole run instead. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or
+    ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
+    tried is recorded, and the same call goes on from there.
 
-    Raises ``ArgumentError`` for an effort, regime or spelling that does not exist, or a negative budget.
+    Raises ``ArgumentError`` for an effort, regime, device or spelling that does not exist, or a negative
+    budget, and ``DeviceError`` where the device cannot be used.
     """
+    if device not in TARGETS:
+        raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
     if effort not in EFFORTS:
         raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
     if budget is not None and not budget >= 0:
@@ -517,7 +614,7 @@ def tune(
     if budget is not None:
         each = budget / max(1, len(jobs))
     results = []
-    with Tuner(dispatch.device(), dispatch.records(), listen=listen) as tuner:
+    with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
         for number, (problem, regime) in enumerate(jobs):
             results.append(tuner.tune(problem, regime, search=search, budget=each, place=(number, len(jobs))))
     forget()
@@ -530,7 +627,7 @@ def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
     Either a problem (or its spelling), or the arrays and options of ``gemm``.
     """
     if b is not None:
-        return explain_plan(plan(problem, b, **options).plan)
+        return plan(problem, b, **options).explain()
     if options:
         raise ArgumentError(f"{next(iter(options))} goes with arrays; a problem says it all itself")
     if not isinstance(problem, (str, Problem)):
@@ -545,10 +642,15 @@ def explain_plan(plan: Plan) -> str:
     lines = [
         f"{problem.spelling} ({problem.layout}, alpha={problem.alpha}, beta={problem.beta}, {plan.regime})"
     ]
-    lines.append(
-        f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else "numpy.matmul")
-    )
-    lines.append(f"  why    {plan.why}; {plan.threads} core(s)")
+    gpu = plan.device.kind == "cuda"
+    theirs = "the array library's matmul" if gpu else "numpy.matmul"
+    lines.append(f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else theirs))
+    lines.append(f"  why    {plan.why}" + ("" if gpu else f"; {plan.threads} core(s)"))
+    if gpu and plan.stencil is not None and plan.config is not None:
+        reading = STENCILS[plan.stencil].launch(problem, plan.config).reading
+        lines.append(
+            "  reads  " + (f"textures ({reading}), made for every new address" if reading else "memory")
+        )
     streaming = plan.config is not None and plan.config.get("store") == "stream"
     bound = None
     if plan.device.ceilings:
@@ -557,7 +659,7 @@ def explain_plan(plan: Plan) -> str:
         lines.append("  bound  not measured yet: tilewright doctor")
     else:
         rate = bound.flops_per_s
-        lines.append(f"  bound  {rate / 1e9:.1f} GF/s on one core, by {bound.limit}")
+        lines.append(f"  bound  {rate / 1e9:.1f} GF/s{'' if gpu else ' on one core'}, by {bound.limit}")
         record = dispatch.records().best(problem.key, plan.regime, plan.device.key)
         if record is not None and record.timing is not None and plan.origin == "tuned":
             reached = problem.flops * record.timing.batch / record.timing.median

@@ -6,6 +6,7 @@ and B swapped, and the only one that refuses shapes.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from tilewright.model import DTYPES, Problem
 Array = np.ndarray[Any, np.dtype[Any]]
 LETTERS = {np.dtype(d.name): d for d in DTYPES.values() if d.letter in "hsdcz"}
 TRANSPOSITIONS = ("n", "t", "c")
+WIDEST = 16
+"""Bytes of the widest access to memory that an alignment is good for."""
 
 
 def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
@@ -68,7 +71,7 @@ def itself(array: Any) -> Any:
 def _shared(tensor: Any, name: str, torch: Any) -> Array:
     """The memory of a tensor as an array; a copy where conjugation or negation was put off."""
     if tensor.device.type != "cpu":
-        raise DTypeError(f"{name} is a tensor on {tensor.device}; accepted: arrays and tensors on the CPU")
+        raise DTypeError(f"{name} is a tensor on {tensor.device}; accepted: the CPU, or an NVIDIA GPU")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise DTypeError(
             f"{name} is a tensor that requires a gradient, which this product does not record; "
@@ -84,7 +87,7 @@ def _shared(tensor: Any, name: str, torch: Any) -> Array:
 def promoted(arrays: dict[str, Array]) -> np.dtype[Any]:
     """The type that NumPy gives a product of these arrays. Raises ``DTypeError`` when there is none."""
     try:
-        return np.result_type(*arrays.values())
+        return np.result_type(*(array.dtype for array in arrays.values()))
     except TypeError as error:
         types = ", ".join(f"{name} is {array.dtype}" for name, array in arrays.items())
         raise DTypeError(f"{types}: no common type") from error
@@ -112,18 +115,21 @@ class Job:
 
 
 def problem_of(
-    a: Array, b: Array, out: Array, *, conj_a: bool, conj_b: bool, alpha: str, beta: str
+    a: Array, b: Array, out: Array, *, conj_a: bool, conj_b: bool, alpha: str, beta: str, gpu: bool = False
 ) -> Job | str:
     """The job that computes out = alpha a b + beta out, or the name of the array that must be copied first.
 
     a, b, out: (..., m, k), (..., k, n), (..., m, n) of one supported type, batch axes broadcast to
     out's. Any strides that are whole elements; each operand needs one unit stride and aligned elements.
+    On a GPU an element is aligned to its whole size, and ``Problem.align`` says how well all runs are.
     """
     m, k = a.shape[-2:]
     n = b.shape[-1]
     size = out.itemsize
     for name, array in (("a", a), ("b", b), ("out", out)):
         if any(step % size for step in array.strides) or not array.flags.aligned:
+            return name
+        if gpu and address_of(array) % size:
             return name
     (row_a, col_a), (row_b, col_b), (row_c, col_c) = (
         (x.strides[-2] // size, x.strides[-1] // size) for x in (a, b, out)
@@ -148,6 +154,10 @@ def problem_of(
     inner = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
     batch, (step_a, step_b, step_c) = (extents[inner], steps[inner]) if extents else (1, (0, 0, 0))
     stride_left, stride_right = (step_b, step_a) if swap else (step_a, step_b)
+    rest = [axis for axis in range(len(extents)) if axis != inner]
+    starts = [address_of(array) for array in (a, b, out)] if gpu else []
+    # Every run begins some of the outer steps further on.
+    align = math.gcd(WIDEST, *starts, *(step for axis in rest for step in steps[axis] if gpu))
     problem = Problem(
         LETTERS[out.dtype],
         rows,
@@ -164,8 +174,8 @@ def problem_of(
         stride_c=step_c // size if batch > 1 else None,
         alpha=alpha,
         beta=beta,
+        align=align,
     )
-    rest = [axis for axis in range(len(extents)) if axis != inner]
     return Job(problem, swap, tuple(extents[x] for x in rest), tuple(steps[x] for x in rest))
 
 
@@ -195,6 +205,12 @@ def _collapsed(a: Array, b: Array, out: Array) -> tuple[list[int], list[tuple[in
             extents.append(extent)
             steps.append(here)
     return extents, steps
+
+
+def address_of(array: Array) -> int:
+    """Where the first element of an array lies."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def bounds(array: Array) -> tuple[int, int]:

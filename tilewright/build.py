@@ -1,7 +1,9 @@
 """(stencil, problem, config, device) to a kernel in memory, through a cache of objects on disk.
 
-A stencil is pure, so what it writes is fixed by its own program text, the problem, the config and
-the device: the cache key hashes these and the toolchain, and a warm start needs no source at all.
+A stencil is pure, so what a CPU stencil writes is fixed by its own program text, the problem, the
+config and the device: the cache key hashes these and the toolchain, and a warm start needs no source
+at all. A CUDA stencil's source is a file and a list of definitions, cheap to make, and much of the
+problem stays outside it: there the key hashes the source itself, so that all sizes share a binary.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Kernel, Problem
@@ -32,6 +35,10 @@ def generators() -> str:
 
 def key(stencil: str, problem: Problem, config: Mapping[str, object], device: Device) -> str:
     """The name of a binary: everything that decides its bytes, and nothing else."""
+    if device.kind == "cuda":
+        written = STENCILS[stencil].source(problem, Config(config), device)
+        parts = [_SCHEMA, written.digest, device.features, TARGETS[device.kind].toolchain()]
+        return _hash(parts)
     fixed = problem.with_(batch=1).to_json()
     # A batch stride is a run-time argument; whether an operand is shared is compiled in.
     fixed |= {name: bool(fixed[name]) for name in ("stride_a", "stride_b", "stride_c")}
@@ -46,6 +53,10 @@ def key(stencil: str, problem: Problem, config: Mapping[str, object], device: De
         TARGETS[device.kind].toolchain(),
         generators(),
     ]
+    return _hash(parts)
+
+
+def _hash(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

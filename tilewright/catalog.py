@@ -11,9 +11,10 @@ from tilewright.search.sample import sample
 from tilewright.stencils import Stencil
 from tilewright.stencils.cpu.lanes import LanesStencil
 from tilewright.stencils.cpu.tile import TileStencil
-from tilewright.targets import cpu
+from tilewright.stencils.cuda.classic import ClassicStencil
+from tilewright.targets import cpu, cuda
 
 # In the order in which an untuned call asks them.
-STENCILS: dict[str, Stencil] = {s.name: s for s in (LanesStencil(), TileStencil())}
-TARGETS: dict[str, ModuleType] = {"cpu": cpu}
+STENCILS: dict[str, Stencil] = {s.name: s for s in (LanesStencil(), TileStencil(), ClassicStencil())}
+TARGETS: dict[str, ModuleType] = {"cpu": cpu, "cuda": cuda}
 SEARCHES: dict[str, Search] = {"climb": climb, "exhaustive": exhaustive, "sample": sample}

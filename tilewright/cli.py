@@ -23,6 +23,7 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Problem
 from tilewright.report import pages
+from tilewright.targets import capability
 from tilewright.tune import EFFORTS, Progress, Result, sized
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ Spelling = Annotated[str, typer.Argument(help=SPELLED, show_default=False)]
 Spellings = Annotated[list[str], typer.Argument(help=SPELLED, show_default=False)]
 Beta = Annotated[str, typer.Option(help="Class of beta: 0, 1 or any.")]
 Regime = Annotated[str, typer.Option(help="Where the data are: memory or cached.")]
+Kind = Annotated[str, typer.Option("--device", help="What to use: cpu or cuda.")]
 Stencil = Annotated[str | None, typer.Option(help="One stencil, whatever else accepts the problem.")]
 
 
@@ -55,6 +57,12 @@ def _problems(spellings: Sequence[str], beta: str) -> list[Problem]:
     """The problems that spellings name, for every class in a list of betas with commas."""
     classes = [accepted("beta", text.strip(), ("0", "1", "any")) for text in beta.split(",")]
     return [p for text in spellings for each in classes for p in Problem.parse(text, beta=each)]
+
+
+def _usable(kind: str) -> str:
+    """A kind of device that is there. Raises ``ArgumentError`` and ``DeviceError``."""
+    dispatch.device(accepted("device", kind, list(TARGETS)))
+    return kind
 
 
 def _measured(quiet: bool, again: bool = False) -> None:
@@ -100,7 +108,16 @@ def space(
     stencil: Stencil = None,
     beta: Beta = "0",
     regime: Regime = "memory",
+    device: Annotated[
+        str | None, typer.Option(help="A device that need not be here: fermi-s2050, h200, ...")
+    ] = None,
     rules: Annotated[str, typer.Option(help="all; or hardware: without the soft rules.")] = "all",
+    guidelines: Annotated[
+        str | None, typer.Option(help="Floors of a GPU's space: default, table1 or none.")
+    ] = None,
+    min_threads: Annotated[int | None, typer.Option(help="Floor of threads of a multiprocessor.")] = None,
+    min_blocks: Annotated[int | None, typer.Option(help="Floor of blocks of a multiprocessor.")] = None,
+    min_reuse: Annotated[float | None, typer.Option(help="Floor of multiply-adds for each load.")] = None,
     funnel: Annotated[bool, typer.Option(help="Count rule by rule.")] = True,
     why: Annotated[str | None, typer.Option(help="NAME=VALUE,... put into the default: what breaks?")] = None,
     as_json: Json = False,
@@ -108,15 +125,21 @@ def space(
     """The search space of a problem: how many configs each named rule removes, and why."""
     accepted("rules", rules, ("all", "hardware"))
     accepted("regime", regime, measure.REGIMES)
+    asked_floors = {"min_threads": min_threads, "min_blocks": min_blocks, "min_reuse": min_reuse}
+    floors = {name: value for name, value in asked_floors.items() if value is not None}
+    there = dispatch.device() if device is None else capability.named(device)
     data = []
     for found in _problems([problem], beta):
-        asked = found if found.batch > 1 else sized(found, regime, dispatch.device())
-        for name in answers.stencils(asked, stencil):
+        # What a GPU is given is one product or a batch as it is asked for; a CPU's is a batch.
+        asked = found if found.batch > 1 or there.kind != "cpu" else sized(found, regime, there)
+        for name in answers.stencils(asked, stencil, there):
+            whole = answers.whole(asked, name, there, guidelines, floors)
             row = {"problem": asked.spelling, "beta": asked.beta, "regime": regime, "stencil": name}
+            row["device"] = there.key
             if why is None:
-                row |= answers.counted(asked, regime, name, rules, funnel)
+                row |= answers.counted(asked, regime, name, there, whole, rules, funnel)
             else:
-                row |= answers.broken(asked, name, why)
+                row |= answers.broken(asked, name, there, whole, why)
             data.append(row)
     _put(data, as_json, screens.spaces if why is None else screens.reasons)
 
@@ -176,6 +199,7 @@ def tune_(
     budget: Annotated[float | None, typer.Option(help="Seconds for all of it.")] = None,
     beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = "0",
     regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
+    device: Kind = "cpu",
     as_json: Json = False,
 ) -> None:
     """Search, check and time kernels, and record every try.
@@ -186,12 +210,17 @@ def tune_(
     regimes = [accepted("regime", name.strip(), measure.REGIMES) for name in regime.split(",")]
     if budget is not None and not budget > 0:
         raise ArgumentError(f"budget={budget:g}; accepted: seconds, more than 0")
-    results = tuned(_problems(problems, beta), effort, budget, regimes, quiet=as_json)
+    results = tuned(_problems(problems, beta), effort, budget, regimes, as_json, _usable(device))
     _put([answers.found(result) for result in results], as_json, screens.tuned)
 
 
 def tuned(
-    problems: Sequence[Problem], effort: str, budget: float | None, regimes: Sequence[str], quiet: bool
+    problems: Sequence[Problem],
+    effort: str,
+    budget: float | None,
+    regimes: Sequence[str],
+    quiet: bool,
+    device: str = "cpu",
 ) -> list[Result]:
     """``api.tune`` under a bar: the problem, tries, tries a second, best so far, time left."""
     jobs = [f"{screens.short(p.spelling)} beta {p.beta}, {regime}" for p in problems for regime in regimes]
@@ -201,12 +230,12 @@ def tuned(
             part = state.elapsed / state.budget
             if EFFORTS[effort][1] == "exhaustive":
                 regime = regimes[state.done % len(regimes)]
-                part = max(part, state.tried / answers.points(state.problem, regime))
+                part = max(part, state.tried / answers.points(state.problem, regime, device))
             best = screens.number(answers.gflops(state.problem, state.best), ".1f")
             rate = state.tried / max(state.elapsed, 1e-9)
             tell(state.done, part, f"{state.tried} tried, {rate:.0f}/s, best {best} GF/s")
 
-        return api.tune(problems, effort=effort, budget=budget, regimes=regimes, listen=listen)
+        return api.tune(problems, effort=effort, budget=budget, regimes=regimes, device=device, listen=listen)
 
 
 @app.command()
@@ -233,6 +262,24 @@ def compared(
     """The rows of a comparison, ``budget`` seconds each, under a bar."""
     steps = screens.steps(problems, "comparing")
     return [compare.compare(problem, regime, cores, budget).to_json() for problem in steps]
+
+
+@app.command("ladder")
+def ladder_(
+    n: Annotated[int, typer.Option("--n", help="Order of the square matrices.", min=1)] = 4096,
+    device: Annotated[
+        str | None, typer.Option(help="Without running: the table of a named device, as h200.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="Rounds in turns with cuBLAS.", min=1)] = 11,
+    as_json: Json = False,
+) -> None:
+    """Six kernels for one product, from the naive one to subdivided warp tiles, beside cuBLAS."""
+
+    def listen(text: str) -> None:
+        if not as_json:
+            screens.aside.print(text, markup=False)
+
+    _put(answers.ladder_table(n, device, rounds, listen), as_json, screens.ladder)
 
 
 # -- records ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Plan, Problem
 from tilewright.records import Records
 from tilewright.space import HARDWARE, KINDS
+from tilewright.stencils import Stencil
 
 VENDOR = "vendor"
 
@@ -35,9 +36,14 @@ def forget() -> None:
         memo.cache_clear()
 
 
+def candidates(device: Device) -> dict[str, Stencil]:
+    """The stencils that write for a device's kind."""
+    return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
+
+
 def regime(problem: Problem, device: Device) -> str:
     """``cached`` when all that the problem touches fits in the last-level cache, else ``memory``."""
-    return "cached" if problem.footprint <= device["l3"] else "memory"
+    return "cached" if problem.footprint <= device.last_cache else "memory"
 
 
 def threads(problem: Problem, grain: int, cores: int) -> int:
@@ -80,13 +86,13 @@ def plan(
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
-    some = problem.with_(batch=1 if kind == "cached" else 1 + device["l3"])
+    some = problem.with_(batch=1 if kind == "cached" else 1 + device.last_cache)
     near = _near(problem.key, some, device, kind)
     if near is not None:
         name, chosen, whose = near
         return made("near", f"record of the near problem {whose}", name, chosen)
     reasons = []
-    for name, candidate in STENCILS.items():
+    for name, candidate in candidates(device).items():
         reason = candidate.accepts(problem, device)
         if reason is None:
             return made(
@@ -103,11 +109,11 @@ def _forced(
 ) -> tuple[str, Config]:
     """The stencil and config that the caller asked for, checked against the rules."""
     if name is None:
-        name = next((n for n, s in STENCILS.items() if s.accepts(problem, device) is None), None)
+        name = next((n for n, s in candidates(device).items() if s.accepts(problem, device) is None), None)
         if name is None:
             raise ArgumentError(f"config={config} for {problem.spelling}, which no stencil accepts")
-    if name not in STENCILS:
-        raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(STENCILS)}")
+    if name not in candidates(device):
+        raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(candidates(device))}")
     stencil = STENCILS[name]
     reason = stencil.accepts(problem, device)
     if reason is not None:

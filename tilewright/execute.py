@@ -3,6 +3,9 @@
 ``Bound`` holds what one kind of call needs, found once: the job, the kernel, and the context of the
 native program. ``run`` is the careful way: it copies what has no usable layout, sets aside an
 output that overlaps its inputs, and walks the batch axes that one stride cannot cover.
+
+A ``Place`` is where the arrays of a call lie, and what touches their elements there: ``Host`` is this
+process's memory, by NumPy; ``execute_cuda.Gpu`` a GPU, by the library of the arrays.
 """
 
 from __future__ import annotations
@@ -11,14 +14,15 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tilewright import build
-from tilewright.arrays import Array, Job, bounds, empty_aligned, problem_of
+from tilewright.arrays import Array, Job, adopt, adopt_out, bounds, empty_aligned, itself, problem_of
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import Plan
@@ -132,30 +136,170 @@ def new_output(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return empty_aligned(shape, dtype)
 
 
+class Place(Protocol):
+    """Where the arrays of a call lie. Arrays are ndarrays; on a GPU, phantoms of what lies there."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the device: ``cpu`` or ``cuda``."""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What bound kernels are kept under, beside the job."""
+
+    def current(self) -> AbstractContextManager[None]:
+        """Within it, work goes there."""
+
+    def adopt(self, value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
+        """An argument as an array that shares its memory, and how to hand a result back in kind."""
+
+    def adopt_out(self, value: Any) -> Array:
+        """``out`` as an array that shares its memory."""
+
+    def known(self, value: Any) -> bool:
+        """Whether ``adopt`` understands the type of an argument; else ``plain`` is all there is."""
+
+    def plain(self, a: Any, b: Any, out: Any) -> Any:
+        """The product of types that no stencil accepts, by the arrays' library."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """A new array, C-contiguous."""
+
+    def imagined(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """The layout of a new array, with or without memory: for planning."""
+
+    def copied(self, array: Array) -> Array:
+        """A C-contiguous copy."""
+
+    def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        """A copy of another type."""
+
+    def assign(self, target: Array, source: Array) -> None:
+        """target[...] = source."""
+
+    def scale(self, out: Array, beta: complex) -> None:
+        """out = beta * out; zeros, whatever out held, for beta = 0."""
+
+    def multiply(
+        self, a: Array, b: Array, out: Array, scalars: tuple[complex, complex], conj: tuple[bool, bool]
+    ) -> None:
+        """out = alpha a b + beta out by the arrays' library, ``conj`` saying what is conjugated first."""
+
+    def why_not(self, job: Job, plan: Plan) -> str | None:
+        """Why a job cannot be launched as planned; None when it can."""
+
+    def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
+        """The kernel of a plan, ready for ``run``."""
+
+    def run(self, bound: Any, a: Array, b: Array, out: Array) -> None:
+        """The product on arrays of the job's layout (checked by the caller)."""
+
+
+class Host:
+    """This process's memory."""
+
+    kind = "cpu"
+    key = ("cpu",)
+    current = nullcontext
+    adopt = staticmethod(adopt)
+    adopt_out = staticmethod(adopt_out)
+    empty = staticmethod(new_output)
+    imagined = staticmethod(new_output)
+
+    def known(self, value: Any) -> bool:
+        return True
+
+    def plain(self, a: Any, b: Any, out: Any) -> Any:
+        (x, wrap), (y, _) = adopt(a, "a"), adopt(b, "b")
+        if out is not None:
+            np.matmul(x, y, out=adopt_out(out))
+            return out
+        made = np.matmul(x, y)
+        return made if wrap is itself else wrap(np.asarray(made))
+
+    def copied(self, array: Array) -> Array:
+        return np.array(array, order="C")
+
+    def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        return array.astype(dtype)
+
+    def assign(self, target: Array, source: Array) -> None:
+        target[...] = source
+
+    def scale(self, out: Array, beta: complex) -> None:
+        if beta == 0:
+            out[...] = 0
+        elif beta != 1:
+            out *= beta if out.dtype.kind == "c" else beta.real
+
+    def multiply(
+        self, a: Array, b: Array, out: Array, scalars: tuple[complex, complex], conj: tuple[bool, bool]
+    ) -> None:
+        a = a.conj() if conj[0] else a
+        b = b.conj() if conj[1] else b
+        alpha, beta = scalars
+        if (alpha, beta) == (1, 0):
+            np.matmul(a, b, out=out)
+            return
+        product = np.matmul(a, b)
+        product *= alpha if out.dtype.kind == "c" else alpha.real
+        if beta != 0:
+            self.scale(out, beta)
+            out += product
+        else:
+            out[...] = product
+
+    def why_not(self, job: Job, plan: Plan) -> str | None:
+        return None
+
+    def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound:
+        return Bound(job, plan, scalars)
+
+    def run(self, bound: Bound, a: Array, b: Array, out: Array) -> None:
+        bound.run(a, b, out)
+
+
+HOST = Host()
+
+
 def usable(
-    a: Array, b: Array, out: Array, *, conj: tuple[bool, bool], classes: tuple[str, str], fresh: bool
+    a: Array,
+    b: Array,
+    out: Array,
+    *,
+    conj: tuple[bool, bool],
+    classes: tuple[str, str],
+    fresh: bool,
+    place: Place = HOST,
+    planning: bool = False,
 ) -> tuple[Array, Array, Array, Job]:
     """The arrays with copies in place of those that no kernel can take as they are, and their job.
 
     ``fresh``: out was made for this call, so it overlaps nothing. When the third array returned is
-    not ``out`` itself, the caller copies it back.
+    not ``out`` itself, the caller copies it back. ``planning``: copies hold anything.
     """
+
+    def copied(array: Array) -> Array:
+        return place.imagined(array.shape, array.dtype) if planning else place.copied(array)
+
     result = out
     if not fresh and (np.may_share_memory(a, out) or np.may_share_memory(b, out)):
-        result = out.copy()
+        result = copied(out)
 
     def job() -> Job | str:
-        return problem_of(a, b, result, conj_a=conj[0], conj_b=conj[1], alpha=classes[0], beta=classes[1])
+        alpha, beta = classes
+        gpu = place.kind == "cuda"
+        return problem_of(a, b, result, conj_a=conj[0], conj_b=conj[1], alpha=alpha, beta=beta, gpu=gpu)
 
     found = job()
     # A copy is contiguous, so each of the three is copied once at most.
     while isinstance(found, str):
         if found == "a":
-            a = np.array(a, order="C")
+            a = copied(a)
         elif found == "b":
-            b = np.array(b, order="C")
+            b = copied(b)
         else:
-            result = np.array(result, order="C")
+            result = copied(result)
         again = job()
         if again == found:
             raise ArgumentError(f"{found} has strides that no layout covers, even in a copy")

@@ -1,10 +1,13 @@
 """The timing protocol: how a callable becomes seconds. Every figure of this package comes from here.
 
 1. Warm-up. The first call pays for page faults, cold caches, the instruction cache and lazy binding.
-2. Calibration (regime ``cached`` only). The callable is repeated inside a sample until the sample
-   lasts at least ``SAMPLE`` seconds, so that the two clock readings (some 0.1 us) and a stray
-   interrupt (some us) stay below 1 % of it. A pass of the regime ``memory`` walks over more bytes
-   than the last cache holds, is long enough by itself, and must not be repeated: a sample is one pass.
+2. Calibration. The callable is repeated inside a sample until the sample lasts at least as long as
+   the stopwatch asks for. On a CPU that is ``SAMPLE`` seconds in the regime ``cached``, so that the
+   two clock readings (some 0.1 us) and a stray interrupt (some us) stay below 1 % of it; a pass of
+   the regime ``memory`` walks over more bytes than the last cache holds, is long enough by itself,
+   and must not be repeated: a sample is one pass. An accelerator's stopwatch asks for repeats in both
+   regimes: its calls only queue work, and the cost of queueing hides behind the work before. There
+   ``run`` itself sees to it that no call of the regime ``memory`` finds its operands in a cache.
 3. Samples until the 95 % interval of their median is narrower than ``target`` on either side, or the
    budget is spent. A fixed number of repeats is too many on a quiet machine and too few on a busy one.
 4. The median, not the mean and not the minimum. Disturbances only ever add time, so the mean is
@@ -13,9 +16,11 @@
 5. The interval comes from order statistics and supposes no distribution: timings are skewed and
    have several peaks (T. Hoefler, R. Belli, "Scientific Benchmarking of Parallel Computing Systems",
    SC 2015, sections 3.1.2 and 3.1.3; H. A. David, H. N. Nagaraja, "Order Statistics", 3rd ed., 7.1).
-6. Competitors are interleaved: one sample of each, in a new order every round, so that a slow minute
+6. A candidate that its first sample shows to be hopeless is not measured further (``hopeless``): a
+   search has better uses for the time, and the record says that it holds one sample.
+7. Competitors are interleaved: one sample of each, in a new order every round, so that a slow minute
    of the machine hits all of them, and speeds are compared by the ratios within rounds.
-7. All raw samples are kept. None is thrown away for being large; one that is not positive cannot be
+8. All raw samples are kept. None is thrown away for being large; one that is not positive cannot be
    a duration (a clock that stepped back), is not kept, and is taken again.
 
 Nothing is subtracted: the cost of calling is part of what is called. Stopping when the interval is
@@ -34,6 +39,7 @@ import time
 from bisect import insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Timing
@@ -48,6 +54,38 @@ MISSES = 20
 
 Run = Callable[[], object]
 Clock = Callable[[], float]
+
+
+class Stopwatch(Protocol):
+    """What reads the time that calls take: a clock of the host, or events on an accelerator."""
+
+    def time(self, run: Run, repeats: int) -> float:
+        """Seconds that ``repeats`` calls take together, all of their work done."""
+
+    def sample(self, regime: str) -> float:
+        """Seconds that a sample lasts at least; 0 where it is one call, however short."""
+
+
+class Ticks:
+    """A stopwatch over a clock of the host, which reads seconds; the calls do their work themselves."""
+
+    def __init__(self, clock: Clock):
+        self.clock = clock
+
+    def time(self, run: Run, repeats: int) -> float:
+        """Seconds that ``repeats`` calls take together."""
+        clock, calls = self.clock, range(repeats)
+        start = clock()
+        for _ in calls:
+            run()
+        return clock() - start
+
+    def sample(self, regime: str) -> float:
+        """``SAMPLE`` on cached data; a pass over memory is a sample."""
+        return 0.0 if regime == "memory" else SAMPLE
+
+
+HOST = Ticks(time.perf_counter)
 
 
 @functools.cache
@@ -98,31 +136,23 @@ def _quiet() -> Iterator[None]:
             gc.enable()
 
 
-def _elapsed(run: Run, repeats: int, clock: Clock) -> float:
-    """Seconds that ``repeats`` calls take together."""
-    calls = range(repeats)
-    start = clock()
-    for _ in calls:
-        run()
-    return clock() - start
-
-
 def _is_duration(seconds: float) -> bool:
     return 0 < seconds < math.inf
 
 
-def _repeats(run: Run, regime: str, clock: Clock) -> int:
-    """Warm up, then find how many calls one sample of ``SAMPLE`` seconds needs."""
-    run()
-    if regime == "memory":
+def _repeats(run: Run, regime: str, watch: Stopwatch) -> int:
+    """Warm up, then find how many calls one sample needs."""
+    watch.time(run, 1)
+    least = watch.sample(regime)
+    if not least:
         return 1
     repeats = 1
-    while (seconds := _elapsed(run, repeats, clock)) < SAMPLE:
+    while (seconds := watch.time(run, repeats)) < least:
         if repeats >= MOST_REPEATS:
             raise DeviceError(f"{repeats} calls took {seconds} s by this clock: it does not advance")
         # Aim beyond the goal, or noise decides whether a sample is long enough; never grow by more
         # than 12.5, because the first readings may be far too small.
-        wanted = 1.25 * repeats * SAMPLE / max(seconds, SAMPLE / 10)
+        wanted = 1.25 * repeats * least / max(seconds, least / 10)
         repeats = min(MOST_REPEATS, math.ceil(max(2 * repeats, wanted)))
     return repeats
 
@@ -137,19 +167,20 @@ def _check(regime: str, least: int, most: int) -> None:
 def measure(
     run: Run,
     *,
-    clock: Clock = time.perf_counter,
+    watch: Stopwatch = HOST,
     regime: str,
     batch: int,
     budget: float = 0.15,
     least: int = 5,
     most: int = 200,
     target: float = 0.005,
+    hopeless: float = math.inf,
 ) -> Timing:
     """Seconds for one call of ``run``, which makes one pass over ``batch`` products.
 
     ``budget`` in seconds covers warm-up, calibration and samples, but ``least`` samples are taken in
-    any case. ``clock`` reads seconds; for an accelerator it waits for the device first. Stops early
-    when the interval of the median is within ``target`` (relative) of it on both sides.
+    any case. Stops early when the interval of the median is within ``target`` (relative) of it on both
+    sides, or when the first sample takes more than ``hopeless`` seconds a call.
 
     Raises ``DeviceError`` when the clock does not advance.
     """
@@ -159,14 +190,16 @@ def measure(
     refused = 0
     with _quiet():
         begin = time.perf_counter()
-        repeats = _repeats(run, regime, clock)
+        repeats = _repeats(run, regime, watch)
         while len(samples) < most:
-            seconds = _elapsed(run, repeats, clock) / repeats
+            seconds = watch.time(run, repeats) / repeats
             if _is_duration(seconds):
                 samples.append(seconds)
                 insort(ordered, seconds)
             elif (refused := refused + 1) > most:
                 raise DeviceError(f"the clock gave {refused} samples that are not positive")
+            if len(samples) == 1 and seconds > hopeless:
+                break
             if len(samples) >= least and (time.perf_counter() - begin >= budget or _narrow(ordered, target)):
                 break
     return _timing(samples, regime, batch)
@@ -178,7 +211,7 @@ def interleaved(
     rounds: int = 25,
     regime: str,
     batch: int,
-    clock: Clock = time.perf_counter,
+    watch: Stopwatch = HOST,
     budget: float = math.inf,
     least: int = 5,
     seed: int = 0,
@@ -195,14 +228,14 @@ def interleaved(
     done = refused = 0
     with _quiet():
         begin = time.perf_counter()
-        repeats = {name: _repeats(run, regime, clock) for name, run in runs.items()}
+        repeats = {name: _repeats(run, regime, watch) for name, run in runs.items()}
         while done < rounds and not (done >= least and time.perf_counter() - begin >= budget):
             shuffle(order)
             taken = {}
             for name in order:
                 if regime == "cached":
                     runs[name]()
-                taken[name] = _elapsed(runs[name], repeats[name], clock) / repeats[name]
+                taken[name] = watch.time(runs[name], repeats[name]) / repeats[name]
             if all(_is_duration(seconds) for seconds in taken.values()):
                 done += 1
                 for name, seconds in taken.items():

@@ -68,7 +68,8 @@ class Problem:
     c (conjugate transposed) or j (conjugated only). Leading dimensions and batch strides are in
     elements; ``None`` means packed. A batch stride of 0 is an operand that the whole batch
     shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
-    value is a run-time argument.
+    value is a run-time argument. ``align`` bytes divide the addresses of all three operands (16 at
+    most, the widest access of a GPU; CPU kernels take any address).
     """
 
     dtype: DType
@@ -87,6 +88,7 @@ class Problem:
     alpha: str = "1"
     beta: str = "0"
     math: str = "ieee"
+    align: int = 16
 
     def __post_init__(self) -> None:
         rows_a, cols_a = (self.k, self.m) if self.turned_a else (self.m, self.k)
@@ -163,7 +165,8 @@ class Problem:
         gaps = tight and any(
             got not in (0, want) for got, want in zip(self.strides, packed.strides, strict=True)
         )
-        return text + ("+gaps" if gaps else "") + (f"+shared{shared}" if shared else "")
+        text += ("+gaps" if gaps else "") + (f"+shared{shared}" if shared else "")
+        return text + (f"+align{self.align}" if self.align < 16 else "")
 
     @property
     def strides(self) -> tuple[int, int, int]:
@@ -226,8 +229,8 @@ class Device:
     """What a kernel runs on, as data: rules read ``limits``, reports read ``ceilings``.
 
     ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, fma, cores, l1d,
-    l2, l3). ``ceilings`` are measured: ``bandwidth.<mix>.<cores>`` in bytes/s and
-    ``peak.<type>.<cores>`` in flop/s.
+    l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
+    are measured: ``bandwidth.<mix>.<cores>`` in bytes/s and ``peak.<type>.<cores>`` in flop/s.
     """
 
     kind: str
@@ -239,6 +242,11 @@ class Device:
 
     def __getitem__(self, limit: str) -> int:
         return self.limits[limit]
+
+    @property
+    def last_cache(self) -> int:
+        """Bytes of the cache before memory: the third level of a CPU, the second of a GPU."""
+        return self.limits["l3" if "l3" in self.limits else "l2"]
 
     def __hash__(self) -> int:
         return hash((self.kind, self.key, self.features))
@@ -318,11 +326,22 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a kernel is started. On a CPU: how many products a core needs to be worth waking, and the
-    number that a core's share should be a multiple of."""
+    """How a kernel is started.
+
+    On a CPU: how many products a core needs to be worth waking (``grain``), and the number that a
+    core's share should be a multiple of (``unit``). On a GPU: blocks (``grid``), threads of a block
+    (``block``), bytes of dynamic shared memory (``shared``), blocks of a cluster along y
+    (``cluster``), and what the operands are read through (``reading``: "" for plain loads, "tex1d" or
+    "tex2d" for textures that the launching side makes).
+    """
 
     grain: int = 1
     unit: int = 1
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+    shared: int = 0
+    cluster: int = 1
+    reading: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,36 +213,50 @@ def _region(
     return region
 
 
+def region(
+    problem: Problem, name: str, seed: int, *, alignment: int = 64, offset: int = 0, guard: int = 64
+) -> Region:
+    """The memory of one operand of a problem, ``A``, ``B`` or ``C``: see ``operands``."""
+    p = problem
+    if alignment < 1 or alignment % p.dtype.itemsize:
+        raise ArgumentError(f"alignment={alignment}; accepted: a multiple of {p.dtype.itemsize} bytes")
+    place = (alignment, offset, guard)
+    lda, ldb, ldc = (ld or 0 for ld in (p.lda, p.ldb, p.ldc))  # Problem has filled them in
+    stride_a, stride_b, stride_c = p.strides
+    if name == "A":
+        rows, cols = (p.k, p.m) if p.turned_a else (p.m, p.k)
+        return _region(p.dtype, (p.batch, rows, cols), lda, stride_a, (seed, 0), place)
+    if name == "B":
+        rows, cols = (p.n, p.k) if p.turned_b else (p.k, p.n)
+        return _region(p.dtype, (p.batch, rows, cols), ldb, stride_b, (seed, 1), place)
+    fill = None if p.beta == "0" else (seed, 2)
+    return _region(p.dtype, (p.batch, p.m, p.n), ldc, stride_c, fill, place)
+
+
+def scalars(problem: Problem) -> tuple[float | complex, float | complex, Array]:
+    """alpha and beta by their classes, and both as four reals of the problem's type.
+
+    alpha is 1 or an odd number; beta is 0, 1 or an odd number smaller than 1.
+    """
+    is_complex = problem.dtype.is_complex
+    alpha = 1.0 if problem.alpha == "1" else ANY_ALPHA[is_complex]
+    beta = {"0": 0.0, "1": 1.0}.get(problem.beta, ANY_BETA[is_complex])
+    return alpha, beta, np.array([alpha.real, alpha.imag, beta.real, beta.imag], _real(problem.dtype))
+
+
 def operands(
     problem: Problem, seed: int, *, alignment: int = 64, offset: int = 0, guard: int = 64
 ) -> Operands:
     """Random A, B and (where beta is not "0") C for a problem, exactly in its layout.
 
     Every base address is ``offset`` elements past a multiple of ``alignment`` bytes. ``guard`` bytes
-    lie on either side. The scalars: alpha is 1 or an odd number, beta 0, 1 or an odd number smaller
-    than 1, by their classes.
+    lie on either side. Who has no room for all three asks for one ``region`` after the other.
 
     Raises ``DTypeError`` for types that NumPy cannot hold, ``ArgumentError`` for an alignment that is
     no multiple of the element size.
     """
-    p = problem
-    if alignment < 1 or alignment % p.dtype.itemsize:
-        raise ArgumentError(f"alignment={alignment}; accepted: a multiple of {p.dtype.itemsize} bytes")
-    place = (alignment, offset, guard)
-    rows_a, cols_a = (p.k, p.m) if p.turned_a else (p.m, p.k)
-    rows_b, cols_b = (p.n, p.k) if p.turned_b else (p.k, p.n)
-    lda, ldb, ldc = (ld or 0 for ld in (p.lda, p.ldb, p.ldc))  # Problem has filled them in
-    stride_a, stride_b, stride_c = p.strides
-    regions = (
-        _region(p.dtype, (p.batch, rows_a, cols_a), lda, stride_a, (seed, 0), place),
-        _region(p.dtype, (p.batch, rows_b, cols_b), ldb, stride_b, (seed, 1), place),
-        _region(p.dtype, (p.batch, p.m, p.n), ldc, stride_c, None if p.beta == "0" else (seed, 2), place),
-    )
-    is_complex = p.dtype.is_complex
-    alpha = 1.0 if p.alpha == "1" else ANY_ALPHA[is_complex]
-    beta = {"0": 0.0, "1": 1.0}.get(p.beta, ANY_BETA[is_complex])
-    scalars = np.array([alpha.real, alpha.imag, beta.real, beta.imag], _real(p.dtype))
-    return Operands(p, regions, alpha, beta, scalars)
+    a, b, c = (region(problem, name, seed, alignment=alignment, offset=offset, guard=guard) for name in "ABC")
+    return Operands(problem, (a, b, c), *scalars(problem))
 
 
 @dataclass(frozen=True, slots=True)

@@ -526,11 +526,12 @@ def _solved(
 ) -> list[tuple[str, str, int, int, int]]:
     """Key, regime and sizes of each problem that has had a usable result and is of like kind and sizes."""
     sql = (
-        f"SELECT key, regime, m, n, k FROM solved WHERE device = ?1 AND family = ?2 AND m <= {_FACTOR} * ?3 "
-        f"AND {_FACTOR} * n >= ?4 AND n <= {_FACTOR} * ?4 AND {_FACTOR} * k >= ?5 AND k <= {_FACTOR} * ?5 "
-        f"AND m >= ?3 / {_FACTOR}.0"
+        "SELECT key, regime, m, n, k FROM solved WHERE device = :device AND family = :family "
+        f"AND {_FACTOR} * m >= :m AND m <= {_FACTOR} * :m AND {_FACTOR} * n >= :n AND n <= {_FACTOR} * :n "
+        f"AND {_FACTOR} * k >= :k AND k <= {_FACTOR} * :k"
     )
-    return connection.execute(sql, (device, _family(near), near.m, near.n, near.k)).fetchall()
+    asked = {"device": device, "family": _family(near), "m": near.m, "n": near.n, "k": near.k}
+    return connection.execute(sql, asked).fetchall()
 
 
 def _winners(connection: sqlite3.Connection, device: str | None) -> list[Record]:

@@ -115,6 +115,7 @@ def reasons(rows: Sequence[Row]) -> None:
 def _funnel(data: Row) -> None:
     wide = console.width >= WIDE
     title = f"{short(data['problem'])}, beta {data['beta']}, {data['regime']}: stencil {data['stencil']}"
+    title += f" on {data['device']}"
     if data["funnel"]:
         table(
             title,
@@ -136,8 +137,8 @@ def _funnel(data: Row) -> None:
 def tuned(rows: Sequence[Row]) -> None:
     """What a tuning run found."""
     table(
-        "tuned, on one core",
-        ["problem", "beta", "regime", "tried", "s", "GF/s", "x numpy"],
+        "tuned",
+        ["problem", "beta", "regime", "tried", "s", "GF/s", "x vendor"],
         [
             [
                 short(row["problem"]),
@@ -156,6 +157,8 @@ def tuned(rows: Sequence[Row]) -> None:
         config = " ".join(f"{name}={value}" for name, value in (row["config"] or {}).items())
         what = f"{row['stencil']}: {config}" if row["stencil"] else "nothing right was found in time"
         print(f"{short(row['problem'])} {row['regime']}: {what}")
+        if row["missing"]:
+            print(f"{short(row['problem'])} {row['regime']}: nothing to compare with: {row['missing']}")
 
 
 def comparison(rows: Sequence[Row]) -> None:
@@ -218,3 +221,40 @@ def tuning(jobs: Sequence[str], quiet: bool) -> Iterator[Callable[[int, float, s
 
         yield tell
         ended()
+
+
+def ladder(data: Row) -> None:
+    """The table of the ladder, measured or static, and what is missing."""
+    vendor = data["vendor_tflops"]
+    title = f"{data['device']}, order {data['n']}, single precision, row-major"
+    if vendor is not None:
+        title += f": cuBLAS {vendor:.2f} TFLOP/s through {data['vendor']}"
+    table(
+        title,
+        ["rung", "TF/s", "% of", "doc.", "peak", "flop/B", "regs", "KB", "occ."],
+        [
+            [
+                f"{row['rung']} {row['name'].replace('_', ' ')}",
+                number(row["tflops"], ".2f"),
+                number(row["of_cublas"] and 100 * row["of_cublas"], ".1f"),
+                f"{100 * row['document']:.2f}",
+                number(row["of_peak"] and 100 * row["of_peak"], ".1f"),
+                f"{row['intensity']:.2f}",
+                number(row["registers"], "d"),
+                number(row["shared"] and row["shared"] / 1024, ".1f"),
+                "-" if row["occupancy"] is None else f"{100 * row['occupancy']:.1f}",
+            ]
+            for row in data["rows"]
+        ],
+    )
+    console.print(
+        "% of: cuBLAS in the same rounds; doc.: the article's share, on another device; peak: % of "
+        "multiply-adds at the top clock; flop/B: in theory, without caches; KB: shared memory of a "
+        "block; occ.: % of the warps that an SM can hold"
+    )
+    for row in data.get("tried", ()):
+        if not row["right"]:
+            config = " ".join(f"{name}={value}" for name, value in row["config"].items())
+            console.print(f"WRONG: rung {row['rung']}, {config}: {row['error']:.3g} times the bound")
+    for text in data["missing"]:
+        console.print(f"missing: {text}", markup=False)

@@ -12,7 +12,12 @@ guideline   a floor set by the user: occupancy, blocks in flight, register reuse
 ==========  =====================================================================
 
 A rule's test is a function whose argument names are parameter names. It runs as soon as the last of
-them has a value, so a whole branch of the space goes at once.
+them has a value (a parameter with one value has it from the start), so a whole branch of the space
+goes at once.
+
+The points are grown parameter by parameter, as columns: a column holds, for one parameter, the place
+of every point's value among the parameter's values. A test is asked once for every combination of
+the values that it reads, or, in an ``elementwise`` space, for whole arrays of them.
 """
 
 from __future__ import annotations
@@ -21,14 +26,23 @@ import inspect
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from math import prod
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
 
 KINDS = ("queryable", "tabled", "hard", "soft", "guideline")
 HARDWARE = ("queryable", "tabled", "hard")
+PIECE = 1 << 18
+"""Points that are looked at together: enough to forget what a call of NumPy costs, few enough to hold."""
+
+Columns = NDArray[np.int32]
+"""Points that have some of their values: a row for a parameter, a column for a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +80,34 @@ class Step:
 
 
 class Space:
-    """All combinations of the parameters' values that every rule lets through."""
+    """All combinations of the parameters' values that every rule lets through.
 
-    def __init__(self, params: Sequence[Param], rules: Sequence[Rule] = ()):
-        self.params, self.rules = tuple(params), tuple(rules)
-        level = {param.name: depth for depth, param in enumerate(params)}
+    ``elementwise`` says that every test also takes NumPy arrays of values, and answers for each of
+    their elements: ``&`` and ``|`` in place of ``and`` and ``or``, no ``not``, no branches.
+    """
+
+    def __init__(self, params: Sequence[Param], rules: Sequence[Rule] = (), elementwise: bool = False):
+        self.params, self.rules, self.elementwise = tuple(params), tuple(rules), elementwise
         for kind, names in (("parameters", [q.name for q in params]), ("rules", [r.name for r in rules])):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ArgumentError(f"two {kind} are named {twice[0]!r}; accepted: each name once")
         if not params:
             raise ArgumentError("params is empty; accepted: at least one parameter")
-        self._at: list[list[Rule]] = [[] for _ in params]
+        self._fixed = {param.name: param.values[0] for param in params if len(param.values) == 1}
+        self._free = [param for param in params if param.name not in self._fixed]
+        # Depth of a parameter: how many columns there are once it has one.
+        self._depth = dict.fromkeys(self._fixed, 0) | {q.name: d for d, q in enumerate(self._free, 1)}
+        self._at: list[list[Rule]] = [[] for _ in range(len(self._free) + 1)]
         for rule in rules:
-            unknown = [name for name in rule.reads if name not in level]
+            unknown = [name for name in rule.reads if name not in self._depth]
             if unknown:
                 raise ArgumentError(f"rule {rule.name!r} reads {unknown[0]!r}, which is no parameter")
-            self._at[max((level[name] for name in rule.reads), default=0)].append(rule)
+            self._at[max((self._depth[name] for name in rule.reads), default=0)].append(rule)
 
     def only(self, kinds: Sequence[str]) -> Space:
         """The same parameters under the rules of these kinds alone."""
-        return Space(self.params, [rule for rule in self.rules if rule.kind in kinds])
+        return Space(self.params, [rule for rule in self.rules if rule.kind in kinds], self.elementwise)
 
     def restricted(self, **values: Any) -> Space:
         """The same space with some parameters held at one value.
@@ -101,7 +122,7 @@ class Space:
                     + (f"{name} in {known[name]}" if name in known else ", ".join(known))
                 )
         params = [Param(p.name, (values[p.name],) if p.name in values else p.values) for p in self.params]
-        return Space(params, self.rules)
+        return Space(params, self.rules, self.elementwise)
 
     @property
     def size(self) -> int:
@@ -110,28 +131,20 @@ class Space:
 
     def __iter__(self) -> Iterator[Config]:
         """Every valid config, the last parameter moving fastest."""
-        return self._walk({}, 0, None)
+        for columns in self._pieces():
+            yield from self._configs(columns)
 
-    def _walk(self, values: dict[str, Any], depth: int, removed: dict[str, int] | None) -> Iterator[Config]:
-        if depth == len(self.params):
-            yield Config(values)
-            return
-        param = self.params[depth]
-        for value in param.values:
-            values[param.name] = value
-            failed = next(
-                (r for r in self._at[depth] if not r.test(**{name: values[name] for name in r.reads})), None
-            )
-            if failed is None:
-                yield from self._walk(values, depth + 1, removed)
-            elif removed is not None:
-                removed[failed.name] += prod(len(p.values) for p in self.params[depth + 1 :])
-        values.pop(param.name, None)
+    def count(self) -> int:
+        """How many valid configs there are.
+
+        Not ``len``, which ``list`` would ask for before it walks: twice the work.
+        """
+        return sum(columns.shape[1] for columns in self._pieces())
 
     def funnel(self) -> list[Step]:
         """All points, then each rule with what it removed that no rule before it had."""
         removed = {rule.name: 0 for rules in self._at for rule in rules}
-        for _ in self._walk({}, 0, removed):
+        for _ in self._pieces(removed):
             pass
         left = self.size
         steps = [Step("all combinations", "", 0, left)]
@@ -141,6 +154,118 @@ class Space:
                 steps.append(Step(rule.name, rule.kind, removed[rule.name], left))
         return steps
 
+    # -- growing ---------------------------------------------------------------------------------------
+    def _pieces(self, removed: dict[str, int] | None = None) -> Iterator[Columns]:
+        """The valid points in order, some at a time; ``removed`` is counted up, rule by rule."""
+        removed = {rule.name: 0 for rule in self.rules} if removed is None else removed
+        start = self._sieve(np.zeros((0, 1), np.int32), self._at[0], removed)
+        return self._grown(start, removed)
+
+    def _grown(self, columns: Columns, removed: dict[str, int]) -> Iterator[Columns]:
+        """The valid points that begin as these do: a few of them at a time get their next value."""
+        depth, count = columns.shape
+        if depth == len(self._free):
+            yield columns
+            return
+        rows = max(1, PIECE // max(1, len(self._free[depth].values)))
+        for first in range(0, count, rows):
+            grown = self._crossed(columns[:, first : first + rows], removed)
+            if grown.shape[1]:
+                yield from self._grown(grown, removed)
+
+    def _crossed(self, columns: Columns, removed: dict[str, int]) -> Columns:
+        """Points times the values of the next parameter, less what the rules remove that are due with it."""
+        depth, count = columns.shape
+        values = np.arange(len(self._free[depth].values), dtype=np.int32)
+        rules = self._at[depth + 1]
+        alive = np.ones((count, len(values)), bool)
+        for number, rule in enumerate(rules):
+            # A test of few different points of the past is settled for all their futures in one table.
+            # It sees points that earlier rules removed, which only a test of arrays takes in its stride.
+            which, inverse = self._distinct([n for n in rule.reads if self._depth[n] <= depth], columns)
+            if (number and not self.elementwise) or (number and 2 * len(which) > count):
+                rules = rules[number:]
+                break
+            crossed = np.vstack([columns[:, which].repeat(len(values), 1), np.tile(values, len(which))])
+            left = alive & self._holds(rule, crossed).reshape(len(which), len(values))[inverse]
+            self._note(rule, depth + 1, int(np.count_nonzero(alive & ~left)), removed)
+            alive = left
+        else:
+            rules = []
+        point, value = alive.nonzero()
+        return self._sieve(np.vstack([columns[:, point], value.astype(np.int32)]), rules, removed)
+
+    def _sieve(self, columns: Columns, rules: Sequence[Rule], removed: dict[str, int]) -> Columns:
+        """The points that every rule lets through."""
+        for rule in rules:
+            left = columns[:, self._holds(rule, columns)]
+            self._note(rule, len(columns), columns.shape[1] - left.shape[1], removed)
+            columns = left
+        return columns
+
+    def _note(self, rule: Rule, depth: int, count: int, removed: dict[str, int]) -> None:
+        # Not in NumPy: the numbers outgrow 64 bits.
+        removed[rule.name] += count * prod(len(param.values) for param in self._free[depth:])
+
+    def _holds(self, rule: Rule, columns: Columns) -> NDArray[np.bool_]:
+        """Whether each point passes a rule."""
+        count = columns.shape[1]
+        if self.elementwise:
+            read = {name: self._column(name, columns) for name in rule.reads}
+            with np.errstate(all="ignore"):
+                return np.broadcast_to(np.asarray(rule.test(**read), bool), count)
+        which, inverse = self._distinct(rule.reads, columns)
+        held = [
+            bool(rule.test(**{name: self._value(name, columns, at) for name in rule.reads}))
+            for at in which.tolist()
+        ]
+        return np.array(held, bool)[inverse]
+
+    def _distinct(self, names: Sequence[str], columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """One point for every combination of some parameters' values, and which of them a point is like."""
+        key = np.zeros(columns.shape[1], np.int64)
+        bound = 1
+        for name in names:
+            if name in self._fixed:
+                continue
+            size = len(self._free[self._depth[name] - 1].values)
+            if bound * size >= 1 << 62:
+                key = np.unique(key, return_inverse=True)[1].reshape(-1)
+                bound = columns.shape[1]
+            key = key * size + columns[self._depth[name] - 1]
+            bound *= size
+        if bound == 1:
+            return np.zeros(min(1, len(key)), np.intp), np.zeros(len(key), np.intp)
+        _, which, inverse = np.unique(key, return_index=True, return_inverse=True)
+        return which, inverse.reshape(-1)
+
+    def _column(self, name: str, columns: Columns) -> Any:
+        """The values of a parameter: an array, or the one value that it has."""
+        if name in self._fixed:
+            return self._fixed[name]
+        depth = self._depth[name]
+        return np.array(self._free[depth - 1].values)[columns[depth - 1]]
+
+    def _value(self, name: str, columns: Columns, at: int) -> Any:
+        """The value of a parameter at one point."""
+        if name in self._fixed:
+            return self._fixed[name]
+        depth = self._depth[name]
+        return self._free[depth - 1].values[columns[depth - 1, at]]
+
+    def _configs(self, columns: Columns) -> Iterator[Config]:
+        """Columns as configs, made one by one."""
+        names = [param.name for param in self.params]
+        chosen = {
+            q.name: [q.values[i] for i in places.tolist()]
+            for q, places in zip(self._free, columns, strict=True)
+        }
+        fixed = {name: repeat(value, columns.shape[1]) for name, value in self._fixed.items()}
+        values = [(chosen | fixed)[name] for name in names]
+        for point in zip(*values, strict=True):
+            yield Config(dict(zip(names, point, strict=True)))
+
+    # -- single points -----------------------------------------------------------------------------------
     def why(self, config: Mapping[str, Any]) -> list[Rule]:
         """The rules that a config breaks; empty for a valid one.
 
@@ -170,5 +295,7 @@ class Space:
 
     def sample(self, count: int, seed: int = 0) -> list[Config]:
         """Up to ``count`` different valid configs, drawn uniformly and reproducibly."""
-        points = list(self)
-        return random.Random(seed).sample(points, min(count, len(points)))
+        points = np.concatenate([np.zeros((len(self._free), 0), np.int32), *self._pieces()], axis=1)
+        total = points.shape[1]
+        chosen = random.Random(seed).sample(range(total), min(count, total))
+        return list(self._configs(points[:, chosen]))

@@ -1,35 +1,32 @@
 """The tuner: propose, build, verify, time, record. It writes records and never plans a call.
 
-It knows nothing of matrix products: of a problem it uses the key, the operands and the reference.
+It knows nothing of matrix products, nor of what a device is like: ``trials`` has one module for each
+kind that says how a candidate is checked and timed there, and against what.
 
-One child process compiles candidates ahead of another that checks and times them, so that the
-timing core never waits for the compiler and a candidate that takes its process down costs one
-record. Every try is recorded at once: a run that is killed loses the try that was in the air, and
-the same run started again skips what it knows. The best few are then timed again, interleaved, and
-only these figures decide.
+Child processes compile candidates ahead of another that checks and times them, so that the timed
+device does not wait for the compilers and a candidate that takes its process down costs one record.
+Every try is recorded at once: a run that is killed loses the try that was in the air, and the same run
+started again skips what it knows. The best few are then timed again, interleaved, and only these
+figures decide.
 """
 
 from __future__ import annotations
 
 import datetime
-import os
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from tilewright import build, measure
 from tilewright.catalog import SEARCHES, STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
-from tilewright.operands import Operands, operands
+from tilewright.model import Binary, Config, Device, Problem, Record, Verdict
 from tilewright.records import Records
 from tilewright.space import Space
-from tilewright.verify import Verifier
-from tilewright.workers import Answer, Worker, stream
+from tilewright.trials import Candidate, Finals, Kind, Outcome, cpu, cuda
+from tilewright.workers import Answer, Stream, Worker, stream
 
 VENDOR = "vendor"
 # Seconds of searching for one problem, and the search used, by how much effort is asked for.
@@ -39,8 +36,11 @@ EFFORTS = {
     "exhaustive": (float("inf"), "exhaustive"),
 }
 FINALISTS = 6
-FINAL_BUDGET = 2.0
-AHEAD = 4
+FINALS = 3
+# Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
+# a compiler then gets to come to its end.
+GRACE, PATIENCE = 1.0, 5.0
+KINDS: dict[str, Kind] = {"cpu": cpu.KIND, "cuda": cuda.KIND}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,90 +67,23 @@ class Result:
     vendor: Record | None
     tried: int = 0
     seconds: float = 0.0
+    device_seconds: float = 0.0
+    """How long the timing child worked."""
+    waited: float = 0.0
+    """How long it waited for a compiler."""
+    missing: str = ""
+    """Why there is no figure of the vendor's."""
     statuses: dict[str, int] = field(default_factory=dict)
 
 
-# ---- in the children ---------------------------------------------------------------------------
-
-
 def compiler(device: Device) -> Callable[[Any], Binary]:
-    """The handler of the compiling child: (stencil, problem, config) to a binary with its facts."""
+    """The handler of a compiling child: (stencil, problem, config) to a binary with its facts."""
     target = TARGETS[device.kind]
 
     def handle(request: tuple[str, Problem, Config]) -> Binary:
         return build.compile(*request, device, target)
 
     return handle
-
-
-class Bench:
-    """The handler of the timing child: checks and times binaries of one problem after another."""
-
-    def __init__(self, device: Device):
-        self.target = TARGETS[device.kind]
-        self.device = device
-        self.problem: Problem | None = None
-
-    def __call__(self, request: tuple[Any, ...]) -> Any:
-        kind, *rest = request
-        return getattr(self, kind)(*rest)
-
-    def prepare(self, problem: Problem, regime: str) -> None:
-        """Make operands for a problem: a batch larger than the caches, or half of the second level."""
-        self.problem = None
-        self.verifier = Verifier(problem)
-        self.timed = operands(sized(problem, regime, self.device), 1)
-        # A pass over cached data is some ten microseconds: several of them make the call's own cost vanish.
-        self.passes = 32 if regime == "cached" else 1
-        self.regime, self.problem = regime, problem
-
-    def attempt(self, binary: Binary, least: int, budget: float) -> tuple[Verdict, Timing | None]:
-        """Check a binary, and time it if it is right."""
-        kernel = self.target.load(binary)
-        function = self.target.PROTOTYPE(kernel.address)
-        verdict = self.verifier.check(lambda made: function(*made.arguments))
-        if not verdict.ok:
-            return verdict, None
-        return verdict, measure.measure(
-            self._passes(binary),
-            regime=self.regime,
-            batch=self.batch,
-            least=least,
-            budget=budget,
-            target=0.01,
-        )
-
-    def final(self, binaries: Sequence[Binary], rounds: int) -> list[Timing]:
-        """Time several right binaries and the vendor's product (last) in turns."""
-        runs = {str(number): self._passes(binary) for number, binary in enumerate(binaries)}
-        product = vendor_call(self.timed)
-
-        def vendor() -> None:
-            for _ in range(self.passes):
-                product()
-
-        runs[VENDOR] = vendor
-        timings = measure.interleaved(
-            runs, rounds=rounds, regime=self.regime, batch=self.batch, budget=FINAL_BUDGET
-        )
-        return [timings[name] for name in runs]
-
-    def _passes(self, binary: Binary) -> Callable[[], None]:
-        kernel, arguments = self.target.load(binary), self.timed.arguments
-        run: Callable[[], None] = self.target.repeated(kernel, self.passes, arguments, self.device)
-        return run
-
-    @property
-    def batch(self) -> int:
-        """Products in one timed call."""
-        return self.passes * self.timed.problem.batch
-
-
-def bench(device: Device) -> Bench:
-    """The factory of the timing child, which keeps to one core."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    return Bench(device)
 
 
 def toolchain(device: Device) -> str:
@@ -160,44 +93,7 @@ def toolchain(device: Device) -> str:
 
 def sized(problem: Problem, regime: str, device: Device) -> Problem:
     """The problem with the batch that a regime is measured on."""
-    one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
-    if regime == "cached":
-        return problem.with_(batch=max(1, device["l2"] // 2 // one))
-    # Twice the last cache leaves nothing in it from one pass to the next.
-    return problem.with_(batch=max(2, max(2 * device["l3"], 128 << 20) // one))
-
-
-def vendor_call(made: Operands) -> Callable[[], None]:
-    """What the user would call instead, on the same memory: numpy.matmul, and an addition for a beta."""
-    p = made.problem
-    # Column-major C = op(A) op(B) is row-major C' = op(B)' op(A)'; views share the memory.
-    b, a, c = (x.swapaxes(1, 2) for x in (made.b, made.a, made.c))
-    b = b.swapaxes(1, 2) if p.turned_b else b
-    a = a.swapaxes(1, 2) if p.turned_a else a
-
-    def conjugated() -> tuple[Any, Any]:
-        return (b.conj() if p.conj_b else b), (a.conj() if p.conj_a else a)
-
-    if p.beta == "0" and p.alpha == "1":
-
-        def overwrite() -> None:
-            np.matmul(*conjugated(), out=c)
-
-        return overwrite
-    temporary = np.empty_like(c)
-
-    def update() -> None:
-        np.matmul(*conjugated(), out=temporary)
-        if p.alpha != "1":
-            np.multiply(temporary, made.alpha, out=temporary)
-        if p.beta == "any":
-            np.multiply(c, made.beta, out=c)
-        np.add(c, temporary, out=c) if p.beta != "0" else np.copyto(c, temporary)
-
-    return update
-
-
-# ---- in the parent -----------------------------------------------------------------------------
+    return KINDS[device.kind].sized(problem, regime, device)
 
 
 class Tuner:
@@ -213,11 +109,12 @@ class Tuner:
     ):
         self.device, self.records = device, records
         self.listen = listen or (lambda progress: None)
-        self.toolchain = toolchain(device)
-        alone = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        builders = max(1, device["cores"] - 1)
-        self.compilers = [Worker(compiler, (device,), timeout=timeout) for _ in range(min(builders, 8))]
-        self.bench = Worker(bench, (device,), timeout=timeout, environment=alone)
+        self.kind = KINDS[device.kind]
+        self.toolchain, self.driver = toolchain(device), self.kind.driver()
+        self.patience = max(timeout, self.kind.patience)
+        builders = range(self.kind.compilers(device))
+        self.compilers = [Worker(compiler, (device,), timeout=timeout) for _ in builders]
+        self.bench = Worker(self.kind.factory, (device,), timeout=timeout, environment=self.kind.environment)
 
     def __enter__(self) -> Tuner:
         return self
@@ -237,11 +134,13 @@ class Tuner:
         stencils: Sequence[str] | None = None,
         spaces: Callable[[Space], Space] = lambda space: space,
         place: tuple[int, int] = (0, 1),
+        tolerate: int = 0,
     ) -> Result:
         """The best config for a problem in a regime, within ``budget`` seconds; every try is recorded.
 
-        ``spaces`` may change a stencil's space (other rules, a parameter held). Raises
-        ``ArgumentError`` when no stencil accepts the problem.
+        ``spaces`` may change a stencil's space (other rules, a parameter held). What spills more than
+        ``tolerate`` (vectors on a CPU, bytes on a GPU) is not timed. Raises ``ArgumentError`` when no
+        stencil accepts the problem, ``TilewrightError`` when its operands cannot be made.
         """
         sized_problem = sized(problem, regime, self.device)
         names = [
@@ -253,7 +152,9 @@ class Tuner:
         if not names:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
         entered = time.monotonic()
-        result = Result(problem, regime, None, None)
+        result = self._result = Result(problem, regime, None, None)
+        self._tolerate = tolerate
+        self._kept: dict[tuple[str, Config], Binary] = {}
         self._prepare(sized_problem, regime)
         begin = time.monotonic()
         for number, name in enumerate(names):
@@ -274,8 +175,10 @@ class Tuner:
         return result
 
     def _prepare(self, problem: Problem, regime: str) -> None:
-        answer = self.bench.ask(("prepare", problem, regime))
+        answer = self.bench.ask(("prepare", problem, regime), self.patience)
         if answer.status != "ok":
+            # What it could not make it may hold half of.
+            self.bench.stop()
             raise TilewrightError(f"operands of {problem.spelling} could not be made: {answer.detail}")
         self._prepared = (problem, regime)
 
@@ -294,6 +197,8 @@ class Tuner:
         known = self.records.tried(
             problem, regime, self.device.key, name, measure.ALONE, self.toolchain
         ) | self.records.tried(problem, regime, self.device.key, name, measure.INTERLEAVED, self.toolchain)
+        if self._tolerate:
+            known = {config: record for config, record in known.items() if record.status != "spills"}
         space = spaces(stencil.space(problem, self.device))
         starts = [stencil.default(problem, self.device)]
         # What won for this problem in another regime, or for one much like it, is a good place to begin.
@@ -336,12 +241,25 @@ class Tuner:
                     return
                 yield name, problem, config
 
-        for built in stream(self.compilers, requests(), AHEAD):
-            record = self._tried(problem, regime, name, built)
-            self.records.append(record)
-            yield record
+        candidates = stream(self.compilers, requests(), self.kind.ahead)
+        try:
+            while True:
+                begin = time.monotonic()
+                built = next(candidates, None)
+                self._result.waited += time.monotonic() - begin
+                if built is None:
+                    return
+                record = self._tried(problem, regime, name, built, candidates)
+                self.records.append(record)
+                yield record
+                if time.monotonic() >= deadline + GRACE:
+                    # Compilers may be far ahead of the clock. What they are at is waited for, but not tried.
+                    candidates.drop(PATIENCE)
+                    return
+        finally:
+            candidates.drop()
 
-    def _tried(self, problem: Problem, regime: str, name: str, built: Answer) -> Record:
+    def _tried(self, problem: Problem, regime: str, name: str, built: Answer, meanwhile: Stream) -> Record:
         """The record of one candidate, from what the compiler said on."""
         config = built.request[2]
         base = Record(
@@ -353,6 +271,7 @@ class Tuner:
             self.device.key,
             self.toolchain,
             protocol=measure.ALONE,
+            driver=self.driver,
             when=now(),
         )
         if built.status != "ok":
@@ -360,62 +279,134 @@ class Tuner:
             return replace(base, status=status, detail=built.detail)
         binary: Binary = built.value
         base = replace(base, source=binary.digest)
-        spills, fma = binary.facts["spills"], binary.facts["fma"]
-        if spills:
+        spills, fma = binary.facts.get("spills", 0), binary.facts.get("fma", 0)
+        if spills > self._tolerate:
             return replace(base, status="spills", detail=f"{spills} spills")
         expected = binary.facts.get("fma_expected", fma)
         if fma < expected:
             return replace(base, status="rejected", detail=f"{fma} multiply-adds of {expected}")
-        answer = self._bench(("attempt", binary, 3, 0.03 if regime == "memory" else 0.015))
+        candidate = Candidate(name, config, binary)
+        best = self._result.best
+        limit = math.inf if best is None else self.kind.hopeless * problem.batch / speed(best)
+        answer = self._bench(("attempt", candidate, 3, self.kind.budgets[regime], limit), meanwhile=meanwhile)
         if answer.status != "ok":
             status = "crashed" if answer.status == "failed" else answer.status
             return replace(base, status=status, detail=answer.detail)
-        verdict, timing = answer.value
+        verdict, timing, clocks = answer.value
         if not verdict.ok:
             return replace(base, status="wrong", detail=verdict.why, error=_finite(verdict.error))
-        return replace(base, timing=timing, error=verdict.error, seconds=timing.median)
+        detail = "one sample: hopeless" if timing.median > limit else ""
+        if not detail:
+            self._kept[name, config] = binary
+        return replace(
+            base, timing=timing, error=verdict.error, seconds=timing.median, detail=detail, clocks=clocks
+        )
 
-    def _bench(self, request: tuple[Any, ...]) -> Answer:
-        """Ask the timing child; one that died is given its operands again first."""
-        if self.bench._pipe is None:
+    def _bench(
+        self, request: tuple[Any, ...], timeout: float | None = None, meanwhile: Stream | None = None
+    ) -> Answer:
+        """Ask the timing child, a stream of compilers going on beside it; one that died is given its
+        operands again first."""
+        begin = time.monotonic()
+        if not self.bench.alive:
             self._prepare(*self._prepared)
-        return self.bench.ask(request)
+        answer = self.bench.ask(request, timeout, meanwhile)
+        self._result.device_seconds += time.monotonic() - begin
+        return answer
 
     def _decide(self, problem: Problem, regime: str) -> tuple[Record | None, Record | None]:
         """Time the best few again, in turns with the vendor's product, and record what came out."""
-        rows = [
-            record
-            for name in STENCILS
-            for protocol in (measure.ALONE, measure.INTERLEAVED)
-            for record in self.records.tried(
-                problem, regime, self.device.key, name, protocol, self.toolchain
-            ).values()
-            if record.status == "ok" and record.timing is not None
-        ]
         newest: dict[tuple[str, Config], Record] = {}
-        for row in rows:
-            newest[row.stencil, row.config] = row
-        best = sorted(newest.values(), key=lambda r: (-speed(r), repr(r.config)))[:FINALISTS]
-        binaries = []
-        for row in best:
-            built = self.compilers[0].ask((row.stencil, problem, row.config))
+        for name in STENCILS:
+            for protocol in (measure.ALONE, measure.INTERLEAVED):
+                for row in self.records.tried(
+                    problem, regime, self.device.key, name, protocol, self.toolchain
+                ).values():
+                    newest[row.stencil, row.config] = row
+        rows = [row for row in newest.values() if row.status == "ok" and row.timing is not None]
+        rows.sort(key=lambda r: (-speed(r), repr(r.config)))
+        # Where none of the best stands the last check, the next best are asked.
+        for first in range(0, FINALISTS * FINALS, FINALISTS):
+            finalists = self._built(problem, rows[first : first + FINALISTS])
+            records, vendor = self._final(problem, regime, finalists)
+            winners = [record for record in records if record.status == "ok"]
+            if winners or first + FINALISTS >= len(rows):
+                break
+        winners.sort(key=lambda r: (-speed(r), repr(r.config)))
+        return (winners[0] if winners else None), vendor
+
+    def _built(self, problem: Problem, rows: Sequence[Record]) -> list[tuple[Record, Candidate]]:
+        """Records with their candidates: binaries of this run, others compiled again."""
+        fresh = [(row.stencil, problem, row.config) for row in rows if _name(row) not in self._kept]
+        for built in stream(self.compilers, fresh, len(fresh) + 1):
             if built.status == "ok":
-                binaries.append((row, built.value))
+                self._kept[built.request[0], built.request[2]] = built.value
+        found = [(row, self._kept.get(_name(row))) for row in rows]
+        return [(row, Candidate(row.stencil, row.config, binary)) for row, binary in found if binary]
+
+    def _final(
+        self, problem: Problem, regime: str, finalists: Sequence[tuple[Record, Candidate]]
+    ) -> tuple[list[Record], Record | None]:
+        """The records of one round of finals, written, and the vendor's."""
         rounds = 15 if regime == "memory" else 25
-        answer = self._bench(("final", [binary for _, binary in binaries], rounds))
+        records = []
+        answer = self._ask_final([candidate for _, candidate in finalists], rounds)
         if answer.status != "ok":
-            return (best[0] if best else None), None
-        vendor = Record(problem, regime, VENDOR, Config({}), "ok", self.device.key, f"numpy {np.__version__}")
-        finals = [
-            replace(
-                row, timing=t, seconds=t.median, protocol=measure.INTERLEAVED, clocks=clocks(), when=now()
-            )
-            for row, t in zip([*(row for row, _ in binaries), vendor], answer.value, strict=True)
-        ]
-        for record in finals:
-            self.records.append(record)
-        winners = sorted(finals[:-1], key=lambda r: (-speed(r), repr(r.config)))
-        return (winners[0] if winners else None), finals[-1]
+            nobody = self._ask_final([], 5)
+            if nobody.status != "ok":
+                # The fault is none of theirs: their first figures stand.
+                self._result.missing = f"the finals fail by themselves: {nobody.detail}"
+                return [row for row, _ in finalists], None
+            # One of them took the child down: each for itself says which.
+            alone = [(row, candidate, self._ask_final([candidate], 5)) for row, candidate in finalists]
+            for row, _, said in alone:
+                if said.status != "ok":
+                    status = "crashed" if said.status == "failed" else said.status
+                    records.append(self._decided(row, Outcome(Verdict(False, math.inf, said.detail)), status))
+            finalists = [(row, candidate) for row, candidate, said in alone if said.status == "ok"]
+            answer = self._ask_final([candidate for _, candidate in finalists], rounds)
+        vendor = None
+        if answer.status == "ok":
+            finals: Finals = answer.value
+            self._result.missing = finals.missing
+            records += [
+                self._decided(row, outcome, "ok" if outcome.verdict.ok else "wrong")
+                for (row, _), outcome in zip(finalists, finals.outcomes, strict=True)
+            ]
+            if finals.vendor is not None:
+                version, timing = finals.vendor
+                base = Record(problem, regime, VENDOR, Config({}), "ok", self.device.key, version)
+                clocks = finals.outcomes[0].clocks if finals.outcomes else ""
+                vendor = self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
+        for record in (*records, vendor):
+            if record is not None:
+                self.records.append(record)
+        return records, vendor
+
+    def _ask_final(self, candidates: Sequence[Candidate], rounds: int) -> Answer:
+        return self._bench(("final", candidates, rounds), self.patience)
+
+    def _decided(self, row: Record, outcome: Outcome, status: str) -> Record:
+        """A finalist's record after the finals. The largest error that was seen of it stays with it."""
+        verdict, timing, clocks = outcome
+        errors = [e for e in (row.error, _finite(verdict.error)) if e is not None]
+        return replace(
+            row,
+            problem=self._prepared[0],
+            status=status,
+            detail=verdict.why,
+            error=max(errors) if row.error is not None else None,
+            timing=timing,
+            seconds=timing.median if timing else None,
+            protocol=measure.INTERLEAVED,
+            clocks=clocks,
+            driver=self.driver,
+            when=now(),
+        )
+
+
+def _name(record: Record) -> tuple[str, Config]:
+    return record.stencil, record.config
 
 
 def _in(space: Space, config: Config) -> bool:
@@ -435,13 +426,4 @@ def now() -> str:
 
 
 def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-def clocks() -> str:
-    """What the system says of the clock of its first core, in MHz; empty where it says nothing."""
-    try:
-        text = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq").read_text()
-    except OSError:
-        return ""
-    return f"{int(text) // 1000} MHz"
+    return value if math.isfinite(value) else None

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -20,6 +20,11 @@ from types import ModuleType
 from typing import Any
 
 Factory = Callable[..., Callable[[Any], Any]]
+
+
+class Fatal(Exception):
+    """Raised by a handler whose process is of no more use (its device's context is lost, say): the
+    answer says ``crashed``, and the next request gets a fresh process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,9 @@ def _serve(pipe: Connection, factory: Factory, arguments: tuple[Any, ...]) -> No
                 if handler is None:
                     handler = factory(*arguments)
                 answer = ("ok", handler(request), "")
+            except Fatal as error:
+                pipe.send(("crashed", None, str(error)))
+                return
             except Exception as error:
                 answer = ("failed", None, f"{type(error).__name__}: {error}")
             pipe.send(answer)
@@ -63,7 +71,7 @@ class Worker:
         self._process: Any = None
         self._pipe: Connection | None = None
         self.request: Any = None
-        self._deadline = 0.0
+        self._deadline = self._patience = 0.0
 
     def _start(self) -> Connection:
         context = multiprocessing.get_context("spawn")
@@ -92,11 +100,22 @@ class Worker:
         """Whether a request is in the child."""
         return self.request is not None
 
-    def send(self, request: Any) -> None:
-        """Hand a request to the child, starting it first if need be."""
+    @property
+    def alive(self) -> bool:
+        """Whether there is a child, with what it has been told so far."""
+        return self._pipe is not None
+
+    @property
+    def pipe(self) -> Connection | None:
+        """What becomes readable when the child answers or ends; None without a child."""
+        return self._pipe
+
+    def send(self, request: Any, timeout: float | None = None) -> None:
+        """Hand a request to the child, starting it first if need be; ``timeout`` seconds for this one."""
         pipe = self._pipe or self._start()
         self.request = request
-        self._deadline = time.monotonic() + self.timeout
+        self._patience = self.timeout if timeout is None else timeout
+        self._deadline = time.monotonic() + self._patience
         try:
             pipe.send(request)
         except OSError:
@@ -118,17 +137,22 @@ class Worker:
                 self.stop()
                 return Answer(request, "crashed", detail=f"the process ended with exit code {code}")
             self.request = None
+            if status == "crashed":
+                self.stop()
             return Answer(request, status, value, detail)
         if time.monotonic() > self._deadline:
             self.stop()
-            return Answer(request, "timeout", detail=f"no answer within {self.timeout:g} s")
+            return Answer(request, "timeout", detail=f"no answer within {self._patience:g} s")
         return None
 
-    def ask(self, request: Any) -> Answer:
-        """Send and wait."""
-        self.send(request)
+    def ask(self, request: Any, timeout: float | None = None, meanwhile: Stream | None = None) -> Answer:
+        """Send and wait; a stream that is given is kept going the while."""
+        self.send(request, timeout)
         while (answer := self.receive()) is None:
-            wait([self._pipe], timeout=0.1)  # type: ignore[list-item]
+            if meanwhile is not None:
+                meanwhile.advance()
+            pipes = [self._pipe, *(meanwhile.pipes() if meanwhile else ())]
+            wait([pipe for pipe in pipes if pipe is not None], timeout=0.1)
         return answer
 
     def stop(self) -> None:
@@ -141,24 +165,61 @@ class Worker:
         self._pipe = self._process = self.request = None
 
 
-def stream(workers: list[Worker], requests: Iterable[Any], ahead: int) -> Iterator[Answer]:
-    """Answers as they come, the requests spread over the workers, at most ``ahead`` answers unread."""
-    waiting = iter(requests)
-    ready: deque[Answer] = deque()
-    exhausted = False
-    while True:
-        for worker in workers:
-            if not worker.busy and not exhausted and len(ready) < ahead:
-                try:
-                    worker.send(next(waiting))
-                except StopIteration:
-                    exhausted = True
-        for worker in workers:
+class Stream:
+    """Answers as they come, the requests spread over the workers.
+
+    A worker gets a new request while fewer than ``ahead`` answers lie unread. That happens whenever the
+    next answer is asked for, and in ``advance``, which who reads the answers slowly calls in between.
+    """
+
+    def __init__(self, workers: Sequence[Worker], requests: Iterable[Any], ahead: int):
+        self._workers, self._requests, self._ahead = workers, iter(requests), ahead
+        self._ready: deque[Answer] = deque()
+        self._exhausted = False
+
+    def advance(self) -> None:
+        """Take in what has been answered and hand out what is next; never waits."""
+        for worker in self._workers:
             if worker.busy and (answer := worker.receive()) is not None:
-                ready.append(answer)
-        if ready:
-            yield ready.popleft()
-        elif any(worker.busy for worker in workers):
-            wait([w._pipe for w in workers if w.busy and w._pipe is not None], timeout=0.05)
-        elif exhausted:
-            return
+                self._ready.append(answer)
+        for worker in self._workers:
+            if not worker.busy and not self._exhausted and len(self._ready) < self._ahead:
+                try:
+                    worker.send(next(self._requests))
+                except StopIteration:
+                    self._exhausted = True
+
+    def pipes(self) -> list[Connection]:
+        """What becomes readable when a worker answers."""
+        return [w.pipe for w in self._workers if w.busy and w.pipe is not None]
+
+    def drop(self, patience: float = 0.0) -> None:
+        """Give up what is left: wait ``patience`` seconds for workers that are busy, then end them."""
+        self._exhausted = True
+        deadline = time.monotonic() + patience
+        while (pipes := self.pipes()) and time.monotonic() < deadline:
+            wait(pipes, timeout=0.05)
+            self.advance()
+        for worker in self._workers:
+            if worker.busy:
+                worker.stop()
+        self._ready.clear()
+
+    def __iter__(self) -> Iterator[Answer]:
+        return self
+
+    def __next__(self) -> Answer:
+        while True:
+            self.advance()
+            if self._ready:
+                return self._ready.popleft()
+            if not any(worker.busy for worker in self._workers):
+                if self._exhausted:
+                    raise StopIteration
+                continue
+            wait(self.pipes(), timeout=0.05)
+
+
+def stream(workers: Sequence[Worker], requests: Iterable[Any], ahead: int) -> Stream:
+    """Answers to all requests, at most ``ahead`` of them unread: see ``Stream``."""
+    return Stream(workers, requests, ahead)

@@ -49,7 +49,7 @@ def test_median_interval_covers_the_true_median_of_a_skewed_law(count):
 
 def test_warm_up_is_not_a_sample_and_the_cost_is_found():
     fake = Fake(5.0, 0.002)
-    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=7)
+    timing = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=7)
     assert timing.median == pytest.approx(0.002)
     assert max(timing.samples) < 1
     assert (timing.regime, timing.batch, timing.protocol) == ("memory", 7, m.ALONE)
@@ -58,40 +58,40 @@ def test_warm_up_is_not_a_sample_and_the_cost_is_found():
 
 def test_short_calls_are_repeated_until_a_sample_is_long_enough():
     fake = Fake(1e-6)
-    timing = m.measure(fake.run, clock=fake.clock, regime="cached", batch=1, least=5, most=5)
+    timing = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="cached", batch=1, least=5, most=5)
     assert timing.median == pytest.approx(1e-6, rel=1e-6)
     assert fake.calls > 5 * 0.9 * m.SAMPLE / 1e-6
     long = Fake(2e-3)
-    m.measure(long.run, clock=long.clock, regime="cached", batch=1, least=5, most=5)
+    m.measure(long.run, watch=m.Ticks(long.clock), regime="cached", batch=1, least=5, most=5)
     assert long.calls == 1 + 1 + 5
 
 
 def test_memory_passes_are_never_repeated():
     fake = Fake(1e-6)
-    m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, least=5, most=5)
+    m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, least=5, most=5)
     assert fake.calls == 1 + 5
 
 
 def test_noise_asks_for_more_samples_and_most_ends_it():
     rng = random.Random(3)
     fake = Fake(*[0.001 * (1 + 0.2 * rng.random()) for _ in range(500)])
-    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, most=60, budget=60)
+    timing = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, most=60, budget=60)
     assert len(timing.samples) == 60
     assert timing.low < timing.median < timing.high
-    wide = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, target=0.2, budget=60)
+    wide = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, target=0.2, budget=60)
     assert len(wide.samples) == 5
 
 
 def test_budget_ends_a_noisy_measurement_but_not_before_the_least():
     rng = random.Random(5)
     fake = Fake(*[0.001 * (1 + rng.random()) for _ in range(500)])
-    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1, budget=0.0, least=6)
+    timing = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, budget=0.0, least=6)
     assert len(timing.samples) == 6
 
 
 def test_samples_that_are_no_durations_never_get_in():
     fake = Fake(0.001, 0.001, -0.5, 0.0, 0.001)
-    timing = m.measure(fake.run, clock=fake.clock, regime="memory", batch=1)
+    timing = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1)
     assert min(timing.samples) > 0
     assert len(timing.samples) == 5
 
@@ -100,9 +100,37 @@ def test_samples_that_are_no_durations_never_get_in():
 def test_a_stuck_clock_is_an_error(regime, monkeypatch):
     monkeypatch.setattr(m, "MOST_REPEATS", 1000)
     with pytest.raises(DeviceError, match="clock"):
-        m.measure(lambda: None, clock=lambda: 1.0, regime=regime, batch=1)
+        m.measure(lambda: None, watch=m.Ticks(lambda: 1.0), regime=regime, batch=1)
     with pytest.raises(DeviceError, match="clock"):
-        m.interleaved({"x": lambda: None}, clock=lambda: 1.0, regime=regime, batch=1)
+        m.interleaved({"x": lambda: None}, watch=m.Ticks(lambda: 1.0), regime=regime, batch=1)
+
+
+def test_a_hopeless_first_sample_is_the_last():
+    fake = Fake(0.001, 0.004, 0.001)
+    slow = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, hopeless=0.003)
+    assert slow.samples == pytest.approx((0.004,))
+    assert slow.low == slow.median == slow.high
+    # Only the first one is looked at: a later one may be noise.
+    fake = Fake(0.001, 0.001, 0.004, 0.001)
+    assert (
+        len(m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, hopeless=0.003).samples)
+        >= 5
+    )
+
+
+class Queue(m.Ticks):
+    """A stopwatch as an accelerator's: samples of 2 ms in both regimes."""
+
+    def sample(self, regime: str) -> float:
+        return 2e-3
+
+
+@pytest.mark.parametrize("regime", m.REGIMES)
+def test_a_stopwatch_says_how_long_a_sample_lasts(regime):
+    fake = Fake(1e-5)
+    timing = m.measure(fake.run, watch=Queue(fake.clock), regime=regime, batch=1, least=5, most=5)
+    assert timing.median == pytest.approx(1e-5, rel=1e-6)
+    assert fake.calls > 5 * 200
 
 
 def test_arguments_are_checked():
@@ -122,7 +150,11 @@ def test_interleaved_pairs_survive_a_drift_that_unpaired_medians_do_not():
         return call
 
     timings = m.interleaved(
-        {"fast": run(1.0), "slow": run(1.25)}, rounds=40, regime="memory", batch=3, clock=lambda: state["now"]
+        {"fast": run(1.0), "slow": run(1.25)},
+        rounds=40,
+        regime="memory",
+        batch=3,
+        watch=m.Ticks(lambda: state["now"]),
     )
     assert [len(t.samples) for t in timings.values()] == [40, 40]
     middle, low, high = m.ratio(timings["slow"], timings["fast"])
@@ -147,7 +179,7 @@ def test_interleaved_goes_in_changing_order_and_takes_bad_rounds_again():
         rounds=8,
         regime="memory",
         batch=1,
-        clock=lambda: now[0],
+        watch=m.Ticks(lambda: now[0]),
     )
     assert all(len(t.samples) == 8 and min(t.samples) > 0 for t in timings.values())
     rounds = {tuple(order[i : i + 3]) for i in range(3, len(order), 3)}
@@ -157,7 +189,9 @@ def test_interleaved_goes_in_changing_order_and_takes_bad_rounds_again():
 
 def test_interleaved_stops_at_the_budget():
     fake = Fake(0.01)
-    done = m.interleaved({"a": fake.run}, rounds=50, regime="memory", batch=1, clock=fake.clock, budget=0.0)
+    done = m.interleaved(
+        {"a": fake.run}, rounds=50, regime="memory", batch=1, watch=m.Ticks(fake.clock), budget=0.0
+    )
     assert len(done["a"].samples) == 5
 
 

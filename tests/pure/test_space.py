@@ -6,11 +6,14 @@ import inspect
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewright import space as module
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
 from tilewright.space import KINDS, Param, Rule, Space
@@ -58,6 +61,26 @@ def spaces(draw: st.DrawFn) -> Space:
     return Space([Param(name, values[name]) for name in names], rules)
 
 
+@st.composite
+def array_spaces(draw: st.DrawFn) -> Space:
+    """The same with rules that take arrays, too: each looks its answers up in an array."""
+    names = draw(st.lists(st.sampled_from("pqrst"), min_size=1, unique=True))
+    counts = {name: draw(st.integers(1, 5)) for name in names}
+    rules = []
+    for number in range(draw(st.integers(0, 5))):
+        reads = tuple(draw(st.lists(st.sampled_from(names), unique=True)))
+        shape = tuple(counts[read] for read in reads)
+        answers = np.random.default_rng(draw(st.integers(0, 99))).random(shape) < 0.8
+
+        def test(*, _reads: tuple[str, ...] = reads, _answers: Any = answers, **values: Any) -> Any:
+            return _answers[tuple(values[read] for read in _reads)]
+
+        parameters = [inspect.Parameter(read, inspect.Parameter.KEYWORD_ONLY) for read in reads]
+        test.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        rules.append(Rule(f"rule {number}", draw(st.sampled_from(KINDS)), "a random array", test))
+    return Space([Param(name, tuple(range(counts[name]))) for name in names], rules, elementwise=True)
+
+
 @pytest.fixture
 def tiles() -> Space:
     """Two tile sizes and an unroll factor under one rule of each of three kinds."""
@@ -79,8 +102,9 @@ def test_enumeration_is_the_filtered_product(space: Space) -> None:
 
 @given(spaces())
 def test_the_funnel_charges_each_point_to_the_first_rule_that_it_meets(space: Space) -> None:
-    level = {param.name: depth for depth, param in enumerate(space.params)}
-    met = sorted(space.rules, key=lambda rule: max((level[read] for read in rule.reads), default=0))
+    # A parameter with one value has it before the first step.
+    level = {q.name: depth if len(q.values) > 1 else -1 for depth, q in enumerate(space.params)}
+    met = sorted(space.rules, key=lambda rule: max((level[read] for read in rule.reads), default=-1))
     charged = dict.fromkeys((rule.name for rule in met), 0)
     for point in points(space):
         broken = next((rule for rule in met if not holds(rule, point)), None)
@@ -198,3 +222,83 @@ def test_a_rule_that_reads_no_parameter_of_the_space_is_refused() -> None:
 def test_restricting_to_what_is_not_there_is_refused(tiles: Space, fixed: dict[str, int], told: str) -> None:
     with pytest.raises(ArgumentError, match=told):
         tiles.restricted(**fixed)
+
+
+@given(array_spaces(), st.sampled_from((1, 7, 1 << 18)))
+def test_rules_of_arrays_give_the_same_space(space: Space, piece: int) -> None:
+    one_by_one = Space(space.params, space.rules)
+    with mock.patch.object(module, "PIECE", piece):
+        assert list(space) == valid(one_by_one)
+        assert space.count() == len(valid(one_by_one))
+        assert space.funnel() == one_by_one.funnel()
+        assert space.sample(5, seed=1) == one_by_one.sample(5, seed=1)
+        assert list(space.only(("hard", "soft"))) == list(one_by_one.only(("hard", "soft")))
+
+
+@given(spaces(), st.integers(1, 9))
+def test_how_many_points_are_looked_at_together_changes_nothing(space: Space, piece: int) -> None:
+    expected, steps = list(space), space.funnel()
+    with mock.patch.object(module, "PIECE", piece):
+        assert list(space) == expected
+        assert space.funnel() == steps
+        assert space.count() == len(expected)
+
+
+def test_the_kind_of_space_is_kept() -> None:
+    space = Space([Param("p", (1, 2))], elementwise=True)
+    assert space.only(("hard",)).elementwise
+    assert space.restricted(p=2).elementwise
+
+
+def test_counts_outgrow_64_bits() -> None:
+    params = [Param(name, tuple(range(256))) for name in "abcdefghij"]
+    none = Space(params, [Rule("none", "hard", "", lambda a: a < 0)], elementwise=True)
+    assert none.funnel()[1].removed == 256**10 == none.size
+
+
+def test_rules_of_arrays_read_words_and_numbers() -> None:
+    space = Space(
+        [Param("read", ("plain", "texture")), Param("wide", (1, 2, 4)), Param("half", (0.5,))],
+        [Rule("texel", "hard", "", lambda read, wide, half: (read == "plain") | (wide * half < 1))],
+        elementwise=True,
+    )
+    assert [(c["read"], c["wide"]) for c in space] == [
+        ("plain", 1),
+        ("plain", 2),
+        ("plain", 4),
+        ("texture", 1),
+    ]
+    assert all(type(c["wide"]) is int for c in space)
+
+
+def test_what_has_one_value_is_known_from_the_start() -> None:
+    calls = []
+
+    def first(p: int, last: int) -> bool:
+        calls.append(p)
+        return p > last
+
+    space = Space(
+        [Param("p", (1, 2, 3)), Param("q", tuple(range(50))), Param("last", (2,))],
+        [Rule("later", "soft", "", lambda q: q > 0), Rule("first", "hard", "", first)],
+    )
+    assert [step.stage for step in space.funnel()] == ["all combinations", "first", "later"]
+    assert calls == [1, 2, 3]
+
+
+def test_a_rule_never_sees_what_an_earlier_one_removed() -> None:
+    def divides(p: int, q: int) -> bool:
+        return q % p == 0
+
+    space = Space(
+        [Param("q", (4, 6)), Param("p", (0, 1, 2, 3))],
+        [Rule("some", "hard", "", lambda p: p > 0), Rule("divides", "hard", "", divides)],
+    )
+    assert [(c["q"], c["p"]) for c in space] == [(4, 1), (4, 2), (6, 1), (6, 2), (6, 3)]
+
+
+def test_a_space_is_walked_no_further_than_it_is_read() -> None:
+    # Some 10^18 points: only a walk in pieces gets to the first of them.
+    params = [Param(name, tuple(range(64))) for name in "abcdefghij"]
+    space = Space(params, [Rule("even", "hard", "", lambda j: j % 2 == 0)], elementwise=True)
+    assert next(iter(space))["j"] == 0

@@ -12,7 +12,8 @@ from tilewright.space import Space
 if TYPE_CHECKING:
     from tilewright.search import Batches
 
-BATCH = 16
+# The end of a batch drains the compilers, so batches are long.
+BATCH = 512
 
 
 def sample(space: Space, starts: Sequence[Config], seed: int) -> Batches:

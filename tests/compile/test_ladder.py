@@ -1,0 +1,46 @@
+"""Every kernel of the ladder through NVRTC, for two architectures, without a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright import ladder
+from tilewright.errors import CompileError
+from tilewright.ladder import RUNGS, Rung
+from tilewright.model import Config
+from tilewright.targets import capability, cuda
+
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+]
+
+POINTS = [
+    pytest.param(rung, config, id=f"{rung.number} {config!r}") for rung in RUNGS for config in rung.configs
+]
+
+
+@pytest.mark.parametrize("device", ["a100", "h200"])
+@pytest.mark.parametrize(("rung", "config"), POINTS)
+def test_it_compiles_without_a_warning(rung: Rung, config: Config, device: str) -> None:
+    where = capability.named(device)
+    row = ladder.facts(rung, config, where, 4096)
+    assert row["registers"] <= where["registers_per_thread"]
+    # The blocks that a config promises do fit.
+    assert row["blocks"] >= config.get("MIN_BLOCKS", 1)
+    assert ladder.compiled(rung, config, where).facts["warnings"] == 0
+    if device == "h200" or config == rung.configs[0]:
+        assert row["spills"] == 0
+
+
+def test_the_table_without_a_device_has_every_rung() -> None:
+    table = ladder.survey(4096, capability.named("h200"))
+    assert [row["rung"] for row in table["rows"]] == [1, 2, 3, 4, 5, 6]
+    assert all(row["tflops"] is None and row["registers"] > 0 for row in table["rows"])
+    assert len(ladder.survey(4096, capability.named("h200"), every=True)["rows"]) == len(POINTS)
+
+
+def test_a_tile_that_threads_cannot_share_is_refused_in_words() -> None:
+    rung = RUNGS[5]
+    with pytest.raises(CompileError, match="a warp has 32 threads"):
+        cuda.compile(rung.source(rung.configs[0].with_(WNITER=2)), capability.named("h200"))

@@ -1,0 +1,892 @@
+"""Calls on arrays of a GPU, without one: a launcher that does in NumPy what a kernel would, on host memory.
+
+Two kinds of arrays pretend: objects with ``__cuda_array_interface__`` and DLPack over NumPy's memory, and
+(where PyTorch is installed) tensors on the CPU that the library is told lie on a GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from timeit import repeat
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import tilewright as tw
+from tilewright import api, device_arrays, dispatch, execute_cuda, warm
+from tilewright.arrays import address_of
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.device_arrays import Phantom, phantom
+from tilewright.errors import ArgumentError, DeviceError, DTypeError
+from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem
+from tilewright.space import Space
+from tilewright.stencils.cuda import call
+from tilewright.targets import capability, cuda, driver
+
+pytestmark = pytest.mark.pure
+
+FLOATS = ["f4", "f8", "c8", "c16"]
+
+
+class Stencil:
+    """Accepts what a GPU's stencils accept."""
+
+    name, target = "pretend", "cuda"
+    reading = ""
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        if problem.dtype.letter not in "sdcz":
+            return f"type {problem.dtype.letter}"
+        return "too large" if problem.m == 97 else None
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space((), ())
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return Config({})
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        blocks = -(-problem.m // 16) * -(-problem.n // 16)
+        return Launch(grid=(blocks, 1, min(problem.batch, 65535)), block=(64, 1, 1), reading=self.reading)
+
+
+@dataclass
+class Started:
+    """One launch as the driver would have seen it."""
+
+    problem: Problem
+    launch: Launch
+    stream: int
+    pointers: tuple[int, ...]
+    words: tuple[Any, ...]
+
+
+@dataclass
+class Log:
+    starts: list[Started] = field(default_factory=list)
+    computes: bool = True
+    fails: int = 0
+    contexts: list[int] = field(default_factory=list)
+
+    @property
+    def last(self) -> Started:
+        return self.starts[-1]
+
+
+def at(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Host memory as an array; strides in elements."""
+
+    class Interface:
+        __array_interface__ = {  # noqa: RUF012
+            "data": (address, False),
+            "shape": shape,
+            "strides": tuple(step * dtype.itemsize for step in steps),
+            "typestr": dtype.str,
+            "version": 3,
+        }
+
+    return np.asarray(Interface())
+
+
+def compute(problem: Problem, words: tuple[Any, ...]) -> None:
+    """What the kernel of a problem does with an argument block."""
+    a, b, c, lda, ldb, ldc, step_a, step_b, step_c, m, n, k, batch, *scalars = words
+    alpha, beta = complex(*scalars[:2]), complex(*scalars[2:4])
+    assert (m, n, k, batch) == (problem.m, problem.n, problem.k, problem.batch)
+    dtype = np.dtype(problem.dtype.name)
+    for address in (a, b, c):
+        assert address % problem.align == 0
+        assert address % dtype.itemsize == 0
+    if dtype.kind == "f":
+        assert alpha.imag == beta.imag == 0
+        alpha, beta = alpha.real, beta.real
+
+    def operand(address: int, ld: int, step: int, shape: tuple[int, int], turned: bool, conj: bool) -> Any:
+        rows, columns = shape[::-1] if turned else shape
+        stored = at(address, (batch, rows, columns), (step, 1, ld), dtype)
+        found = stored.swapaxes(1, 2) if turned else stored
+        return found.conj() if conj else found
+
+    left = operand(a, lda, step_a, (m, k), problem.turned_a, problem.conj_a)
+    right = operand(b, ldb, step_b, (k, n), problem.turned_b, problem.conj_b)
+    out = at(c, (batch, m, n), (step_c, 1, ldc), dtype)
+    assert (problem.alpha == "1") <= (alpha == 1)
+    made = alpha * np.matmul(left, right)
+    out[...] = made if problem.beta == "0" else made + (1 if problem.beta == "1" else beta) * out
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
+    """A machine whose GPU is this processor."""
+    log = Log()
+
+    class Launcher:
+        def __init__(self, kernel: Kernel, launch: Launch, block: bytearray):
+            self.problem, self.start, self.block = kernel.owner, launch, block
+
+        def __call__(self, stream: int = 0) -> None:
+            if log.fails:
+                log.fails -= 1
+                raise DeviceError("no context is current on this thread")
+            words = call.BLOCK.unpack(self.block)
+            log.starts.append(Started(self.problem, self.start, stream, words[:3], words))
+            if log.computes:
+                compute(self.problem, words)
+
+    def context(index: int = 0) -> int:
+        log.contexts.append(index)
+        return 1
+
+    def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Kernel:
+        return Kernel(1, Binary(b"", stencil, ""), problem)
+
+    monkeypatch.setattr(cuda, "missing", lambda: None)
+    monkeypatch.setattr(cuda, "count", lambda: 1)
+    monkeypatch.setattr(cuda, "probe", lambda index=0: capability.DEVICES["h200"])
+    monkeypatch.setattr(driver, "context", context)
+    monkeypatch.setattr(driver, "current_device", lambda: 0)
+    monkeypatch.setattr(driver, "synchronize", lambda: None)
+    monkeypatch.setattr(driver, "Launcher", Launcher)
+    monkeypatch.setattr(execute_cuda.build, "kernel", kernel)
+    monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
+    monkeypatch.setattr(device_arrays, "default_library", lambda: None)
+    for name in [name for name, stencil in STENCILS.items() if stencil.target == "cuda"]:
+        monkeypatch.delitem(STENCILS, name)
+    monkeypatch.setitem(STENCILS, "pretend", Stencil())
+    monkeypatch.setitem(TARGETS, "cuda", cuda)
+    api.forget()
+    yield log
+    api.forget()
+
+
+class Bare:
+    """An array of no library, with memory of NumPy's."""
+
+    def __init__(self, array: np.ndarray, **changes: Any):
+        self.array = array
+        self.__cuda_array_interface__ = {
+            "data": (address_of(array), not array.flags.writeable),
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": array.dtype.str,
+            "version": 3,
+            "stream": None,
+        } | changes
+
+
+class Capsule:
+    """An array that speaks DLPack alone."""
+
+    def __init__(self, array: np.ndarray):
+        self.array, self.streams = array, []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, stream: int | None = None) -> Any:
+        self.streams.append(stream)
+        return self.array.__dlpack__()
+
+
+def filled(shape: tuple[int, ...], dtype: Any = "f8", seed: int = 0) -> np.ndarray:
+    draw = np.random.default_rng((seed, *shape))
+    values = draw.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * draw.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def close(got: Any, want: Any) -> None:
+    assert np.shape(got) == np.shape(want)
+    assert np.asarray(got).dtype == np.asarray(want).dtype
+    eps = float(np.finfo(want.dtype).eps)
+    np.testing.assert_allclose(got, want, rtol=500 * eps, atol=2000 * eps)
+
+
+def op(x: np.ndarray, letter: str) -> np.ndarray:
+    x = x if letter == "n" else x.swapaxes(-1, -2)
+    return x.conj() if letter == "c" else x
+
+
+# ---- phantoms
+
+
+def test_a_phantom_of_no_memory_is_sliced_and_turned_and_asked_where_it_lies() -> None:
+    nowhere = 0x10
+    x = phantom(nowhere, (4, 5, 6), None, np.dtype("f8"))
+    view = x[None, 1:, ::-1].swapaxes(-1, -2)
+    assert isinstance(view, Phantom)
+    assert view.shape == (1, 3, 6, 5)
+    assert address_of(view) == nowhere + 240 + 4 * 48
+    wide = np.broadcast_to(x[:1], (9, 5, 6), subok=True)
+    assert isinstance(wide, Phantom)
+    assert wide.strides == (0, 48, 8)
+    assert np.may_share_memory(x, wide)
+    assert "GPU" in repr(x) + str(x) + f"{x}"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: x + 1,
+        lambda x: np.matmul(x, x),
+        lambda x: x @ x,
+        lambda x: np.array_equal(x, x),
+        lambda x: np.linalg.norm(x),
+        lambda x: x[0, 0],
+        lambda x: x[0],
+        lambda x: x[x > 0],
+        lambda x: x.copy(),
+        lambda x: x.astype("f4"),
+        lambda x: x.reshape(-1),
+        lambda x: x.sum(),
+        lambda x: x.tolist(),
+        lambda x: x.tobytes(),
+        lambda x: list(x),
+        lambda x: float(x),
+        lambda x: x.fill(0),
+        lambda x: x.__setitem__(..., 0),
+        lambda x: x.__reduce__(),
+        lambda x: np.concatenate([x, x]),
+    ],
+)
+def test_what_would_read_is_refused(read: Any) -> None:
+    with pytest.raises(TypeError):
+        read(phantom(0x10, (4, 4), None, np.dtype("f8")))
+
+
+def test_phantoms_of_nothing_and_of_more_than_memory() -> None:
+    assert phantom(0, (0, 3), None, np.dtype("f8")).shape == (0, 3)
+    big = phantom(1 << 40, (1 << 33, 1 << 20), (1 << 22, 4), np.dtype("f4"))
+    assert big.strides == (1 << 22, 4)
+    with pytest.raises(DTypeError, match="numbers"):
+        phantom(64, (2,), None, np.dtype("V8"))
+
+
+# ---- arrays of no library
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("kind", [Bare, Capsule])
+@pytest.mark.parametrize("trans_a", "ntc")
+@pytest.mark.parametrize("trans_b", "ntc")
+def test_the_formula(gpu: Log, dtype: str, kind: Any, trans_a: str, trans_b: str) -> None:
+    m, n, k = 5, 3, 7
+    a = filled((2, *((m, k) if trans_a == "n" else (k, m))), dtype, 1)
+    b = filled((2, *((k, n) if trans_b == "n" else (n, k))), dtype, 2)
+    for alpha, beta in ((1, 0), (2.5, 1), (-1, 0.5)):
+        c = filled((2, m, n), dtype, 3)
+        want = (alpha * np.matmul(op(a, trans_a), op(b, trans_b)) + beta * c).astype(dtype)
+        out = kind(c)
+        options = {"alpha": alpha, "beta": beta, "trans_a": trans_a, "trans_b": trans_b}
+        assert tw.gemm(kind(a), kind(b), out=out, **options) is out
+        close(c, want)
+    assert {start.problem.batch for start in gpu.starts} == {2}
+    assert len(gpu.starts) == 3
+
+
+def test_what_is_told_to_the_driver(gpu: Log) -> None:
+    memory = filled((8, 40, 48))
+    a, b, out = memory[:, 4:14, 8:20], memory[0, :12, 24:31], np.zeros((8, 10, 7))
+    held = Bare(out)
+    tw.matmul(Bare(a, stream=77), Bare(b), out=held)
+    close(out, np.matmul(a, b))
+    start = gpu.last
+    # Row-major: the kernel's A is b, shared by the batch, and its B is a.
+    assert start.pointers == (address_of(b), address_of(a), address_of(out))
+    assert start.words[3:13] == (48, 48, 7, 0, 40 * 48, 70, 7, 10, 12, 8)
+    assert start.stream == 77
+    assert start.launch.grid == (1, 1, 8)
+    assert start.problem.align == 16
+    assert call.BLOCK.unpack(call.pack(start.problem, start.pointers, 1, 0)) == start.words
+
+
+@pytest.mark.parametrize(
+    ("dtype", "skip", "align"), [("f4", 1, 4), ("f4", 2, 8), ("f8", 1, 8), ("f4", 4, 16)]
+)
+def test_alignment(gpu: Log, dtype: str, skip: int, align: int) -> None:
+    flat = filled((200,), dtype)
+    start = -(address_of(flat) // flat.itemsize) % (16 // flat.itemsize)
+    a = flat[start + skip : start + skip + 64].reshape(8, 8)
+    out = np.zeros(144, dtype)
+    begin = -(address_of(out) // out.itemsize) % (16 // out.itemsize)
+    c = out[begin : begin + 64].reshape(8, 8)
+    tw.matmul(Bare(a), Bare(a), out=Bare(c))
+    close(c, a @ a)
+    assert gpu.last.problem.align == align
+
+
+def test_alignment_of_all_runs(gpu: Log) -> None:
+    """Batch axes that one stride cannot cover: each run starts elsewhere."""
+    a = filled((3, 5, 2, 9, 9), "f4")[:, ::2, :, :8, :8]
+    out = np.zeros((3, 3, 2, 8, 8), "f4")
+    tw.matmul(Bare(a), Bare(a), out=Bare(out))
+    close(out, np.matmul(a, a))
+    assert len(gpu.starts) > 1
+    assert gpu.last.problem.align == 4
+
+
+def test_nothing_is_read_on_the_way(gpu: Log) -> None:
+    """Addresses that no process has: an access would end this one."""
+    gpu.computes = False
+    for shape in ((64, 64), (5, 64, 64)):
+        x = np.zeros(shape)
+        a, b, c = (
+            Bare(x, data=(place, False), strides=None) for place in (1 << 20, (1 << 44) + 8, (1 << 45) + 16)
+        )
+        tw.matmul(a, b, out=c)
+        tw.gemm(a, b, out=c, alpha=2, beta=3, trans_a="c")
+        made = tw.plan(a, b, out=c)
+        made(a, b, out=c)
+        assert "pretend" in repr(made)
+    assert gpu.last.pointers == ((1 << 44) + 8, 1 << 20, (1 << 45) + 16)
+    assert gpu.last.problem.align == 8
+
+
+def test_sizes_and_strides_beyond_32_bits(gpu: Log) -> None:
+    gpu.computes = False
+    x = np.zeros((2, 2), "f4")
+    far = {"shape": (1 << 22, 520), "strides": (1 << 20, 4)}
+    a, b = Bare(x, data=(1 << 40, False), **far), Bare(x, shape=(520, 8), strides=(32, 4))
+    tw.matmul(a, b, out=Bare(x, data=(1 << 45, False), shape=(1 << 22, 8), strides=(1 << 21, 4)))
+    assert gpu.last.words[3:6] == (8, 1 << 18, 1 << 19)
+    long = Bare(x, data=(1 << 40, False), shape=(4, 1 << 31), strides=(1 << 33, 4))
+    with pytest.raises(ArgumentError, match="m=2147483648 does not fit 32 bits"):
+        tw.plan(Bare(x, shape=(3, 4), strides=(16, 4)), long, stencil="pretend")
+
+
+def test_no_library_and_no_out(gpu: Log) -> None:
+    a = Bare(filled((4, 4)))
+    with pytest.raises(ArgumentError, match=r"out=None.*torch or cupy"):
+        tw.matmul(a, a)
+    with pytest.raises(ArgumentError, match="torch or cupy"):
+        tw.matmul(Bare(filled((4, 8))[:, ::2]), a, out=Bare(np.zeros((4, 4))))
+    # What no stencil takes.
+    x = Bare(filled((97, 97)))
+    with pytest.raises(ArgumentError, match="torch or cupy"):
+        tw.matmul(x, x, out=Bare(np.zeros((97, 97))))
+
+
+@pytest.mark.parametrize(
+    ("a", "error", "words"),
+    [
+        (lambda a: a.array, ArgumentError, "is not on a GPU"),
+        (lambda a: [[1.0]], ArgumentError, "b of type list is not on a GPU"),
+        (lambda a: Bare(a.array, typestr="|V8"), DTypeError, "numbers"),
+        (lambda a: Bare(a.array, mask=a), DTypeError, "mask"),
+        (lambda a: Bare(a.array, data=None), ArgumentError, "interface"),
+        (lambda a: Bare(a.array[:3]), ArgumentError, "4 columns do not meet 3 rows"),
+        (lambda a: Bare(a.array[0, :1][0]), ArgumentError, "scalar|axes"),
+    ],
+)
+def test_what_is_refused(gpu: Log, a: Any, error: type[Exception], words: str) -> None:
+    x = Bare(filled((4, 4)))
+    for run in (tw.matmul, tw.gemm):
+        with pytest.raises(error, match=words):
+            run(x, a(x), out=Bare(np.zeros((4, 4))))
+    assert gpu.starts == []
+
+
+def test_types_that_no_kernel_takes(gpu: Log) -> None:
+    x = filled((4, 4))
+    for spelled in ("<i8", "<u1", "|b1"):
+        a = Bare(x, typestr=spelled, strides=None)
+        for run in (tw.matmul, tw.gemm):
+            with pytest.raises(DTypeError, match="accepted: float32"):
+                run(a, a, out=a)
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "words"),
+    [
+        (np.zeros((4, 4)), ArgumentError, "out of type ndarray is not on a GPU"),
+        (Bare(np.zeros((4, 5))), ArgumentError, r"out has shape \(4, 5\)"),
+        (Bare(np.zeros((4, 4), "f4")), DTypeError, "out is float32"),
+        (Bare(np.broadcast_to(np.zeros(4), (4, 4))), ArgumentError, "read-only"),
+        (Bare(as_strided(np.zeros(4), (4, 4), (0, 8))), ArgumentError, "share one place"),
+    ],
+)
+def test_an_out_that_cannot_be_used(gpu: Log, out: Any, error: type[Exception], words: str) -> None:
+    a = Bare(filled((4, 4)))
+    for run in (tw.matmul, tw.gemm, tw.plan):
+        with pytest.raises(error, match=words):
+            run(a, a, out=out)
+
+
+def test_streams_of_the_interface(gpu: Log) -> None:
+    a, c = filled((4, 4)), np.zeros((4, 4))
+    for streams, want in (
+        ((None, None, None), 0),
+        ((1, None, 1), 0),
+        ((2, 2, None), 2),
+        ((None, None, 9), 9),
+    ):
+        x, y, z = (Bare(array, stream=stream) for array, stream in zip((a, a, c), streams, strict=True))
+        tw.matmul(x, y, out=z)
+        assert gpu.last.stream == want
+    with pytest.raises(ArgumentError, match=r"streams \[5, 6\]"):
+        tw.matmul(Bare(a, stream=5), Bare(a, stream=6), out=Bare(c))
+    made = Capsule(a)
+    tw.matmul(made, Bare(a), out=Bare(c, stream=9))
+    assert made.streams == [9]
+
+
+def test_arrays_on_two_gpus(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = filled((4, 4)), filled((4, 4))
+    monkeypatch.setattr(device_arrays, "device_of", lambda address, name: int(address == address_of(b)))
+    with pytest.raises(ArgumentError, match="b lies on GPU 1 and a on GPU 0"):
+        tw.matmul(Bare(a), Bare(b), out=Bare(np.zeros((4, 4))))
+    with pytest.raises(DeviceError, match="GPU 1 and GPU 0 is current"):
+        tw.matmul(Bare(b), Bare(b), out=Bare(b))
+
+
+def test_no_cuda(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "missing", lambda: "the CUDA driver finds no device")
+    a = Bare(filled((4, 4)))
+    for run in (tw.matmul, tw.gemm, tw.plan, tw.explain):
+        with pytest.raises(DeviceError, match="finds no device"):
+            run(a, a)
+
+
+def test_nothing_to_multiply(gpu: Log) -> None:
+    for a, b in (((0, 3), (3, 2)), ((4, 0, 3), (3, 2)), ((0, 2, 2), (0, 2, 2))):
+        x, y, z = np.zeros(a), np.zeros(b), np.zeros(np.matmul(np.zeros(a), np.zeros(b)).shape)
+        tw.matmul(Bare(x, data=(0, False)), Bare(y), out=Bare(z, data=(0, False)))
+        assert "nothing to multiply" in tw.explain(Bare(x, data=(0, False)), Bare(y))
+    assert gpu.starts == []
+
+
+def test_a_thread_without_a_context(gpu: Log) -> None:
+    a, c = Bare(filled((4, 4))), Bare(np.zeros((4, 4)))
+    tw.matmul(a, a, out=c)
+    before = len(gpu.contexts)
+    gpu.fails = 1
+    tw.matmul(a, a, out=c)
+    assert len(gpu.starts) == 2
+    assert len(gpu.contexts) == before + 2
+    gpu.fails = 2
+    with pytest.raises(DeviceError, match="no context"):
+        tw.matmul(a, a, out=c)
+
+
+def test_explain(gpu: Log) -> None:
+    a = Bare(filled((3, 4, 4)))
+    text = tw.explain(a, a, trans_a="t")
+    assert "d:nt:4x4x4@3" in text
+    assert "runs   default: pretend" in text
+    assert "core" not in text
+    assert "on     NVIDIA H200, GPU 0" in text
+    assert "copies" not in text
+    made = tw.plan(Bare(filled((4, 8))[:, ::2]), Bare(filled((4, 4))))
+    assert made.copies == ("a",)
+    assert "copies a" in made.explain()
+    assert gpu.starts == []
+
+
+# ---- textures
+
+
+def test_textures_are_kept_by_address(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[int, ...]] = []
+
+    class Texture:
+        def __init__(self, *told: int):
+            made.append(told)
+            self.handle = len(made)
+
+    monkeypatch.setattr(driver, "texture1d", Texture)
+    monkeypatch.setattr(driver, "texture2d", Texture)
+    monkeypatch.setattr(execute_cuda, "TEXTURES", 2)
+    monkeypatch.setattr(Stencil, "reading", "tex1d")
+    a, b, out = filled((5, 7)), filled((7, 3)), np.zeros((5, 3))
+    for turn in range(3):
+        tw.gemm(Bare(a), Bare(b), out=Bare(out))
+        close(out, a @ b)
+        assert gpu.last.words[-2:] == (1, 2)
+        assert len(made) == 2, turn
+    assert made == [(address_of(b), 21, 8), (address_of(a), 35, 8)]
+    others = [filled((5, 7), seed=seed) for seed in (1, 2)]
+    for other in others:
+        tw.gemm(Bare(other), Bare(b), out=Bare(out))
+    assert len(made) == 6
+    tw.gemm(Bare(others[0]), Bare(b), out=Bare(out))
+    assert len(made) == 6
+    tw.gemm(Bare(a), Bare(b), out=Bare(out))
+    assert len(made) == 8
+    assert "textures (tex1d)" in tw.explain(Bare(a), Bare(b))
+    api.forget()
+    monkeypatch.setattr(Stencil, "reading", "tex2d")
+    tw.gemm(Bare(a), Bare(b), out=Bare(out), trans_a="n")
+    assert made[-2:] == [(address_of(b), 3, 7, 24, 8), (address_of(a), 7, 5, 56, 8)]
+    # No texture covers a batch, and bare arrays have no library to fall back to.
+    with pytest.raises(ArgumentError, match="batch"):
+        tw.plan(Bare(filled((3, 4, 4))), Bare(filled((3, 4, 4))), stencil="pretend")
+
+
+# ---- PyTorch's tensors, which the library is told lie on a GPU
+
+
+@pytest.fixture
+def torch(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> Any:
+    module = pytest.importorskip("torch")
+    monkeypatch.setattr(device_arrays.Torch, "on_gpu", lambda self, value: value.device.type == "cpu")
+    monkeypatch.setattr(device_arrays.Torch, "index", lambda self, value: 0)
+    monkeypatch.setattr(device_arrays.Torch, "guard", lambda self, index: contextlib.nullcontext())
+    found = device_arrays.library("torch")
+    monkeypatch.setattr(found, "raw_stream", lambda index: 7)
+    made = found.new
+    monkeypatch.setattr(
+        found,
+        "new",
+        lambda shape, dtype, index: module.empty(shape, dtype=found.names[dtype]),  # type: ignore[attr-defined]
+    )
+    assert made
+    return module
+
+
+TYPES = ["float32", "float64", "complex64", "complex128"]
+
+
+def tensor(torch: Any, shape: tuple[int, ...], name: str = "float64", seed: int = 0) -> Any:
+    return torch.randn(shape, dtype=getattr(torch, name), generator=torch.Generator().manual_seed(seed))
+
+
+def careful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on only calls like earlier ones pass."""
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("the careful way")
+
+    monkeypatch.setattr(api, "_matmul", refuse)
+    monkeypatch.setattr(api, "_gemm", refuse)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_tensors(gpu: Log, torch: Any, name: str) -> None:
+    for a, b in (
+        ((4, 5), (5, 3)),
+        ((6, 4, 5), (6, 5, 3)),
+        ((6, 1, 4, 5), (2, 5, 3)),
+        ((5,), (5, 3)),
+        ((2, 4, 5), (5,)),
+        ((5,), (5,)),
+        ((1, 5), (5, 1)),
+    ):
+        x, y = tensor(torch, a, name, 1), tensor(torch, b, name, 2)
+        want = np.matmul(x.numpy(), y.numpy())
+        for _ in range(3):
+            got = tw.matmul(x, y)
+            assert isinstance(got, torch.Tensor)
+            close(got.numpy(), np.asarray(want))
+            assert gpu.last.stream == 7
+        out = torch.full(tuple(want.shape), float("nan"), dtype=x.dtype)
+        for _ in range(2):
+            assert tw.matmul(x, y, out=out) is out
+            close(out.numpy(), np.asarray(want))
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("trans_a", "ntc")
+@pytest.mark.parametrize("trans_b", "ntc")
+def test_gemm_of_tensors(gpu: Log, torch: Any, name: str, trans_a: str, trans_b: str) -> None:
+    m, n, k = 5, 3, 7
+    a = tensor(torch, (2, *((m, k) if trans_a == "n" else (k, m))), name, 1)
+    b = tensor(torch, (2, *((k, n) if trans_b == "n" else (n, k))), name, 2)
+    c = tensor(torch, (2, m, n), name, 3)
+    scalars = [(1, 0), (2.5, 1), (-1, 0.5)] + ([(1j, 2 - 1j)] if name.startswith("c") else [])
+    for lazy_a, lazy_b in ((False, False), (True, False), (True, True)):
+        x, y = a.conj() if lazy_a else a, b.conj() if lazy_b else b
+        for alpha, beta in scalars:
+            left, right = (z.resolve_conj().numpy() for z in (x, y))
+            want = alpha * np.matmul(op(left, trans_a), op(right, trans_b)) + beta * c.numpy()
+            want = want.astype(name)
+            options: dict[str, Any] = {"alpha": alpha, "beta": beta, "trans_a": trans_a, "trans_b": trans_b}
+            made = tw.plan(x, y, c, **options)
+            assert made.copies == ()
+            for run in (lambda *u, o=options, **v: tw.gemm(*u, **o, **v), made):
+                for _ in range(3):
+                    close(run(x, y, c).numpy(), want)
+                    out = c.clone()
+                    assert run(x, y, out, out=out) is out
+                    close(out.numpy(), want)
+                    out = c.clone()
+                    assert run(x, y, out=out) is out
+                    close(out.numpy(), want)
+                    out = torch.full_like(c, float("nan"))
+                    assert run(x, y, c, out=out) is out
+                    close(out.numpy(), want)
+
+
+def test_the_second_call_is_short(gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b, c = (tensor(torch, (3, 8, 8), seed=seed) for seed in range(3))
+    made = tw.plan(a, b, c, alpha=2, beta=3)
+    for turn in range(2):
+        results = [
+            tw.matmul(a, b),
+            tw.matmul(a, b, out=torch.empty_like(a)),
+            tw.gemm(a, b, trans_a="t"),
+            tw.gemm(a, b, c, beta=1),
+            tw.gemm(a, b, beta=1, out=c.clone()),
+            made(a, b, c),
+            made(a, b, out=c.clone()),
+        ]
+        if turn == 0:
+            first = results
+            careful(monkeypatch)
+    for one, two in zip(first, results, strict=True):
+        assert torch.equal(one, two)
+    weights = torch.nn.Parameter(b)
+    with torch.no_grad():
+        assert torch.equal(tw.matmul(a, weights), first[0])
+    for change in (
+        lambda: tw.matmul(a, b.mT),
+        lambda: tw.matmul(a.float(), b),
+        lambda: tw.matmul(a, weights),
+        lambda: tw.matmul(a, b, out=a),
+        lambda: tw.matmul(a.flatten()[1:193].view(3, 8, 8), b),
+        lambda: tw.gemm(a, b, trans_a="c"),
+        lambda: tw.gemm(a, b, trans_a=[]),
+        lambda: tw.gemm(a, b, c, beta=2),
+        lambda: made(a, b[:2], c),
+    ):
+        with pytest.raises((AssertionError, RuntimeError)):
+            change()
+
+
+def test_out_over_an_operand(gpu: Log, torch: Any) -> None:
+    for _ in range(2):
+        for which in range(2):
+            pair = [tensor(torch, (5, 4, 4), seed=1), tensor(torch, (5, 4, 4), seed=2)]
+            want = pair[0] @ pair[1]
+            assert tw.matmul(*pair, out=pair[which]) is pair[which]
+            close(pair[which].numpy(), want.numpy())
+        memory = tensor(torch, (6, 4, 4))
+        b = tensor(torch, (5, 4, 4), seed=3)
+        want = memory[:5] @ b
+        tw.matmul(memory[:5], b, out=memory[1:])
+        close(memory[1:].numpy(), want.numpy())
+        memory = tensor(torch, (6, 4, 4))
+        want = b @ b - memory[:5]
+        tw.gemm(b, b, memory[:5], beta=-1, out=memory[1:])
+        close(memory[1:].numpy(), want.numpy())
+
+
+def test_layouts_that_are_copied(gpu: Log, torch: Any) -> None:
+    a, b = tensor(torch, (4, 6, 16))[:, :, ::2], tensor(torch, (4, 8, 5))
+    assert tw.plan(a, b).copies == ("a",)
+    close(tw.matmul(a, b).numpy(), (a @ b).numpy())
+    out = torch.zeros(4, 6, 10, dtype=torch.float64)[:, :, ::2]
+    assert tw.plan(a, b, out=out).copies == ("a", "out")
+    for _ in range(2):
+        tw.gemm(a, b, out=out, beta=0)
+        close(out.numpy(), (a @ b).numpy())
+    z = torch.view_as_complex(tensor(torch, (200,), "float32").view(-1, 2))
+    lazy = z[:96].view(6, 16)[:, ::2].conj()
+    close(tw.gemm(lazy, lazy, trans_a="c").numpy(), (lazy.mH @ lazy).numpy())
+    negated = lazy.imag
+    assert negated.is_neg()
+    close(tw.matmul(negated, negated.mT).numpy(), (negated @ negated.mT).numpy())
+
+
+def test_elements_that_are_not_aligned(gpu: Log) -> None:
+    """NumPy is content with the alignment of a complex number's parts; a GPU reads the whole."""
+    flat = np.zeros(2 * 40, "f4")
+    flat[...] = filled((80,), "f4")
+    odd = int(address_of(flat) % 8 == 0)
+    a = flat[odd : odd + 32].view("c8").reshape(4, 4)
+    assert a.flags.aligned
+    assert address_of(a) % 8 == 4
+    assert tw.plan(Bare(a), Bare(a)).copies == ("a", "b")
+
+
+def test_promotion(gpu: Log, torch: Any) -> None:
+    a, b = tensor(torch, (3, 4, 5), "float32"), tensor(torch, (5, 6), "complex128")
+    got = tw.matmul(a, b)
+    assert got.dtype == torch.complex128
+    close(got.numpy(), np.matmul(a.numpy(), b.numpy()))
+    c = tensor(torch, (3, 4, 6), "complex64")
+    got = tw.gemm(a, b, c, beta=2)
+    close(got.numpy(), np.matmul(a.numpy(), b.numpy()) + 2 * c.numpy())
+    for shape in ((6,), (1, 3, 6), (2, 1, 3, 6)):
+        u, v, w = tensor(torch, (4, 3, 5)), tensor(torch, (5, 6)), tensor(torch, shape)
+        if len(shape) > 1:
+            close(tw.gemm(u, v, w, beta=1).numpy(), (u @ v + w).numpy())
+
+
+def test_other_types_are_the_librarys(gpu: Log, torch: Any) -> None:
+    for dtype in (torch.bfloat16, torch.int64, torch.float16):
+        a = torch.ones(3, 4, 4).to(dtype)
+        for _ in range(2):
+            got = tw.matmul(a, a)
+            assert got.dtype == dtype
+            assert torch.equal(got, a @ a)
+        out = torch.zeros_like(a)
+        assert tw.matmul(a, a, out=out) is out
+        assert torch.equal(out, a @ a)
+        for run in (tw.gemm, tw.plan):
+            with pytest.raises(DTypeError, match="accepted: float32"):
+                run(a, a)
+    assert gpu.starts == []
+    with pytest.raises(DTypeError, match="same dtype"):
+        tw.matmul(torch.ones(4, 4, dtype=torch.bfloat16), torch.ones(4, 4))
+
+
+@pytest.mark.parametrize("name", ["float64", "complex64"])
+def test_what_no_stencil_takes_is_the_librarys(gpu: Log, torch: Any, name: str, monkeypatch: Any) -> None:
+    for batch in ((), (2,), (2, 2)):
+        a, b, c = (tensor(torch, (*batch, 97, 97), name, seed) for seed in range(3))
+        want = torch.matmul(a, b)
+        for turn in range(2):
+            with monkeypatch.context() as patch:
+                if turn:
+                    careful(patch)
+                close(tw.matmul(a, b).numpy(), want.numpy())
+                np.testing.assert_allclose(
+                    tw.gemm(a, b, c, alpha=2, beta=0.5, trans_a="c").numpy(),
+                    (2 * a.mH @ b + 0.5 * c).numpy(),
+                    rtol=1e-3,
+                    atol=1e-3,
+                )
+                nan = torch.full_like(c, float("nan"))
+                np.testing.assert_allclose(
+                    tw.gemm(a, b, alpha=2, trans_b="t", out=nan).numpy(),
+                    (2 * a @ b.mT).numpy(),
+                    rtol=1e-3,
+                    atol=1e-3,
+                )
+        square = a.clone()
+        tw.matmul(square, b, out=square)
+        np.testing.assert_allclose(square.numpy(), want.numpy(), rtol=1e-4, atol=1e-4)
+    assert gpu.starts == []
+    assert tw.plan(a, b).plan.origin == "vendor"
+    assert "the array library's matmul" in tw.explain(a, b)
+
+
+def test_empty_and_alpha_zero_and_nan(gpu: Log, torch: Any) -> None:
+    for a, b in (((3, 0), (0, 4)), ((0, 3, 2), (2, 2)), ((2, 0, 3), (2, 3, 3))):
+        x, y = torch.zeros(a), torch.zeros(b)
+        assert torch.equal(tw.matmul(x, y), x @ y)
+        out = torch.full((x @ y).shape, float("nan"))
+        assert torch.equal(tw.gemm(x, y, out=out), x @ y)
+        tw.plan(x, y)(x, y)
+    nan, a = torch.full((4, 4), float("nan")), tensor(torch, (4, 4), "float32")
+    for _ in range(2):
+        assert torch.equal(tw.gemm(nan, nan, alpha=0), torch.zeros(4, 4))
+        assert torch.equal(tw.gemm(nan, nan, a, alpha=0, beta=2), 2 * a)
+        close(tw.gemm(a, a, nan, beta=0).numpy(), (a @ a).numpy())
+        close(tw.gemm(a, a, out=nan.clone()).numpy(), (a @ a).numpy())
+    three = torch.full((2, 2), 3.0)
+    tw.gemm(torch.zeros(2, 0), torch.zeros(0, 2), out=three, beta=2)
+    assert torch.equal(three, torch.full((2, 2), 6.0))
+
+
+def test_gradients(gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = tensor(torch, (3, 3))
+    wants = torch.nn.Parameter(a.clone())
+    for _ in range(2):
+        for run in (lambda: tw.matmul(wants, a), lambda: tw.gemm(a, wants), lambda: tw.plan(a, a)(wants, a)):
+            with pytest.raises(DTypeError, match="requires a gradient"):
+                run()
+        with torch.no_grad():
+            close(tw.matmul(wants, a).numpy(), (a @ a).numpy())
+            close(tw.gemm(a, wants).numpy(), (a @ a).numpy())
+    careful(monkeypatch)
+    with torch.no_grad():
+        close(tw.matmul(wants, a).numpy(), (a @ a).numpy())
+    with pytest.raises(DTypeError, match="layout"):
+        device_arrays.library("torch").check(a.to_sparse(), "a")
+
+
+def test_tensors_and_arrays_of_others(gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    found = device_arrays.library("torch")
+    monkeypatch.setattr(found, "wait", lambda index, stream: waited.append(stream))
+    a, b = tensor(torch, (4, 4)), filled((4, 4))
+    want = a.numpy() @ b
+    for stream in (None, 7, 1, 30):
+        close(tw.matmul(a, Bare(b, stream=stream)).numpy(), want)
+        assert gpu.last.stream == 7
+    assert waited == [0, 30]
+    out = np.zeros((4, 4))
+    tw.matmul(Bare(b), a, out=Bare(out))
+    close(out, b @ a.numpy())
+    with pytest.raises(ArgumentError, match="is not on a GPU"):
+        tw.matmul(a, b)
+    with pytest.raises(ArgumentError, match="lazily conjugated"):
+        tw.matmul(a, a, out=torch.zeros(4, 4, dtype=torch.complex128).conj())
+    monkeypatch.setattr(device_arrays, "default_library", lambda: found)
+    monkeypatch.setattr(gpu, "computes", False)
+    assert isinstance(tw.matmul(Bare(b), Bare(b)), torch.Tensor)
+
+
+def test_threads_share_a_kernel(gpu: Log, torch: Any) -> None:
+    pairs = [(tensor(torch, (30, 6, 6), seed=i), tensor(torch, (30, 6, 6), seed=9 + i)) for i in range(4)]
+    wrong = []
+
+    def work(x: Any, y: Any) -> None:
+        want = np.matmul(x.numpy(), y.numpy())
+        for _ in range(100):
+            if not np.allclose(tw.matmul(x, y).numpy(), want):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong
+    assert len(gpu.starts) == 400
+
+
+def test_time_around_the_launch(gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Python adds to a launch: some microseconds, where planning takes hundreds."""
+    monkeypatch.setattr(driver.Launcher, "__call__", lambda self, stream=0: None)
+    a, b, c = (tensor(torch, (64, 64), seed=seed) for seed in range(3))
+    made = tw.plan(a, b, out=c)
+    for run in (lambda: tw.gemm(a, b), lambda: made(a, b, out=c)):
+        run()
+        best = min(repeat(run, number=200, repeat=20)) / 200
+        print(f"{best * 1e6:.2f} us")
+        assert best < 40e-6
+
+
+def test_addresses_that_no_texture_covers(gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library multiplies there, and a batch of several runs is not planned with textures at all."""
+    refused = []
+
+    def refuse(address: int, *_: int) -> None:
+        refused.append(address)
+        raise ArgumentError("address: accepted by textures of this device: multiples of 512 bytes")
+
+    monkeypatch.setattr(driver, "texture1d", refuse)
+    monkeypatch.setattr(Stencil, "reading", "tex1d")
+    a, b, c = (tensor(torch, (6, 6), "complex64", seed) for seed in range(3))
+    want = 2 * a.mH @ b.conj() + 3 * c
+    made = tw.plan(a, b.conj(), c, alpha=2, beta=3, trans_a="c")
+    assert made.plan.stencil == "pretend"
+    for turn in range(1, 3):
+        out = c.clone()
+        made(a, b.conj(), out=out)
+        np.testing.assert_allclose(out.numpy(), want.numpy(), rtol=1e-4, atol=1e-4)
+        assert len(refused) >= turn
+    assert gpu.starts == []
+    with pytest.raises(ArgumentError, match="512"):
+        tw.plan(a, b, stencil="pretend")(a, b)
+    stack = tensor(torch, (2, 6, 6))
+    assert tw.plan(stack, stack).plan.origin == "vendor"
+    close(tw.matmul(stack, stack).numpy(), (stack @ stack).numpy())
+
+
+def test_forget(gpu: Log, torch: Any) -> None:
+    a = tensor(torch, (4, 4))
+    tw.matmul(a, a)
+    assert type(a) in warm.CALLS
+    tw.forget()
+    assert warm.CALLS == {}
+    tw.matmul(a, a)
+    assert dispatch.device("cuda").key == "h200"

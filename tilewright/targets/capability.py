@@ -1,0 +1,173 @@
+"""What NVIDIA devices can hold, by compute capability, and some devices as data.
+
+The numbers are those of NVIDIA's CUDA C Programming Guide: "Technical Specifications per Compute
+Capability" in the appendix on compute capabilities, and "Throughput of Native Arithmetic Instructions"
+for multiply-adds. Editions drop old devices: 2.x is in those up to 8.0, 3.x up to 11, 5.x to 7.0 up to
+12, and the latest begins at 7.5.
+
+Limits of a CUDA device that it reports itself (``targets.cuda.probe``), in bytes, counts and kHz:
+warp_size, threads_per_block, registers_per_block, shared_per_block (what a kernel gets unasked),
+shared_per_block_optin (what it gets when it asks), sms, l2, clock_khz, texture1d_linear (texels),
+texture2d_linear_width and _height (texels), texture2d_linear_pitch, texture_pitch_alignment.
+
+Limits that follow from its compute capability: those of ``Tabled``, and capability itself.
+
+``cores`` is the number of host threads that launch, which is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from tilewright.errors import ArgumentError
+from tilewright.model import Device
+
+
+@dataclass(frozen=True, slots=True)
+class Tabled:
+    """Limits of a multiprocessor (SM): resident threads, warps and blocks, 32-bit registers, bytes of
+    shared memory, registers that one thread can address, bytes of shared memory that the system takes
+    of every block, and fused multiply-adds per clock in single and double precision.
+
+    Where the devices of a capability differ in double precision, it is that of the data-centre part.
+    """
+
+    threads_per_sm: int
+    warps_per_sm: int
+    blocks_per_sm: int
+    registers_per_sm: int
+    shared_per_sm: int
+    registers_per_thread: int
+    shared_reserved: int
+    fma_s: int
+    fma_d: int
+
+
+_K = 1024
+# 8.7, 10.3, 11.0: rows of their own, because the nearest lower one would promise too much or too little.
+_TABLE = {
+    20: Tabled(1536, 48, 8, 32 * _K, 48 * _K, 63, 0, 32, 16),
+    30: Tabled(2048, 64, 16, 64 * _K, 48 * _K, 63, 0, 192, 8),
+    35: Tabled(2048, 64, 16, 64 * _K, 48 * _K, 255, 0, 192, 64),
+    37: Tabled(2048, 64, 16, 128 * _K, 112 * _K, 255, 0, 192, 64),
+    50: Tabled(2048, 64, 32, 64 * _K, 64 * _K, 255, 0, 128, 4),
+    52: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, 128, 4),
+    60: Tabled(2048, 64, 32, 64 * _K, 64 * _K, 255, 0, 64, 32),
+    61: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, 128, 4),
+    70: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, 64, 32),
+    75: Tabled(1024, 32, 16, 64 * _K, 64 * _K, 255, 0, 64, 2),
+    80: Tabled(2048, 64, 32, 64 * _K, 164 * _K, 255, _K, 64, 32),
+    86: Tabled(1536, 48, 16, 64 * _K, 100 * _K, 255, _K, 128, 2),
+    87: Tabled(1536, 48, 16, 64 * _K, 164 * _K, 255, _K, 128, 2),
+    89: Tabled(1536, 48, 24, 64 * _K, 100 * _K, 255, _K, 128, 2),
+    90: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, 128, 64),
+    100: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, 128, 64),
+    103: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, 128, 2),
+    110: Tabled(1536, 48, 24, 64 * _K, 228 * _K, 255, _K, 128, 2),
+    120: Tabled(1536, 48, 24, 64 * _K, 100 * _K, 255, _K, 128, 2),
+}
+CAPABILITIES = tuple(_TABLE)
+
+
+def limits_of(capability: int) -> dict[str, int]:
+    """The tabled limits of a compute capability (10 * major + minor), and ``capability`` itself.
+
+    A capability that the table lacks has the limits of the nearest lower one. Raises ``ArgumentError``
+    below 2.0, whose devices have no fused multiply-add in single precision and no L2.
+    """
+    # The nearest lower one: minor versions mostly keep what their major version has, and a newer device
+    # runs what fitted an older one of its kind, while the nearest higher row may promise too much.
+    known = [row for row in _TABLE if row <= capability]
+    if not known:
+        raise ArgumentError(f"capability={capability}; accepted: {min(_TABLE)} (2.0) and above")
+    return {"capability": capability, **asdict(_TABLE[max(known)])}
+
+
+def arch_of(capability: int) -> str:
+    """What a kernel is compiled for: ``sm_80``; from 9.0 on with the features of this very architecture
+    (``sm_90a``), which clusters do without but later instructions need."""
+    return f"sm_{capability}{'a' if capability >= 90 else ''}"
+
+
+def device(name: str, key: str, capability: int, queried: Mapping[str, int]) -> Device:
+    """A CUDA device from what it reports and what its capability implies."""
+    limits = {"cores": 1, **limits_of(capability), **queried}
+    return Device("cuda", name, key, limits, features=arch_of(capability))
+
+
+def _named(
+    key: str,
+    name: str,
+    capability: int,
+    *,
+    sms: int,
+    l2: int,
+    clock_khz: int,
+    optin: int,
+    texture1d: int = 2**28,
+    texture2d: tuple[int, int, int] = (131072, 65000, 2097120),
+) -> Device:
+    queried = {
+        "warp_size": 32,
+        "threads_per_block": 1024,
+        "registers_per_block": min(64 * _K, _TABLE[capability].registers_per_sm),
+        "shared_per_block": 48 * _K,
+        "shared_per_block_optin": optin,
+        "sms": sms,
+        "l2": l2,
+        "clock_khz": clock_khz,
+        "texture1d_linear": texture1d,
+        "texture2d_linear_width": texture2d[0],
+        "texture2d_linear_height": texture2d[1],
+        "texture2d_linear_pitch": texture2d[2],
+        "texture_pitch_alignment": 32,
+    }
+    return device(name, key, capability, queried)
+
+
+DEVICES: dict[str, Device] = {
+    d.key: d
+    for d in (
+        _named(
+            "fermi-s2050",
+            "Tesla S2050",
+            20,
+            sms=14,
+            l2=768 * _K,
+            clock_khz=1_147_000,
+            optin=48 * _K,
+            texture1d=2**27,
+            texture2d=(65000, 65000, 1048544),
+        ),
+        _named(
+            "a100",
+            "NVIDIA A100-SXM4-80GB",
+            80,
+            sms=108,
+            l2=41943040,
+            clock_khz=1_410_000,
+            optin=163 * _K,
+        ),
+        _named(
+            "h100",
+            "NVIDIA H100 80GB HBM3",
+            90,
+            sms=132,
+            l2=52428800,
+            clock_khz=1_980_000,
+            optin=227 * _K,
+        ),
+        _named("h200", "NVIDIA H200", 90, sms=132, l2=62914560, clock_khz=1_980_000, optin=227 * _K),
+        _named("b200", "NVIDIA B200", 100, sms=148, l2=132644864, clock_khz=1_965_000, optin=227 * _K),
+    )
+}
+"""Devices that need not be there: their spaces can be counted, and their kernels compiled, anywhere."""
+
+
+def named(key: str) -> Device:
+    """A device of ``DEVICES``. Raises ``ArgumentError`` with the list of those there are."""
+    try:
+        return DEVICES[key]
+    except KeyError:
+        raise ArgumentError(f"device={key!r} is not known; accepted: {', '.join(DEVICES)}") from None
