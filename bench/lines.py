@@ -20,6 +20,7 @@ from bench import machine
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
+from tilewright.targets import cuda, driver
 from tilewright.tune import Progress, speed
 
 Line = dict[str, Any]
@@ -33,7 +34,7 @@ def facts(device: Device) -> Line:
         package = version("tilewright")
     except PackageNotFoundError:
         package = ""
-    return {
+    return (_gpu(device) if device.kind == "cuda" else {}) | {
         "cpu": machine.processor(),
         "device": device.key,
         "limits": dict(device.limits),
@@ -48,6 +49,23 @@ def facts(device: Device) -> Line:
         "system": platform.platform(),
         "date": now(),
     }
+
+
+def _gpu(device: Device) -> Line:
+    """What else a measurement on a GPU is made with."""
+    return {
+        "gpu": device.name,
+        "driver": cuda.driver(),
+        "clocks": driver.clocks(),
+        "peers": {name: version(name) for name in ("torch", "nvidia-cublas") if _there(name)},
+    }
+
+
+def _there(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
 
 
 class Sink:

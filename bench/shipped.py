@@ -58,11 +58,15 @@ def jobs(
                 yield from ((problem, regime) for problem in Problem.parse(text, beta=beta))
 
 
-def decided(records: Records, job: Job, device: Device, made_by: str) -> bool:
+def decided(records: Records, job: Job, device: Device) -> bool:
     """Whether the file holds a winner of this problem that was timed in turns by this toolchain."""
     problem, regime = job
     best = records.best(problem.key, regime, device.key, without=VENDOR)
-    return best is not None and best.protocol == measure.INTERLEAVED and best.toolchain == made_by
+    return (
+        best is not None
+        and best.protocol == measure.INTERLEAVED
+        and best.toolchain == toolchain(device, best.stencil)
+    )
 
 
 def said(result: Result, device: Device) -> lines.Line:
@@ -129,7 +133,7 @@ def main() -> None:
         path = options.export or Path(tilewright.__file__).parent / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         count = records.export(path, device.key) if options.records.exists() else 0
-        done = sum(decided(records, job, device, toolchain(device)) for job in todo)
+        done = sum(decided(records, job, device) for job in todo)
         console.print(f"{path}: {count} records; {done} of {len(todo)} problems decided")
 
 
@@ -143,7 +147,7 @@ def _tune(
     begin: float,
 ) -> None:
     """One line a problem, until all are done or the time is."""
-    left = [job for job in todo if options.again or not decided(records, job, device, toolchain(device))]
+    left = [job for job in todo if options.again or not decided(records, job, device)]
     console.print(f"{len(todo)} problems, {len(todo) - len(left)} of them decided before")
     started = time.monotonic()
     with Tuner(device, records) as tuner:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tilewright import dispatch, measure, roofline, warm
+from tilewright import build, dispatch, measure, roofline, warm
 from tilewright.arrays import LETTERS, Array, itself, promoted, transposed
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
@@ -643,14 +644,11 @@ def explain_plan(plan: Plan) -> str:
         f"{problem.spelling} ({problem.layout}, alpha={problem.alpha}, beta={problem.beta}, {plan.regime})"
     ]
     gpu = plan.device.kind == "cuda"
-    theirs = "the array library's matmul" if gpu else "numpy.matmul"
+    theirs = "cuBLAS, by the array library's matmul" if gpu else "numpy.matmul"
     lines.append(f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else theirs))
     lines.append(f"  why    {plan.why}" + ("" if gpu else f"; {plan.threads} core(s)"))
     if gpu and plan.stencil is not None and plan.config is not None:
-        reading = STENCILS[plan.stencil].launch(problem, plan.config).reading
-        lines.append(
-            "  reads  " + (f"textures ({reading}), made for every new address" if reading else "memory")
-        )
+        lines += _launched(plan, plan.stencil, plan.config)
     streaming = plan.config is not None and plan.config.get("store") == "stream"
     bound = None
     if plan.device.ceilings:
@@ -659,10 +657,38 @@ def explain_plan(plan: Plan) -> str:
         lines.append("  bound  not measured yet: tilewright doctor")
     else:
         rate = bound.flops_per_s
-        lines.append(f"  bound  {rate / 1e9:.1f} GF/s{'' if gpu else ' on one core'}, by {bound.limit}")
+        lines.append(f"  bound  {_rate(rate)}{'' if gpu else ' on one core'}, by {bound.limit}")
         record = dispatch.records().best(problem.key, plan.regime, plan.device.key)
         if record is not None and record.timing is not None and plan.origin == "tuned":
             reached = problem.flops * record.timing.batch / record.timing.median
             percent = f"{100 * reached / rate:.0f} % of the bound"
-            lines.append(f"  speed  {reached / 1e9:.1f} GF/s when it was tuned, {percent}")
+            lines.append(f"  speed  {_rate(reached)} when it was tuned, {percent}")
     return "\n".join(lines)
+
+
+def _rate(flops_per_s: float) -> str:
+    """A speed in the unit that it is easily read in."""
+    return f"{flops_per_s / 1e12:.2f} TF/s" if flops_per_s >= 1e13 else f"{flops_per_s / 1e9:.1f} GF/s"
+
+
+def _launched(plan: Plan, name: str, config: Config) -> list[str]:
+    """How a GPU is given the work of a plan: tile, blocks and threads, registers, and what is read through."""
+    problem, launch = plan.problem, STENCILS[name].launch(plan.problem, config)
+    lines = []
+    sides = [config.get(side) for side in ("m_blk", "n_blk", "k_blk")]
+    if None not in sides:
+        lines.append(f"  tile   {sides[0]} x {sides[1]} of C a block, k in steps of {sides[2]}")
+    parts = [f"{math.prod(launch.grid)} blocks of {math.prod(launch.block)} threads"]
+    if launch.cluster > 1:
+        parts.append(f"clusters of {launch.cluster}")
+    if launch.shared:
+        parts.append(f"{launch.shared / 1024:.1f} KB of shared memory a block")
+    # Of a kernel that this process has compiled: nothing is compiled to be talked about, nor is it an
+    # error here that nothing could be.
+    with suppress(Exception):
+        kernel = build._loaded[build.key(name, problem, config, plan.device)]
+        parts.append(f"{kernel.binary.facts['registers']} registers a thread")
+    lines.append(f"  starts {', '.join(parts)}")
+    reading = f"textures ({launch.reading}), made for every new address" if launch.reading else "memory"
+    lines.append(f"  reads  {reading}")
+    return lines

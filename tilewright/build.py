@@ -24,12 +24,19 @@ _SCHEMA = 1
 
 
 @functools.cache
-def generators() -> str:
-    """Hash of the program text that writes sources: every file beside and below the stencils' protocol."""
+def generators(stencil: str) -> str:
+    """Hash of the program text that writes a stencil's sources.
+
+    CPU stencils share what emits their code, so one hash is all of theirs. A CUDA stencil is the files
+    of its own name and what lies in ``lib``: a change of another leaves its records as they are.
+    """
+    folder = Path(__file__).parent / "stencils" / STENCILS[stencil].target
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".cuh"})
+    if STENCILS[stencil].target == "cuda":
+        paths = [path for path in paths if path.stem in (stencil, "call") or path.parent.name == "lib"]
     digest = hashlib.sha256()
-    for path in sorted((Path(__file__).parent / "stencils").rglob("*")):
-        if path.suffix in {".py", ".cuh"}:
-            digest.update(path.name.encode() + path.read_bytes())
+    for path in paths:
+        digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 
@@ -51,7 +58,7 @@ def key(stencil: str, problem: Problem, config: Mapping[str, object], device: De
         dict(config),
         device.features,
         TARGETS[device.kind].toolchain(),
-        generators(),
+        generators(stencil),
     ]
     return _hash(parts)
 

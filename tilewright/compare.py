@@ -1,4 +1,6 @@
-"""What a user would call instead, timed beside our own call in one run: NumPy, PyTorch and oneMKL."""
+"""What a user would call instead, timed beside our own call in one run: on a CPU NumPy, PyTorch and oneMKL,
+on a GPU PyTorch and CuPy, whose products are cuBLAS'.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tilewright import api, dispatch, measure, roofline
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, DeviceError
 from tilewright.execute import new_output
 from tilewright.model import Plan, Problem, Timing
+from tilewright.targets import driver
+from tilewright.trials import cublas
+from tilewright.trials.cuda import COPIES, Events, spans
 from tilewright.tune import sized
 
 ROUNDS = 15
@@ -26,7 +32,8 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One problem: our plan, everybody's timings, and the bound, all of one run on ``cores`` cores."""
+    """One problem: our plan, everybody's timings, and the bound, all of one run on ``cores`` cores (a GPU's
+    host has one). ``missing`` says which peers there were not."""
 
     problem: Problem
     regime: str
@@ -34,6 +41,7 @@ class Row:
     plan: Plan
     timings: dict[str, Timing]
     bound: float | None
+    missing: tuple[str, ...] = ()
 
     @property
     def gflops(self) -> float:
@@ -56,6 +64,8 @@ class Row:
             "problem": self.problem.spelling,
             "beta": self.problem.beta,
             "regime": self.regime,
+            "device": self.plan.device.key,
+            "kind": self.plan.device.kind,
             "cores": self.cores,
             "origin": self.plan.origin,
             "stencil": self.plan.stencil,
@@ -65,6 +75,7 @@ class Row:
             "percent_of_bound": self.percent(),
             "ratios": {peer: self.against(peer) for peer in self.timings if peer != "tilewright"},
             "seconds": {peer: t.median for peer, t in self.timings.items()},
+            "missing": list(self.missing),
         }
 
 
@@ -97,6 +108,108 @@ def compare(problem: Problem, regime: str, cores: int, budget: float = 2.0) -> R
     return Row(p, regime, cores, call.plan, timings, bound)
 
 
+# -- on a GPU -----------------------------------------------------------------------------------------
+Arrays = tuple[Any, Any, Any]
+
+
+def compare_cuda(problem: Problem, regime: str, budget: float = 2.0) -> Row:
+    """Our product and cuBLAS' through PyTorch and CuPy on the first GPU, in turns, for ``budget`` seconds.
+
+    Everybody is called from Python with arrays that are ready, and nothing waits between two calls: what
+    takes the device longer than it takes to start (some 10 us) is timed on the device, smaller products
+    at the rate of their callers. In the regime ``memory`` the calls go through copies of the operands
+    that are together twice as large as the cache. The batch is the regime's. Raises ``ArgumentError``
+    unless the problem is packed with alpha 1 and beta 0 or 1, ``DeviceError`` without room for it.
+    """
+    p = problem
+    if p.layout != "packed" or p.beta == "any" or p.alpha != "1" or not set(p.trans) <= set("ntc"):
+        raise ArgumentError(f"problem={p.key}; accepted: packed, n, t or c, alpha 1, beta 0 or 1")
+    device = dispatch.device("cuda")
+    p = sized(p, regime, device)
+    driver.context()
+    sizes = spans(p)
+    copies = 1 if regime == "cached" else min(COPIES, max(1, -(-2 * device.last_cache // sum(sizes))))
+    memory = [[driver.allocate(size) for size in sizes] for _ in range(copies)]
+    for number, size in enumerate(sizes):
+        values = _random((size // p.dtype.itemsize,), p)
+        for copy in memory:
+            driver.upload(copy[number].address, values)
+    pointers = [(a.address, b.address, c.address) for a, b, c in memory]
+    runs, missing = _products(p, pointers)
+    # The very arrays that a user of the library would have, so that everybody's calls cost what they do.
+    arrays = [_viewed(cublas.memories(p, where), list(runs)) for where in pointers]
+    beta = int(p.beta)
+    a, b, c = arrays[0]
+    call = api.plan(a, b, c if beta else None, beta=beta, trans_a=p.trans_a, trans_b=p.trans_b, out=c)
+    turn = cycle(arrays)
+
+    def ours() -> object:
+        a, b, c = next(turn)
+        return call(a, b, c, out=c)
+
+    timings = measure.interleaved(
+        {"tilewright": ours, **runs},
+        rounds=ROUNDS,
+        regime=regime,
+        batch=p.batch,
+        watch=Events(),
+        budget=budget,
+    )
+    driver.synchronize()
+    bound = roofline.bound(p, device, regime).flops_per_s / 1e9 if device.ceilings else None
+    return Row(p, regime, 1, call.plan, timings, bound, tuple(missing))
+
+
+def _products(
+    problem: Problem, pointers: list[tuple[int, int, int]]
+) -> tuple[dict[str, Callable[[], object]], list[str]]:
+    """The product of each library that can use the GPU, going through copies of the operands, and why the
+    others are not there."""
+    found: dict[str, Callable[[], object]] = {}
+    missing = []
+    for name, there, product in (
+        ("torch", cublas._torch, cublas.torch_product),
+        ("cupy", cublas._cupy, cublas.cupy_product),
+    ):
+        try:
+            if there() is None:
+                missing.append(f"{name}: it sees no GPU")
+                continue
+            products = [product(problem, where, 1, int(problem.beta)) for where in pointers]
+            products[0]()
+            driver.synchronize()
+        except ImportError:
+            missing.append(f"{name}: not installed")
+        except DeviceError:
+            raise
+        except Exception as error:  # Whatever ails a peer, it is no reason not to time the others.
+            missing.append(f"{name}: {type(error).__name__}: {error}")
+        else:
+            found[name] = _turns(products)
+    return found, missing
+
+
+def _turns(products: list[Callable[[], object]]) -> Callable[[], object]:
+    turn = cycle(products)
+    return lambda: next(turn)()
+
+
+def _viewed(memories: Arrays, libraries: list[str]) -> Arrays:
+    """Device memory as arrays of the first library that is there; without any, as it is."""
+    if "torch" in libraries:
+        import torch
+
+        a, b, c = (torch.as_tensor(memory, device="cuda") for memory in memories)
+    elif "cupy" in libraries:
+        import cupy
+
+        a, b, c = (cupy.asarray(memory) for memory in memories)
+    else:
+        a, b, c = memories
+    return a, b, c
+
+
+# -- on a CPU -----------------------------------------------------------------------------------------
 def _random(shape: tuple[int, ...], problem: Problem) -> Any:
     """A cache-line aligned stack of random numbers, small enough that sums stay bounded."""
     out = new_output(shape, np.dtype(problem.dtype.name))

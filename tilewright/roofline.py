@@ -42,6 +42,10 @@ Zen 4 a 512-bit operation is two of 256 bits (LLVM ``X86ScheduleZnver4.td``), 4 
 of price, and a product with columns of n doubles reaches at most n / (4 ceil(n/4)) of the peak. The
 unit is the narrowest vector whose measured peak is that of the widest.
 
+GPUs. Their ceilings are those of ``roofline_cuda``: the rate of a copy, and what the arithmetic units
+do at the top clock. A store of whole sectors fetches nothing there, so C counts once more only when it
+is read, and the operands of a whole batch count once each, shared ones too.
+
 Medians of several passes, not best ones: a bound has to be what the machine sustains, and the best
 moment of a machine shared with others is reached by no kernel twice. So a kernel may exceed its bound
 a little, by the noise of both.
@@ -346,7 +350,8 @@ def measure(target: Target, device: Device, cores: Sequence[int] | None = None) 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """The least time of one product in seconds, the speed that it means in flop/s, which ceiling
-    sets it (``bandwidth.update``, ``bandwidth.stream``, ``peak``), and the arithmetic in words."""
+    sets it (``bandwidth.update``, ``bandwidth.stream``, ``peak``; on a GPU ``bandwidth.copy``, ``peak``,
+    ``tensor``), and the arithmetic in words."""
 
     seconds: float
     flops_per_s: float
@@ -363,7 +368,7 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
         if key.rpartition(".")[0] == name
     }
     if not measured:
-        raise DeviceError(f"{name} of {device.name} was never measured; roofline.measure does it")
+        raise DeviceError(f"{name} of {device.name} was never measured; tilewright doctor --remeasure does it")
     if cores in measured:
         return measured[cores]
     return min(value * max(1.0, cores / count) for count, value in measured.items())
@@ -371,7 +376,7 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
 
 def efficiency(problem: Problem, device: Device) -> float:
     """The part of the lanes that do work when columns of C are cut into units of price, 0 to 1."""
-    unit = int(device.ceilings.get("price_unit_bits", device["vector_bits"]))
+    unit = int(device.ceilings.get("price_unit_bits") or device["vector_bits"])
     lanes = unit // problem.dtype.real_bits
     rows = problem.m * (2 if problem.dtype.is_complex else 1)
     return rows / (lanes * -(-rows // lanes)) if rows else 1.0
@@ -400,12 +405,15 @@ def bound(problem: Problem, device: Device, regime: str, cores: int = 1, *, stre
     ``memory`` is the paper's bound: the bytes of ``traffic`` over ``bandwidth.update``, for beta class
     "0" too, where plain stores allocate. With ``streaming`` a product that does not read C is bound by
     three streams over ``bandwidth.stream`` instead. Where computing takes longer, and in the regime
-    ``cached``, the limit is ``ceiling``.
+    ``cached``, the limit is ``ceiling``. Of a GPU all of it is used, whatever ``cores``, and nothing
+    depends on ``streaming``.
 
     Raises ``DeviceError`` when the ceilings of the device were not measured.
     """
     if regime not in ("cached", "memory"):
         raise ArgumentError(f"regime={regime!r} is not known; accepted: cached, memory")
+    if device.kind == "cuda":
+        return _bound_cuda(problem, device, regime)
     p, speed = problem, ceiling(problem, device, cores)
     compute = p.flops / speed
     lanes = f"{p.flops} flop / ({speed / 1e9:.1f} Gflop/s, {efficiency(p, device):.0%} of the lanes)"
@@ -417,3 +425,21 @@ def bound(problem: Problem, device: Device, regime: str, cores: int = 1, *, stre
         return Bound(compute, speed, "peak", lanes)
     text = f"{moved} bytes / {beta / 1e9:.1f} GB/s = {p.flops / moved:.3g} flop/byte * beta"
     return Bound(moved / beta, p.flops * beta / moved, f"bandwidth.{mix}", text)
+
+
+def _bound_cuda(problem: Problem, device: Device, regime: str) -> Bound:
+    """``bound`` on a GPU."""
+    p = problem
+    # Where there are tensor units for a type, every precise product may use them.
+    limit = "tensor" if f"tensor.{p.dtype.letter}.1" in device.ceilings else "peak"
+    speed = _ceiling(device, f"{limit}.{p.dtype.letter}", 1)
+    compute = p.flops / speed
+    arithmetic = Bound(compute, speed, limit, f"{p.flops} flop / {speed / 1e12:.1f} Tflop/s")
+    if regime == "cached":
+        return arithmetic
+    again = p.batch * p.m * p.n * p.dtype.itemsize if p.beta != "0" else 0
+    beta, moved = _ceiling(device, "bandwidth.copy", 1), (p.footprint + again) / max(1, p.batch)
+    if compute >= moved / beta:
+        return arithmetic
+    text = f"{moved:.0f} bytes / {beta / 1e9:.1f} GB/s = {p.flops / moved:.3g} flop/byte * beta"
+    return Bound(moved / beta, p.flops * beta / moved, "bandwidth.copy", text)

@@ -37,6 +37,7 @@ EFFORTS = {
 }
 FINALISTS = 6
 FINALS = 3
+STARTS = 3
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
@@ -86,9 +87,9 @@ def compiler(device: Device) -> Callable[[Any], Binary]:
     return handle
 
 
-def toolchain(device: Device) -> str:
+def toolchain(device: Device, stencil: str) -> str:
     """What wrote and compiled a candidate: after a change of either, old tries say nothing of new ones."""
-    return f"{TARGETS[device.kind].toolchain()} stencils {build.generators()[:8]}"
+    return f"{TARGETS[device.kind].toolchain()} stencils {build.generators(stencil)[:8]}"
 
 
 def sized(problem: Problem, regime: str, device: Device) -> Problem:
@@ -110,7 +111,7 @@ class Tuner:
         self.device, self.records = device, records
         self.listen = listen or (lambda progress: None)
         self.kind = KINDS[device.kind]
-        self.toolchain, self.driver = toolchain(device), self.kind.driver()
+        self.driver = self.kind.driver()
         self.patience = max(timeout, self.kind.patience)
         builders = range(self.kind.compilers(device))
         self.compilers = [Worker(compiler, (device,), timeout=timeout) for _ in builders]
@@ -174,6 +175,30 @@ class Tuner:
         result.seconds = time.monotonic() - entered
         return result
 
+    def compared(
+        self, problem: Problem, regime: str, stencil: str, config: Config
+    ) -> tuple[Record | None, Record | None]:
+        """One config checked and timed in turns with the vendor's product. Nothing is written: that one
+        config was looked at says nothing of what is best.
+
+        None in place of a record where there is no timing. Raises ``TilewrightError`` when operands
+        cannot be made.
+        """
+        problem = sized(problem, regime, self.device)
+        result = self._result = Result(problem, regime, None, None)
+        self._kept = {}
+        self._prepare(problem, regime)
+        row = self._begun(problem, regime, stencil, config)
+        finalists = self._built(problem, [row])
+        answer = self._ask_final([candidate for _, candidate in finalists], 15)
+        if answer.status != "ok":
+            result.missing = answer.detail
+            return None, None
+        finals: Finals = answer.value
+        result.missing = finals.missing
+        ours = [self._decided(row, outcome, "ok") for outcome in finals.outcomes if outcome.verdict.ok]
+        return (ours[0] if ours else None), self._vendor(problem, regime, finals)
+
     def _prepare(self, problem: Problem, regime: str) -> None:
         answer = self.bench.ask(("prepare", problem, regime), self.patience)
         if answer.status != "ok":
@@ -194,14 +219,17 @@ class Tuner:
     ) -> Iterator[Record]:
         """Records of what the search asks for, old ones where a config is known already."""
         stencil = STENCILS[name]
-        known = self.records.tried(
-            problem, regime, self.device.key, name, measure.ALONE, self.toolchain
-        ) | self.records.tried(problem, regime, self.device.key, name, measure.INTERLEAVED, self.toolchain)
+        known = self._known(problem, regime, name)
         if self._tolerate:
             known = {config: record for config, record in known.items() if record.status != "spills"}
         space = spaces(stencil.space(problem, self.device))
         starts = [stencil.default(problem, self.device)]
-        # What won for this problem in another regime, or for one much like it, is a good place to begin.
+        # What won in an earlier search, in another regime, or for a problem much like this one is a good
+        # place to begin.
+        timed = [record for record in known.values() if record.status == "ok" and record.timing]
+        for earlier in sorted(timed, key=lambda r: -speed(r))[:STARTS]:
+            if earlier.config not in starts and _in(space, earlier.config):
+                starts.append(earlier.config)
         for near in self.records.near(problem, regime, self.device.key, without=VENDOR):
             if near.stencil == name and near.config not in starts and _in(space, near.config):
                 starts.append(near.config)
@@ -222,6 +250,13 @@ class Tuner:
                 yield record
             if time.monotonic() >= deadline:
                 return
+
+    def _known(self, problem: Problem, regime: str, name: str) -> dict[Config, Record]:
+        """The newest record of each config tried by this very program; finals outrank what was timed alone."""
+        asked = (problem, regime, self.device.key, name)
+        written = toolchain(self.device, name)
+        alone = self.records.tried(*asked, measure.ALONE, written)
+        return alone | self.records.tried(*asked, measure.INTERLEAVED, written)
 
     def _try_all(
         self,
@@ -261,19 +296,7 @@ class Tuner:
 
     def _tried(self, problem: Problem, regime: str, name: str, built: Answer, meanwhile: Stream) -> Record:
         """The record of one candidate, from what the compiler said on."""
-        config = built.request[2]
-        base = Record(
-            problem,
-            regime,
-            name,
-            config,
-            "ok",
-            self.device.key,
-            self.toolchain,
-            protocol=measure.ALONE,
-            driver=self.driver,
-            when=now(),
-        )
+        base = self._begun(problem, regime, name, built.request[2])
         if built.status != "ok":
             status = "compile_failed" if built.status == "failed" else built.status
             return replace(base, status=status, detail=built.detail)
@@ -285,7 +308,7 @@ class Tuner:
         expected = binary.facts.get("fma_expected", fma)
         if fma < expected:
             return replace(base, status="rejected", detail=f"{fma} multiply-adds of {expected}")
-        candidate = Candidate(name, config, binary)
+        candidate = Candidate(name, base.config, binary)
         best = self._result.best
         limit = math.inf if best is None else self.kind.hopeless * problem.batch / speed(best)
         answer = self._bench(("attempt", candidate, 3, self.kind.budgets[regime], limit), meanwhile=meanwhile)
@@ -297,10 +320,34 @@ class Tuner:
             return replace(base, status="wrong", detail=verdict.why, error=_finite(verdict.error))
         detail = "one sample: hopeless" if timing.median > limit else ""
         if not detail:
-            self._kept[name, config] = binary
+            self._kept[name, base.config] = binary
         return replace(
             base, timing=timing, error=verdict.error, seconds=timing.median, detail=detail, clocks=clocks
         )
+
+    def _begun(self, problem: Problem, regime: str, name: str, config: Config) -> Record:
+        """The record of a try of which nothing is known yet."""
+        return Record(
+            problem,
+            regime,
+            name,
+            config,
+            "ok",
+            self.device.key,
+            toolchain(self.device, name),
+            protocol=measure.ALONE,
+            driver=self.driver,
+            when=now(),
+        )
+
+    def _vendor(self, problem: Problem, regime: str, finals: Finals) -> Record | None:
+        """The record of the vendor's product in a round of finals."""
+        if finals.vendor is None:
+            return None
+        version, timing = finals.vendor
+        base = Record(problem, regime, VENDOR, Config({}), "ok", self.device.key, version)
+        clocks = finals.outcomes[0].clocks if finals.outcomes else ""
+        return self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
 
     def _bench(
         self, request: tuple[Any, ...], timeout: float | None = None, meanwhile: Stream | None = None
@@ -318,11 +365,8 @@ class Tuner:
         """Time the best few again, in turns with the vendor's product, and record what came out."""
         newest: dict[tuple[str, Config], Record] = {}
         for name in STENCILS:
-            for protocol in (measure.ALONE, measure.INTERLEAVED):
-                for row in self.records.tried(
-                    problem, regime, self.device.key, name, protocol, self.toolchain
-                ).values():
-                    newest[row.stencil, row.config] = row
+            for row in self._known(problem, regime, name).values():
+                newest[row.stencil, row.config] = row
         rows = [row for row in newest.values() if row.status == "ok" and row.timing is not None]
         rows.sort(key=lambda r: (-speed(r), repr(r.config)))
         # Where none of the best stands the last check, the next best are asked.
@@ -373,11 +417,7 @@ class Tuner:
                 self._decided(row, outcome, "ok" if outcome.verdict.ok else "wrong")
                 for (row, _), outcome in zip(finalists, finals.outcomes, strict=True)
             ]
-            if finals.vendor is not None:
-                version, timing = finals.vendor
-                base = Record(problem, regime, VENDOR, Config({}), "ok", self.device.key, version)
-                clocks = finals.outcomes[0].clocks if finals.outcomes else ""
-                vendor = self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
+            vendor = self._vendor(problem, regime, finals)
         for record in (*records, vendor):
             if record is not None:
                 self.records.append(record)

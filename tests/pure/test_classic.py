@@ -146,7 +146,7 @@ WANTED = {
 @pytest.mark.parametrize("variant", SIXTEEN)
 def test_an_h200_has_hundreds_and_what_is_expected_to_win(variant: str) -> None:
     points = modest(CLASSIC.space(problem(variant), H200))
-    assert 150 < len(points) < 620
+    assert 50 < len(points) < 620
     most = 16 // problem(variant).dtype.itemsize
     full = [c for c in points if c["vec"] == c["wide"] == min(most, 4)]
     tiles = {tuple(c[n] for n in ("m_blk", "n_blk", "k_blk", "m_dim", "n_dim")) for c in full}

@@ -592,7 +592,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     kind = replace(cuda.KIND, factory=fake_factory, compilers=lambda device: 2, driver=lambda: "580.1")
     monkeypatch.setitem(module.KINDS, "cuda", kind)
     monkeypatch.setattr(module, "compiler", fake_compiler)
-    monkeypatch.setattr(module, "toolchain", lambda device: "nvrtc 13.0.88 stencils 12345678")
+    monkeypatch.setattr(module, "toolchain", lambda device, stencil: "nvrtc 13.0.88 stencils 12345678")
     records = Records(tmp_path / "records.sqlite")
     yield module, records
     records.close()

@@ -52,6 +52,8 @@ MODERN = 80
 WIDEST = 16
 """Bytes of the widest access of a thread."""
 GRID_X, GRID_Z = 2**31 - 1, 65535
+UNROLLED = 2048
+"""Most multiply-adds of a thread in a step, which is written out whole, and twice."""
 MEMORY_LATENCY = 700
 """Clocks from a read of device memory to its arrival."""
 
@@ -727,8 +729,10 @@ def _today(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "code-size",
         "soft",
-        "more than 4096 multiply-adds in a row crowd the instruction caches",
-        lambda n_dim, m_dim, k_blk, n_blk, m_blk: (m_blk // m_dim) * (n_blk // n_dim) * k_blk * fma <= 4096,
+        "the loop and the step after it hold a step each: beyond 2048 multiply-adds they crowd the caches",
+        lambda n_dim, m_dim, k_blk, n_blk, m_blk: (
+            (m_blk // m_dim) * (n_blk // n_dim) * k_blk * fma <= UNROLLED
+        ),
     )
     yield Rule(
         "texture-path",
@@ -808,6 +812,8 @@ _TILES: dict[int, tuple[tuple[int, int, int, int, int], ...]] = {
         (8, 8, 32, 16, 16),
     ),
     8: (
+        (16, 16, 16, 128, 128),
+        (16, 16, 8, 128, 128),
         (16, 16, 16, 64, 64),
         (16, 16, 8, 64, 64),
         (16, 16, 8, 128, 64),
@@ -856,8 +862,12 @@ def _candidates(
     """Good tiles with all else chosen for them, and how many of their blocks an SM holds."""
     found = []
     size = dtype.itemsize
+    fma = 4 if dtype.is_complex else 1
     for m_dim, n_dim, k_blk, m_blk, n_blk in _TILES[size]:
         threads = m_dim * n_dim
+        sums = m_blk * n_blk // threads
+        if sums * k_blk * fma > UNROLLED:
+            continue
         grids = (
             (
                 wide,
@@ -874,6 +884,16 @@ def _candidates(
             if v * size <= WIDEST and m_blk % (m_dim * v) == 0 and n_blk % (n_dim * v) == 0
         )
         lanes = next(x for x in (8, 16, 4, 32) if m_dim % x == 0 and n_dim % (32 // x) == 0)
+        # Tensor cores double what float64 can do, wherever their 16 x 8 x 4 products fill the tile.
+        mma = (
+            device["capability"] >= 90
+            and dtype.real_bits == 64
+            and lanes == 8
+            and vec * size == WIDEST
+            and k_blk % 4 == 0
+            and m_blk // m_dim % 2 == 0
+            and n_blk // n_dim % (2 if dtype.is_complex else 4) == 0
+        )
         needed = int(registers(n_dim, m_dim, k_blk, n_blk, m_blk, words(dtype)))
         # Two blocks of 256 threads have to be promised, or a thread takes more than half of all; the
         # compiler keeps that without spilling up to some 90 registers by the estimate.
@@ -881,7 +901,7 @@ def _candidates(
         taken = 128 if promised else min(255, max(104, 32 + 5 * needed // (4 * threads)))
         for split in (1, 2, 4, 8) if device["capability"] >= 90 else (1,):
             for buffers in (2, 1):
-                shared = int(shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, 0, size))
+                shared = int(shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, int(mma), size))
                 if shared <= device["shared_per_block_optin"]:
                     break
             else:
@@ -908,7 +928,7 @@ def _candidates(
                 "order": 1,
                 "split": split,
                 "early": 0,
-                "mma": 0,
+                "mma": int(mma),
                 "min_blocks": 2 if promised else 1,
             }
             found.append((Config(values), max(blocks, 1)))
@@ -932,7 +952,7 @@ def _clocks(p: Problem, config: Config, blocks: int, device: Device) -> float:
     threads, steps = c["m_dim"] * c["n_dim"], -(-p.k // (k_blk * split))
     deep = -(-_tiles(p, c) * split // device["sms"])
     together = min(blocks, deep)
-    units = device["fma_d"] if p.dtype.real_bits == 64 else device["fma_s"]
+    units = device["fma_d"] * (1 + c["mma"]) if p.dtype.real_bits == 64 else device["fma_s"]
     sums = m_blk * n_blk * (4 if p.dtype.is_complex else 1) / units
     # A warp's reads from shared memory hold every value twice or more: half of 128 bytes a clock.
     shared = threads * (m_blk // c["m_dim"] + n_blk // c["n_dim"]) * size / 256

@@ -1,0 +1,678 @@
+// tiny: C = alpha * op(A) * op(B) + beta * C for large batches of matrices so small that memory sets the pace.
+//
+// I. Masliah et al., "Algorithms and optimization techniques for high-performance matrix-matrix
+// multiplications of very small matrices" (2018), section 7: one block computes all of C of several matrices
+// (their aggregation), each matrix passes device memory once, sizes are constants of the compiler. What later
+// devices add is that the batch is a stream of bytes: groups of whole matrices are copied into a ring in shared
+// memory while earlier ones are multiplied, and the products leave through shared memory again.
+//
+//   device memory   A |0 1 2 3|4 5 6 7|...|   B |0 1 2 3|4 5 6 7|...|      GROUP matrices at a time
+//                         |                         |
+//   shared memory     stage 0 [A | B | C]   stage 1 [A | B | C] ...        STAGES of them on their way
+//                         |
+//   registers         a thread: ROWS x COLUMNS of the C of one matrix      every few-th group of rows and of
+//                     (MMA: a warp, by tensor cores)                       columns, so that neighbouring threads
+//                         |                                                read neighbouring words
+//   shared memory     C of the group
+//                         |
+//   device memory   C |0 1 2 3|...
+//
+// PATH  2  bulk copies (sm_90) by one thread: operands without gaps, on addresses that are multiples of 16.
+//          The last matrices, less than a group, are read element by element.
+//       1  words of 4, 8 or 16 bytes (sm_80) by all threads: any leading dimensions, gaps and addresses.
+//       0  no staging: tiles are read from and written to device memory, and the first-level cache joins
+//          what neighbours read.
+// An operand that the whole batch shares is copied once. Blocks walk over the groups, so any grid is right.
+#include "lib/bulk.cuh"
+#include "lib/gemm.cuh"
+
+// ---- the problem --------------------------------------------------------------------------------
+#ifndef TYPE_BITS
+#define TYPE_BITS 32  // of a real number: 32 or 64
+#endif
+#ifndef COMPLEX
+#define COMPLEX 0  // whether an element is a pair (re, im)
+#endif
+#ifndef SIZE_M
+#define SIZE_M 16  // rows of C
+#endif
+#ifndef SIZE_N
+#define SIZE_N 16  // columns of C
+#endif
+#ifndef SIZE_K
+#define SIZE_K 16  // columns of op(A)
+#endif
+#ifndef TRANS_A
+#define TRANS_A 0  // whether A is stored k x m
+#endif
+#ifndef TRANS_B
+#define TRANS_B 0  // whether B is stored n x k
+#endif
+#ifndef CONJ_A
+#define CONJ_A 0  // whether A enters conjugated
+#endif
+#ifndef CONJ_B
+#define CONJ_B 0  // whether B enters conjugated
+#endif
+#ifndef ALPHA_ONE
+#define ALPHA_ONE 1  // whether alpha is 1
+#endif
+#ifndef BETA
+#define BETA 0  // 0 (C is not read), 1, or 2: any
+#endif
+#ifndef ALIGN
+#define ALIGN 16  // bytes that divide the addresses of A, B and C
+#endif
+#ifndef FLAT_A
+#define FLAT_A 1  // whether the batch of A has no gaps
+#endif
+#ifndef FLAT_B
+#define FLAT_B 1  // the same for B
+#endif
+#ifndef FLAT_C
+#define FLAT_C 1  // and for C
+#endif
+#ifndef SHARED_A
+#define SHARED_A 0  // whether there is one A for the whole batch
+#endif
+#ifndef SHARED_B
+#define SHARED_B 0  // the same for B
+#endif
+#ifndef UNIT_A
+#define UNIT_A 16  // bytes, at most 16, that divide the address of every stored column of A
+#endif
+#ifndef UNIT_B
+#define UNIT_B 16  // the same for B
+#endif
+#ifndef UNIT_C
+#define UNIT_C 16  // and for C
+#endif
+
+// ---- the parameters of the space ----------------------------------------------------------------
+#ifndef PATH
+#define PATH 2  // 0: no staging, 1: copies by words (sm_80), 2: bulk copies (sm_90)
+#endif
+#ifndef MMA
+#define MMA 0  // rows of a tensor-core product, 8 (sm_80) or 16 (sm_90); 0: multiply-add units
+#endif
+#ifndef ROWS
+#define ROWS 4  // rows of C that a thread computes (MMA: a warp)
+#endif
+#ifndef COLUMNS
+#define COLUMNS 4  // columns of C that a thread computes (MMA: a warp)
+#endif
+#ifndef WARPS
+#define WARPS 2  // warps of a block
+#endif
+#ifndef GROUP
+#define GROUP 4  // matrices of a stage
+#endif
+#ifndef STAGES
+#define STAGES 3  // groups in shared memory, all but one of them on their way
+#endif
+#ifndef TURN
+#define TURN 0  // 1: threads of different matrices begin at different rows, columns and k, in different banks
+#endif
+#ifndef PAD
+#define PAD 0  // 1: columns in shared memory are one read longer than the matrix (PATH 1)
+#endif
+#ifndef EVICT
+#define EVICT 0  // 1: the second-level cache is told that nothing is used again (PATH 2)
+#endif
+#ifndef BLOCKS
+#define BLOCKS 1  // blocks per multiprocessor that registers must allow
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------
+#if TYPE_BITS == 64
+typedef double Real;
+#else
+typedef float Real;
+#endif
+#if COMPLEX
+struct __align__(2 * sizeof(Real)) Element {
+    Real re, im;
+};
+#else
+typedef Real Element;
+#endif
+
+#define UNROLL _Pragma("unroll")
+#define INLINE __device__ __forceinline__
+#define CONSTANT __host__ __device__ constexpr
+
+constexpr int SIZE = sizeof(Element);
+constexpr int THREADS = 32 * WARPS;
+
+CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
+CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
+CONSTANT int rounded(int bytes) { return ceiling(bytes, 128) * 128; }
+
+// Bytes of the widest word, at most 16, that divides both.
+CONSTANT int word(int a, int b) {
+    int w = 16;
+    while (a % w || b % w) w /= 2;
+    return w;
+}
+// Elements of the widest word that divides an alignment and two numbers of elements.
+CONSTANT int vector(int unit, int extent, int tile) {
+    int v = 16 / SIZE;
+    while (v > 1 && (unit % (v * SIZE) || extent % v || tile % v)) v /= 2;
+    return v;
+}
+
+// Matrices as they are stored, and as they lie in shared memory: leading dimension and bytes of a group.
+constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;
+constexpr int ROWS_B = TRANS_B ? SIZE_N : SIZE_K, COLS_B = TRANS_B ? SIZE_K : SIZE_N;
+CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0); }
+constexpr int LD_A = skewed(ROWS_A), LD_B = skewed(ROWS_B), LD_C = skewed(SIZE_M);
+constexpr int STEP_A = SHARED_A ? 0 : LD_A * COLS_A, STEP_B = SHARED_B ? 0 : LD_B * COLS_B, STEP_C = LD_C * SIZE_N;
+constexpr int BYTES_A = rounded((SHARED_A ? 1 : GROUP) * LD_A * COLS_A * SIZE);
+constexpr int BYTES_B = rounded((SHARED_B ? 1 : GROUP) * LD_B * COLS_B * SIZE);
+constexpr int BYTES_C = rounded(GROUP * STEP_C * SIZE);
+
+// Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
+constexpr int AT_A = PATH == 2 ? rounded(8 * STAGES) : 0;
+constexpr int AT_B = AT_A + (SHARED_A ? BYTES_A : 0);
+constexpr int AT_RING = AT_B + (SHARED_B ? BYTES_B : 0);
+constexpr int STAGE_B = SHARED_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (SHARED_B ? 0 : BYTES_B);
+constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
+constexpr int AT_OUT = AT_RING + STAGES * STAGE;
+
+constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
+constexpr int SLOTS = MMA ? WARPS : THREADS;  // who computes tiles
+
+static_assert(TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 32 or 64 bits");
+static_assert(ALIGN % SIZE == 0, "element: addresses are multiples of an element's bytes");
+static_assert(PATH != 2 || ((FLAT_A || SHARED_A) && (FLAT_B || SHARED_B) && FLAT_C),
+              "bulk-flat: bulk copies take operands without gaps");
+static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
+static_assert(PATH != 2 || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 0) &&
+                            (SHARED_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
+              "bulk-whole: a group is a multiple of 16 bytes");
+static_assert(STAGES >= 2 || PATH == 0, "ring: one stage is multiplied while others are filled");
+static_assert(PAD == 0 || PATH == 1, "pad: only copies by words can leave gaps");
+static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
+static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
+static_assert(MMA == 0 || (TYPE_BITS == 64 && PATH != 0), "mma-type: tensor cores take float64 from shared memory");
+static_assert(MMA == 0 || ((MMA == 8 || MMA == 16) && ROWS % MMA == 0 && COLUMNS % 8 == 0),
+              "mma-tile: a tensor-core product is 8 x 8 x 4 or 16 x 8 x 4");
+
+// ---- words: elements as the hardware moves them -------------------------------------------------------------
+template <int BYTES> struct Words;
+template <> struct Words<4> { typedef unsigned int Type; };
+template <> struct Words<8> { typedef uint2 Type; };
+template <> struct Words<16> { typedef uint4 Type; };
+
+template <int COUNT> union Pack {
+    typename Words<COUNT * SIZE>::Type word;
+    Element element[COUNT];
+    INLINE Pack() {}
+};
+
+template <int COUNT> INLINE Pack<COUNT> load(const Element *from) {
+    Pack<COUNT> out;
+    out.word = *(const typename Words<COUNT * SIZE>::Type *)from;
+    return out;
+}
+
+template <int COUNT> INLINE void store(Element *to, const Pack<COUNT> &x) {
+    *(typename Words<COUNT * SIZE>::Type *)to = x.word;
+}
+
+// ---- arithmetic ---------------------------------------------------------------------------------------------
+INLINE Element zero() {
+#if COMPLEX
+    return Element{0, 0};
+#else
+    return 0;
+#endif
+}
+
+INLINE Element conjugated(bool yes, Element x) {
+#if COMPLEX
+    if (yes) x.im = -x.im;
+#endif
+    return x;
+}
+
+INLINE void multiply_add(Element &c, Element a, Element b) {
+#if COMPLEX
+    c.re = fma(a.re, b.re, c.re);
+    c.im = fma(a.re, b.im, c.im);
+    c.re = fma(-a.im, b.im, c.re);
+    c.im = fma(a.im, b.re, c.im);
+#else
+    c = fma(a, b, c);
+#endif
+}
+
+struct Scalars {
+    Element alpha, beta;
+};
+
+INLINE Element scalar(const double *pair) {
+#if COMPLEX
+    return Element{(Real)pair[0], (Real)pair[1]};
+#else
+    return (Real)pair[0];
+#endif
+}
+
+// alpha * sum + beta * old; old is not looked at where beta is 0.
+INLINE Element scaled(const Scalars &s, Element sum, Element old) {
+#if !ALPHA_ONE
+    const Element plain = sum;
+    sum = zero();
+    multiply_add(sum, s.alpha, plain);
+#endif
+#if BETA == 1 && COMPLEX
+    sum.re += old.re;
+    sum.im += old.im;
+#elif BETA == 1
+    sum += old;
+#elif BETA == 2
+    multiply_add(sum, s.beta, old);
+#endif
+    return sum;
+}
+
+// ---- one tile by one thread -----------------------------------------------------------------------------------
+// Tile number tile of the matrices at a, b, c and out, with leading dimensions of type Step. AT_ONCE_A, _B and _C:
+// bytes that divide the address of every stored column. turn: where this thread begins, if TURNED.
+template <int TILE_M, int TILE_N, int AT_ONCE_A, int AT_ONCE_B, int AT_ONCE_C, bool TURNED, typename Step>
+INLINE void multiply(int tile, int turn, const Element *a, Step lda, const Element *b, Step ldb, const Element *c,
+                     Element *out, Step ldc, const Scalars &s) {
+    // Words along k where that is how both or one of them lie, and along the free index of the other.
+    constexpr int VK_A = TRANS_A ? vector(AT_ONCE_A, SIZE_K, SIZE_K) : 16;
+    constexpr int VK_B = TRANS_B ? 16 : vector(AT_ONCE_B, SIZE_K, SIZE_K);
+    constexpr int VK = TRANS_B && !TRANS_A ? 1 : smaller(VK_A, VK_B);
+    constexpr int VM = vector(smaller(AT_ONCE_C, TRANS_A ? 16 : AT_ONCE_A), SIZE_M, TILE_M);
+    constexpr int VN = TRANS_B ? vector(AT_ONCE_B, SIZE_N, TILE_N) : 1;
+    constexpr int PIECES_M = TILE_M / VM, PIECES_N = TILE_N / VN, STEPS = SIZE_K / VK;
+    constexpr int ACROSS_M = ceiling(SIZE_M, TILE_M), ACROSS_N = ceiling(SIZE_N, TILE_N);
+    constexpr bool WHOLE_M = ACROSS_M * TILE_M == SIZE_M, WHOLE_N = ACROSS_N * TILE_N == SIZE_N;
+    constexpr int COST = TILE_M * TILE_N * VK * (COMPLEX ? 4 : 1);
+    constexpr int AHEAD = COST * STEPS <= 512 ? STEPS : COST >= 256 ? 1 : smaller(STEPS, 256 / COST);
+
+    const int tile_m = tile % ACROSS_M, tile_n = tile / ACROSS_M;
+    // First row and column of this thread's pieces, which go round from where its turn begins.
+    int row[PIECES_M], column[PIECES_N];
+    const int turn_m = TURNED ? turn / STEPS % PIECES_M : 0, turn_n = TURNED ? turn / STEPS % PIECES_N : 0;
+    UNROLL for (int i = 0; i < PIECES_M; i++) {
+        const int p = i + turn_m;
+        row[i] = ((p < PIECES_M ? p : p - PIECES_M) * ACROSS_M + tile_m) * VM;
+    }
+    UNROLL for (int j = 0; j < PIECES_N; j++) {
+        const int p = j + turn_n;
+        column[j] = ((p < PIECES_N ? p : p - PIECES_N) * ACROSS_N + tile_n) * VN;
+    }
+    // What lies outside the matrix is read from its last piece and not stored.
+    auto row_in = [&](int i) { return WHOLE_M ? row[i] : min(row[i], SIZE_M - VM); };
+    auto column_in = [&](int j) { return WHOLE_N ? column[j] : min(column[j], SIZE_N - VN); };
+
+    Element sum[TILE_N][TILE_M];
+    UNROLL for (int j = 0; j < TILE_N; j++) UNROLL for (int i = 0; i < TILE_M; i++) sum[j][i] = zero();
+
+    int now = TURNED ? turn % STEPS : 0;
+    _Pragma("unroll AHEAD") for (int step = 0; step < STEPS; step++) {
+        const int k = (TURNED ? now : step) * VK;
+        Pack<VK> along_a[TRANS_A ? TILE_M : 1], along_b[TRANS_B ? 1 : TILE_N];
+        if (TRANS_A) UNROLL for (int i = 0; i < TILE_M; i++)
+            along_a[TRANS_A ? i : 0] = load<VK>(a + k + (row_in(i / VM) + i % VM) * lda);
+        if (!TRANS_B) UNROLL for (int j = 0; j < TILE_N; j++)
+            along_b[TRANS_B ? 0 : j] = load<VK>(b + k + (column_in(j / VN) + j % VN) * ldb);
+        UNROLL for (int q = 0; q < VK; q++) {
+            Element x[TILE_M], y[TILE_N];
+            UNROLL for (int i = 0; i < TILE_M; i += VM) {
+                Pack<VM> piece;
+                if (!TRANS_A) piece = load<VM>(a + row_in(i / VM) + (k + q) * lda);
+                UNROLL for (int e = 0; e < VM; e++)
+                    x[i + e] = conjugated(CONJ_A, TRANS_A ? along_a[TRANS_A ? i + e : 0].element[q] : piece.element[e]);
+            }
+            UNROLL for (int j = 0; j < TILE_N; j += VN) {
+                Pack<VN> piece;
+                if (TRANS_B) piece = load<VN>(b + column_in(j / VN) + (k + q) * ldb);
+                UNROLL for (int e = 0; e < VN; e++)
+                    y[j + e] = conjugated(CONJ_B, TRANS_B ? piece.element[e] : along_b[TRANS_B ? 0 : j + e].element[q]);
+            }
+            UNROLL for (int j = 0; j < TILE_N; j++) UNROLL for (int i = 0; i < TILE_M; i++)
+                multiply_add(sum[j][i], x[i], y[j]);
+        }
+        if (TURNED) now = now + 1 == STEPS ? 0 : now + 1;
+    }
+
+    UNROLL for (int j = 0; j < TILE_N; j++) UNROLL for (int i = 0; i < TILE_M; i += VM) {
+        const int at_m = row[i / VM], at_n = column[j / VN] + j % VN;
+        if ((WHOLE_M || at_m < SIZE_M) && (WHOLE_N || at_n < SIZE_N)) {
+            Pack<VM> old, result;
+            if (BETA != 0) old = load<VM>(c + at_m + at_n * ldc);
+            UNROLL for (int e = 0; e < VM; e++)
+                result.element[e] = scaled(s, sum[j][i + e], BETA != 0 ? old.element[e] : zero());
+            store<VM>(out + at_m + at_n * ldc, result);
+        }
+    }
+}
+
+// ---- one tile by one warp on tensor cores -----------------------------------------------------------------------
+#if MMA
+INLINE void multiply_add_8x8x4(Real &c0, Real &c1, Real a, Real b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c0), "+d"(c1) : "d"(a), "d"(b));
+}
+#if MMA == 16
+INLINE void multiply_add_16x8x4(Real &c0, Real &c1, Real &c2, Real &c3, Real a0, Real a1, Real b) {
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+        : "+d"(c0), "+d"(c1), "+d"(c2), "+d"(c3) : "d"(a0), "d"(a1), "d"(b));
+}
+#endif
+
+// MMA rows of products from as many fragments of 8 rows.
+INLINE void multiply_add_fragments(Real *c[], const Real *a, Real b) {
+#if MMA == 16
+    multiply_add_16x8x4(c[0][0], c[0][1], c[1][0], c[1][1], a[0], a[1], b);
+#else
+    multiply_add_8x8x4(c[0][0], c[0][1], a[0], b);
+#endif
+}
+
+// A lane holds row lane / 4 and k lane % 4 of a fragment of A, and so of B; of C, row lane / 4 and columns
+// 2 (lane % 4) and the next. Which rows, columns and k these are is free as long as all three agree: where a word
+// is two elements, a lane takes neighbours, which then belong to two fragments.
+INLINE void multiply_mma(int tile, const Element *a, const Element *b, const Element *c, Element *out,
+                         const Scalars &s) {
+    constexpr int FRAGMENTS_M = ROWS / 8, FRAGMENTS_N = COLUMNS / 8, PART = MMA / 8;
+    constexpr int TWO = SIZE == 8 ? 2 : 1;
+    constexpr int VM = SIZE_M % TWO == 0 ? TWO : 1;
+    constexpr int VN = TRANS_B && SIZE_N % TWO == 0 ? TWO : 1;
+    // Not where the last step would be half empty for it.
+    constexpr int VK = (TRANS_A || !TRANS_B) && SIZE_K % TWO == 0 && (SIZE_K % 8 == 0 || SIZE_K % 8 > 4) ? TWO : 1;
+    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * VK * (COMPLEX ? 4 : 1), STEPS = ceiling(SIZE_K, 4 * VK);
+    constexpr int AHEAD = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
+    constexpr bool WHOLE_M = SIZE_M % ROWS == 0, WHOLE_N = SIZE_N % COLUMNS == 0;
+
+    const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
+    const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
+    // Fragments t and t + 1 share words if both are there.
+    auto place = [](int v, int t, int count, int i) { return v == 2 && (t | 1) < count ? t / 2 * 16 + 2 * i + t % 2 : 8 * t + i; };
+    auto paired = [](int v, int t, int count) { return v == 2 && t % 2 == 0 && t + 1 < count; };
+
+    Element sum[FRAGMENTS_N][FRAGMENTS_M][2];
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
+        sum[j][i][0] = sum[j][i][1] = zero();
+
+    _Pragma("unroll AHEAD") for (int step = 0; step < STEPS; step++) {
+        const int k = (step * 4 + q) * VK;
+        // Beyond the end of k both operands are zero: what lies there may be anything, NaN included.
+        const bool in = SIZE_K % (4 * VK) == 0 || k < SIZE_K;
+        Element x[VK][FRAGMENTS_M], y[VK][FRAGMENTS_N];
+        UNROLL for (int h = 0; h < VK; h++) {
+            UNROLL for (int i = 0; i < FRAGMENTS_M; i++) x[h][i] = zero();
+            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) y[h][j] = zero();
+        }
+        if (in) {
+#if TRANS_A
+            UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+                const int row = min(first_m + place(VM, i, FRAGMENTS_M, r), SIZE_M - 1);
+                const Pack<VK> piece = load<VK>(a + k + row * LD_A);
+                UNROLL for (int h = 0; h < VK; h++) x[h][i] = conjugated(CONJ_A, piece.element[h]);
+            }
+#else
+            UNROLL for (int h = 0; h < VK; h++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+                const int row = first_m + place(VM, i, FRAGMENTS_M, r);
+                if (paired(VM, i, FRAGMENTS_M)) {
+                    const Pack<VM> piece = load<VM>(a + min(row, SIZE_M - VM) + (k + h) * LD_A);
+                    UNROLL for (int e = 0; e < VM; e++) x[h][i + e] = conjugated(CONJ_A, piece.element[e]);
+                } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
+                    x[h][i] = conjugated(CONJ_A, a[min(row, SIZE_M - 1) + (k + h) * LD_A]);
+                }
+            }
+#endif
+#if TRANS_B
+            UNROLL for (int h = 0; h < VK; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
+                const int column = first_n + place(VN, j, FRAGMENTS_N, r);
+                if (paired(VN, j, FRAGMENTS_N)) {
+                    const Pack<VN> piece = load<VN>(b + min(column, SIZE_N - VN) + (k + h) * LD_B);
+                    UNROLL for (int e = 0; e < VN; e++) y[h][j + e] = conjugated(CONJ_B, piece.element[e]);
+                } else if (j == 0 || !paired(VN, j - 1, FRAGMENTS_N)) {
+                    y[h][j] = conjugated(CONJ_B, b[min(column, SIZE_N - 1) + (k + h) * LD_B]);
+                }
+            }
+#else
+            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
+                const int column = min(first_n + place(VN, j, FRAGMENTS_N, r), SIZE_N - 1);
+                const Pack<VK> piece = load<VK>(b + k + column * LD_B);
+                UNROLL for (int h = 0; h < VK; h++) y[h][j] = conjugated(CONJ_B, piece.element[h]);
+            }
+#endif
+        }
+        UNROLL for (int h = 0; h < VK; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+            UNROLL for (int i = 0; i < FRAGMENTS_M; i += PART) {
+#if COMPLEX
+                Real re[PART], im[PART], less[PART], cr[PART][2], ci[PART][2], *to_re[PART], *to_im[PART];
+                UNROLL for (int p = 0; p < PART; p++) {
+                    re[p] = x[h][i + p].re;
+                    im[p] = x[h][i + p].im;
+                    less[p] = -im[p];
+                    UNROLL for (int e = 0; e < 2; e++) {
+                        cr[p][e] = sum[j][i + p][e].re;
+                        ci[p][e] = sum[j][i + p][e].im;
+                    }
+                    to_re[p] = cr[p];
+                    to_im[p] = ci[p];
+                }
+                multiply_add_fragments(to_re, re, y[h][j].re);
+                multiply_add_fragments(to_im, re, y[h][j].im);
+                multiply_add_fragments(to_re, less, y[h][j].im);
+                multiply_add_fragments(to_im, im, y[h][j].re);
+                UNROLL for (int p = 0; p < PART; p++) UNROLL for (int e = 0; e < 2; e++)
+                    sum[j][i + p][e] = Element{cr[p][e], ci[p][e]};
+#else
+                Real *to[PART];
+                UNROLL for (int p = 0; p < PART; p++) to[p] = sum[j][i + p];
+                multiply_add_fragments(to, &x[h][i], y[h][j]);
+#endif
+            }
+    }
+
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int e = 0; e < 2; e++)
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+            const int row = first_m + place(VM, i, FRAGMENTS_M, r), column = first_n + place(VN, j, FRAGMENTS_N, 2 * q + e);
+            if ((!WHOLE_M && row >= SIZE_M) || (!WHOLE_N && column >= SIZE_N)) continue;
+            const int at = row + column * LD_C;
+            if (paired(VM, i, FRAGMENTS_M)) {
+                Pack<VM> old, result;
+                if (BETA != 0) old = load<VM>(c + at);
+                UNROLL for (int f = 0; f < VM; f++)
+                    result.element[f] = scaled(s, sum[j][i + f][e], BETA != 0 ? old.element[f] : zero());
+                store<VM>(out + at, result);
+            } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
+                out[at] = scaled(s, sum[j][i][e], BETA != 0 ? c[at] : zero());
+            }
+        }
+}
+#endif
+
+// ---- one group ----------------------------------------------------------------------------------------------------
+INLINE void block_sync() {
+    if (WARPS == 1) __syncwarp(); else __syncthreads();
+}
+
+// The products of count matrices in shared memory.
+INLINE void multiply_group(const Element *a, const Element *b, const Element *c, Element *out, int count, const Scalars &s) {
+    constexpr int UNIT_M = word(LD_C * SIZE, 16);
+    _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < count * TILES; item += SLOTS) {
+        const int matrix = item / TILES, tile = item % TILES;
+        const Element *from_a = a + matrix * STEP_A, *from_b = b + matrix * STEP_B;
+#if MMA
+        multiply_mma(tile, from_a, from_b, c + matrix * STEP_C, out + matrix * STEP_C, s);
+#else
+        multiply<ROWS, COLUMNS, word(LD_A * SIZE, 16), word(LD_B * SIZE, 16), UNIT_M, TURN>(
+            tile, matrix, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C, out + matrix * STEP_C, LD_C, s);
+#endif
+    }
+}
+
+// The products of matrices first to first + count - 1 in device memory; this thread takes each step-th tile.
+template <int TILE_M, int TILE_N> INLINE void multiply_there(const Gemm &g, int first, int count, int from, int step, const Scalars &s) {
+    constexpr int HERE = ceiling(SIZE_M, TILE_M) * ceiling(SIZE_N, TILE_N);
+    const long long lda = FLAT_A ? ROWS_A : g.lda, ldb = FLAT_B ? ROWS_B : g.ldb, ldc = FLAT_C ? SIZE_M : g.ldc;
+    const long long stride_a = SHARED_A ? 0 : FLAT_A ? ROWS_A * COLS_A : g.stride_a;
+    const long long stride_b = SHARED_B ? 0 : FLAT_B ? ROWS_B * COLS_B : g.stride_b;
+    const long long stride_c = FLAT_C ? SIZE_M * SIZE_N : g.stride_c;
+    _Pragma("unroll 1") for (int item = from; item < count * HERE; item += step) {
+        const long long matrix = first + item / HERE;
+        Element *const c = (Element *)g.c + matrix * stride_c;
+        multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(
+            item % HERE, 0, (const Element *)g.a + matrix * stride_a, lda, (const Element *)g.b + matrix * stride_b, ldb, c, c,
+            ldc, s);
+    }
+}
+
+// ---- copies by all threads of the block ------------------------------------------------------------------------------
+// A group as it is stored, STORED_ROWS x STORED_COLS each, or MATRICES of them without gaps in one piece.
+template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int MATRICES> struct Group {
+    static constexpr int MATRIX = STORED_ROWS * STORED_COLS * SIZE;
+    static constexpr bool ONE_PIECE = FLAT && LD == STORED_ROWS;
+    static constexpr int WORD = ONE_PIECE ? word(ALIGN, MATRICES * MATRIX) : word(UNIT, STORED_ROWS * SIZE);
+    static constexpr int IN_COLUMN = ONE_PIECE ? MATRICES * MATRIX / WORD : STORED_ROWS * SIZE / WORD;
+    static constexpr int COUNT = ONE_PIECE ? IN_COLUMN : IN_COLUMN * STORED_COLS * MATRICES;
+
+    // Calls act(bytes into shared memory, bytes into device memory, bytes that are there) for this thread's words.
+    template <typename Act> static INLINE void each(long long ld, long long stride, int count, Act act) {
+        _Pragma("unroll 4") for (int w = threadIdx.x; w < COUNT; w += THREADS) {
+            if (ONE_PIECE) {
+                const int left = smaller(count * MATRIX - w * WORD, WORD);
+                if (left > 0) act(w * WORD, (long long)w * WORD, left);
+            } else {
+                const int in = w % IN_COLUMN * WORD, column = w / IN_COLUMN % STORED_COLS;
+                const int matrix = w / (IN_COLUMN * STORED_COLS);
+                if (matrix < count)
+                    act((matrix * STORED_COLS + column) * LD * SIZE + in, (matrix * stride + column * ld) * SIZE + in, WORD);
+            }
+        }
+    }
+
+    static INLINE void fetch(unsigned char *to, const Element *from, long long ld, long long stride, int count) {
+        each(ld, stride, count, [&](int here, long long there, int bytes) {
+            word_load<WORD>(to + here, (const unsigned char *)from + there, bytes);
+        });
+    }
+
+    static INLINE void write(Element *to, const unsigned char *from, long long ld, long long stride, int count) {
+        typedef typename Words<WORD>::Type Word;
+        each(ld, stride, count, [&](int here, long long there, int bytes) {
+            unsigned char *const at = (unsigned char *)to + there;
+            if (bytes == WORD) *(Word *)at = *(const Word *)(from + here);
+            else for (int i = 0; i < bytes; i += 4) *(unsigned int *)(at + i) = *(const unsigned int *)(from + here + i);
+        });
+    }
+};
+
+typedef Group<ROWS_A, COLS_A, LD_A, FLAT_A, UNIT_A, GROUP> GroupA;
+typedef Group<ROWS_B, COLS_B, LD_B, FLAT_B, UNIT_B, GROUP> GroupB;
+typedef Group<SIZE_M, SIZE_N, LD_C, FLAT_C, UNIT_C, GROUP> GroupC;
+
+// What the whole batch shares, element by element.
+template <int STORED_ROWS, int STORED_COLS, int LD> INLINE void fetch_once(unsigned char *to, const void *from, long long ld) {
+    for (int i = threadIdx.x; i < STORED_ROWS * STORED_COLS; i += THREADS) {
+        const int row = i % STORED_ROWS, column = i / STORED_ROWS;
+        ((Element *)to)[row + column * LD] = ((const Element *)from)[row + column * ld];
+    }
+}
+
+extern __shared__ __align__(128) unsigned char shared_memory[];
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_constant__ Gemm g) {
+    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
+    const int blocks = gridDim.x;
+#if PATH == 0
+    const int groups = g.batch / GROUP + (g.batch % GROUP != 0);
+    _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
+        const int first = (int)group * GROUP;
+        multiply_there<ROWS, COLUMNS>(g, first, min(GROUP, g.batch - first), threadIdx.x, THREADS, scalars);
+    }
+#else
+    unsigned char *const ring = shared_memory + AT_RING;
+    const Element *const a = (const Element *)g.a, *const b = (const Element *)g.b;
+    Element *const c = (Element *)g.c;
+    if (SHARED_A) fetch_once<ROWS_A, COLS_A, LD_A>(shared_memory + AT_A, g.a, g.lda);
+    if (SHARED_B) fetch_once<ROWS_B, COLS_B, LD_B>(shared_memory + AT_B, g.b, g.ldb);
+    // The operands of the group in a stage.
+    auto a_of = [&](unsigned char *stage) { return (const Element *)(SHARED_A ? shared_memory + AT_A : stage); };
+    auto b_of = [&](unsigned char *stage) { return (const Element *)(SHARED_B ? shared_memory + AT_B : stage + STAGE_B); };
+#if PATH == 1
+    const int groups = g.batch / GROUP + (g.batch % GROUP != 0);
+    auto fetch = [&](long long group, int to) {
+        if (group < groups) {
+            unsigned char *const stage = ring + to * STAGE;
+            const int count = min(GROUP, g.batch - (int)group * GROUP);
+            if (!SHARED_A) GroupA::fetch(stage, a + group * GROUP * g.stride_a, g.lda, g.stride_a, count);
+            if (!SHARED_B) GroupB::fetch(stage + STAGE_B, b + group * GROUP * g.stride_b, g.ldb, g.stride_b, count);
+            if (BETA != 0) GroupC::fetch(stage + STAGE_C, c + group * GROUP * g.stride_c, g.ldc, g.stride_c, count);
+        }
+        words_commit();  // of nothing, too: groups of words are counted
+    };
+    UNROLL for (int i = 0; i < STAGES - 1; i++) fetch(blockIdx.x + (long long)i * blocks, i);
+    int now = 0;
+    _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
+        words_wait<STAGES - 2>();
+        block_sync();  // this group is there for all threads, and the stage before it is free
+        fetch(group + (long long)(STAGES - 1) * blocks, now ? now - 1 : STAGES - 1);
+        unsigned char *const stage = ring + now * STAGE;
+        // With beta, the result takes the place of C.
+        unsigned char *const out = BETA != 0 ? stage + STAGE_C : shared_memory + AT_OUT;
+        const int count = min(GROUP, g.batch - (int)group * GROUP);
+        multiply_group(a_of(stage), b_of(stage), (const Element *)out, (Element *)out, count, scalars);
+        block_sync();
+        GroupC::write(c + group * GROUP * g.stride_c, out, g.ldc, g.stride_c, count);
+        now = now + 1 == STAGES ? 0 : now + 1;
+    }
+#else
+    const int groups = g.batch / GROUP;  // whole ones
+    const bool leader = threadIdx.x == 0;
+    const unsigned int barriers = shared_address(shared_memory);
+    const unsigned long long policy = EVICT ? evict_first() : 0;
+    auto fetch = [&](long long group, int to) {
+        if (group >= groups) return;
+        unsigned char *const stage = ring + to * STAGE;
+        const unsigned int barrier = barriers + 8 * to;
+        constexpr int COUNT_A = GROUP * STEP_A * SIZE, COUNT_B = GROUP * STEP_B * SIZE, COUNT_C = GROUP * STEP_C * SIZE;
+        barrier_expect(barrier, COUNT_A + COUNT_B + (BETA ? COUNT_C : 0));
+        if (!SHARED_A) bulk_load<EVICT>(stage, a + group * GROUP * STEP_A, COUNT_A, barrier, policy);
+        if (!SHARED_B) bulk_load<EVICT>(stage + STAGE_B, b + group * GROUP * STEP_B, COUNT_B, barrier, policy);
+        if (BETA) bulk_load<EVICT>(stage + STAGE_C, c + group * GROUP * STEP_C, COUNT_C, barrier, policy);
+    };
+    if (leader) {
+        UNROLL for (int i = 0; i < STAGES; i++) barrier_start(barriers + 8 * i);
+        barriers_started();
+        // Nobody else looks at the stages before the barriers say so, or at the barriers before the next line.
+        UNROLL for (int i = 0; i < STAGES; i++) fetch(blockIdx.x + (long long)i * blocks, i);
+    }
+    block_sync();
+    // Less than a group is left over.
+    const int done = groups * GROUP;
+    multiply_there<1, 1>(g, done, g.batch - done, blockIdx.x * THREADS + threadIdx.x, blocks * THREADS, scalars);
+    int now = 0, out = 0;
+    unsigned int parity = 0;
+    _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
+        unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + out * BYTES_C;
+        barrier_wait(barriers + 8 * now, parity);
+        multiply_group(a_of(stage), b_of(stage), (const Element *)(stage + STAGE_C), (Element *)to, GROUP, scalars);
+        async_fence();
+        if (leader) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
+        block_sync();                // this one is written, and the stage is free
+        if (leader) {
+            bulk_store<EVICT>(c + group * GROUP * STEP_C, to, GROUP * STEP_C * SIZE, policy);
+            fetch(group + (long long)STAGES * blocks, now);
+        }
+        out ^= 1;
+        if (++now == STAGES) {
+            now = 0;
+            parity ^= 1;
+        }
+    }
+    if (leader) bulk_done();
+#endif
+#endif
+}
