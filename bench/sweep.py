@@ -23,10 +23,11 @@ from typing import Any
 from rich.console import Console
 
 from bench import lines
+from bench.pruning import Listed
 from tilewright import dispatch, measure
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
-from tilewright.model import DTYPES, Device, Problem, Record
+from tilewright.model import DTYPES, Config, Device, Problem, Record
 from tilewright.records import Records
 from tilewright.space import Space
 from tilewright.tune import Result, Tuner, speed
@@ -118,6 +119,19 @@ def shown(line: lines.Line) -> str:
     )
 
 
+def best_of(path: Path, problem: Problem, count: int) -> list[Config]:
+    """The fastest configs that a file holds of a problem."""
+    rows = [
+        (row[-1], Config(dict(zip(line["names"], row[:-2], strict=False))))
+        for line in lines.read(path)
+        if line["kind"] == "tries" and line["problem"] == problem.spelling
+        for row in line["rows"]
+        if row[-1] is not None
+    ]
+    rows.sort(key=lambda row: -row[0])
+    return list(dict.fromkeys(config for _, config in rows))[:count]
+
+
 class Run:
     """One run of a command: the tuner, where lines go, and when it has to end."""
 
@@ -132,6 +146,9 @@ class Run:
     ) -> None:
         """Go through stages of (name, search, seconds, space) for one problem, a line for each."""
         regime = dispatch.regime(problem, self.device)
+        if self.options.seeds:
+            seeds = best_of(self.options.seeds, problem, self.options.top)
+            stages = [("seeds", "exhaustive", float("inf"), lambda space: Listed(space, seeds))]
         for stage, search, budget, spaces in stages:
             left = self.end - time.monotonic()
             if left <= 0:
@@ -148,7 +165,7 @@ class Run:
             )
             line = said(self.options.command, result, stage)
             self.sink.write(line)
-            if search != "climb":
+            if search != "climb" and not self.options.seeds:
                 self.sink.write(tries(problem, regime, self.device, self.records, stage))
             self.console.print(shown(line), markup=False)
 
@@ -317,6 +334,8 @@ def _arguments() -> argparse.Namespace:
     add("--climb", type=float, default=0.0, help="seconds of a climb through the whole space")
     add("--tolerate", type=int, default=0, help="bytes that a kernel may spill (default: 0)")
     add("--limit", type=float, default=float("inf"), help="seconds for all")
+    add("--seeds", type=Path, help="try only the best of what this file holds of each problem")
+    add("--top", type=int, default=10, help="so many of them (default: 10)")
     add("--records", type=Path, help="SQLite file of the tries (default: the user's)")
     add("--plot", type=Path, help="an HTML page")
     add("--draw", type=Path, help="measure nothing: draw what this file holds")

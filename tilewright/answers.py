@@ -1,23 +1,27 @@
-"""What the commands find out, as plain data: the machine, a space and what is left of it, a tuning run."""
+"""What the commands find out, as plain data: the machine, a plan, a space and what is left of it, a tuning
+run."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-from tilewright import api, dispatch, ladder, measure, roofline
+from tilewright import api, dispatch, ladder, measure, roofline, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, Problem, Record
+from tilewright.errors import ArgumentError, CompileError, DeviceError
+from tilewright.model import Config, Device, Plan, Problem, Record
 from tilewright.space import HARDWARE, KINDS, Space
-from tilewright.targets import capability, cuda
+from tilewright.targets import capability, cuda, listing
 from tilewright.targets.native import find_team, native
 from tilewright.tune import VENDOR, Result, sized, speed
 
+Row = dict[str, Any]
 PACKAGES = {"plotly": "tilewright report", "torch": "PyTorch in bench", "mkl": "oneMKL in bench"}
 
 
@@ -39,17 +43,83 @@ def values(text: str, names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-# -- the machine -----------------------------------------------------------------------------------
+# -- devices ---------------------------------------------------------------------------------------
+def device_of(name: str) -> Device:
+    """``cpu``, ``cuda`` (the first GPU), or a GPU by its key that need not be here.
+
+    Raises ``ArgumentError`` for other names, ``DeviceError`` when there is no GPU.
+    """
+    if name in capability.DEVICES:
+        return _known(capability.named(name))
+    try:
+        return dispatch.device(accepted("device", name, [*TARGETS, *capability.DEVICES]))
+    except DeviceError as error:
+        raise DeviceError(
+            f"device={name!r}: {error}; for these none is needed: {', '.join(capability.DEVICES)}"
+        ) from error
+
+
+def _known(device: Device) -> Device:
+    """A device with the ceilings that the records hold of it."""
+    return replace(device, ceilings=dispatch.records().ceilings(device.key, device["cores"]))
+
+
+def gpus() -> list[Device]:
+    """All GPUs of this machine that can be used; ``cuda.missing`` says why there are none."""
+    return [_known(cuda.probe(index)) for index in range(cuda.count())]
+
+
+def reported() -> list[Device]:
+    """This machine's devices, and the others that its records are of: these as far as they are known."""
+    found = {device.key: device for device in (dispatch.device(), *gpus())}
+    for record in dispatch.records().all():
+        if record.device in found:
+            continue
+        if record.device in capability.DEVICES:
+            found[record.device] = _known(capability.named(record.device))
+        else:
+            kind = "cuda" if record.toolchain.startswith(GPU_TOOLCHAINS) else "cpu"
+            found[record.device] = Device(kind, record.device, record.device, {})
+    return list(found.values())
+
+
+GPU_TOOLCHAINS = ("nvrtc", "cublas")
+"""What the toolchain of a record begins with that was made on a GPU."""
+
+
 def measure_ceilings() -> None:
-    """Measure bandwidth and peak (a few seconds) and keep them."""
+    """Measure the processor's bandwidth and peak (a few seconds) and keep them."""
     device = dispatch.device()
-    ceilings = roofline.measure(TARGETS["cpu"], device)
+    _keep(device, roofline.measure(TARGETS["cpu"], device))
+
+
+def measure_gpus(again: bool) -> dict[str, str]:
+    """Measure the GPUs of which nothing is known, or all of them ``again``, one of each model, and keep it.
+
+    Returns why that failed, by the key of the device: another process may have all of its memory.
+    """
+    failed, done = {}, set()
+    for index, device in enumerate(gpus()):
+        if device.key in done or (device.ceilings and not again):
+            continue
+        try:
+            _keep(device, roofline_cuda.measure(device, index))
+        except DeviceError as error:
+            failed[device.key] = str(error)
+        done.add(device.key)
+    return failed
+
+
+def _keep(device: Device, ceilings: Mapping[str, float]) -> None:
     dispatch.records().save_ceilings(device.key, device["cores"], ceilings)
     api.forget()
 
 
-def machine() -> dict[str, Any]:
-    """What this machine is, what was measured on it, and what is missing."""
+def machine(failed: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What this machine is, its GPUs too, what was measured on it, and what is missing.
+
+    ``failed``: why the ceilings of a GPU could not be measured, by its key.
+    """
     device, team = dispatch.device(), find_team()
     return {
         "name": device.name,
@@ -62,6 +132,24 @@ def machine() -> dict[str, Any]:
         "records": str(dispatch.records().path),
         "shipped_records": len(dispatch.records().shipped(device.key)),
         "missing": _missing(device),
+        "gpus": [_gpu(number, gpu, (failed or {}).get(gpu.key)) for number, gpu in enumerate(gpus())],
+        "gpu_missing": cuda.missing(),
+    }
+
+
+def _gpu(index: int, device: Device, failed: str | None) -> dict[str, Any]:
+    """One GPU, as ``machine`` tells it."""
+    return {
+        "index": index,
+        "name": device.name,
+        "key": device.key,
+        "features": device.features,
+        "limits": dict(device.limits),
+        "ceilings": dict(device.ceilings),
+        "driver": cuda.driver(),
+        "toolchain": cuda.toolchain(),
+        "shipped_records": len(dispatch.records().shipped(device.key)),
+        "not_measured": failed,
     }
 
 
@@ -78,6 +166,74 @@ def _missing(device: Device) -> list[str]:
         except PackageNotFoundError:
             found.append(f"the package {package}: no {loss}")
     return found
+
+
+# -- a plan ----------------------------------------------------------------------------------------
+def planned(plan: Plan) -> dict[str, Any]:
+    """A plan as plain data; on a GPU with how its kernel is started."""
+    p, device = plan.problem, plan.device
+    streaming = plan.config is not None and plan.config.get("store") == "stream"
+    bound = roofline.bound(p, device, plan.regime, 1, streaming=streaming) if device.ceilings else None
+    found = {
+        "problem": p.key,
+        "device": device.key,
+        "regime": plan.regime,
+        "origin": plan.origin,
+        "why": plan.why,
+        "stencil": plan.stencil,
+        "config": dict(plan.config) if plan.config else None,
+        "threads": plan.threads,
+        "bound_gflops": bound and bound.flops_per_s / 1e9,
+        "bound_by": bound and bound.limit,
+    }
+    if device.kind == "cuda" and plan.stencil is not None and plan.config is not None:
+        found["launch"] = asdict(STENCILS[plan.stencil].launch(p, plan.config))
+    return found
+
+
+STAGES = {"cpu": ("asm", "ir"), "cuda": ("ptx", *(s for s in listing.STAGES if s != "ptx"))}
+"""What can be shown of a program on each kind of device, first what is shown unasked."""
+
+
+def shown(problem: Problem, device: Device, stencil: str | None, config: str | None, stage: str) -> Row:
+    """The program that a call would run, under the name of the stage, and the compiler's facts of it.
+
+    Raises ``ArgumentError`` for what has no kernel, ``CompileError`` where it cannot be compiled, and
+    ``DeviceError`` where the stage needs what is not here.
+    """
+    plan = dispatch.plan(problem, device, stencil=stencil, vendor=False)
+    if plan.stencil is None or plan.config is None:
+        raise ArgumentError(f"problem={problem.spelling} has no kernel to show: {plan.why}")
+    if config is not None:
+        plan = dispatch.plan(problem, device, stencil=plan.stencil, config=values(config, list(plan.config)))
+    assert plan.stencil is not None
+    assert plan.config is not None
+    source = STENCILS[plan.stencil].source(problem, plan.config, device)
+    target, facts = TARGETS[device.kind], {}
+    if stage == "cuda":
+        # The text is there even where nothing compiles it.
+        text = listing.program(source)
+        with suppress(CompileError, DeviceError):
+            facts = dict(target.compile(source, device).facts)
+    else:
+        binary = target.compile(source, device)
+        facts = dict(binary.facts)
+        if stage == "ptx":
+            text = listing.ptx(source, device)
+        elif stage == "sass":
+            text = listing.sass(binary)
+        else:
+            text = source.text if stage == "ir" else target.assembly(source, device)
+    return {
+        "problem": problem.key,
+        "device": device.key,
+        "kind": device.kind,
+        "features": device.features,
+        "stencil": plan.stencil,
+        "config": dict(plan.config),
+        "facts": facts,
+        stage: text,
+    }
 
 
 # -- a space ---------------------------------------------------------------------------------------
@@ -168,12 +324,14 @@ def gflops(problem: Problem, record: Record | None) -> float | None:
     return None if record is None else problem.flops * speed(record) / 1e9
 
 
-def found(result: Result) -> dict[str, Any]:
-    """What tuning one problem gave."""
+def found(result: Result, device: Device) -> dict[str, Any]:
+    """What tuning one problem gave on a device."""
     ours, theirs = (gflops(result.problem, record) for record in (result.best, result.vendor))
     return {
         "problem": result.problem.key,
         "beta": result.problem.beta,
+        "device": device.key,
+        "kind": device.kind,
         "regime": result.regime,
         "tried": result.tried,
         "seconds": result.seconds,
@@ -194,6 +352,16 @@ def settled(problem: Problem, regime: str) -> bool:
     key = dispatch.device().key
     tries = dispatch.records().all(problem_key=problem.key, regime=regime, device=key, status="ok")
     return any(record.stencil != VENDOR and record.protocol == measure.INTERLEAVED for record in tries)
+
+
+# -- records ---------------------------------------------------------------------------------------
+def exported(path: Path, device: Device, every: bool) -> int:
+    """Write a device's records as JSON lines, the best or all; a processor's ceilings with them.
+
+    Those of a GPU stay: a copy is measured within a second wherever the records are taken to.
+    """
+    ceilings = device.kind == "cpu"
+    return dispatch.records().export(path, device.key, best_only=not every, ceilings=ceilings)
 
 
 # -- the ladder ------------------------------------------------------------------------------------

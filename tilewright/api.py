@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -672,7 +671,7 @@ def _rate(flops_per_s: float) -> str:
 
 
 def _launched(plan: Plan, name: str, config: Config) -> list[str]:
-    """How a GPU is given the work of a plan: tile, blocks and threads, registers, and what is read through."""
+    """How a GPU is given the work of a plan: tile, blocks, threads, registers, and what is read through."""
     problem, launch = plan.problem, STENCILS[name].launch(plan.problem, config)
     lines = []
     sides = [config.get(side) for side in ("m_blk", "n_blk", "k_blk")]
@@ -685,9 +684,9 @@ def _launched(plan: Plan, name: str, config: Config) -> list[str]:
         parts.append(f"{launch.shared / 1024:.1f} KB of shared memory a block")
     # Of a kernel that this process has compiled: nothing is compiled to be talked about, nor is it an
     # error here that nothing could be.
-    with suppress(Exception):
-        kernel = build._loaded[build.key(name, problem, config, plan.device)]
-        parts.append(f"{kernel.binary.facts['registers']} registers a thread")
+    registers = build.facts(name, problem, config, plan.device).get("registers")
+    if registers is not None:
+        parts.append(f"{registers} registers a thread")
     lines.append(f"  starts {', '.join(parts)}")
     reading = f"textures ({launch.reading}), made for every new address" if launch.reading else "memory"
     lines.append(f"  reads  {reading}")

@@ -87,6 +87,12 @@ def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Ke
     return found
 
 
+def facts(stencil: str, problem: Problem, config: Config, device: Device) -> Mapping[str, int]:
+    """What the compiler said of a kernel that was compiled in this process; nothing of another."""
+    found = _loaded.get(key(stencil, problem, config, device))
+    return found.binary.facts if found is not None else {}
+
+
 def compile(stencil: str, problem: Problem, config: Config, device: Device, target: ModuleType) -> Binary:
     """The binary for a config, straight from the compiler."""
     binary: Binary = target.compile(STENCILS[stencil].source(problem, config, device), device)

@@ -1,4 +1,5 @@
-"""The command ``tilewright``: doctor, space, explain, show, tune, bench, report, export, import, demo.
+"""The command ``tilewright``: doctor, space, explain, show, tune, bench, ladder, report, export, import,
+demo.
 
 Each command gathers plain data (``answers``) and then prints it: by ``screens``, or with ``--json``
 as it is.
@@ -19,7 +20,7 @@ import typer
 
 from tilewright import answers, api, compare, dispatch, measure, screens
 from tilewright.answers import accepted
-from tilewright.catalog import STENCILS, TARGETS
+from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Problem
 from tilewright.report import pages
@@ -42,6 +43,10 @@ Spellings = Annotated[list[str], typer.Argument(help=SPELLED, show_default=False
 Beta = Annotated[str, typer.Option(help="Class of beta: 0, 1 or any.")]
 Regime = Annotated[str, typer.Option(help="Where the data are: memory or cached.")]
 Kind = Annotated[str, typer.Option("--device", help="What to use: cpu or cuda.")]
+Where = Annotated[
+    str,
+    typer.Option("--device", help=f"cpu; cuda; or without having it: {', '.join(capability.DEVICES)}."),
+]
 Stencil = Annotated[str | None, typer.Option(help="One stencil, whatever else accepts the problem.")]
 
 
@@ -66,11 +71,20 @@ def _usable(kind: str) -> str:
 
 
 def _measured(quiet: bool, again: bool = False) -> None:
-    """See to it that this machine's ceilings are known."""
+    """See to it that the processor's ceilings are known."""
     if again or not dispatch.device().ceilings:
         if not quiet:
             screens.aside.print("measuring bandwidth and peak (a few seconds) ...")
         answers.measure_ceilings()
+
+
+def _measured_gpus(quiet: bool, again: bool = False) -> dict[str, str]:
+    """See to it that the ceilings of the GPUs are known; why they are not, by their keys."""
+    failed = answers.measure_gpus(again)
+    if not quiet:
+        for key, reason in failed.items():
+            screens.aside.print(f"no bound: {key} was not measured: {reason}", markup=False)
+    return failed
 
 
 def _version(wanted: bool) -> None:
@@ -97,9 +111,10 @@ def doctor(
     remeasure: Annotated[bool, typer.Option("--remeasure", help="Measure the ceilings again.")] = False,
     as_json: Json = False,
 ) -> None:
-    """What this machine is, what was measured on it, and what is missing."""
+    """What this machine and its GPUs are, what was measured on them, and what is missing."""
     _measured(as_json, remeasure)
-    _put(answers.machine(), as_json, screens.doctor)
+    failed = _measured_gpus(True, remeasure)
+    _put(answers.machine(failed), as_json, screens.doctor)
 
 
 @app.command()
@@ -108,9 +123,7 @@ def space(
     stencil: Stencil = None,
     beta: Beta = "0",
     regime: Regime = "memory",
-    device: Annotated[
-        str | None, typer.Option(help="A device that need not be here: fermi-s2050, h200, ...")
-    ] = None,
+    device: Where = "cpu",
     rules: Annotated[str, typer.Option(help="all; or hardware: without the soft rules.")] = "all",
     guidelines: Annotated[
         str | None, typer.Option(help="Floors of a GPU's space: default, table1 or none.")
@@ -127,7 +140,7 @@ def space(
     accepted("regime", regime, measure.REGIMES)
     asked_floors = {"min_threads": min_threads, "min_blocks": min_blocks, "min_reuse": min_reuse}
     floors = {name: value for name, value in asked_floors.items() if value is not None}
-    there = dispatch.device() if device is None else capability.named(device)
+    there = answers.device_of(device)
     data = []
     for found in _problems([problem], beta):
         # What a GPU is given is one product or a batch as it is asked for; a CPU's is a batch.
@@ -145,22 +158,14 @@ def space(
 
 
 @app.command()
-def explain(problem: Spelling, beta: Beta = "0", as_json: Json = False) -> None:
+def explain(problem: Spelling, beta: Beta = "0", device: Where = "cpu", as_json: Json = False) -> None:
     """What a call would run, and why. The batch, as in d:8x8x8@100000, decides on cores and regime."""
-    plans = [dispatch.plan(found, dispatch.device()) for found in _problems([problem], beta)]
-    data = [
-        {
-            "problem": plan.problem.key,
-            "regime": plan.regime,
-            "origin": plan.origin,
-            "why": plan.why,
-            "stencil": plan.stencil,
-            "config": dict(plan.config) if plan.config else None,
-            "threads": plan.threads,
-        }
-        for plan in plans
-    ]
-    _put(data, as_json, lambda _: print("\n".join(map(api.explain_plan, plans))))
+    there = answers.device_of(device)
+    plans = [dispatch.plan(found, there) for found in _problems([problem], beta)]
+    if as_json:
+        screens.show_json([answers.planned(plan) for plan in plans])
+    else:
+        print("\n".join(map(api.explain_plan, plans)))
 
 
 @app.command()
@@ -169,26 +174,18 @@ def show(
     stencil: Stencil = None,
     beta: Beta = "0",
     config: Annotated[str | None, typer.Option(help="NAME=VALUE,... put into the stencil's default.")] = None,
-    stage: Annotated[str, typer.Option(help="ir or asm.")] = "asm",
+    stage: Annotated[
+        str | None, typer.Option(help="asm or ir; of a GPU ptx, cuda (the source) or sass.")
+    ] = None,
+    device: Where = "cpu",
     as_json: Json = False,
 ) -> None:
-    """The program that a call would run: LLVM IR or assembly, with registers and spills to be seen."""
-    accepted("stage", stage, ("ir", "asm"))
-    device, target, data = dispatch.device(), TARGETS["cpu"], []
-    for found in _problems([problem], beta):
-        plan = dispatch.plan(found, device, stencil=stencil, vendor=False)
-        if plan.stencil is None or plan.config is None:
-            raise ArgumentError(f"problem={found.spelling} has no kernel to show: {plan.why}")
-        if config is not None:
-            values = answers.values(config, list(plan.config))
-            plan = dispatch.plan(found, device, stencil=plan.stencil, config=values)
-        assert plan.stencil is not None
-        assert plan.config is not None
-        source = STENCILS[plan.stencil].source(found, plan.config, device)
-        text = source.text if stage == "ir" else target.assembly(source, device)
-        row = {"problem": found.key, "stencil": plan.stencil, "config": dict(plan.config)}
-        data.append(row | {"facts": dict(target.compile(source, device).facts), stage: text})
-    _put(data, as_json, lambda rows: print("\n".join(row[stage] for row in rows)))
+    """The program that a call would run, from its source to assembly, with registers and spills."""
+    there = answers.device_of(device)
+    stages = answers.STAGES[there.kind]
+    which = stages[0] if stage is None else accepted("stage", stage, stages)
+    data = [answers.shown(found, there, stencil, config, which) for found in _problems([problem], beta)]
+    _put(data, as_json, lambda rows: screens.programs(rows, which))
 
 
 # -- working ---------------------------------------------------------------------------------------
@@ -211,7 +208,8 @@ def tune_(
     if budget is not None and not budget > 0:
         raise ArgumentError(f"budget={budget:g}; accepted: seconds, more than 0")
     results = tuned(_problems(problems, beta), effort, budget, regimes, as_json, _usable(device))
-    _put([answers.found(result) for result in results], as_json, screens.tuned)
+    there = dispatch.device(device)
+    _put([answers.found(result, there) for result in results], as_json, screens.tuned)
 
 
 def tuned(
@@ -231,9 +229,9 @@ def tuned(
             if EFFORTS[effort][1] == "exhaustive":
                 regime = regimes[state.done % len(regimes)]
                 part = max(part, state.tried / answers.points(state.problem, regime, device))
-            best = screens.number(answers.gflops(state.problem, state.best), ".1f")
+            best = screens.rate(answers.gflops(state.problem, state.best))
             rate = state.tried / max(state.elapsed, 1e-9)
-            tell(state.done, part, f"{state.tried} tried, {rate:.0f}/s, best {best} GF/s")
+            tell(state.done, part, f"{state.tried} tried, {rate:.0f}/s, best {best}")
 
         return api.tune(problems, effort=effort, budget=budget, regimes=regimes, device=device, listen=listen)
 
@@ -243,24 +241,31 @@ def bench(
     problems: Spellings,
     beta: Annotated[str, typer.Option(help="0 or 1.")] = "0",
     regime: Regime = "memory",
-    cores: Annotated[int, typer.Option(help="Cores to use; 0: all.", min=0)] = 0,
+    cores: Annotated[int, typer.Option(help="Cores of a CPU to use; 0: all.", min=0)] = 0,
+    device: Kind = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Our product beside NumPy's, and PyTorch's and oneMKL's where installed, in turns, in one run."""
+    """Our product beside NumPy's, PyTorch's and oneMKL's, or on a GPU PyTorch's and CuPy's (cuBLAS): those
+    that are installed, in turns, in one run."""
     accepted("regime", regime, measure.REGIMES)
     asked = _problems(problems, accepted("beta", beta, ("0", "1")))
-    most = dispatch.device()["cores"]
+    most = dispatch.device(_usable(device))["cores"]
     if cores > most:
         raise ArgumentError(f"cores={cores}; accepted: up to {most}, or 0 for all")
-    _measured(as_json)
-    _put(compared(asked, regime, cores or most), as_json, screens.comparison)
+    if device == "cuda":
+        _measured_gpus(as_json)
+    else:
+        _measured(as_json)
+    _put(compared(asked, regime, cores or most, device=device), as_json, screens.comparison)
 
 
 def compared(
-    problems: Sequence[Problem], regime: str, cores: int, budget: float = 2.0
+    problems: Sequence[Problem], regime: str, cores: int, budget: float = 2.0, device: str = "cpu"
 ) -> list[dict[str, Any]]:
     """The rows of a comparison, ``budget`` seconds each, under a bar."""
     steps = screens.steps(problems, "comparing")
+    if device == "cuda":
+        return [compare.compare_cuda(problem, regime, budget).to_json() for problem in steps]
     return [compare.compare(problem, regime, cores, budget).to_json() for problem in steps]
 
 
@@ -288,8 +293,8 @@ def report(
     out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("tilewright-report.html"),
     as_json: Json = False,
 ) -> None:
-    """A page of what the records hold: winners against the bound, and every sweep."""
-    written = pages.write(out, dispatch.records(), dispatch.device())
+    """A page of what the records hold, device by device: winners against the bound, and every sweep."""
+    written = pages.write(out, dispatch.records(), answers.reported())
     _put(written, as_json, lambda w: print(f"{w['path']}: {w['problems']} problems, {w['tries']} tries"))
 
 
@@ -297,10 +302,11 @@ def report(
 def export_(
     path: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)],
     every: Annotated[bool, typer.Option("--every", help="Every try, not only the best.")] = False,
+    device: Where = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Write this machine's best records, and its ceilings, as JSON lines to share."""
-    count = dispatch.records().export(path, dispatch.device().key, best_only=not every)
+    """Write the best records of a device, and a processor's ceilings, as JSON lines to share."""
+    count = answers.exported(path, answers.device_of(device), every)
     _put({"path": str(path), "records": count}, as_json, lambda _: print(f"{path}: {count} records"))
 
 

@@ -168,8 +168,8 @@ def _products(
     found: dict[str, Callable[[], object]] = {}
     missing = []
     for name, there, product in (
-        ("torch", cublas._torch, cublas.torch_product),
-        ("cupy", cublas._cupy, cublas.cupy_product),
+        ("torch", cublas.has_torch, cublas.torch_product),
+        ("cupy", cublas.has_cupy, cublas.cupy_product),
     ):
         try:
             if there() is None:

@@ -210,14 +210,18 @@ class Records:
 
     # ---- moving
 
-    def export(self, path: Path, device: str | None = None, best_only: bool = True) -> int:
-        """Writes local records and ceilings as JSON lines and returns how many records there are.
+    def export(
+        self, path: Path, device: str | None = None, best_only: bool = True, ceilings: bool = True
+    ) -> int:
+        """Writes local records as JSON lines, with ``ceilings`` those too, and returns how many records
+        there are.
 
         With ``best_only`` one line a problem and regime, ordered by problem; otherwise every try in the
         order of writing. Raw samples are left out. The file is replaced at once or not at all.
         """
         records = self._read(_winners, device) if best_only else self.all(device=device)
-        lines = [ceilings_line(entry) for entry in self._read(_all_ceilings, device)]
+        measured = self._read(_all_ceilings, device) if ceilings else []
+        lines = [ceilings_line(entry) for entry in measured]
         lines += [encode(record, samples=False) for record in records]
         write_text(Path(path), "".join(compact(line) + "\n" for line in lines))
         return len(records)

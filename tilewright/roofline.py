@@ -368,7 +368,9 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
         if key.rpartition(".")[0] == name
     }
     if not measured:
-        raise DeviceError(f"{name} of {device.name} was never measured; tilewright doctor --remeasure does it")
+        raise DeviceError(
+            f"{name} of {device.name} was never measured; tilewright doctor --remeasure does it"
+        )
     if cores in measured:
         return measured[cores]
     return min(value * max(1.0, cores / count) for count, value in measured.items())

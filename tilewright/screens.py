@@ -65,6 +65,29 @@ def number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
+def count(value: int) -> str:
+    """A count, to the last digit while it can be read: 9,999,999 and then 6.8e16."""
+    return f"{value:,}" if abs(value) < 10**7 else re.sub(r"e\+0*", "e", f"{value:.1e}")
+
+
+LARGE = 1e4
+"""GF/s from which speeds are told in TF/s."""
+
+
+def rate(gflops: float | None) -> str:
+    """A speed with its unit, or a dash."""
+    if gflops is None:
+        return "-"
+    return f"{gflops / 1e3:.2f} TF/s" if gflops >= LARGE else f"{gflops:.1f} GF/s"
+
+
+def speeds(values: Sequence[float | None]) -> tuple[str, list[str]]:
+    """Speeds in 10^9 operations a second as a column: its unit, and the numbers."""
+    if max((value for value in values if value is not None), default=0.0) >= LARGE:
+        return "TF/s", [number(value and value / 1e3, ".2f") for value in values]
+    return "GF/s", [number(value, ".1f") for value in values]
+
+
 # -- one screen a command ------------------------------------------------------------------------------
 def doctor(data: Row) -> None:
     """The machine, its ceilings, and what is missing."""
@@ -87,16 +110,65 @@ def doctor(data: Row) -> None:
     names = sorted({name.rpartition(".")[0] for name in ceilings if name.count(".") == 2})
     table(
         "measured ceilings",
-        ["", *(f"{count} core{'s' if count > 1 else ''}" for count in counts), "unit"],
+        ["", *(f"{cores} core{'s' if cores > 1 else ''}" for cores in counts), "unit"],
         [
             [
                 name,
-                *(number(ceilings.get(f"{name}.{count}", 0) / 1e9, ".1f") for count in counts),
+                *(number(ceilings.get(f"{name}.{cores}", 0) / 1e9, ".1f") for cores in counts),
                 "GB/s" if name.startswith("bandwidth") else "GF/s",
             ]
             for name in names
         ],
     )
+    for each in data["gpus"]:
+        _gpu(each)
+    if data["gpu_missing"] is not None:
+        print(f"no GPU: {data['gpu_missing']}")
+
+
+def _gpu(data: Row) -> None:
+    """A GPU, its limits and its ceilings."""
+    limits, ceilings = data["limits"], data["ceilings"]
+    console.print(f"GPU {data['index']}: {data['name']} ({data['key']})", style="bold", markup=False)
+    kilo = {name: limits[name] >> 10 for name in ("shared_per_sm", "shared_per_block_optin", "l2")}
+    capability = f"{limits['capability'] / 10:.1f}, code for {data['features']}"
+    pairs = [
+        ("capability", capability),
+        (
+            "SMs",
+            f"{limits['sms']}, up to {limits['clock_khz'] / 1e3:.0f} MHz; multiply-adds a clock and SM: "
+            f"{limits['fma_s']} single, {limits['fma_d']} double",
+        ),
+        (
+            "an SM",
+            f"{limits['threads_per_sm']} threads, {limits['blocks_per_sm']} blocks, "
+            f"{limits['registers_per_sm']} registers, {kilo['shared_per_sm']} KB of shared memory "
+            f"({kilo['shared_per_block_optin']} KB a block)",
+        ),
+        ("L2", f"{kilo['l2']} KB"),
+        ("driver", data["driver"]),
+        ("compiler", data["toolchain"]),
+        ("records", f"{data['shipped_records']} came with the package"),
+    ]
+    if not ceilings:
+        why = f"not measured ({data['not_measured']})" if data["not_measured"] else "not measured yet"
+        pairs.append(("ceilings", f"{why}: tilewright doctor --remeasure"))
+    lines(pairs)
+    if ceilings:
+        table(
+            "ceilings: a copy, measured; arithmetic units at the top clock",
+            ["", "", "unit"],
+            [
+                [
+                    name.rpartition(".")[0],
+                    number(value / (1e9 if name.startswith("bandwidth") else 1e12), ".1f"),
+                    "GB/s" if name.startswith("bandwidth") else "TF/s",
+                ]
+                for name, value in sorted(ceilings.items())
+            ],
+        )
+    if ceilings and data["not_measured"]:
+        print(f"  not measured again: {data['not_measured']}")
 
 
 def spaces(rows: Sequence[Row]) -> None:
@@ -121,24 +193,37 @@ def _funnel(data: Row) -> None:
             title,
             ["rule", "kind", "removed", "left", *(["why"] if wide else [])],
             [
-                [s["rule"], s["kind"], f"{s['removed']:,}", f"{s['left']:,}", *([s["why"]] if wide else [])]
+                [s["rule"], s["kind"], count(s["removed"]), count(s["left"]), *([s["why"]] if wide else [])]
                 for s in data["funnel"]
             ],
             left=("kind", "why"),
         )
     else:
-        console.print(f"{title}: {data['all']:,} combinations, {data['left']:,} valid")
+        console.print(f"{title}: {count(data['all'])} combinations, {count(data['left'])} valid")
     tried = data["tried"]
     if tried:
-        counts = ", ".join(f"{count} {status}" for status, count in sorted(tried.items()))
+        counts = ", ".join(f"{times} {status}" for status, times in sorted(tried.items()))
         console.print(f"tried so far: {sum(tried.values())}: {counts}")
 
 
+def programs(rows: Sequence[Row], stage: str) -> None:
+    """Programs as text. A GPU's begins with a line of what it is and what its compiler says of it."""
+    for row in rows:
+        if row["kind"] == "cuda":
+            facts = ", ".join(f"{name} {value}" for name, value in row["facts"].items())
+            config = " ".join(f"{name}={value}" for name, value in row["config"].items())
+            print(f"// {row['stencil']} for {row['device']} ({row['features']}): {config}")
+            print(f"// {facts or 'not compiled: no facts'}")
+        print(row[stage])
+
+
 def tuned(rows: Sequence[Row]) -> None:
-    """What a tuning run found."""
+    """What a tuning run found; of a GPU also how many seconds it waited for compilers."""
+    gpu = any(row["kind"] == "cuda" for row in rows)
+    unit, numbers = speeds([row["gflops"] for row in rows])
     table(
         "tuned",
-        ["problem", "beta", "regime", "tried", "s", "GF/s", "x vendor"],
+        ["problem", "beta", "regime", "tried", "s", *(["s waited"] if gpu else []), unit, "x vendor"],
         [
             [
                 short(row["problem"]),
@@ -146,13 +231,16 @@ def tuned(rows: Sequence[Row]) -> None:
                 row["regime"],
                 str(row["tried"]),
                 f"{row['seconds']:.1f}",
-                number(row["gflops"], ".1f"),
+                *([f"{row['waited']:.1f}"] if gpu else []),
+                ours,
                 number(row["against_vendor"], ".2f"),
             ]
-            for row in rows
+            for row, ours in zip(rows, numbers, strict=True)
         ],
         left=("beta", "regime"),
     )
+    if gpu:
+        console.print("s waited: the GPU stood idle until a compiler had something for it", markup=False)
     for row in rows:
         config = " ".join(f"{name}={value}" for name, value in (row["config"] or {}).items())
         what = f"{row['stencil']}: {config}" if row["stencil"] else "nothing right was found in time"
@@ -165,22 +253,26 @@ def comparison(rows: Sequence[Row]) -> None:
     """Our speed, the bound, and how many times as fast as each peer."""
     peers = list(dict.fromkeys(peer for row in rows for peer in row["ratios"]))
     first = rows[0]
-    cores = f"{first['cores']} core{'s' if first['cores'] > 1 else ''}"
+    where = f"{first['cores']} core{'s' if first['cores'] > 1 else ''}"
+    where = first["device"] if first["kind"] == "cuda" else where
+    unit, numbers = speeds([row["gflops"] for row in rows])
     table(
-        f"{first['regime']}, beta {first['beta']}, {cores}: GF/s, and how many times as fast as each peer",
-        ["problem", "GF/s", "% of bound", *(f"x {peer}" for peer in peers), "kernel"],
+        f"{first['regime']}, beta {first['beta']}, {where}: {unit}, and how many times as fast as each peer",
+        ["problem", unit, "% of bound", *(f"x {peer}" for peer in peers), "kernel"],
         [
             [
                 short(row["problem"]),
-                number(row["gflops"], ".1f"),
+                ours,
                 number(row["percent_of_bound"], ".0f"),
                 *(number(row["ratios"].get(peer), ".2f") for peer in peers),
                 f"{row['origin']} {row['stencil'] or ''}".strip(),
             ]
-            for row in rows
+            for row, ours in zip(rows, numbers, strict=True)
         ],
         left=("kernel",),
     )
+    for text in dict.fromkeys(text for row in rows for text in row["missing"]):
+        console.print(f"not compared with {text}", markup=False)
     if any((row["percent_of_bound"] or 0) > ABOVE for row in rows):
         console.print("Above 100 %: the bound was measured in a slower moment; tilewright doctor --remeasure")
 

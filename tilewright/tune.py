@@ -252,7 +252,7 @@ class Tuner:
                 return
 
     def _known(self, problem: Problem, regime: str, name: str) -> dict[Config, Record]:
-        """The newest record of each config tried by this very program; finals outrank what was timed alone."""
+        """The newest record of each config tried by this very program; finals outrank figures taken alone."""
         asked = (problem, regime, self.device.key, name)
         written = toolchain(self.device, name)
         alone = self.records.tried(*asked, measure.ALONE, written)

@@ -74,11 +74,11 @@ def test_a_sweep_finds_a_right_kernel_and_times_cublas_beside_it(records: Record
     assert best.timing is not None
     assert vendor.timing is not None
     assert 0.2 < measure.ratio(best.timing, vendor.timing)[1] < 20
-    # The same again goes on from there.
+    # The same again begins with the best of before, which is not tried again.
     count = len([row for row in records.all() if row.protocol == measure.ALONE])
     again = run(records, problem, regime, budget=1.0)
-    assert again.tried >= result.tried
-    assert len([row for row in records.all() if row.protocol == measure.ALONE]) < count + result.tried
+    assert again.best is not None
+    assert len([row for row in records.all() if row.protocol == measure.ALONE]) < count + again.tried
 
 
 @pytest.mark.parametrize("fields", [{}, {"beta": "1"}, {"alpha": "any", "beta": "any"}])

@@ -23,7 +23,7 @@ from tilewright.arrays import address_of
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.device_arrays import Phantom, phantom
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
-from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem
+from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import call
 from tilewright.targets import capability, cuda, driver
@@ -46,6 +46,9 @@ class Stencil:
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space((), ())
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        return Source("", "pretend")
 
     def default(self, problem: Problem, device: Device) -> Config:
         return Config({})

@@ -1,7 +1,8 @@
 """One page of what the records hold: winners against the bound, a table of them, and every sweep.
 
-Each device has a section of its own, and where there are several one is chosen from a list. A sweep is all tries of one problem in the order in which they were made, as in figure 4 of Masliah
-et al. (2019).
+Each device has a section of its own, and where there are several one is chosen from a list. A sweep
+is all tries of one problem in the order in which they were made, as in figure 4 of Masliah et al.
+(2019).
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ def write(out: Path, records: Records, devices: Sequence[Device]) -> dict[str, A
         import plotly.graph_objects as go
     except ImportError as error:
         raise DeviceError("the report needs plotly: pip install 'tilewright[report]'") from error
-    shown, counts, sections = [], Counter[str](), []
+    shown: list[Device] = []
+    sections: list[str] = []
+    counts = Counter[str]()
     for device in devices:
         rows = records.all(device=device.key) or records.shipped(device.key)
         solved = _solved(rows, records, device)
@@ -132,9 +135,7 @@ def _section(
     sweeps = sorted((s for s in solved if len(s.tries) > 2), key=lambda s: -len(s.tries))[:SWEEPS_MOST]
     figures += [_sweep(go, sweep, words) for sweep in sweeps]
     parts = [
-        figure.to_html(
-            full_html=False, include_plotlyjs=script and number == 0, config={"responsive": True}
-        )
+        figure.to_html(full_html=False, include_plotlyjs=script and number == 0, config={"responsive": True})
         for number, figure in enumerate(figures)
     ]
     # The program stands in the first section even where that has no figure of its own.
@@ -258,7 +259,9 @@ def _sweep(go: Any, solved: Solved, words: Words) -> Any:
             mode="markers",
         )
     if solved.bound is not None:
-        figure.add_hline(y=_scaled(solved.bound, words), line={"dash": "dot", "width": 1}, annotation_text="bound")
+        figure.add_hline(
+            y=_scaled(solved.bound, words), line={"dash": "dot", "width": 1}, annotation_text="bound"
+        )
     return figure
 
 

@@ -70,8 +70,10 @@ def sass(binary: Binary) -> str:
     found = disassembler()
     if found is None:
         names = " nor ".join(name for name, _ in DISASSEMBLERS)
-        raise DeviceError(f"stage 'sass' needs a disassembler, and neither {names} is here: both come with the "
-                          "CUDA toolkit; the stages cuda and ptx need neither")
+        raise DeviceError(
+            f"stage 'sass' needs a disassembler, and neither {names} is here: both come with the "
+            "CUDA toolkit; the stages cuda and ptx need neither"
+        )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{binary.entry}.cubin"
         file.write_bytes(binary.code)

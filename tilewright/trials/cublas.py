@@ -101,7 +101,7 @@ def cupy_product(problem: Problem, pointers: tuple[int, int, int], alpha: comple
     return update
 
 
-def _torch() -> str | None:
+def has_torch() -> str | None:
     """PyTorch's version with its cuBLAS set to full precision; None where it has no CUDA."""
     import torch
 
@@ -116,7 +116,8 @@ def _torch() -> str | None:
     return f"cublas by torch {torch.__version__}"
 
 
-def _cupy() -> str | None:
+def has_cupy() -> str | None:
+    """CuPy's version; None where it has no CUDA."""
     import cupy
 
     return f"cublas by cupy {cupy.__version__}" if cupy.cuda.is_available() else None
@@ -134,8 +135,7 @@ def vendor(
     """Version, the product on the first copy of the operands, and one that goes through the copies in
     turns; or why there is none."""
     reasons = []
-    for found, product in ((_torch, torch_product), (_cupy, cupy_product)):
-        name = found.__name__[1:]
+    for name, found, product in (("torch", has_torch, torch_product), ("cupy", has_cupy, cupy_product)):
         try:
             version = found()
             if version is None:

@@ -136,14 +136,14 @@ constexpr int COLUMNS = !MMA ? VEC : COMPLEX ? 2 : 4;  // neighbouring columns o
 constexpr int STRIPES = A_ELEMENTS + B_ELEMENTS;
 
 static_assert(M_BLK % M_DIM == 0 && N_BLK % N_DIM == 0, "tile-overlaid: the thread grid overlays the tile");
-static_assert(M_THR % VEC == 0 && N_THR % VEC == 0, "vec-divides: groups of VEC fill a thread's tile");
+static_assert(M_THR % VEC == 0 && N_THR % VEC == 0, "vec-divides: groups of vec rows and columns fill a thread's tile");
 static_assert(VEC * SIZE <= 16 && WIDE * SIZE <= 16, "access-width: one access moves 16 bytes at most");
 static_assert(M_DIMA * N_DIMA == THREADS, "grid-a: reading A takes all threads");
 static_assert(M_DIMB * N_DIMB == THREADS, "grid-b: reading B takes all threads");
-static_assert((TRANS_A ? K_BLK : M_BLK) % (M_DIMA * WIDE) == 0, "overlay-a: its grid overlays the stripe of A");
-static_assert((TRANS_A ? M_BLK : K_BLK) % N_DIMA == 0, "overlay-a: its grid overlays the stripe of A");
-static_assert((TRANS_B ? N_BLK : K_BLK) % (M_DIMB * WIDE) == 0, "overlay-b: its grid overlays the stripe of B");
-static_assert((TRANS_B ? K_BLK : N_BLK) % N_DIMB == 0, "overlay-b: its grid overlays the stripe of B");
+static_assert((TRANS_A ? K_BLK : M_BLK) % (M_DIMA * WIDE) == 0, "overlay-a: the grid that reads A overlays its stripe");
+static_assert((TRANS_A ? M_BLK : K_BLK) % N_DIMA == 0, "overlay-a: the grid that reads A overlays its stripe");
+static_assert((TRANS_B ? N_BLK : K_BLK) % (M_DIMB * WIDE) == 0, "overlay-b: the grid that reads B overlays its stripe");
+static_assert((TRANS_B ? K_BLK : N_BLK) % N_DIMB == 0, "overlay-b: the grid that reads B overlays its stripe");
 static_assert(THREADS % 32 == 0, "whole-warps: threads come in warps");
 static_assert(M_DIM % LANES == 0 && N_DIM % (32 / LANES) == 0, "lanes-divide: warps overlay the thread grid");
 static_assert(!EARLY || (BETA != 0 && SPLIT == 1), "early-c: there is a C to read, and one block reads it");

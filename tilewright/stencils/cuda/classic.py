@@ -52,6 +52,8 @@ MODERN = 80
 WIDEST = 16
 """Bytes of the widest access of a thread."""
 GRID_X, GRID_Z = 2**31 - 1, 65535
+LARGEST = 2**31 - 2**17
+"""Sizes up to which a size and a tile, a cluster's steps or a grid's depth add up to less than 2^31."""
 UNROLLED = 2048
 """Most multiply-adds of a thread in a step, which is written out whole, and twice."""
 MEMORY_LATENCY = 700
@@ -177,8 +179,8 @@ class ClassicStencil:
             return f"{device.name} is no CUDA device"
         if min(p.m, p.n, p.batch) < 1:
             return "there is nothing to compute"
-        if max(p.m, p.n, p.k, p.batch) >= 2**31:
-            return f"{p.m}x{p.n}x{p.k}@{p.batch} has a size of 2^31 or more"
+        if max(p.m, p.n, p.k, p.batch) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k}@{p.batch} has a size of nearly 2^31 or more"
         if -(-p.m // 16) * -(-p.n // 16) > GRID_X:
             return f"{p.m}x{p.n} has more tiles than a grid has blocks"
         if p.align % p.dtype.itemsize:
@@ -812,7 +814,6 @@ _TILES: dict[int, tuple[tuple[int, int, int, int, int], ...]] = {
         (8, 8, 32, 16, 16),
     ),
     8: (
-        (16, 16, 16, 128, 128),
         (16, 16, 8, 128, 128),
         (16, 16, 16, 64, 64),
         (16, 16, 8, 64, 64),

@@ -1,0 +1,59 @@
+// s:nt:100x100x100@1000 alpha=any beta=1
+// grid=(1, 1, 1000) block=(256, 1, 1) shared=16896 cluster=1
+#define TYPE_BITS 32
+#define COMPLEX 0
+#define TRANS_A 0
+#define TRANS_B 1
+#define CONJ_A 0
+#define CONJ_B 0
+#define ALPHA_ONE 0
+#define BETA 1
+#define N_DIM 16
+#define M_DIM 16
+#define K_BLK 8
+#define N_BLK 128
+#define M_BLK 128
+#define M_DIMA 32
+#define N_DIMA 8
+#define M_DIMB 32
+#define N_DIMB 8
+#define READ 0
+#define WIDE 4
+#define VEC 4
+#define LANES 8
+#define BUFFERS 2
+#define ORDER 1
+#define SPLIT 1
+#define EARLY 0
+#define MMA 0
+#define MIN_BLOCKS 2
+
+// z:tc:4096x32x4096@1 alpha=any beta=1
+// grid=(512, 1, 1) block=(64, 1, 1) shared=17408 cluster=1
+#define TYPE_BITS 64
+#define COMPLEX 1
+#define TRANS_A 1
+#define TRANS_B 1
+#define CONJ_A 0
+#define CONJ_B 1
+#define ALPHA_ONE 0
+#define BETA 1
+#define N_DIM 8
+#define M_DIM 8
+#define K_BLK 16
+#define N_BLK 16
+#define M_BLK 16
+#define M_DIMA 16
+#define N_DIMA 4
+#define M_DIMB 16
+#define N_DIMB 4
+#define READ 0
+#define WIDE 1
+#define VEC 1
+#define LANES 8
+#define BUFFERS 2
+#define ORDER 1
+#define SPLIT 1
+#define EARLY 0
+#define MMA 0
+#define MIN_BLOCKS 1

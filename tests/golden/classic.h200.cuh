@@ -1,0 +1,119 @@
+// s:nn:4096x4096x4096@1 alpha=any beta=1
+// grid=(512, 1, 1) block=(256, 1, 1) shared=25088 cluster=1
+#define TYPE_BITS 32
+#define COMPLEX 0
+#define TRANS_A 0
+#define TRANS_B 0
+#define CONJ_A 0
+#define CONJ_B 0
+#define ALPHA_ONE 0
+#define BETA 1
+#define N_DIM 16
+#define M_DIM 16
+#define K_BLK 8
+#define N_BLK 128
+#define M_BLK 256
+#define M_DIMA 32
+#define N_DIMA 8
+#define M_DIMB 2
+#define N_DIMB 128
+#define READ 0
+#define WIDE 4
+#define VEC 4
+#define LANES 8
+#define BUFFERS 2
+#define ORDER 1
+#define SPLIT 1
+#define EARLY 0
+#define MMA 0
+#define MIN_BLOCKS 1
+
+// d:tn:777x555x333@1 alpha=any beta=any
+// grid=(63, 2, 1) block=(256, 1, 1) shared=65536 cluster=2
+#define TYPE_BITS 64
+#define COMPLEX 0
+#define TRANS_A 1
+#define TRANS_B 0
+#define CONJ_A 0
+#define CONJ_B 0
+#define ALPHA_ONE 0
+#define BETA 2
+#define N_DIM 16
+#define M_DIM 16
+#define K_BLK 8
+#define N_BLK 64
+#define M_BLK 128
+#define M_DIMA 8
+#define N_DIMA 32
+#define M_DIMB 8
+#define N_DIMB 32
+#define READ 0
+#define WIDE 1
+#define VEC 2
+#define LANES 8
+#define BUFFERS 2
+#define ORDER 1
+#define SPLIT 2
+#define EARLY 0
+#define MMA 1
+#define MIN_BLOCKS 1
+
+// c:cj:512x512x512@1 alpha=any beta=any
+// grid=(64, 2, 1) block=(256, 1, 1) shared=33792 cluster=2
+#define TYPE_BITS 32
+#define COMPLEX 1
+#define TRANS_A 1
+#define TRANS_B 0
+#define CONJ_A 1
+#define CONJ_B 1
+#define ALPHA_ONE 0
+#define BETA 2
+#define N_DIM 16
+#define M_DIM 16
+#define K_BLK 16
+#define N_BLK 64
+#define M_BLK 64
+#define M_DIMA 8
+#define N_DIMA 32
+#define M_DIMB 8
+#define N_DIMB 32
+#define READ 0
+#define WIDE 2
+#define VEC 2
+#define LANES 8
+#define BUFFERS 2
+#define ORDER 1
+#define SPLIT 2
+#define EARLY 0
+#define MMA 0
+#define MIN_BLOCKS 2
+
+// z:nt:64x64x65536@1 alpha=any beta=1
+// grid=(16, 8, 1) block=(64, 1, 1) shared=18432 cluster=8
+#define TYPE_BITS 64
+#define COMPLEX 1
+#define TRANS_A 0
+#define TRANS_B 1
+#define CONJ_A 0
+#define CONJ_B 0
+#define ALPHA_ONE 0
+#define BETA 1
+#define N_DIM 8
+#define M_DIM 8
+#define K_BLK 16
+#define N_BLK 16
+#define M_BLK 16
+#define M_DIMA 16
+#define N_DIMA 4
+#define M_DIMB 16
+#define N_DIMB 4
+#define READ 0
+#define WIDE 1
+#define VEC 1
+#define LANES 8
+#define BUFFERS 2
+#define ORDER 1
+#define SPLIT 8
+#define EARLY 0
+#define MMA 1
+#define MIN_BLOCKS 1
