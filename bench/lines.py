@@ -75,7 +75,8 @@ class Sink:
         self.path = path
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-        plain = {name: str(x) if isinstance(x, Path) else x for name, x in (options or {}).items()}
+        # Names, not folders: where a file lay says nothing of what was measured.
+        plain = {name: x.name if isinstance(x, Path) else x for name, x in (options or {}).items()}
         self.write({"kind": "run", "command": command, "options": plain} | facts(device))
 
     def write(self, line: Line) -> None:

@@ -33,7 +33,9 @@ def generators(stencil: str) -> str:
     folder = Path(__file__).parent / "stencils" / STENCILS[stencil].target
     paths = sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".cuh"})
     if STENCILS[stencil].target == "cuda":
-        paths = [path for path in paths if path.stem in (stencil, "call") or path.parent.name == "lib"]
+        paths = [
+            path for path in paths if path.stem in (stencil, "call", "program") or path.parent.name == "lib"
+        ]
     digest = hashlib.sha256()
     for path in paths:
         digest.update(path.name.encode() + path.read_bytes())

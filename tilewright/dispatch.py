@@ -87,9 +87,12 @@ def plan(
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
     some = problem.with_(batch=1 if kind == "cached" else 1 + device.last_cache)
-    near = _near(problem.key, some, device, kind)
+    near = _near(problem.key, some, device, kind, vendor)
     if near is not None:
         name, chosen, whose = near
+        if name == VENDOR:
+            why = f"the records say that it is faster for the near problem {whose}"
+            return Plan(problem, device, kind, VENDOR, why)
         return made("near", f"record of the near problem {whose}", name, chosen)
     reasons = []
     for name, candidate in candidates(device).items():
@@ -150,9 +153,13 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
 
 
 @functools.lru_cache(maxsize=4096)
-def _near(key: str, problem: Problem, device: Device, kind: str) -> tuple[str, Config, str] | None:
-    """Stencil, config and key of the nearest record that this problem can use."""
-    for record in records().near(problem, kind, device.key, without=VENDOR):
+def _near(
+    key: str, problem: Problem, device: Device, kind: str, vendor: bool
+) -> tuple[str, Config, str] | None:
+    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them."""
+    for record in records().near(problem, kind, device.key, without="" if vendor else VENDOR):
+        if record.stencil == VENDOR:
+            return VENDOR, record.config, record.problem.key
         # What was tuned for another place in memory may be slow here, not only wrong.
         if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device, KINDS):
             return record.stencil, record.config, record.problem.key

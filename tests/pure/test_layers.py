@@ -31,6 +31,7 @@ RANKS = {
     "targets.isa": 2,
     "targets.capability": 2,
     "stencils.cuda.call": 2,
+    "stencils.cuda.program": 2,
     "stencils.cpu.emit": 2,
     "records": 3,
     "verify": 3,

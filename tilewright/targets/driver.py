@@ -190,6 +190,9 @@ def prepare(kernel: Kernel, shared: int, cluster: int) -> None:
             shared,
             f"giving {entry} shared={shared} bytes of dynamic shared memory",
         )
+        # Else the driver may leave room for caches that keeps promised blocks out.
+        what = f"preferring shared memory for {entry}"
+        _raise_limit(kernel.address, "CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT", 100, what)
         allowed["shared"] = shared
     if cluster > max(PORTABLE_CLUSTER, allowed.get("cluster", 0)):
         what = f"giving {entry} clusters of cluster={cluster} blocks"

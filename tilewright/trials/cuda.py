@@ -423,8 +423,11 @@ class CudaTrial:
                 chosen.append((found, awkward.special))
         if chosen or self.problem.m * self.problem.n * self.problem.k > SOLO:
             return chosen
-        # Its sizes are compiled in, then: what is left to choose is the batch.
-        return [(self.problem.with_(batch=batch), batch == 3) for batch in (1, 3, 7)]
+        # Its sizes are compiled in, then: what is left to choose is the batch, less than a group of
+        # matrices that a block takes together, and more.
+        more = 2 * candidate.config.get("group", 1) + 1
+        batches = dict.fromkeys((1, 3, 7, more))
+        return [(self.problem.with_(batch=batch), batch == 3) for batch in batches]
 
     def _allows(self, candidate: Candidate, problem: Problem) -> bool:
         """Whether a candidate's very binary serves a small problem too."""

@@ -23,7 +23,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ import numpy as np
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, DType, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda.program import program
 
 # Of the ways to read, the paper counts the 1-D texture alone (section 6.3.3).
 PAPER: dict[str, tuple[Any, ...]] = {
@@ -226,7 +226,7 @@ class ClassicStencil:
         }
         defines |= {name.upper(): value for name, value in config.items()}
         defines["READ"] = READS.index(config["read"])
-        text, headers = _texts()
+        text, headers = program("classic")
         return Source(text, "classic", headers, tuple((n, str(value)) for n, value in defines.items()))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -239,16 +239,6 @@ class ClassicStencil:
             cluster=c["split"],
             reading=c["read"] if c["read"].startswith("tex") else "",
         )
-
-
-@cache
-def _texts() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The kernel and the headers that it may include, by the names that it includes them by."""
-    folder = Path(__file__).parent
-    headers = sorted((folder / "lib").glob("*.cuh"))
-    return (folder / "classic.cuh").read_text(), tuple(
-        (f"lib/{path.name}", path.read_text()) for path in headers
-    )
 
 
 def variants() -> Iterator[tuple[str, str, str]]:

@@ -110,6 +110,9 @@
 #ifndef STAGES
 #define STAGES 3  // groups in shared memory, all but one of them on their way
 #endif
+#ifndef ACROSS
+#define ACROSS 0  // 1: neighbouring threads work on neighbouring matrices, 0: on tiles of the same one
+#endif
 #ifndef TURN
 #define TURN 0  // 1: threads of different matrices begin at different rows, columns and k, in different banks
 #endif
@@ -161,16 +164,16 @@ CONSTANT int vector(int unit, int extent, int tile) {
     return v;
 }
 
-// Matrices as they are stored, and as they lie in shared memory: leading dimension and bytes of a group.
+// Matrices as they are stored, and as they lie in shared memory: leading dimensions and steps in elements.
 constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;
 constexpr int ROWS_B = TRANS_B ? SIZE_N : SIZE_K, COLS_B = TRANS_B ? SIZE_K : SIZE_N;
 CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0); }
 constexpr int LD_A = skewed(ROWS_A), LD_B = skewed(ROWS_B), LD_C = skewed(SIZE_M);
 constexpr int STEP_A = SHARED_A ? 0 : LD_A * COLS_A, STEP_B = SHARED_B ? 0 : LD_B * COLS_B, STEP_C = LD_C * SIZE_N;
+#if PATH != 0
 constexpr int BYTES_A = rounded((SHARED_A ? 1 : GROUP) * LD_A * COLS_A * SIZE);
 constexpr int BYTES_B = rounded((SHARED_B ? 1 : GROUP) * LD_B * COLS_B * SIZE);
 constexpr int BYTES_C = rounded(GROUP * STEP_C * SIZE);
-
 // Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
 constexpr int AT_A = PATH == 2 ? rounded(8 * STAGES) : 0;
 constexpr int AT_B = AT_A + (SHARED_A ? BYTES_A : 0);
@@ -178,6 +181,7 @@ constexpr int AT_RING = AT_B + (SHARED_B ? BYTES_B : 0);
 constexpr int STAGE_B = SHARED_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (SHARED_B ? 0 : BYTES_B);
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
 constexpr int AT_OUT = AT_RING + STAGES * STAGE;
+#endif
 
 constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
 constexpr int SLOTS = MMA ? WARPS : THREADS;  // who computes tiles
@@ -194,6 +198,7 @@ static_assert(STAGES >= 2 || PATH == 0, "ring: one stage is multiplied while oth
 static_assert(PAD == 0 || PATH == 1, "pad: only copies by words can leave gaps");
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
 static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
+static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
 static_assert(MMA == 0 || (TYPE_BITS == 64 && PATH != 0), "mma-type: tensor cores take float64 from shared memory");
 static_assert(MMA == 0 || ((MMA == 8 || MMA == 16) && ROWS % MMA == 0 && COLUMNS % 8 == 0),
               "mma-tile: a tensor-core product is 8 x 8 x 4 or 16 x 8 x 4");
@@ -500,14 +505,15 @@ INLINE void block_sync() {
 
 // The products of count matrices in shared memory.
 INLINE void multiply_group(const Element *a, const Element *b, const Element *c, Element *out, int count, const Scalars &s) {
-    constexpr int UNIT_M = word(LD_C * SIZE, 16);
-    _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < count * TILES; item += SLOTS) {
-        const int matrix = item / TILES, tile = item % TILES;
+    const int items = (ACROSS ? GROUP : count) * TILES;
+    _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < items; item += SLOTS) {
+        const int matrix = ACROSS ? item % GROUP : item / TILES, tile = ACROSS ? item / GROUP : item % TILES;
+        if (ACROSS && matrix >= count) continue;
         const Element *from_a = a + matrix * STEP_A, *from_b = b + matrix * STEP_B;
 #if MMA
         multiply_mma(tile, from_a, from_b, c + matrix * STEP_C, out + matrix * STEP_C, s);
 #else
-        multiply<ROWS, COLUMNS, word(LD_A * SIZE, 16), word(LD_B * SIZE, 16), UNIT_M, TURN>(
+        multiply<ROWS, COLUMNS, word(LD_A * SIZE, 16), word(LD_B * SIZE, 16), word(LD_C * SIZE, 16), TURN>(
             tile, matrix, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C, out + matrix * STEP_C, LD_C, s);
 #endif
     }

@@ -1,0 +1,87 @@
+"""The stencil of very small matrices through NVRTC: no spills, no warnings, and the promised blocks fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.errors import CompileError
+from tilewright.model import Config, Device, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.tiny import TinyStencil
+from tilewright.targets import cuda
+from tilewright.targets.capability import named
+
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+]
+
+TINY = TinyStencil()
+A100, H200 = named("a100"), named("h200")
+SIZES = (1, 2, 3, 4, 5, 8, 13, 16, 17, 24, 31, 32)
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
+    facts = dict(cuda.compile(TINY.source(p, config, device), device).facts)
+    assert facts["warnings"] == 0, (p.key, config)
+    return facts
+
+
+@pytest.mark.parametrize("beta", ["0", "1", "any"])
+@pytest.mark.parametrize("letter", "sdcz")
+def test_defaults_keep_what_they_promise(letter: str, beta: str) -> None:
+    for n in SIZES:
+        p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta, alpha="any" if beta == "any" else "1")
+        config = TINY.default(p, H200)
+        facts = compiled(p, config, H200)
+        assert (facts["spills"], facts["stack"]) == (0, 0), (n, config, facts)
+        per_sm, threads = config["blocks"] // H200["sms"], 32 * config["warps"]
+        assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= H200["registers_per_sm"]
+
+
+@pytest.mark.parametrize("letter", "sdcz")
+def test_defaults_of_a_device_without_bulk_copies(letter: str) -> None:
+    for n in (2, 5, 8, 16, 17, 32):
+        p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta="1")
+        assert compiled(p, TINY.default(p, A100), A100)["spills"] == 0
+
+
+@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt", "cj", "jc"])
+@pytest.mark.parametrize("spelling", ["s:5x6x7", "d:17x9x12", "c:8x3x4", "z:16x24x10"])
+def test_every_path_and_transposition(spelling: str, trans: str, path: str) -> None:
+    letter, size = spelling.split(":")
+    p = problem(f"{letter}:{trans}:{size}@100000", alpha="any", beta="any")
+    space = TINY.space(p, H200).only(HARDWARE).restricted(path=path, blocks=2 * H200["sms"])
+    for config in space.sample(3, seed=len(trans + path)):
+        # Tiles of any size are right, and those that are too large are slow.
+        if config["rows"] * config["columns"] <= 64 or config["mma"]:
+            compiled(p, config, H200)
+
+
+@pytest.mark.parametrize("mma", [8, 16])
+@pytest.mark.parametrize("letter", "dz")
+def test_tensor_cores_multiply(letter: str, mma: int) -> None:
+    p = problem(f"{letter}:16x16x16@100000")
+    config = TINY.default(p, H200).with_(mma=mma, rows=16, columns=8)
+    code = cuda.compile(TINY.source(p, config, H200), H200)
+    assert code.facts["spills"] == 0
+
+
+def test_a_hard_rule_speaks_when_it_is_broken() -> None:
+    p = problem("d:5x5x5@100000")
+    config = TINY.default(p, H200)
+    for changes, words in (
+        ({"group": 3}, "bulk-whole"),
+        ({"stages": 1}, "ring"),
+        ({"pad": 1}, "pad"),
+        ({"mma": 8, "rows": 5}, "mma-tile"),
+    ):
+        broken = config.with_(**changes)
+        assert words in [rule.name for rule in TINY.space(p, H200).why(broken)]
+        with pytest.raises(CompileError, match=words):
+            cuda.compile(TINY.source(p, broken, H200), H200)

@@ -1,0 +1,126 @@
+"""Very small matrices on a live GPU: right in every layout, and at the speed of memory."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tilewright.model import DTYPES, Config, Problem, Verdict
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.call import pack
+from tilewright.stencils.cuda.tiny import TinyStencil
+from tilewright.targets import cuda, driver
+from tilewright.trials.cuda import Placed
+from tilewright.verify import Case, judge, prepare
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+]
+
+TINY = TinyStencil()
+
+
+def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Verdict:
+    """What one launch makes of a batch: bases are aligned to what the problem says and no more."""
+    driver.context()
+    device = cuda.probe()
+    kernel = cuda.load(cuda.compile(TINY.source(p, config, device), device))
+    ready = prepare(p, Case(batch, special=special), seed=batch)
+    made, asked = ready.operands, p.with_(batch=batch)
+    placed = [Placed(region) for region in made.regions]
+    for memory, region in zip(placed, made.regions, strict=True):
+        memory.move(p.align)
+        driver.upload(memory.start, region.words)
+    a, b, c = (memory.base for memory in placed)
+    block = pack(asked, (a, b, c), made.alpha, made.beta)
+    driver.Launcher(kernel, TINY.launch(asked, config), block)(0)
+    driver.synchronize()
+    for memory, region in zip(placed, made.regions, strict=True):
+        driver.download(region.words, memory.start)
+    return judge(ready)
+
+
+def layouts(p: Problem) -> list[Problem]:
+    lda, ldb, ldc = ((ld or 0) + 1 for ld in (p.lda, p.ldb, p.ldc))
+    cols_a, cols_b = (p.m if p.turned_a else p.k), (p.k if p.turned_b else p.n)
+    gaps = {"stride_a": lda * cols_a + 1, "stride_b": ldb * cols_b + 2, "stride_c": ldc * p.n + 3}
+    return [
+        p,
+        p.with_(align=p.dtype.itemsize),
+        p.with_(stride_a=0),
+        p.with_(stride_b=0),
+        p.with_(stride_c=(p.stride_c or 0) + 1),
+        p.with_(lda=lda, ldb=ldb, ldc=ldc, **gaps),
+    ]
+
+
+@pytest.mark.parametrize("trans", ["nn", "tn", "nt", "ct"])
+@pytest.mark.parametrize(
+    "size", ["1x1x1", "2x2x2", "3x5x4", "8x8x8", "17x17x17", "32x32x32", "13x31x6", "24x40x33"]
+)
+@pytest.mark.parametrize("letter", "sdcz")
+def test_the_default_is_right_in_every_layout(letter: str, size: str, trans: str) -> None:
+    device = cuda.probe()
+    for number, p in enumerate(
+        layouts(Problem.parse(f"{letter}:{trans}:{size}@100000", beta="any", alpha="any")[0])
+    ):
+        if TINY.accepts(p, device) is None:
+            config = TINY.default(p, device)
+            # One group for each block and more, and what is left over.
+            batch = (1, config["group"], 3 * config["group"] + 1, 2001)[number % 4]
+            found = verdict(p, config, batch)
+            assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
+
+
+@pytest.mark.parametrize("beta", ["0", "1", "any"])
+@pytest.mark.parametrize("spelling", ["s:5x5x5", "d:8x8x8", "c:4x4x4", "z:16x16x16", "d:24x24x24"])
+def test_more_groups_than_blocks_and_special_values(spelling: str, beta: str) -> None:
+    device = cuda.probe()
+    p = Problem.parse(f"{spelling}@3000000", beta=beta)[0]
+    config = TINY.default(p, device)
+    # The ring goes round several times.
+    found = verdict(
+        p, config.with_(blocks=device["sms"]), 12 * device["sms"] * config["group"] + 1, special=True
+    )
+    assert found.ok, f"{config}: {found.why}"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_configs_are_right(seed: int) -> None:
+    device, draw = cuda.probe(), random.Random(seed)
+    letter = draw.choice("sdcz")
+    turn_a, turn_b = (draw.choice("ntcj" if letter in "cz" else "nt") for _ in "ab")
+    m, n, k = (draw.randrange(1, 33) for _ in range(3))
+    p = Problem(
+        DTYPES[letter], m, n, k, turn_a, turn_b, batch=10**6, alpha="any", beta=draw.choice(("0", "1", "any"))
+    )
+    p = draw.choice(layouts(p))
+    space = TINY.space(p, device).only(HARDWARE)
+    for _ in range(200):
+        config = Config({param.name: draw.choice(param.values) for param in space.params})
+        if (config["mma"] or config["rows"] * config["columns"] <= 64) and not space.why(config):
+            found = verdict(p, config, draw.choice((1, config["group"] + 1, 3001)))
+            assert found.ok, f"{p.key} {config}: {found.why}"
+            return
+
+
+def test_a_batch_goes_at_the_speed_of_memory() -> None:
+    device = cuda.probe()
+    if device["capability"] < 90:
+        pytest.skip("bulk copies came with compute capability 9.0")
+    driver.context()
+    p = Problem.parse("d:8x8x8@650000")[0]
+    config = TINY.default(p, device)
+    kernel = cuda.load(cuda.compile(TINY.source(p, config, device), device))
+    memory = [driver.allocate(p.batch * 512) for _ in range(3)]
+    for part in memory:
+        driver.fill(part.address, p.batch * 512, 63)
+    a, b, c = (part.address for part in memory)
+    run = driver.Launcher(kernel, TINY.launch(p, config), pack(p, (a, b, c), 1, 0))
+    watch = driver.Stopwatch()
+    watch.time(run, 3)
+    rate = p.batch * p.bytes / min(watch.time(run, 5) for _ in range(5))
+    # Far above what a library that treats each matrix alone reaches, far below what the device can do.
+    assert rate > 1.5e12

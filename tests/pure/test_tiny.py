@@ -1,0 +1,196 @@
+"""The space of the stencil of very small matrices, its choice without a search, and what both promise."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+import tilewright.stencils.cuda.tiny as module
+from tilewright.model import DTYPES, Config, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.tiny import (
+    TinyStencil,
+    flat,
+    registers,
+    shared_bytes,
+    stage_bytes,
+    units,
+    whole,
+)
+from tilewright.targets.capability import named
+
+pytestmark = pytest.mark.pure
+
+TINY = TinyStencil()
+FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
+KERNEL = Path(module.__file__).with_name("tiny.cuh").read_text()
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+def padded(p: Problem) -> Problem:
+    lda, ldb, ldc = ((ld or 0) + 1 for ld in (p.lda, p.ldb, p.ldc))
+    return p.with_(
+        lda=lda, ldb=ldb, ldc=ldc, stride_a=lda * p.k + 3, stride_b=ldb * p.n + 3, stride_c=ldc * p.n + 3
+    )
+
+
+# -- the file and the space say the same -----------------------------------------------------------------
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    p = problem("z:ct:5x6x7@1000")
+    defines = [name for name, _ in TINY.source(p, TINY.default(p, H200), H200).defines]
+    assert sorted(defines) == sorted(re.findall(r"^#ifndef (\w+)$", KERNEL, re.M))
+    assert len(set(defines)) == len(defines)
+    names = [param.name.upper() for param in TINY.space(p, H200).params]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(names) == sorted(re.findall(r"^#ifndef (\w+)$", block, re.M))
+
+
+def test_hard_rules_are_asserted_by_their_names() -> None:
+    space = TINY.space(problem("d:8x8x8@1000"), H200)
+    hard = {rule.name for rule in space.rules if rule.kind == "hard"}
+    asserted = set(re.findall(r'"([a-z-]+): ', KERNEL))
+    assert hard - {"no-ring"} <= asserted, hard - asserted
+
+
+def test_headers_travel_with_the_kernel() -> None:
+    p = problem("s:8x8x8@1000")
+    source = TINY.source(p, TINY.default(p, H200), H200)
+    included = re.findall(r'#include "(.*)"', KERNEL)
+    assert set(included) <= {name for name, _ in source.headers}
+    assert source.entry == "tiny"
+
+
+# -- what is accepted --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("spelling", "fields", "word"),
+    [
+        ("h:8x8x8@10", {}, "type h"),
+        ("d:65x8x8@10", {}, "65x8x8"),
+        ("d:8x8x0@10", {}, "nothing"),
+        ("z:64x64x64@10", {}, "fit"),
+        ("d:8x8x8@10", {"align": 4}, "multiples of 4"),
+        ("d:8x8x8@10", {"stride_c": 0}, "one C"),
+    ],
+)
+def test_what_is_refused(spelling: str, fields: dict[str, int], word: str) -> None:
+    assert word in (TINY.accepts(problem(spelling, **fields), H200) or "")
+
+
+def test_devices() -> None:
+    p = problem("d:8x8x8@1000")
+    assert TINY.accepts(p, A100) is None
+    assert "2.0" in (TINY.accepts(p, FERMI) or "")
+    # Bulk copies are for later devices than words.
+    space = TINY.space(p, A100)
+    assert {config["path"] for config in space} == {"async"}
+    assert TINY.default(p, A100)["path"] == "async"
+    assert TINY.default(p, H200)["path"] == "bulk"
+
+
+# -- layouts -------------------------------------------------------------------------------------------------
+def test_layouts() -> None:
+    p = problem("d:5x6x7@100")
+    assert flat(p) == (True, True, True)
+    assert units(p) == (8, 8, 8)  # columns of 40 and 56 bytes
+    assert units(problem("d:6x6x6@100")) == (16, 16, 16)
+    assert flat(padded(p)) == (False, False, False)
+    assert flat(p.with_(stride_a=0)) == (False, True, True)
+    assert whole(p) == 2
+    assert whole(problem("s:5x5x5@100")) == 4
+    assert whole(problem("s:5x5x5@100", stride_a=0, stride_b=0)) == 4
+    assert whole(problem("d:4x4x5@100")) == 1
+
+
+@pytest.mark.parametrize("changed", [padded, lambda p: p.with_(align=8), lambda p: p.with_(stride_b=37)])
+def test_what_is_no_stream_goes_by_words(changed: object) -> None:
+    p = changed(problem("d:6x6x6@1000000"))  # type: ignore[operator]
+    config = TINY.default(p, H200)
+    assert config["path"] == "async"
+    broken = [rule.name for rule in TINY.space(p, H200).why(config.with_(path="bulk"))]
+    assert {"bulk-flat", "bulk-aligned"} & set(broken)
+
+
+def test_a_shared_operand_is_in_no_stage() -> None:
+    p = problem("d:8x8x8@1000", beta="1")
+    assert stage_bytes(p, 4, 0) == 3 * 4 * 512
+    once = p.with_(stride_a=0)
+    assert stage_bytes(once, 4, 0) == 2 * 4 * 512
+    assert shared_bytes(once, "bulk", 4, 2, 0) == 128 + 512 + 2 * 2 * 2048 + 2 * 2048
+    assert shared_bytes(p, "async", 4, 2, 0) == 2 * 3 * 2048
+    assert shared_bytes(p, "plain", 4, 1, 0) == 0
+    assert TINY.default(once, H200)["path"] == "bulk"
+
+
+# -- the choice --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("beta", ["0", "1", "any"])
+@pytest.mark.parametrize("letter", "sdcz")
+def test_the_default_obeys_every_rule(letter: str, beta: str) -> None:
+    for device in (H200, A100):
+        for n in range(1, 33):
+            p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta)
+            space, config = TINY.space(p, device), TINY.default(p, device)
+            assert config in space, (n, config, [rule.name for rule in space.why(config)])
+            assert registers(p, config["mma"], config["rows"], config["columns"]) <= 255
+            launch = TINY.launch(p, config)
+            assert launch.grid[0] == config["blocks"]
+            assert launch.shared <= device["shared_per_block_optin"]
+
+
+@pytest.mark.parametrize("trans", ["nt", "tn", "tt"])
+@pytest.mark.parametrize("size", ["1x2x3", "32x1x17", "3x32x8", "31x29x30", "64x8x8", "7x40x5"])
+@pytest.mark.parametrize("letter", "sdcz")
+def test_the_default_breaks_no_hard_rule_of_any_shape(letter: str, size: str, trans: str) -> None:
+    for batch in (1, 5, 1000, 10**6):
+        p = problem(f"{letter}:{trans}:{size}@{batch}", beta="1")
+        for asked in (p, p.with_(align=p.dtype.itemsize), p.with_(stride_a=0)):
+            if TINY.accepts(asked, H200) is None:
+                space, config = TINY.space(asked, H200), TINY.default(asked, H200)
+                broken = [rule.name for rule in space.why(config) if rule.kind in HARDWARE]
+                assert broken == [], config
+                assert all(config[param.name] in param.values for param in space.params), config
+
+
+def test_the_choice_is_quick() -> None:
+    problems = [problem(f"{t}:{n}x{n}x{n}@3000000") for t in "sdcz" for n in (4, 17, 32)]
+    for p in problems:
+        TINY.default(p, H200)
+    seconds = []
+    for p in problems:
+        start = time.perf_counter()
+        TINY.default(p, H200)
+        seconds.append(time.perf_counter() - start)
+    assert sorted(seconds)[len(seconds) // 2] < 5e-3
+
+
+def test_blocks_follow_the_batch() -> None:
+    p = problem("d:8x8x8@3000000")
+    config = TINY.default(p, H200)
+    assert TINY.launch(p.with_(batch=1), config).grid[0] <= config["blocks"]
+    assert TINY.launch(p.with_(batch=10 * config["group"]), config).grid[0] >= 10
+    assert ("BLOCKS", str(config["blocks"] // 132)) in TINY.source(p, config, H200).defines
+
+
+def test_the_batch_is_not_compiled_in() -> None:
+    p = problem("d:8x8x8@3000000")
+    config = TINY.default(p, H200)
+    digests = {TINY.source(p.with_(batch=b), config, H200).digest for b in (1, 3, 3000000)}
+    assert len(digests) == 1
+
+
+def test_spaces_are_of_a_size_that_can_be_searched() -> None:
+    for letter in "sdcz":
+        for n in (1, 4, 17, 32):
+            p = Problem(DTYPES[letter], n, n, n, batch=10**6)
+            assert 20 < TINY.space(p, H200).count() < 200_000
+
+
+def test_a_config_is_what_the_space_names() -> None:
+    p = problem("s:7x7x7@1000")
+    assert isinstance(TINY.default(p, H200), Config)
+    assert list(TINY.default(p, H200)) == [param.name for param in TINY.space(p, H200).params]
