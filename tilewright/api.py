@@ -417,6 +417,8 @@ class Caller:
                 stencil=self.stencil,
                 config=self.config,
                 cores=_threads,
+                # Where nobody else can multiply, records of who is faster do not matter.
+                vendor=place.vendor or dispatch.stranger(job.problem, dispatch.device(place.kind)),
             )
             reason = place.why_not(job, plan)
             if reason is not None:

@@ -41,6 +41,11 @@ def candidates(device: Device) -> dict[str, Stencil]:
     return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
 
 
+def stranger(problem: Problem, device: Device) -> bool:
+    """Whether no stencil of the device's kind accepts a problem."""
+    return all(stencil.accepts(problem, device) for stencil in candidates(device).values())
+
+
 def regime(problem: Problem, device: Device) -> str:
     """``cached`` when all that the problem touches fits in the last-level cache, else ``memory``."""
     return "cached" if problem.footprint <= device.last_cache else "memory"

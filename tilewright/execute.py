@@ -147,6 +147,10 @@ class Place(Protocol):
     def key(self) -> tuple[Any, ...]:
         """What bound kernels are kept under, beside the job."""
 
+    @property
+    def vendor(self) -> bool:
+        """Whether there is a library of arrays whose own product can be called."""
+
     def current(self) -> AbstractContextManager[None]:
         """Within it, work goes there."""
 
@@ -200,6 +204,7 @@ class Host:
 
     kind = "cpu"
     key = ("cpu",)
+    vendor = True
     current = nullcontext
     adopt = staticmethod(adopt)
     adopt_out = staticmethod(adopt_out)

@@ -197,7 +197,9 @@ class Gpu:
 
     def __init__(self, library: Library | None, index: int, stream: int):
         self.library, self.index, self.stream = library, index, stream
-        self.key = (self.kind, index)
+        # Without a library of arrays nobody else can multiply, whatever the records say.
+        self.vendor = library is not None
+        self.key = (self.kind, index, self.vendor)
 
     @staticmethod
     def of(values: dict[str, Any]) -> Gpu | None:

@@ -109,21 +109,9 @@
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
-#if TYPE_BITS == 64
-typedef double Real;
-#else
-typedef float Real;
-#endif
-#if COMPLEX
-struct __align__(2 * sizeof(Real)) Element {
-    Real re, im;
-};
-#else
-typedef Real Element;
-#endif
+#include "lib/element.cuh"
 
 constexpr int THREADS = M_DIM * N_DIM;
-constexpr int SIZE = sizeof(Element);
 constexpr int M_THR = M_BLK / M_DIM, N_THR = N_BLK / N_DIM;  // elements of C of one thread
 // How far apart neighbours in k and in m (or n) lie in shared memory.
 constexpr bool AS_IN_PAPER = VEC == 1 && !MMA;
@@ -152,48 +140,16 @@ static_assert(!MMA || (M_THR % 2 == 0 && N_THR % COLUMNS == 0 && K_BLK % 4 == 0 
               "mma-tile: a tensor-core product is 16 x 8 x 4");
 static_assert(READ < 2 || WIDE == 1, "texel: a texture read is one element");
 
-#define UNROLL _Pragma("unroll")
-#define INLINE __device__ __forceinline__
-
-// ---- words: WIDE or VEC elements as the hardware moves them -----------------------------------------
-template <int BYTES> struct Words;
-template <> struct Words<4> { typedef unsigned int Type; };
-template <> struct Words<8> { typedef uint2 Type; };
-template <> struct Words<16> { typedef uint4 Type; };
-
-template <int COUNT> union Pack {
-    typename Words<COUNT * SIZE>::Type word;
-    Element element[COUNT];
-    INLINE Pack() {}
-};
-
+// ---- words ------------------------------------------------------------------------------------------
 INLINE void clear(unsigned int &w) { w = 0; }
 INLINE void clear(uint2 &w) { w = make_uint2(0, 0); }
 INLINE void clear(uint4 &w) { w = make_uint4(0, 0, 0, 0); }
-
-template <bool CONJ> INLINE Element conjugated(Element x) {
-#if COMPLEX
-    if (CONJ) x.im = -x.im;
-#endif
-    return x;
-}
 
 INLINE void texel(unsigned int &w, unsigned int x, unsigned, unsigned, unsigned) { w = x; }
 INLINE void texel(uint2 &w, unsigned int x, unsigned y, unsigned, unsigned) { w = make_uint2(x, y); }
 INLINE void texel(uint4 &w, unsigned int x, unsigned y, unsigned z, unsigned q) { w = make_uint4(x, y, z, q); }
 
 // ---- arithmetic -----------------------------------------------------------------------------------------
-INLINE void multiply_add(Element &c, Element a, Element b) {
-#if COMPLEX
-    c.re = fma(a.re, b.re, c.re);
-    c.im = fma(a.re, b.im, c.im);
-    c.re = fma(-a.im, b.im, c.re);
-    c.im = fma(a.im, b.re, c.im);
-#else
-    c = fma(a, b, c);
-#endif
-}
-
 #if MMA
 INLINE void multiply_add_16x8x4(Real &c0, Real &c1, Real &c2, Real &c3, Real a0, Real a1, Real b) {
     asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
@@ -208,22 +164,6 @@ INLINE void multiply_add_16x8x4(Element &c0, Element &c1, Element &c2, Element &
 }
 #endif
 #endif
-
-INLINE Element scalar(const double *pair) {
-#if COMPLEX
-    return Element{(Real)pair[0], (Real)pair[1]};
-#else
-    return (Real)pair[0];
-#endif
-}
-
-INLINE Element zero() {
-#if COMPLEX
-    return Element{0, 0};
-#else
-    return 0;
-#endif
-}
 
 // ---- one operand: device memory -> registers -> shared memory ----------------------------------------
 // Stored columns run along the first index. FREE is m for A and n for B; the other index is k.
@@ -316,7 +256,7 @@ struct Operand {
         UNROLL for (int q = 0; q < Q; q++) UNROLL for (int p = 0; p < P; p++) UNROLL for (int w = 0; w < WIDE; w += STORE) {
             const int r = along + p * THREADS_ALONG * WIDE + w, c = across + q * THREADS_ACROSS;
             Pack<STORE> out;
-            UNROLL for (int s = 0; s < STORE; s++) out.element[s] = conjugated<CONJ>(piece[p][q].element[w + s]);
+            UNROLL for (int s = 0; s < STORE; s++) out.element[s] = conjugated(CONJ, piece[p][q].element[w + s]);
             Element *to = shared + (K_ALONG ? r : c) * STEP_K + (K_ALONG ? c : r) * STEP_FREE;
             *(typename Words<STORE * SIZE>::Type *)to = out.word;
         }
@@ -325,33 +265,6 @@ struct Operand {
 
 typedef Operand<M_DIMA, N_DIMA, TRANS_A, CONJ_A, M_BLK, A_STEP_K, A_STEP_M> OperandA;
 typedef Operand<M_DIMB, N_DIMB, !TRANS_B, CONJ_B, N_BLK, B_STEP_K, B_STEP_N> OperandB;
-
-struct Scalars {
-    Element alpha, beta;
-};
-
-INLINE Element plus_beta(const Scalars &s, Element sum, Element old) {
-#if BETA == 1 && COMPLEX
-    sum.re += old.re;
-    sum.im += old.im;
-#elif BETA == 1
-    sum += old;
-#elif BETA == 2
-    multiply_add(sum, s.beta, old);
-#endif
-    return sum;
-}
-
-// alpha * sum + beta * old; old is not looked at where beta is 0.
-INLINE Element scaled(const Scalars &s, Element sum, Element old) {
-#if ALPHA_ONE
-    return plus_beta(s, sum, old);
-#else
-    Element out = zero();
-    multiply_add(out, s.alpha, sum);
-    return plus_beta(s, out, old);
-#endif
-}
 
 typedef Words<VEC * SIZE>::Type Word;  // VEC elements
 
@@ -527,14 +440,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
             Pack<VEC> sum = remote(mine + group * VEC * SIZE, 0);
             UNROLL for (int block = 1; block < SPLIT; block++) {
                 const Pack<VEC> more = remote(mine + group * VEC * SIZE, block);
-                UNROLL for (int e = 0; e < VEC; e++) {
-#if COMPLEX
-                    sum.element[e].re += more.element[e].re;
-                    sum.element[e].im += more.element[e].im;
-#else
-                    sum.element[e] += more.element[e];
-#endif
-                }
+                UNROLL for (int e = 0; e < VEC; e++) sum.element[e] = sum_of(sum.element[e], more.element[e]);
             }
             Element *const at = base_c + first_m + m + (first_n + n) * g.ldc;
             if (inside && whole) {

@@ -127,24 +127,10 @@
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
-#if TYPE_BITS == 64
-typedef double Real;
-#else
-typedef float Real;
-#endif
-#if COMPLEX
-struct __align__(2 * sizeof(Real)) Element {
-    Real re, im;
-};
-#else
-typedef Real Element;
-#endif
+#include "lib/element.cuh"
 
-#define UNROLL _Pragma("unroll")
-#define INLINE __device__ __forceinline__
 #define CONSTANT __host__ __device__ constexpr
 
-constexpr int SIZE = sizeof(Element);
 constexpr int THREADS = 32 * WARPS;
 
 CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
@@ -204,17 +190,6 @@ static_assert(MMA == 0 || ((MMA == 8 || MMA == 16) && ROWS % MMA == 0 && COLUMNS
               "mma-tile: a tensor-core product is 8 x 8 x 4 or 16 x 8 x 4");
 
 // ---- words: elements as the hardware moves them -------------------------------------------------------------
-template <int BYTES> struct Words;
-template <> struct Words<4> { typedef unsigned int Type; };
-template <> struct Words<8> { typedef uint2 Type; };
-template <> struct Words<16> { typedef uint4 Type; };
-
-template <int COUNT> union Pack {
-    typename Words<COUNT * SIZE>::Type word;
-    Element element[COUNT];
-    INLINE Pack() {}
-};
-
 template <int COUNT> INLINE Pack<COUNT> load(const Element *from) {
     Pack<COUNT> out;
     out.word = *(const typename Words<COUNT * SIZE>::Type *)from;
@@ -223,63 +198,6 @@ template <int COUNT> INLINE Pack<COUNT> load(const Element *from) {
 
 template <int COUNT> INLINE void store(Element *to, const Pack<COUNT> &x) {
     *(typename Words<COUNT * SIZE>::Type *)to = x.word;
-}
-
-// ---- arithmetic ---------------------------------------------------------------------------------------------
-INLINE Element zero() {
-#if COMPLEX
-    return Element{0, 0};
-#else
-    return 0;
-#endif
-}
-
-INLINE Element conjugated(bool yes, Element x) {
-#if COMPLEX
-    if (yes) x.im = -x.im;
-#endif
-    return x;
-}
-
-INLINE void multiply_add(Element &c, Element a, Element b) {
-#if COMPLEX
-    c.re = fma(a.re, b.re, c.re);
-    c.im = fma(a.re, b.im, c.im);
-    c.re = fma(-a.im, b.im, c.re);
-    c.im = fma(a.im, b.re, c.im);
-#else
-    c = fma(a, b, c);
-#endif
-}
-
-struct Scalars {
-    Element alpha, beta;
-};
-
-INLINE Element scalar(const double *pair) {
-#if COMPLEX
-    return Element{(Real)pair[0], (Real)pair[1]};
-#else
-    return (Real)pair[0];
-#endif
-}
-
-// alpha * sum + beta * old; old is not looked at where beta is 0.
-INLINE Element scaled(const Scalars &s, Element sum, Element old) {
-#if !ALPHA_ONE
-    const Element plain = sum;
-    sum = zero();
-    multiply_add(sum, s.alpha, plain);
-#endif
-#if BETA == 1 && COMPLEX
-    sum.re += old.re;
-    sum.im += old.im;
-#elif BETA == 1
-    sum += old;
-#elif BETA == 2
-    multiply_add(sum, s.beta, old);
-#endif
-    return sum;
 }
 
 // ---- one tile by one thread -----------------------------------------------------------------------------------
