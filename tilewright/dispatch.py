@@ -92,7 +92,7 @@ def plan(
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
     some = problem.with_(batch=1 if kind == "cached" else 1 + device.last_cache)
-    near = _near(problem.key, some, device, kind, vendor)
+    near = _near(problem.key, some, device, kind, problem.batch == 1, vendor)
     if near is not None:
         name, chosen, whose = near
         if name == VENDOR:
@@ -159,11 +159,15 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
 
 @functools.lru_cache(maxsize=4096)
 def _near(
-    key: str, problem: Problem, device: Device, kind: str, vendor: bool
+    key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str] | None:
-    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them."""
+    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them.
+
+    Libraries have one routine for batches and another for a product alone (``single``): that the vendor
+    wins at one says nothing of the other.
+    """
     for record in records().near(problem, kind, device.key, without="" if vendor else VENDOR):
-        if record.stencil == VENDOR:
+        if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
         # What was tuned for another place in memory may be slow here, not only wrong.
         if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device, KINDS):
