@@ -41,9 +41,18 @@ def candidates(device: Device) -> dict[str, Stencil]:
     return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
 
 
+def refusal(stencil: Stencil, problem: Problem, device: Device) -> str | None:
+    """Why a stencil's kernel cannot serve a problem here; None when it can.
+
+    A stencil may accept problems on devices whose space can only be counted: it says so by ``runs``.
+    """
+    runs = getattr(stencil, "runs", None)
+    return stencil.accepts(problem, device) or (runs(device) if runs is not None else None)
+
+
 def stranger(problem: Problem, device: Device) -> bool:
     """Whether no stencil of the device's kind accepts a problem."""
-    return all(stencil.accepts(problem, device) for stencil in candidates(device).values())
+    return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
 def regime(problem: Problem, device: Device) -> str:
@@ -71,8 +80,9 @@ def plan(
     2. ``tuned``: the fastest correct record of this very problem on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``default``: the first stencil that accepts the problem, with its cost model's config;
-    5. ``vendor``: the array library's own product, where no stencil accepts the problem or where
-       the records say that it is faster (not with ``vendor=False``).
+    5. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
+       records say that it is faster, and for single products where only stencils are left that run on
+       record (not with ``vendor=False``).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -101,7 +111,9 @@ def plan(
         return made("near", f"record of the near problem {whose}", name, chosen)
     reasons = []
     for name, candidate in candidates(device).items():
-        reason = candidate.accepts(problem, device)
+        reason = refusal(candidate, problem, device)
+        if reason is None and vendor and problem.batch == 1 and getattr(candidate, "on_record", False):
+            reason = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
         if reason is None:
             return made(
                 "default", "no record; the stencil's cost model", name, candidate.default(problem, device)
@@ -117,13 +129,13 @@ def _forced(
 ) -> tuple[str, Config]:
     """The stencil and config that the caller asked for, checked against the rules."""
     if name is None:
-        name = next((n for n, s in candidates(device).items() if s.accepts(problem, device) is None), None)
+        name = next((n for n, s in candidates(device).items() if refusal(s, problem, device) is None), None)
         if name is None:
             raise ArgumentError(f"config={config} for {problem.spelling}, which no stencil accepts")
     if name not in candidates(device):
         raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(candidates(device))}")
     stencil = STENCILS[name]
-    reason = stencil.accepts(problem, device)
+    reason = refusal(stencil, problem, device)
     if reason is not None:
         raise ArgumentError(f"stencil={name!r} does not accept {problem.spelling}: {reason}")
     default = stencil.default(problem, device)
@@ -180,7 +192,7 @@ def _fits(
 ) -> bool:
     """Whether the stencil accepts a problem, and a recorded config breaks no rule of these kinds on it."""
     stencil = STENCILS[name]
-    if stencil.accepts(problem, device) is not None:
+    if refusal(stencil, problem, device) is not None:
         return False
     try:
         broken = stencil.space(problem, device).why(config)

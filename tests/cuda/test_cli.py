@@ -76,7 +76,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str], new_home: Path, few_cores: N
 
 
 def test_explain(capsys: pytest.CaptureFixture[str], new_home: Path, few_cores: None) -> None:
-    asked = ("explain", "s:nn:1024x1024x1024", "--device", "cuda")
+    asked = ("explain", "s:nn:1024x1024x1024@2", "--device", "cuda")
     code, out, _ = said(capsys, *asked)
     assert code == 0
     assert "starts" in out

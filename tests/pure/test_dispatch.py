@@ -43,7 +43,7 @@ def fresh() -> Iterator[None]:
         (1, 1, "vendor"),
         (5000, 5000, "vendor"),
         (5000, 7, "vendor"),
-        (1, 5000, "default"),
+        (1, 5000, "vendor"),
         (5000, 1, "default"),
     ],
 )
@@ -57,5 +57,13 @@ def test_a_vendor_that_is_faster_nearby(
     plan = dispatch.plan(problem, H200)
     assert plan.origin == origin
     assert (plan.stencil is None) == (origin == "vendor")
+    assert ("near problem" in plan.why) == ((asked == 1) == (known == 1))
     # Who rules the vendor out gets a kernel.
     assert dispatch.plan(problem, H200, vendor=False).origin == "default"
+
+
+def test_a_device_that_is_only_counted_runs_nothing() -> None:
+    fermi = capability.named("fermi-s2050")
+    plan = dispatch.plan(Problem.parse("s:300x200x100")[0], fermi)
+    assert plan.origin == "vendor"
+    assert "8.0" in plan.why

@@ -265,13 +265,17 @@ def test_explain_on_a_device_that_is_not_here(
     dispatch.records().save_ceilings("b200", 1, CEILINGS)
     code, out, _ = said(capsys, "explain", "s:nn:4096x4096x4096", "--device", "b200")
     assert code == 0
+    assert "runs   vendor: cuBLAS" in out
+    assert "no record speaks for it" in out
+    code, out, _ = said(capsys, "explain", "s:nn:4096x4096x4096@2", "--device", "b200")
+    assert code == 0
     assert "runs   default: classic" in out
     assert re.search(r"tile   \d+ x \d+ of C a block, k in steps of \d+", out)
     assert re.search(r"starts \d+ blocks of \d+ threads", out)
     assert "reads  memory" in out
     assert "bound  66.91 TF/s, by peak" in out
     assert "core" not in out
-    code, out, _ = said(capsys, "explain", "s:nn:4096x4096x4096", "--device", "b200", "--json")
+    code, out, _ = said(capsys, "explain", "s:nn:4096x4096x4096@2", "--device", "b200", "--json")
     (row,) = json.loads(out)
     assert row["device"] == "b200"
     assert row["bound_gflops"] == pytest.approx(66908, rel=1e-3)

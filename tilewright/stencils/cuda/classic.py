@@ -170,6 +170,8 @@ class ClassicStencil:
 
     name = "classic"
     target = "cuda"
+    # Large single products are what libraries tune best: untuned, this one is not the better guess.
+    on_record = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
