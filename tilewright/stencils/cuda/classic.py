@@ -30,7 +30,7 @@ import numpy as np
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, DType, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
-from tilewright.stencils.cuda.program import program
+from tilewright.stencils.cuda.program import asked, program
 
 # Of the ways to read, the paper counts the 1-D texture alone (section 6.3.3).
 PAPER: dict[str, tuple[Any, ...]] = {
@@ -215,18 +215,7 @@ class ClassicStencil:
         return _best(problem, device)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        p = problem
-        defines = {
-            "TYPE_BITS": p.dtype.real_bits,
-            "COMPLEX": int(p.dtype.is_complex),
-            "TRANS_A": int(p.turned_a),
-            "TRANS_B": int(p.turned_b),
-            "CONJ_A": int(p.conj_a),
-            "CONJ_B": int(p.conj_b),
-            "ALPHA_ONE": int(p.alpha == "1"),
-            "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
-        }
-        defines |= {name.upper(): value for name, value in config.items()}
+        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
         defines["READ"] = READS.index(config["read"])
         text, headers = program("classic")
         return Source(text, "classic", headers, tuple((n, str(value)) for n, value in defines.items()))

@@ -1,10 +1,13 @@
-"""The text of a CUDA stencil as it is compiled: its own file, and the shared headers that it includes."""
+"""A CUDA stencil as it is compiled: its own file, the shared headers that it includes, and the definitions
+that say which product is asked for."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 from pathlib import Path
+
+from tilewright.model import Problem
 
 _INCLUDE = re.compile(r'^#include "(lib/[^"]+)"', re.M)
 
@@ -22,3 +25,18 @@ def program(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
             headers[header] = (folder / header).read_text()
             wanted += _INCLUDE.findall(headers[header])
     return text, tuple(sorted(headers.items()))
+
+
+def asked(problem: Problem) -> dict[str, int]:
+    """Type, transpositions and scalars of a problem, as every stencil's block of the problem names them."""
+    p = problem
+    return {
+        "TYPE_BITS": p.dtype.real_bits,
+        "COMPLEX": int(p.dtype.is_complex),
+        "TRANS_A": int(p.turned_a),
+        "TRANS_B": int(p.turned_b),
+        "CONJ_A": int(p.conj_a),
+        "CONJ_B": int(p.conj_b),
+        "ALPHA_ONE": int(p.alpha == "1"),
+        "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
+    }

@@ -29,7 +29,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
-from tilewright.stencils.cuda.program import program
+from tilewright.stencils.cuda.program import asked, program
 
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
@@ -196,18 +196,10 @@ class TinyStencil:
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem
-        defines = {
-            "TYPE_BITS": p.dtype.real_bits,
-            "COMPLEX": int(p.dtype.is_complex),
+        defines = asked(p) | {
             "SIZE_M": p.m,
             "SIZE_N": p.n,
             "SIZE_K": p.k,
-            "TRANS_A": int(p.turned_a),
-            "TRANS_B": int(p.turned_b),
-            "CONJ_A": int(p.conj_a),
-            "CONJ_B": int(p.conj_b),
-            "ALPHA_ONE": int(p.alpha == "1"),
-            "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
             "ALIGN": p.align,
             "SHARED_A": int(p.strides[0] == 0),
             "SHARED_B": int(p.strides[1] == 0),
