@@ -69,7 +69,8 @@ class Problem:
     elements; ``None`` means packed. A batch stride of 0 is an operand that the whole batch
     shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
     value is a run-time argument. ``align`` bytes divide the addresses of all three operands (16 at
-    most, the widest access of a GPU; CPU kernels take any address).
+    most, the widest access of a GPU; CPU kernels take any address). With ``pointers`` each matrix lies
+    where an array of addresses says, and the batch strides mean nothing.
     """
 
     dtype: DType
@@ -89,6 +90,7 @@ class Problem:
     beta: str = "0"
     math: str = "ieee"
     align: int = 16
+    pointers: bool = False
 
     def __post_init__(self) -> None:
         rows_a, cols_a = (self.k, self.m) if self.turned_a else (self.m, self.k)
@@ -166,6 +168,7 @@ class Problem:
             got not in (0, want) for got, want in zip(self.strides, packed.strides, strict=True)
         )
         text += ("+gaps" if gaps else "") + (f"+shared{shared}" if shared else "")
+        text += "+pointers" if self.pointers else ""
         return text + (f"+align{self.align}" if self.align < 16 else "")
 
     @property

@@ -30,7 +30,8 @@ def program(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 def asked(problem: Problem) -> dict[str, int]:
     """Type, transpositions and scalars of a problem, as every stencil's block of the problem names them."""
     p = problem
-    return {
+    halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}
+    return halves | {
         "TYPE_BITS": p.dtype.real_bits,
         "COMPLEX": int(p.dtype.is_complex),
         "TRANS_A": int(p.turned_a),

@@ -1,7 +1,9 @@
-// Elements of matrices: their type, the words that they are moved in, and their arithmetic.
+// Elements of matrices: how they are stored, the words that they are moved in, and their arithmetic.
 //
-// What is included after TYPE_BITS, COMPLEX, ALPHA_ONE and BETA are defined: see the parameter block of any
-// stencil for their meaning.
+// What is included after TYPE_BITS, COMPLEX, ALPHA_ONE and BETA are defined (and BRAIN, for 16 bits): see the
+// parameter block of any stencil for their meaning. A Stored is what lies in memory, an Element what is computed
+// with. They are one type but for 16 bits, where numbers are widened to float32 when they are read and rounded
+// once, when a result is written; there the two are kept apart.
 #pragma once
 
 #define UNROLL _Pragma("unroll")
@@ -20,17 +22,82 @@ struct __align__(2 * sizeof(Real)) Element {
 typedef Real Element;
 #endif
 
-constexpr int SIZE = sizeof(Element);
+#if TYPE_BITS != 16
+typedef Element Stored;
+
+INLINE Element widened(Stored x) { return x; }
+INLINE Stored narrowed(Element x) { return x; }
+#else
+typedef unsigned short Half;  // the bits of a float16, or of a bfloat16 if BRAIN
+#if COMPLEX
+struct __align__(4) Stored {
+    Half re, im;
+};
+#else
+typedef Half Stored;
+#endif
+
+INLINE float real_of(Half x) {
+#if BRAIN
+    return __uint_as_float((unsigned int)x << 16);
+#else
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
+    return wide;
+#endif
+}
+
+// Two numbers rounded to the nearest, the first in the low half of the word. What is too large becomes infinite.
+INLINE unsigned int halves_of(float low, float high) {
+    unsigned int pair;
+#if BRAIN
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#endif
+    return pair;
+}
+
+INLINE Half half_of(float x) {
+    Half bits;
+#if BRAIN
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+#else
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+#endif
+    return bits;
+}
+
+INLINE Element widened(Stored x) {
+#if COMPLEX
+    return Element{real_of(x.re), real_of(x.im)};
+#else
+    return real_of(x);
+#endif
+}
+
+INLINE Stored narrowed(Element x) {
+#if COMPLEX
+    const unsigned int pair = halves_of(x.re, x.im);
+    return Stored{(Half)pair, (Half)(pair >> 16)};
+#else
+    return half_of(x);
+#endif
+}
+#endif
+
+constexpr int SIZE = sizeof(Stored);
 
 // ---- words: neighbouring elements as the hardware moves them ---------------------------------------
 template <int BYTES> struct Words;
+template <> struct Words<2> { typedef unsigned short Type; };
 template <> struct Words<4> { typedef unsigned int Type; };
 template <> struct Words<8> { typedef uint2 Type; };
 template <> struct Words<16> { typedef uint4 Type; };
 
 template <int COUNT> union Pack {
     typename Words<COUNT * SIZE>::Type word;
-    Element element[COUNT];
+    Stored element[COUNT];
     INLINE Pack() {}
 };
 
