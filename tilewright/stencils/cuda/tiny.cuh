@@ -28,7 +28,10 @@
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
-#define TYPE_BITS 32  // of a real number: 32 or 64
+#define TYPE_BITS 32  // of a real number: 16 (computed with in float32), 32 or 64
+#endif
+#ifndef BRAIN
+#define BRAIN 0  // whether 16 bits are a bfloat16
 #endif
 #ifndef COMPLEX
 #define COMPLEX 0  // whether an element is a pair (re, im)
@@ -78,6 +81,9 @@
 #ifndef SHARED_B
 #define SHARED_B 0  // the same for B
 #endif
+#ifndef POINTERS
+#define POINTERS 0  // whether A, B and C are arrays of addresses, one for each matrix
+#endif
 #ifndef UNIT_A
 #define UNIT_A 16  // bytes, at most 16, that divide the address of every stored column of A
 #endif
@@ -93,7 +99,7 @@
 #define PATH 2  // 0: no staging, 1: copies by words (sm_80), 2: bulk copies (sm_90)
 #endif
 #ifndef MMA
-#define MMA 0  // rows of a tensor-core product, 8 (sm_80) or 16 (sm_90); 0: multiply-add units
+#define MMA 0  // rows of a tensor-core product, 8 or 16 (float64 on sm_90, 16 bits); 0: multiply-add units
 #endif
 #ifndef ROWS
 #define ROWS 4  // rows of C that a thread computes (MMA: a warp)
@@ -128,6 +134,7 @@
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/element.cuh"
+#include "lib/mma.cuh"
 
 #define CONSTANT __host__ __device__ constexpr
 
@@ -135,7 +142,7 @@ constexpr int THREADS = 32 * WARPS;
 
 CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
 CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
-CONSTANT int rounded(int bytes) { return ceiling(bytes, 128) * 128; }
+CONSTANT int padded(int bytes) { return ceiling(bytes, 128) * 128; }
 
 // Bytes of the widest word, at most 16, that divides both.
 CONSTANT int word(int a, int b) {
@@ -157,11 +164,11 @@ CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0)
 constexpr int LD_A = skewed(ROWS_A), LD_B = skewed(ROWS_B), LD_C = skewed(SIZE_M);
 constexpr int STEP_A = SHARED_A ? 0 : LD_A * COLS_A, STEP_B = SHARED_B ? 0 : LD_B * COLS_B, STEP_C = LD_C * SIZE_N;
 #if PATH != 0
-constexpr int BYTES_A = rounded((SHARED_A ? 1 : GROUP) * LD_A * COLS_A * SIZE);
-constexpr int BYTES_B = rounded((SHARED_B ? 1 : GROUP) * LD_B * COLS_B * SIZE);
-constexpr int BYTES_C = rounded(GROUP * STEP_C * SIZE);
+constexpr int BYTES_A = padded((SHARED_A ? 1 : GROUP) * LD_A * COLS_A * SIZE);
+constexpr int BYTES_B = padded((SHARED_B ? 1 : GROUP) * LD_B * COLS_B * SIZE);
+constexpr int BYTES_C = padded(GROUP * STEP_C * SIZE);
 // Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
-constexpr int AT_A = PATH == 2 ? rounded(8 * STAGES) : 0;
+constexpr int AT_A = PATH == 2 ? padded(8 * STAGES) : 0;
 constexpr int AT_B = AT_A + (SHARED_A ? BYTES_A : 0);
 constexpr int AT_RING = AT_B + (SHARED_B ? BYTES_B : 0);
 constexpr int STAGE_B = SHARED_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (SHARED_B ? 0 : BYTES_B);
@@ -172,10 +179,11 @@ constexpr int AT_OUT = AT_RING + STAGES * STAGE;
 constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
 constexpr int SLOTS = MMA ? WARPS : THREADS;  // who computes tiles
 
-static_assert(TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 32 or 64 bits");
+static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 16, 32 or 64 bits");
 static_assert(ALIGN % SIZE == 0, "element: addresses are multiples of an element's bytes");
 static_assert(PATH != 2 || ((FLAT_A || SHARED_A) && (FLAT_B || SHARED_B) && FLAT_C),
               "bulk-flat: bulk copies take operands without gaps");
+static_assert(PATH != 2 || !POINTERS, "bulk-stream: what lies where an array says is no stream");
 static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
 static_assert(PATH != 2 || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 0) &&
                             (SHARED_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
@@ -185,18 +193,21 @@ static_assert(PAD == 0 || PATH == 1, "pad: only copies by words can leave gaps")
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
 static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
 static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
-static_assert(MMA == 0 || (TYPE_BITS == 64 && PATH != 0), "mma-type: tensor cores take float64 from shared memory");
-static_assert(MMA == 0 || ((MMA == 8 || MMA == 16) && ROWS % MMA == 0 && COLUMNS % 8 == 0),
-              "mma-tile: a tensor-core product is 8 x 8 x 4 or 16 x 8 x 4");
+static_assert(MMA == 0 || (TYPE_BITS != 32 && PATH != 0),
+              "mma-type: tensor cores take float64 and 16 bits from shared memory");
+static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),
+              "mma-rows: a tensor-core product has 16 rows, or 8 of float64");
+static_assert(MMA == 0 || (ROWS % (MMA ? MMA : 1) == 0 && COLUMNS % 8 == 0),
+              "mma-tile: a tile is whole tensor-core products of 8 columns");
 
 // ---- words: elements as the hardware moves them -------------------------------------------------------------
-template <int COUNT> INLINE Pack<COUNT> load(const Element *from) {
+template <int COUNT> INLINE Pack<COUNT> load(const Stored *from) {
     Pack<COUNT> out;
     out.word = *(const typename Words<COUNT * SIZE>::Type *)from;
     return out;
 }
 
-template <int COUNT> INLINE void store(Element *to, const Pack<COUNT> &x) {
+template <int COUNT> INLINE void store(Stored *to, const Pack<COUNT> &x) {
     *(typename Words<COUNT * SIZE>::Type *)to = x.word;
 }
 
@@ -204,8 +215,8 @@ template <int COUNT> INLINE void store(Element *to, const Pack<COUNT> &x) {
 // Tile number tile of the matrices at a, b, c and out, with leading dimensions of type Step. AT_ONCE_A, _B and _C:
 // bytes that divide the address of every stored column. turn: where this thread begins, if TURNED.
 template <int TILE_M, int TILE_N, int AT_ONCE_A, int AT_ONCE_B, int AT_ONCE_C, bool TURNED, typename Step>
-INLINE void multiply(int tile, int turn, const Element *a, Step lda, const Element *b, Step ldb, const Element *c,
-                     Element *out, Step ldc, const Scalars &s) {
+INLINE void multiply(int tile, int turn, const Stored *a, Step lda, const Stored *b, Step ldb, const Stored *c,
+                     Stored *out, Step ldc, const Scalars &s) {
     // Words along k where that is how both or one of them lie, and along the free index of the other.
     constexpr int VK_A = TRANS_A ? vector(AT_ONCE_A, SIZE_K, SIZE_K) : 16;
     constexpr int VK_B = TRANS_B ? 16 : vector(AT_ONCE_B, SIZE_K, SIZE_K);
@@ -251,13 +262,15 @@ INLINE void multiply(int tile, int turn, const Element *a, Step lda, const Eleme
                 Pack<VM> piece;
                 if (!TRANS_A) piece = load<VM>(a + row_in(i / VM) + (k + q) * lda);
                 UNROLL for (int e = 0; e < VM; e++)
-                    x[i + e] = conjugated(CONJ_A, TRANS_A ? along_a[TRANS_A ? i + e : 0].element[q] : piece.element[e]);
+                    x[i + e] = conjugated(
+                        CONJ_A, widened(TRANS_A ? along_a[TRANS_A ? i + e : 0].element[q] : piece.element[e]));
             }
             UNROLL for (int j = 0; j < TILE_N; j += VN) {
                 Pack<VN> piece;
                 if (TRANS_B) piece = load<VN>(b + column_in(j / VN) + (k + q) * ldb);
                 UNROLL for (int e = 0; e < VN; e++)
-                    y[j + e] = conjugated(CONJ_B, TRANS_B ? piece.element[e] : along_b[TRANS_B ? 0 : j + e].element[q]);
+                    y[j + e] = conjugated(
+                        CONJ_B, widened(TRANS_B ? piece.element[e] : along_b[TRANS_B ? 0 : j + e].element[q]));
             }
             UNROLL for (int j = 0; j < TILE_N; j++) UNROLL for (int i = 0; i < TILE_M; i++)
                 multiply_add(sum[j][i], x[i], y[j]);
@@ -268,41 +281,31 @@ INLINE void multiply(int tile, int turn, const Element *a, Step lda, const Eleme
     UNROLL for (int j = 0; j < TILE_N; j++) UNROLL for (int i = 0; i < TILE_M; i += VM) {
         const int at_m = row[i / VM], at_n = column[j / VN] + j % VN;
         if ((WHOLE_M || at_m < SIZE_M) && (WHOLE_N || at_n < SIZE_N)) {
-            Pack<VM> old, result;
+            Pack<VM> old;
             if (BETA != 0) old = load<VM>(c + at_m + at_n * ldc);
+            Element result[VM];
             UNROLL for (int e = 0; e < VM; e++)
-                result.element[e] = scaled(s, sum[j][i + e], BETA != 0 ? old.element[e] : zero());
-            store<VM>(out + at_m + at_n * ldc, result);
+                result[e] = scaled(s, sum[j][i + e], BETA != 0 ? widened(old.element[e]) : zero());
+            store<VM>(out + at_m + at_n * ldc, packed(result));
         }
     }
 }
 
-// ---- one tile by one warp on tensor cores -----------------------------------------------------------------------
-#if MMA
-INLINE void multiply_add_8x8x4(Real &c0, Real &c1, Real a, Real b) {
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-        : "+d"(c0), "+d"(c1) : "d"(a), "d"(b));
-}
-#if MMA == 16
-INLINE void multiply_add_16x8x4(Real &c0, Real &c1, Real &c2, Real &c3, Real a0, Real a1, Real b) {
-    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-        : "+d"(c0), "+d"(c1), "+d"(c2), "+d"(c3) : "d"(a0), "d"(a1), "d"(b));
-}
-#endif
-
+// ---- one tile by one warp on tensor cores of float64 ---------------------------------------------------------------
+#if MMA && TYPE_BITS == 64
 // MMA rows of products from as many fragments of 8 rows.
 INLINE void multiply_add_fragments(Real *c[], const Real *a, Real b) {
 #if MMA == 16
-    multiply_add_16x8x4(c[0][0], c[0][1], c[1][0], c[1][1], a[0], a[1], b);
+    mma_16x8x4(c[0][0], c[0][1], c[1][0], c[1][1], a[0], a[1], b);
 #else
-    multiply_add_8x8x4(c[0][0], c[0][1], a[0], b);
+    mma_8x8x4(c[0][0], c[0][1], a[0], b);
 #endif
 }
 
 // A lane holds row lane / 4 and k lane % 4 of a fragment of A, and so of B; of C, row lane / 4 and columns
 // 2 (lane % 4) and the next. Which rows, columns and k these are is free as long as all three agree: where a word
 // is two elements, a lane takes neighbours, which then belong to two fragments.
-INLINE void multiply_mma(int tile, const Element *a, const Element *b, const Element *c, Element *out,
+INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Stored *c, Stored *out,
                          const Scalars &s) {
     constexpr int FRAGMENTS_M = ROWS / 8, FRAGMENTS_N = COLUMNS / 8, PART = MMA / 8;
     constexpr int TWO = SIZE == 8 ? 2 : 1;
@@ -416,18 +419,219 @@ INLINE void multiply_mma(int tile, const Element *a, const Element *b, const Ele
 }
 #endif
 
+// ---- one tile by one warp on tensor cores of 16 bits --------------------------------------------------------------
+#if MMA && TYPE_BITS == 16
+// A word of an operand holds two k of a row or column: two numbers, or one complex number, whose product is then a
+// real one of twice the k. With r = lane / 4 and q = lane % 4, a lane holds rows r and r + 8 of a fragment of A,
+// column r of one of B, two words of each; of C, columns 2q and 2q + 1. Which rows, columns and k these are is free
+// as long as all agree:
+//   k         where neighbours in k are neighbours in memory, a lane takes DEEP words of them at once
+//   rows      PAIR_M: rows 2r and 2r + 1, one word of a column of A or C (two words of complex numbers)
+//   columns   PAIR_N: columns 2r and 2r + 1 of two fragments, where B is stored n x k
+// Lanes with q > 1 exchange the order of two loads or stores (FLIP) where all would ask for the same banks.
+constexpr int UNIT_K = COMPLEX ? 1 : 2;  // k of a word
+
+CONSTANT int deep(int ld) {
+    return ld % (16 * UNIT_K) == 0 && SIZE_K % (16 * UNIT_K) == 0 ? 4
+           : ld % (8 * UNIT_K) == 0 && SIZE_K % (8 * UNIT_K) == 0 ? 2 : 1;
+}
+CONSTANT bool crowded(int ld) { return COMPLEX ? ld % 8 == 0 && ld % 32 : ld % 16 == 0 && ld % 64; }
+
+constexpr int DEEP = TRANS_A && !TRANS_B ? smaller(deep(LD_A), deep(LD_B))
+                     : TRANS_A           ? deep(LD_A)
+                     : !TRANS_B          ? deep(LD_B)
+                                         : COMPLEX && SIZE_K % 8 == 0 ? 2 : 1;
+constexpr int SPAN = 8 * UNIT_K;            // k of a product
+constexpr int TOGETHER = DEEP == 4 ? 2 : 1;  // products whose operands come together
+constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
+constexpr bool PAIR_M = LD_C % 2 == 0 && (TRANS_A || LD_A % 2 == 0);
+constexpr bool PAIR_N = TRANS_B && LD_B % 2 == 0 && FRAGMENTS_N % 2 == 0;
+constexpr bool LAST_HALF = SIZE_K % SPAN != 0 && SIZE_K % SPAN <= SPAN / 2;  // the last product has half the k
+
+INLINE int k_of(int product, int h, int q) {
+    return UNIT_K * (DEEP == 1   ? 8 * product + 4 * h + q
+                     : DEEP == 2 ? 8 * product + 2 * q + h
+                                 : 16 * (product / 2) + 4 * q + 2 * (product % 2) + h);
+}
+
+// Beyond the end of k both operands are zero: what lies there may be anything, NaN included.
+INLINE unsigned int inside(unsigned int word, int k) {
+    if (SIZE_K % SPAN == 0) return word;
+    if (COMPLEX) return k < SIZE_K ? word : 0;
+    return k + 1 < SIZE_K ? word : k < SIZE_K ? word & 0xffff : 0;
+}
+
+INLINE unsigned int pair_of(const Stored *low, const Stored *high) {
+    return *(const unsigned short *)low | (unsigned int)*(const unsigned short *)high << 16;
+}
+
+// The words of a lane along a stored column, for the TOGETHER products from product on.
+template <int LD> INLINE void along_k(unsigned int (&words)[TOGETHER][2], const Stored *column, int product, int q, bool half) {
+    if (DEEP > 1) {
+        const Pack<DEEP * UNIT_K> piece = load<DEEP * UNIT_K>(column + k_of(product, 0, q));
+        UNROLL for (int s = 0; s < TOGETHER; s++) UNROLL for (int h = 0; h < 2; h++)
+            words[s][h] = piece.words[DEEP > 1 ? 2 * s + h : 0];
+    } else UNROLL for (int h = 0; h < 2; h++) {
+        words[0][h] = 0;
+        if (h == 1 && half) continue;
+        const int k = k_of(product, h, q), at = min(k, (SIZE_K - 1) / UNIT_K * UNIT_K);
+        const Stored *const from = column + at;
+        words[0][h] = inside(COMPLEX || LD % 2 == 0 ? load<UNIT_K>(from).words[0]
+                                                    : pair_of(from, column + min(at + 1, SIZE_K - 1)), k);
+    }
+}
+
+// The words of a lane at two rows (columns) f and g that are neighbours if PAIRED, across stored columns.
+template <int LD, int FREE, bool PAIRED>
+INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, int f, int g, int k, int flip) {
+    // Outside the matrix anything will do: it is not stored.
+    f = min(f, PAIRED ? (FREE - 1) / 2 * 2 : FREE - 1);
+    g = min(g, FREE - 1);
+    const Stored *const first = x + min(k + flip, SIZE_K - 1) * LD;
+#if COMPLEX
+    if (PAIRED) {
+        const Pack<2> both = load<2>(first + f);
+        at_f = both.words[0];
+        at_g = both.words[1];
+    } else {
+        at_f = load<1>(first + f).words[0];
+        at_g = load<1>(first + g).words[0];
+    }
+#else
+    const Stored *const second = x + min(k + 1 - flip, SIZE_K - 1) * LD;
+    if (PAIRED) {
+        const unsigned int w0 = load<2>(first + f).words[0], w1 = load<2>(second + f).words[0];
+        at_f = __byte_perm(w0, w1, flip ? 0x1054 : 0x5410);
+        at_g = __byte_perm(w0, w1, flip ? 0x3276 : 0x7632);
+    } else {
+        at_f = pair_of(first + f, second + f);
+        at_g = pair_of(first + g, second + g);
+    }
+#endif
+    at_f = inside(at_f, k);
+    at_g = inside(at_g, k);
+}
+
+// The same for both words of each of the TOGETHER products.
+template <int LD, int FREE, bool PAIRED>
+INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGETHER][2], const Stored *x, int f, int g,
+                   int product, int q, bool half) {
+    const int flip = crowded(LD) && PAIRED ? q / 2 : 0;
+    UNROLL for (int s = 0; s < TOGETHER; s++) {
+        at_f[s][1] = at_g[s][1] = 0;
+        if (COMPLEX && DEEP > 1) {
+            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(product + s, 0, q) + flip, 0);
+            across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(product + s, 1, q) - flip, 0);
+            const unsigned int f0 = at_f[s][0], g0 = at_g[s][0];
+            at_f[s][0] = flip ? at_f[s][1] : f0;
+            at_f[s][1] = flip ? f0 : at_f[s][1];
+            at_g[s][0] = flip ? at_g[s][1] : g0;
+            at_g[s][1] = flip ? g0 : at_g[s][1];
+        } else {
+            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(product + s, 0, q), COMPLEX ? 0 : flip);
+            if (!half)
+                across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(product + s, 1, q), COMPLEX ? 0 : flip);
+        }
+    }
+}
+
+INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Stored *c, Stored *out, const Scalars &s) {
+    constexpr int PRODUCTS = ceiling(SIZE_K, SPAN), PARTS = COMPLEX ? 2 : 1;
+    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * TOGETHER * PARTS, STEPS = ceiling(PRODUCTS, TOGETHER);
+    constexpr int AHEAD = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
+    const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
+    const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
+    auto row_of = [&](int i, int e) { return first_m + 16 * i + (PAIR_M ? 2 * r + e : r + 8 * e); };
+    auto column_of = [&](int j, int x) { return first_n + (PAIR_N ? 16 * (j / 2) + 2 * x + j % 2 : 8 * j + x); };
+
+    float sum[PARTS][FRAGMENTS_N][FRAGMENTS_M][4];
+    UNROLL for (int p = 0; p < PARTS; p++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) UNROLL for (int e = 0; e < 4; e++) sum[p][j][i][e] = 0;
+
+    _Pragma("unroll AHEAD") for (int step = 0; step < STEPS; step++) {
+        const int product = step * TOGETHER;
+        const bool half = LAST_HALF && step == STEPS - 1;
+        unsigned int x[FRAGMENTS_M][2][TOGETHER][2], y[FRAGMENTS_N][TOGETHER][2];
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+#if TRANS_A
+            UNROLL for (int e = 0; e < 2; e++)
+                along_k<LD_A>(x[i][e], a + min(row_of(i, e), SIZE_M - 1) * LD_A, product, q, half);
+#else
+            across<LD_A, SIZE_M, PAIR_M>(x[i][0], x[i][1], a, row_of(i, 0), row_of(i, 1), product, q, half);
+#endif
+        }
+#if TRANS_B
+        UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) {
+            unsigned int none[TOGETHER][2];
+            // An odd last fragment has no partner: its words are read twice, which the compiler sees.
+            const int with = j + 1 < FRAGMENTS_N ? j + 1 : j;
+            across<LD_B, SIZE_N, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, column_of(j, r), column_of(with, r),
+                                         product, q, half);
+        }
+#else
+        UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+            along_k<LD_B>(y[j], b + min(column_of(j, r), SIZE_N - 1) * LD_B, product, q, half);
+#endif
+        UNROLL for (int t = 0; t < TOGETHER; t++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+            unsigned int w[4] = {x[i][0][t][0], x[i][1][t][0], x[i][0][t][1], x[i][1][t][1]};
+            if (CONJ_A) UNROLL for (int e = 0; e < 4; e++) w[e] ^= 0x80000000u;
+            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int p = 0; p < PARTS; p++) {
+                unsigned int v[2] = {y[j][t][0], y[j][t][1]};
+                // (re, im) times (re, -im) is the real part, times (im, re) the imaginary one.
+                if (COMPLEX) UNROLL for (int h = 0; h < 2; h++)
+                    v[h] = p == 0 ? v[h] ^ (CONJ_B ? 0 : 0x80000000u) : __byte_perm(v[h], 0, 0x1032) ^ (CONJ_B ? 0x8000u : 0);
+                if (half) mma_16x8x8(sum[p][j][i], w[0], w[1], v[0]);
+                else mma_16x8x16(sum[p][j][i], w, v[0], v[1]);
+            }
+        }
+    }
+
+    const int flip = crowded(LD_C) && PAIR_M ? q / 2 : 0;
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
+        UNROLL for (int turn = 0; turn < 2; turn++) {
+            const int column = column_of(j, 2 * q + (turn ^ flip)), row = row_of(i, 0), other = row_of(i, 1);
+            if (SIZE_N % COLUMNS != 0 && column >= SIZE_N) continue;
+            Element value[2];
+            UNROLL for (int e = 0; e < 2; e++) {
+                float part[PARTS];
+                UNROLL for (int p = 0; p < PARTS; p++)
+                    part[p] = flip ? sum[p][j][i][2 * e + 1 - turn] : sum[p][j][i][2 * e + turn];
+#if COMPLEX
+                value[e] = Element{part[0], part[1]};
+#else
+                value[e] = part[0];
+#endif
+            }
+            if (PAIR_M) {
+                if (SIZE_M % ROWS != 0 && row >= SIZE_M) continue;
+                Pack<2> old;
+                if (BETA != 0) old = load<2>(c + row + column * LD_C);
+                UNROLL for (int e = 0; e < 2; e++)
+                    value[e] = scaled(s, value[e], BETA != 0 ? widened(old.element[e]) : zero());
+                store<2>(out + row + column * LD_C, packed(value));
+            } else {
+                UNROLL for (int e = 0; e < 2; e++) {
+                    const int at = (e ? other : row) + column * LD_C;
+                    if ((e ? other : row) < SIZE_M)
+                        out[at] = narrowed(scaled(s, value[e], BETA != 0 ? widened(c[at]) : zero()));
+                }
+            }
+        }
+}
+#endif
+
 // ---- one group ----------------------------------------------------------------------------------------------------
 INLINE void block_sync() {
     if (WARPS == 1) __syncwarp(); else __syncthreads();
 }
 
 // The products of count matrices in shared memory.
-INLINE void multiply_group(const Element *a, const Element *b, const Element *c, Element *out, int count, const Scalars &s) {
+INLINE void multiply_group(const Stored *a, const Stored *b, const Stored *c, Stored *out, int count, const Scalars &s) {
     const int items = (ACROSS ? GROUP : count) * TILES;
     _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < items; item += SLOTS) {
         const int matrix = ACROSS ? item % GROUP : item / TILES, tile = ACROSS ? item / GROUP : item % TILES;
         if (ACROSS && matrix >= count) continue;
-        const Element *from_a = a + matrix * STEP_A, *from_b = b + matrix * STEP_B;
+        const Stored *from_a = a + matrix * STEP_A, *from_b = b + matrix * STEP_B;
 #if MMA
         multiply_mma(tile, from_a, from_b, c + matrix * STEP_C, out + matrix * STEP_C, s);
 #else
@@ -437,58 +641,70 @@ INLINE void multiply_group(const Element *a, const Element *b, const Element *c,
     }
 }
 
+// Matrices of an operand in device memory, STORED_ROWS x STORED_COLS each.
+template <int STORED_ROWS, int STORED_COLS, bool FLAT, bool ONCE> struct Matrices {
+    static INLINE const Stored *at(const void *base, long long stride, int matrix) {
+        if (POINTERS && !ONCE) return ((const Stored *const *)base)[matrix];
+        return (const Stored *)base + (ONCE ? 0 : matrix * (FLAT ? (long long)STORED_ROWS * STORED_COLS : stride));
+    }
+};
+
+typedef Matrices<ROWS_A, COLS_A, FLAT_A, SHARED_A> MatricesA;
+typedef Matrices<ROWS_B, COLS_B, FLAT_B, SHARED_B> MatricesB;
+typedef Matrices<SIZE_M, SIZE_N, FLAT_C, false> MatricesC;
+
 // The products of matrices first to first + count - 1 in device memory; this thread takes each step-th tile.
 template <int TILE_M, int TILE_N> INLINE void multiply_there(const Gemm &g, int first, int count, int from, int step, const Scalars &s) {
     constexpr int HERE = ceiling(SIZE_M, TILE_M) * ceiling(SIZE_N, TILE_N);
     const long long lda = FLAT_A ? ROWS_A : g.lda, ldb = FLAT_B ? ROWS_B : g.ldb, ldc = FLAT_C ? SIZE_M : g.ldc;
-    const long long stride_a = SHARED_A ? 0 : FLAT_A ? ROWS_A * COLS_A : g.stride_a;
-    const long long stride_b = SHARED_B ? 0 : FLAT_B ? ROWS_B * COLS_B : g.stride_b;
-    const long long stride_c = FLAT_C ? SIZE_M * SIZE_N : g.stride_c;
     _Pragma("unroll 1") for (int item = from; item < count * HERE; item += step) {
-        const long long matrix = first + item / HERE;
-        Element *const c = (Element *)g.c + matrix * stride_c;
-        multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(
-            item % HERE, 0, (const Element *)g.a + matrix * stride_a, lda, (const Element *)g.b + matrix * stride_b, ldb, c, c,
-            ldc, s);
+        const int matrix = first + item / HERE;
+        const Stored *const a = MatricesA::at(g.a, g.stride_a, matrix), *const b = MatricesB::at(g.b, g.stride_b, matrix);
+        Stored *const c = (Stored *)MatricesC::at(g.c, g.stride_c, matrix);
+        multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(item % HERE, 0, a, lda, b, ldb, c, c, ldc, s);
     }
 }
 
 // ---- copies by all threads of the block ------------------------------------------------------------------------------
-// A group as it is stored, STORED_ROWS x STORED_COLS each, or MATRICES of them without gaps in one piece.
+// A group as it is stored, in the largest pieces without gaps: all MATRICES of it, whole matrices, or columns.
 template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int MATRICES> struct Group {
+    typedef Matrices<STORED_ROWS, STORED_COLS, FLAT, false> There;
+    static constexpr bool WHOLE = FLAT && LD == STORED_ROWS, ONE_PIECE = WHOLE && !POINTERS;
+    static constexpr int COLUMN = (WHOLE ? STORED_COLS : 1) * STORED_ROWS * SIZE, COLUMNS_OF_IT = WHOLE ? 1 : STORED_COLS;
     static constexpr int MATRIX = STORED_ROWS * STORED_COLS * SIZE;
-    static constexpr bool ONE_PIECE = FLAT && LD == STORED_ROWS;
-    static constexpr int WORD = ONE_PIECE ? word(ALIGN, MATRICES * MATRIX) : word(UNIT, STORED_ROWS * SIZE);
-    static constexpr int IN_COLUMN = ONE_PIECE ? MATRICES * MATRIX / WORD : STORED_ROWS * SIZE / WORD;
-    static constexpr int COUNT = ONE_PIECE ? IN_COLUMN : IN_COLUMN * STORED_COLS * MATRICES;
+    static constexpr int WORD = ONE_PIECE ? word(ALIGN, MATRICES * MATRIX) : word(WHOLE ? ALIGN : UNIT, COLUMN);
+    static constexpr int IN_COLUMN = (ONE_PIECE ? MATRICES * MATRIX : COLUMN) / WORD;
+    static constexpr int COUNT = ONE_PIECE ? IN_COLUMN : IN_COLUMN * COLUMNS_OF_IT * MATRICES;
 
-    // Calls act(bytes into shared memory, bytes into device memory, bytes that are there) for this thread's words.
-    template <typename Act> static INLINE void each(long long ld, long long stride, int count, Act act) {
+    // Calls act(bytes into shared memory, address in device memory, bytes that are there) for this thread's words of
+    // matrices first to first + count - 1.
+    template <typename Act> static INLINE void each(const void *base, long long ld, long long stride, int first, int count, Act act) {
         _Pragma("unroll 4") for (int w = threadIdx.x; w < COUNT; w += THREADS) {
             if (ONE_PIECE) {
                 const int left = smaller(count * MATRIX - w * WORD, WORD);
-                if (left > 0) act(w * WORD, (long long)w * WORD, left);
+                if (left > 0) act(w * WORD, (const unsigned char *)There::at(base, stride, first) + w * WORD, left);
             } else {
-                const int in = w % IN_COLUMN * WORD, column = w / IN_COLUMN % STORED_COLS;
-                const int matrix = w / (IN_COLUMN * STORED_COLS);
+                const int in = w % IN_COLUMN * WORD, column = w / IN_COLUMN % COLUMNS_OF_IT;
+                const int matrix = w / (IN_COLUMN * COLUMNS_OF_IT);
                 if (matrix < count)
-                    act((matrix * STORED_COLS + column) * LD * SIZE + in, (matrix * stride + column * ld) * SIZE + in, WORD);
+                    act((matrix * STORED_COLS + column) * LD * SIZE + in,
+                        (const unsigned char *)(There::at(base, stride, first + matrix) + column * ld) + in, WORD);
             }
         }
     }
 
-    static INLINE void fetch(unsigned char *to, const Element *from, long long ld, long long stride, int count) {
-        each(ld, stride, count, [&](int here, long long there, int bytes) {
-            word_load<WORD>(to + here, (const unsigned char *)from + there, bytes);
+    static INLINE void fetch(unsigned char *to, const void *from, long long ld, long long stride, int first, int count) {
+        each(from, ld, stride, first, count, [&](int here, const unsigned char *there, int bytes) {
+            word_load<WORD>(to + here, there, bytes);
         });
     }
 
-    static INLINE void write(Element *to, const unsigned char *from, long long ld, long long stride, int count) {
+    static INLINE void write(void *to, const unsigned char *from, long long ld, long long stride, int first, int count) {
         typedef typename Words<WORD>::Type Word;
-        each(ld, stride, count, [&](int here, long long there, int bytes) {
-            unsigned char *const at = (unsigned char *)to + there;
+        each(to, ld, stride, first, count, [&](int here, const unsigned char *there, int bytes) {
+            unsigned char *const at = (unsigned char *)there;
             if (bytes == WORD) *(Word *)at = *(const Word *)(from + here);
-            else for (int i = 0; i < bytes; i += 4) *(unsigned int *)(at + i) = *(const unsigned int *)(from + here + i);
+            else for (int i = 0; i < bytes; i += SIZE) *(Stored *)(at + i) = *(const Stored *)(from + here + i);
         });
     }
 };
@@ -501,7 +717,7 @@ typedef Group<SIZE_M, SIZE_N, LD_C, FLAT_C, UNIT_C, GROUP> GroupC;
 template <int STORED_ROWS, int STORED_COLS, int LD> INLINE void fetch_once(unsigned char *to, const void *from, long long ld) {
     for (int i = threadIdx.x; i < STORED_ROWS * STORED_COLS; i += THREADS) {
         const int row = i % STORED_ROWS, column = i / STORED_ROWS;
-        ((Element *)to)[row + column * LD] = ((const Element *)from)[row + column * ld];
+        ((Stored *)to)[row + column * LD] = ((const Stored *)from)[row + column * ld];
     }
 }
 
@@ -518,22 +734,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
     }
 #else
     unsigned char *const ring = shared_memory + AT_RING;
-    const Element *const a = (const Element *)g.a, *const b = (const Element *)g.b;
-    Element *const c = (Element *)g.c;
     if (SHARED_A) fetch_once<ROWS_A, COLS_A, LD_A>(shared_memory + AT_A, g.a, g.lda);
     if (SHARED_B) fetch_once<ROWS_B, COLS_B, LD_B>(shared_memory + AT_B, g.b, g.ldb);
     // The operands of the group in a stage.
-    auto a_of = [&](unsigned char *stage) { return (const Element *)(SHARED_A ? shared_memory + AT_A : stage); };
-    auto b_of = [&](unsigned char *stage) { return (const Element *)(SHARED_B ? shared_memory + AT_B : stage + STAGE_B); };
+    auto a_of = [&](unsigned char *stage) { return (const Stored *)(SHARED_A ? shared_memory + AT_A : stage); };
+    auto b_of = [&](unsigned char *stage) { return (const Stored *)(SHARED_B ? shared_memory + AT_B : stage + STAGE_B); };
 #if PATH == 1
     const int groups = g.batch / GROUP + (g.batch % GROUP != 0);
     auto fetch = [&](long long group, int to) {
         if (group < groups) {
             unsigned char *const stage = ring + to * STAGE;
-            const int count = min(GROUP, g.batch - (int)group * GROUP);
-            if (!SHARED_A) GroupA::fetch(stage, a + group * GROUP * g.stride_a, g.lda, g.stride_a, count);
-            if (!SHARED_B) GroupB::fetch(stage + STAGE_B, b + group * GROUP * g.stride_b, g.ldb, g.stride_b, count);
-            if (BETA != 0) GroupC::fetch(stage + STAGE_C, c + group * GROUP * g.stride_c, g.ldc, g.stride_c, count);
+            const int first = (int)group * GROUP, count = min(GROUP, g.batch - first);
+            if (!SHARED_A) GroupA::fetch(stage, g.a, g.lda, g.stride_a, first, count);
+            if (!SHARED_B) GroupB::fetch(stage + STAGE_B, g.b, g.ldb, g.stride_b, first, count);
+            if (BETA != 0) GroupC::fetch(stage + STAGE_C, g.c, g.ldc, g.stride_c, first, count);
         }
         words_commit();  // of nothing, too: groups of words are counted
     };
@@ -546,13 +760,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
         unsigned char *const stage = ring + now * STAGE;
         // With beta, the result takes the place of C.
         unsigned char *const out = BETA != 0 ? stage + STAGE_C : shared_memory + AT_OUT;
-        const int count = min(GROUP, g.batch - (int)group * GROUP);
-        multiply_group(a_of(stage), b_of(stage), (const Element *)out, (Element *)out, count, scalars);
+        const int first = (int)group * GROUP, count = min(GROUP, g.batch - first);
+        multiply_group(a_of(stage), b_of(stage), (const Stored *)out, (Stored *)out, count, scalars);
         block_sync();
-        GroupC::write(c + group * GROUP * g.stride_c, out, g.ldc, g.stride_c, count);
+        GroupC::write(g.c, out, g.ldc, g.stride_c, first, count);
         now = now + 1 == STAGES ? 0 : now + 1;
     }
 #else
+    const Stored *const a = (const Stored *)g.a, *const b = (const Stored *)g.b;
+    Stored *const c = (Stored *)g.c;
     const int groups = g.batch / GROUP;  // whole ones
     const bool leader = threadIdx.x == 0;
     const unsigned int barriers = shared_address(shared_memory);
@@ -582,7 +798,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
     _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
         unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + out * BYTES_C;
         barrier_wait(barriers + 8 * now, parity);
-        multiply_group(a_of(stage), b_of(stage), (const Element *)(stage + STAGE_C), (Element *)to, GROUP, scalars);
+        multiply_group(a_of(stage), b_of(stage), (const Stored *)(stage + STAGE_C), (Stored *)to, GROUP, scalars);
         async_fence();
         if (leader) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
         block_sync();                // this one is written, and the stage is free

@@ -68,7 +68,7 @@ def _stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, in
 def flat(p: Problem) -> tuple[bool, bool, bool]:
     """Whether the batches of A, B and C have no gaps."""
     a, b, c = (
-        ld == rows and stride == rows * cols
+        ld == rows and (stride == rows * cols or p.pointers)
         for (rows, cols), ld, stride in zip(_stored(p), (p.lda, p.ldb, p.ldc), p.strides, strict=True)
     )
     return a, b, c
@@ -78,7 +78,7 @@ def units(p: Problem) -> tuple[int, int, int]:
     """Bytes, at most 16, that divide the address of every stored column of A, B and C."""
     size = p.dtype.itemsize
     a, b, c = (
-        gcd(WIDEST, p.align, (ld or 0) * size, stride * size)
+        gcd(WIDEST, p.align, (ld or 0) * size, 0 if p.pointers else stride * size)
         for ld, stride in zip((p.lda, p.ldb, p.ldc), p.strides, strict=True)
     )
     return a, b, c
@@ -126,12 +126,20 @@ def tiles(p: Problem, rows: Any, columns: Any) -> Any:
     return -(-p.m // rows) * -(-p.n // columns)
 
 
+def _words(p: Problem) -> int:
+    """32-bit registers of a sum."""
+    return max(p.dtype.real_bits // 32, 1) * (2 if p.dtype.is_complex else 1)
+
+
 def registers(p: Problem, mma: Any, rows: Any, columns: Any) -> Any:
     """32-bit registers of a thread that its loop cannot do without: sums and one word of each of its rows and
     columns, or its share of a warp's, and a few for addresses."""
-    words, deep = p.dtype.itemsize // 4, WIDEST // p.dtype.itemsize
+    words, deep = _words(p), WIDEST // p.dtype.itemsize
     along_k = _vector(p.dtype.itemsize, p.k)
     fma = rows * columns + rows * (along_k if p.turned_a else 1) + columns * (1 if p.turned_b else along_k)
+    if p.dtype.real_bits == 16:
+        tensor = words * rows * columns // 32 + (2 * rows + 2 * columns) // 8
+        return 24 + (mma == 0) * words * fma + (mma != 0) * tensor
     tensor = rows * columns // 32 + (rows + columns) // 8 * deep
     return 24 + words * ((mma == 0) * fma + (mma != 0) * tensor)
 
@@ -161,8 +169,6 @@ class TinyStencil:
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in "sdcz":
-            return f"type {p.dtype.letter} is not one of s, d, c, z"
         if device.kind != "cuda":
             return f"{device.name} is no CUDA device"
         if device["capability"] < MODERN:
@@ -173,7 +179,7 @@ class TinyStencil:
             return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
         if p.batch >= 2**31 - 2**16:
             return f"a batch of {p.batch} is 2^31 or close to it"
-        if p.batch > 1 and p.strides[2] == 0:
+        if p.batch > 1 and p.strides[2] == 0 and not p.pointers:
             return "all products would be written to one C"
         if max(p.lda or 0, p.ldb or 0, p.ldc or 0, *map(abs, p.strides)) >= 2**31:
             return "a leading dimension or batch stride is 2^31 or more"
@@ -203,6 +209,7 @@ class TinyStencil:
             "ALIGN": p.align,
             "SHARED_A": int(p.strides[0] == 0),
             "SHARED_B": int(p.strides[1] == 0),
+            "POINTERS": int(p.pointers),
         }
         defines |= {f"FLAT_{x}": int(f) for x, f in zip("ABC", flat(p), strict=True)}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
@@ -266,7 +273,8 @@ def _params(p: Problem, device: Device) -> list[Param]:
 
 def _streams(p: Problem) -> bool:
     """Whether every operand is one stream of bytes, or one matrix for the whole batch."""
-    return all(f or not stride for f, stride in zip(flat(p), p.strides, strict=True)) and p.strides[2] != 0
+    streams = all(f or not stride for f, stride in zip(flat(p), p.strides, strict=True))
+    return streams and p.strides[2] != 0 and not p.pointers
 
 
 def _bulk(p: Problem, device: Device) -> bool:
@@ -284,7 +292,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     size, capability, sms = p.dtype.itemsize, device["capability"], device["sms"]
     least, streams = whole(p), _streams(p)
     crowded = _crowded(p)
-    real_words = size // 4
+    words, bits = _words(p), p.dtype.real_bits
 
     yield Rule(
         "bulk-device",
@@ -297,6 +305,12 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "bulk copies take operands without gaps",
         lambda path: (path != "bulk") | streams,
+    )
+    yield Rule(
+        "bulk-stream",
+        "hard",
+        "what lies where an array says is no stream",
+        lambda path: (path != "bulk") | (not p.pointers),
     )
     yield Rule(
         "bulk-aligned",
@@ -314,18 +328,24 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "mma-device",
         "tabled",
         "float64 tensor cores came with compute capability 8.0, their products of 16 rows with 9.0",
-        lambda mma: (mma <= 8) | (capability >= 90),
+        lambda mma: (mma <= 8) | (capability >= 90) | (bits == 16),
     )
     yield Rule(
         "mma-type",
         "hard",
-        "tensor cores take float64 from shared memory",
-        lambda path, mma: (mma == 0) | ((path != "plain") & (p.dtype.real_bits == 64)),
+        "tensor cores take float64 and 16 bits from shared memory",
+        lambda path, mma: (mma == 0) | ((path != "plain") & (bits != 32)),
+    )
+    yield Rule(
+        "mma-rows",
+        "hard",
+        "a tensor-core product has 16 rows, or 8 of float64",
+        lambda mma: (mma != 8) | (bits == 64),
     )
     yield Rule(
         "mma-tile",
         "hard",
-        "a tensor-core product is 8 x 8 x 4 or 16 x 8 x 4",
+        "a tile is whole tensor-core products of 8 columns",
         lambda mma, rows, columns: (mma == 0) | ((rows % np.maximum(mma, 1) == 0) & (columns % 8 == 0)),
     )
     yield Rule(
@@ -350,7 +370,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "sums-fit",
         "soft",
         "a thread has 128 registers of sums at most",
-        lambda mma, rows, columns: rows * columns * real_words <= 128 * ((mma == 0) + 32 * (mma != 0)),
+        lambda mma, rows, columns: rows * columns * words <= 128 * ((mma == 0) + 32 * (mma != 0)),
     )
     yield Rule(
         "registers-per-thread",
@@ -539,6 +559,10 @@ def _config(
 def _tiles(p: Problem, device: Device) -> tuple[tuple[int, int, int], ...]:
     """Tensor cores or not, rows and columns of a few tiles: much work for each load, little of it wasted."""
     size = p.dtype.itemsize
+    if p.dtype.real_bits == 16 and min(p.m, p.n, p.k) >= 8:
+        rows = min(-(-p.m // 16) * 16, 32)
+        columns = min(-(-p.n // 8) * 8, 32)
+        return (16, rows, columns), (16, rows, -(-columns // 16) * 8)
     if p.dtype.real_bits == 64 and min(p.m, p.n) >= 12:
         tall = device["capability"] >= 90 and -(-p.m // 16) * 2 == -(-p.m // 8)
         step = 16 if tall else 8
@@ -563,7 +587,7 @@ def _thread_tiles(
     m: int, n: int, size: int, turned_a: bool, deep_m: int, deep_k: int
 ) -> tuple[tuple[int, int, int], ...]:
     # Whole matrices while they are few numbers; else as many sums as hide the loads.
-    words = size // 4
+    words = max(size // 4, 1)
     most = 32 if m * n * words <= 64 else 64
     shapes = [
         (rows, columns)

@@ -79,15 +79,18 @@ BULK_INLINE void bulk_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "m
 BULK_INLINE void async_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ---- words ------------------------------------------------------------------------------------------------------
-// Copies the first count (1 to BYTES) bytes of a word; zeros take the place of the others.
+// Copies the first count (1 to BYTES) bytes of a word; zeros take the place of the others. There is no such copy
+// of 2 bytes: they pass a register.
 template <int BYTES> BULK_INLINE void word_load(void *to, const void *from, int count) {
-    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "word: 4, 8 or 16 bytes");
-    if (BYTES == 16)
+    static_assert(BYTES == 2 || BYTES == 4 || BYTES == 8 || BYTES == 16, "word: 2, 4, 8 or 16 bytes");
+    if (BYTES == 2)
+        *(unsigned short *)to = *(const unsigned short *)from;
+    else if (BYTES == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                      ::"r"(shared_address(to)), "l"(from), "r"(count) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     ::"r"(shared_address(to)), "l"(from), "n"(BYTES), "r"(count) : "memory");
+                     ::"r"(shared_address(to)), "l"(from), "n"(BYTES == 2 ? 4 : BYTES), "r"(count) : "memory");
 }
 
 BULK_INLINE void words_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }

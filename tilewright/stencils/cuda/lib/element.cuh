@@ -98,8 +98,23 @@ template <> struct Words<16> { typedef uint4 Type; };
 template <int COUNT> union Pack {
     typename Words<COUNT * SIZE>::Type word;
     Stored element[COUNT];
+    unsigned int words[COUNT * SIZE >= 4 ? COUNT * SIZE / 4 : 1];
     INLINE Pack() {}
 };
+
+// Results as they are stored: pairs of halves are rounded together.
+template <int COUNT> INLINE Pack<COUNT> packed(const Element (&x)[COUNT]) {
+    Pack<COUNT> out;
+#if TYPE_BITS == 16 && !COMPLEX
+    UNROLL for (int i = 0; i + 1 < COUNT; i += 2) out.words[i / 2] = halves_of(x[i], x[i + 1]);
+    if (COUNT == 1) out.element[0] = narrowed(x[0]);
+#elif TYPE_BITS == 16
+    UNROLL for (int i = 0; i < COUNT; i++) out.words[i] = halves_of(x[i].re, x[i].im);
+#else
+    UNROLL for (int i = 0; i < COUNT; i++) out.element[i] = x[i];
+#endif
+    return out;
+}
 
 // ---- arithmetic ------------------------------------------------------------------------------------
 INLINE Element zero() {
