@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import CompileError
-from tilewright.model import Config, Device, Problem
+from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.tiny import TinyStencil
 from tilewright.targets import cuda
@@ -18,6 +18,7 @@ pytestmark = [
 
 TINY = TinyStencil()
 A100, H200 = named("a100"), named("h200")
+LETTERS = tuple(DTYPES)
 SIZES = (1, 2, 3, 4, 5, 8, 13, 16, 17, 24, 31, 32)
 
 
@@ -32,7 +33,7 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("beta", ["0", "1", "any"])
-@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_defaults_keep_what_they_promise(letter: str, beta: str) -> None:
     for n in SIZES:
         p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta, alpha="any" if beta == "any" else "1")
@@ -43,7 +44,7 @@ def test_defaults_keep_what_they_promise(letter: str, beta: str) -> None:
         assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= H200["registers_per_sm"]
 
 
-@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_defaults_of_a_device_without_bulk_copies(letter: str) -> None:
     for n in (2, 5, 8, 16, 17, 32):
         p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta="1")
@@ -52,7 +53,9 @@ def test_defaults_of_a_device_without_bulk_copies(letter: str) -> None:
 
 @pytest.mark.parametrize("path", ["plain", "async", "bulk"])
 @pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt", "cj", "jc"])
-@pytest.mark.parametrize("spelling", ["s:5x6x7", "d:17x9x12", "c:8x3x4", "z:16x24x10"])
+@pytest.mark.parametrize(
+    "spelling", ["s:5x6x7", "d:17x9x12", "c:8x3x4", "z:16x24x10", "h:17x24x18", "b:16x8x16", "hc:9x16x24"]
+)
 def test_every_path_and_transposition(spelling: str, trans: str, path: str) -> None:
     letter, size = spelling.split(":")
     p = problem(f"{letter}:{trans}:{size}@100000", alpha="any", beta="any")
@@ -70,6 +73,28 @@ def test_tensor_cores_multiply(letter: str, mma: int) -> None:
     config = TINY.default(p, H200).with_(mma=mma, rows=16, columns=8)
     code = cuda.compile(TINY.source(p, config, H200), H200)
     assert code.facts["spills"] == 0
+
+
+@pytest.mark.parametrize("size", ["8x8x8", "16x16x16", "17x17x17", "24x40x33", "64x64x64"])
+@pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])
+@pytest.mark.parametrize("letter", ["h", "b", "hc"])
+def test_tensor_cores_multiply_halves(letter: str, device: Device, size: str) -> None:
+    """No spills, and the products are where they should be: in the machine's code."""
+    for trans in ("nn", "nt", "tn", "tt"):
+        p = problem(f"{letter}:{trans}:{size}@100000")
+        config = TINY.default(p, device)
+        if config["mma"]:
+            assert compiled(p, config, device)["spills"] == 0
+
+
+@pytest.mark.parametrize("path", ["plain", "async"])
+@pytest.mark.parametrize("spelling", ["d:8x8x8", "h:7x7x7", "hc:16x16x16"])
+def test_matrices_by_their_addresses(spelling: str, path: str) -> None:
+    p = problem(f"{spelling}@100000", pointers=True, beta="1")
+    space = TINY.space(p, H200).only(HARDWARE).restricted(path=path, blocks=2 * H200["sms"], mma=0)
+    for config in space.sample(2, seed=3):
+        if config["rows"] * config["columns"] <= 64:
+            compiled(p, config, H200)
 
 
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:

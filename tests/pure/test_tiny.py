@@ -28,6 +28,8 @@ TINY = TinyStencil()
 FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
 KERNEL = Path(module.__file__).with_name("tiny.cuh").read_text()
 
+LETTERS = tuple(DTYPES)
+
 
 def problem(text: str, **fields: object) -> Problem:
     return Problem.parse(text, **fields)[0]
@@ -42,7 +44,7 @@ def padded(p: Problem) -> Problem:
 
 # -- the file and the space say the same -----------------------------------------------------------------
 def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
-    p = problem("z:ct:5x6x7@1000")
+    p = problem("hc:ct:5x6x7@1000")
     defines = [name for name, _ in TINY.source(p, TINY.default(p, H200), H200).defines]
     assert sorted(defines) == sorted(re.findall(r"^#ifndef (\w+)$", KERNEL, re.M))
     assert len(set(defines)) == len(defines)
@@ -70,7 +72,6 @@ def test_headers_travel_with_the_kernel() -> None:
 @pytest.mark.parametrize(
     ("spelling", "fields", "word"),
     [
-        ("h:8x8x8@10", {}, "type h"),
         ("d:65x8x8@10", {}, "65x8x8"),
         ("d:8x8x0@10", {}, "nothing"),
         ("z:64x64x64@10", {}, "fit"),
@@ -129,7 +130,7 @@ def test_a_shared_operand_is_in_no_stage() -> None:
 
 # -- the choice --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("beta", ["0", "1", "any"])
-@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_the_default_obeys_every_rule(letter: str, beta: str) -> None:
     for device in (H200, A100):
         for n in range(1, 33):
@@ -144,11 +145,11 @@ def test_the_default_obeys_every_rule(letter: str, beta: str) -> None:
 
 @pytest.mark.parametrize("trans", ["nt", "tn", "tt"])
 @pytest.mark.parametrize("size", ["1x2x3", "32x1x17", "3x32x8", "31x29x30", "64x8x8", "7x40x5"])
-@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_the_default_breaks_no_hard_rule_of_any_shape(letter: str, size: str, trans: str) -> None:
     for batch in (1, 5, 1000, 10**6):
         p = problem(f"{letter}:{trans}:{size}@{batch}", beta="1")
-        for asked in (p, p.with_(align=p.dtype.itemsize), p.with_(stride_a=0)):
+        for asked in (p, p.with_(align=p.dtype.itemsize), p.with_(stride_a=0), p.with_(pointers=True)):
             if TINY.accepts(asked, H200) is None:
                 space, config = TINY.space(asked, H200), TINY.default(asked, H200)
                 broken = [rule.name for rule in space.why(config) if rule.kind in HARDWARE]
@@ -157,7 +158,7 @@ def test_the_default_breaks_no_hard_rule_of_any_shape(letter: str, size: str, tr
 
 
 def test_the_choice_is_quick() -> None:
-    problems = [problem(f"{t}:{n}x{n}x{n}@3000000") for t in "sdcz" for n in (4, 17, 32)]
+    problems = [problem(f"{t}:{n}x{n}x{n}@3000000") for t in LETTERS for n in (4, 17, 32)]
     for p in problems:
         TINY.default(p, H200)
     seconds = []
@@ -176,6 +177,23 @@ def test_blocks_follow_the_batch() -> None:
     assert ("BLOCKS", str(config["blocks"] // 132)) in TINY.source(p, config, H200).defines
 
 
+def test_matrices_by_their_addresses_are_read_by_words() -> None:
+    p = problem("d:8x8x8@3000000", pointers=True)
+    config = TINY.default(p, H200)
+    assert config["path"] == "async"
+    assert ("POINTERS", "1") in TINY.source(p, config, H200).defines
+    assert "bulk-stream" in [rule.name for rule in TINY.space(p, H200).why(config.with_(path="bulk"))]
+
+
+def test_tensor_cores_are_for_halves_of_eight_and_more() -> None:
+    for letter in ("h", "b", "hc"):
+        assert TINY.default(problem(f"{letter}:8x8x8@3000000"), H200)["mma"] == 16
+        assert TINY.default(problem(f"{letter}:5x5x5@3000000"), H200)["mma"] == 0
+    space = TINY.space(problem("h:16x16x16@3000000"), H200)
+    config = TINY.default(problem("h:16x16x16@3000000"), H200)
+    assert "mma-rows" in [rule.name for rule in space.why(config.with_(mma=8))]
+
+
 def test_the_batch_is_not_compiled_in() -> None:
     p = problem("d:8x8x8@3000000")
     config = TINY.default(p, H200)
@@ -184,7 +202,7 @@ def test_the_batch_is_not_compiled_in() -> None:
 
 
 def test_spaces_are_of_a_size_that_can_be_searched() -> None:
-    for letter in "sdcz":
+    for letter in LETTERS:
         for n in (1, 4, 17, 32):
             p = Problem(DTYPES[letter], n, n, n, batch=10**6)
             assert 20 < TINY.space(p, H200).count() < 200_000

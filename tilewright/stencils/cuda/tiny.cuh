@@ -424,35 +424,79 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
 // A word of an operand holds two k of a row or column: two numbers, or one complex number, whose product is then a
 // real one of twice the k. With r = lane / 4 and q = lane % 4, a lane holds rows r and r + 8 of a fragment of A,
 // column r of one of B, two words of each; of C, columns 2q and 2q + 1. Which rows, columns and k these are is free
-// as long as all agree:
-//   k         where neighbours in k are neighbours in memory, a lane takes DEEP words of them at once
+// as long as all agree, and decides which banks of shared memory are asked at once:
+//   k         RUN words of a lane are neighbours; where they are so in memory (WIDE), they are read at once
 //   rows      PAIR_M: rows 2r and 2r + 1, one word of a column of A or C (two words of complex numbers)
-//   columns   PAIR_N: columns 2r and 2r + 1 of two fragments, where B is stored n x k
+//   columns   PAIR_N: columns 2r and 2r + 1 of two fragments, where B is stored n x k; else neighbours in a
+//             fragment are SPREAD columns apart
 // Lanes with q > 1 exchange the order of two loads or stores (FLIP) where all would ask for the same banks.
 constexpr int UNIT_K = COMPLEX ? 1 : 2;  // k of a word
+constexpr int SPAN = 8 * UNIT_K;          // k of a product
+constexpr int PRODUCTS = ceiling(SIZE_K, SPAN);
+constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
+constexpr bool PAIR_M = LD_C % 2 == 0 && (TRANS_A || LD_A % 2 == 0);
+constexpr bool PAIR_N = TRANS_B && LD_B % 2 == 0 && FRAGMENTS_N % 2 == 0;
 
+// Words along k that divide a stored column and begin at multiples of themselves.
 CONSTANT int deep(int ld) {
     return ld % (16 * UNIT_K) == 0 && SIZE_K % (16 * UNIT_K) == 0 ? 4
            : ld % (8 * UNIT_K) == 0 && SIZE_K % (8 * UNIT_K) == 0 ? 2 : 1;
 }
 CONSTANT bool crowded(int ld) { return COMPLEX ? ld % 8 == 0 && ld % 32 : ld % 16 == 0 && ld % 64; }
 
-constexpr int DEEP = TRANS_A && !TRANS_B ? smaller(deep(LD_A), deep(LD_B))
+// How often a bank is asked for different words, where lanes begin at q * per_q + r * per_r elements.
+CONSTANT int turns(int per_q, int per_r) {
+    int most = 0;
+    for (int bank = 0; bank < 32; bank++) {
+        int count = 0;
+        for (int lane = 0; lane < 32; lane++) {
+            const int word = (lane % 4 * per_q + lane / 4 * per_r) * SIZE / 4;
+            bool fresh = word % 32 == bank;
+            for (int before = 0; before < lane && fresh; before++)
+                fresh = (before % 4 * per_q + before / 4 * per_r) * SIZE / 4 != word;
+            count += fresh;
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}
+// First k of word h that a lane holds for a product.
+CONSTANT int k_of(int run, int product, int h, int q) {
+    return UNIT_K * (run == 1   ? 8 * product + 4 * h + q
+                     : run == 2 ? 8 * product + 2 * q + h
+                                : 16 * (product / 2) + 4 * q + 2 * (product % 2) + h);
+}
+// The same for all loads and stores of a tile, with runs of so many words and columns so far apart. A word that
+// is not there for all lanes costs about two such turns more.
+CONSTANT int all_turns(int run, int spread) {
+    const int k = run * UNIT_K, words = 2 * PRODUCTS - (run == 1 && SIZE_K % SPAN && SIZE_K % SPAN <= SPAN / 2);
+    int ragged = 0;
+    for (int word = 0; word < words; word++) ragged += k_of(run, word / 2, word % 2, 3) + UNIT_K > SIZE_K;
+    const int rows = PAIR_M ? 2 : 1;
+    const int a = TRANS_A ? turns(k, LD_A * rows) : turns(k * LD_A, rows);
+    const int b = TRANS_B ? turns(k * LD_B, spread) : turns(k, LD_B * spread);
+    return words * (2 * FRAGMENTS_M * a + FRAGMENTS_N * b) + ragged * (2 * FRAGMENTS_M + FRAGMENTS_N) * 2 +
+           (BETA ? 2 : 1) * 4 * FRAGMENTS_M * FRAGMENTS_N * turns(2 * spread * LD_C, rows);
+}
+CONSTANT int best_run() {
+    int best = 1, least = all_turns(1, 1);
+    for (int run = 1; run <= (PRODUCTS % 2 ? 2 : 4); run *= 2)
+        for (int spread = 1; spread <= FRAGMENTS_N; spread += FRAGMENTS_N > 1 ? FRAGMENTS_N - 1 : 1)
+            if (all_turns(run, spread) < least) {
+                least = all_turns(run, spread);
+                best = run;
+            }
+    return best;
+}
+
+constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A), deep(LD_B))
                      : TRANS_A           ? deep(LD_A)
                      : !TRANS_B          ? deep(LD_B)
                                          : COMPLEX && SIZE_K % 8 == 0 ? 2 : 1;
-constexpr int SPAN = 8 * UNIT_K;            // k of a product
-constexpr int TOGETHER = DEEP == 4 ? 2 : 1;  // products whose operands come together
-constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
-constexpr bool PAIR_M = LD_C % 2 == 0 && (TRANS_A || LD_A % 2 == 0);
-constexpr bool PAIR_N = TRANS_B && LD_B % 2 == 0 && FRAGMENTS_N % 2 == 0;
-constexpr bool LAST_HALF = SIZE_K % SPAN != 0 && SIZE_K % SPAN <= SPAN / 2;  // the last product has half the k
-
-INLINE int k_of(int product, int h, int q) {
-    return UNIT_K * (DEEP == 1   ? 8 * product + 4 * h + q
-                     : DEEP == 2 ? 8 * product + 2 * q + h
-                                 : 16 * (product / 2) + 4 * q + 2 * (product % 2) + h);
-}
+constexpr int RUN = WIDE > 1 ? WIDE : best_run();
+constexpr int SPREAD = !PAIR_N && FRAGMENTS_N > 1 && all_turns(RUN, FRAGMENTS_N) < all_turns(RUN, 1) ? FRAGMENTS_N : 1;
+constexpr int TOGETHER = RUN == 4 ? 2 : 1;  // products whose operands come together
+constexpr bool LAST_HALF = RUN == 1 && SIZE_K % SPAN != 0 && SIZE_K % SPAN <= SPAN / 2;  // the last product has half the k
 
 // Beyond the end of k both operands are zero: what lies there may be anything, NaN included.
 INLINE unsigned int inside(unsigned int word, int k) {
@@ -467,16 +511,16 @@ INLINE unsigned int pair_of(const Stored *low, const Stored *high) {
 
 // The words of a lane along a stored column, for the TOGETHER products from product on.
 template <int LD> INLINE void along_k(unsigned int (&words)[TOGETHER][2], const Stored *column, int product, int q, bool half) {
-    if (DEEP > 1) {
-        const Pack<DEEP * UNIT_K> piece = load<DEEP * UNIT_K>(column + k_of(product, 0, q));
+    if (WIDE > 1) {
+        const Pack<WIDE * UNIT_K> piece = load<WIDE * UNIT_K>(column + k_of(RUN, product, 0, q));
         UNROLL for (int s = 0; s < TOGETHER; s++) UNROLL for (int h = 0; h < 2; h++)
-            words[s][h] = piece.words[DEEP > 1 ? 2 * s + h : 0];
-    } else UNROLL for (int h = 0; h < 2; h++) {
-        words[0][h] = 0;
+            words[s][h] = piece.words[WIDE > 1 ? 2 * s + h : 0];
+    } else UNROLL for (int s = 0; s < TOGETHER; s++) UNROLL for (int h = 0; h < 2; h++) {
+        words[s][h] = 0;
         if (h == 1 && half) continue;
-        const int k = k_of(product, h, q), at = min(k, (SIZE_K - 1) / UNIT_K * UNIT_K);
+        const int k = k_of(RUN, product + s, h, q), at = min(k, (SIZE_K - 1) / UNIT_K * UNIT_K);
         const Stored *const from = column + at;
-        words[0][h] = inside(COMPLEX || LD % 2 == 0 ? load<UNIT_K>(from).words[0]
+        words[s][h] = inside(COMPLEX || LD % 2 == 0 ? load<UNIT_K>(from).words[0]
                                                     : pair_of(from, column + min(at + 1, SIZE_K - 1)), k);
     }
 }
@@ -519,30 +563,32 @@ INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGET
     const int flip = crowded(LD) && PAIRED ? q / 2 : 0;
     UNROLL for (int s = 0; s < TOGETHER; s++) {
         at_f[s][1] = at_g[s][1] = 0;
-        if (COMPLEX && DEEP > 1) {
-            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(product + s, 0, q) + flip, 0);
-            across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(product + s, 1, q) - flip, 0);
+        if (COMPLEX && crowded(LD) && PAIRED && RUN > 1) {
+            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(RUN, product + s, 0, q) + flip, 0);
+            across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(RUN, product + s, 1, q) - flip, 0);
             const unsigned int f0 = at_f[s][0], g0 = at_g[s][0];
             at_f[s][0] = flip ? at_f[s][1] : f0;
             at_f[s][1] = flip ? f0 : at_f[s][1];
             at_g[s][0] = flip ? at_g[s][1] : g0;
             at_g[s][1] = flip ? g0 : at_g[s][1];
         } else {
-            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(product + s, 0, q), COMPLEX ? 0 : flip);
+            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(RUN, product + s, 0, q), COMPLEX ? 0 : flip);
             if (!half)
-                across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(product + s, 1, q), COMPLEX ? 0 : flip);
+                across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(RUN, product + s, 1, q), COMPLEX ? 0 : flip);
         }
     }
 }
 
 INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Stored *c, Stored *out, const Scalars &s) {
-    constexpr int PRODUCTS = ceiling(SIZE_K, SPAN), PARTS = COMPLEX ? 2 : 1;
+    constexpr int PARTS = COMPLEX ? 2 : 1;
     constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * TOGETHER * PARTS, STEPS = ceiling(PRODUCTS, TOGETHER);
     constexpr int AHEAD = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
     const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
     const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
     auto row_of = [&](int i, int e) { return first_m + 16 * i + (PAIR_M ? 2 * r + e : r + 8 * e); };
-    auto column_of = [&](int j, int x) { return first_n + (PAIR_N ? 16 * (j / 2) + 2 * x + j % 2 : 8 * j + x); };
+    auto column_of = [&](int j, int x) { return first_n + (PAIR_N         ? 16 * (j / 2) + 2 * x + j % 2
+                                                         : SPREAD > 1 ? SPREAD * x + j
+                                                                      : 8 * j + x); };
 
     float sum[PARTS][FRAGMENTS_N][FRAGMENTS_M][4];
     UNROLL for (int p = 0; p < PARTS; p++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)

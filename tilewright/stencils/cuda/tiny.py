@@ -237,9 +237,8 @@ class TinyStencil:
 def _sides(extent: int) -> tuple[int, ...]:
     """Rows or columns of a tile: equal parts of a matrix, and what tensor cores take."""
     parts = {-(-extent // count) for count in range(1, extent + 1)}
-    return tuple(
-        sorted({s for s in parts if s <= 17} | {8 * i for i in range(1, -(-extent // 8) + 1)} | {16})
-    )
+    units = {unit * i for unit in (8, 16) for i in range(1, -(-extent // unit) + 1)}
+    return tuple(sorted({s for s in parts if s <= 17} | units))
 
 
 def _groups(p: Problem) -> tuple[int, ...]:
@@ -289,7 +288,7 @@ def _crowded(p: Problem) -> bool:
 
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
-    size, capability, sms = p.dtype.itemsize, device["capability"], device["sms"]
+    capability, sms = device["capability"], device["sms"]
     least, streams = whole(p), _streams(p)
     crowded = _crowded(p)
     words, bits = _words(p), p.dtype.real_bits
