@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench import machine
+from bench.lines import now
 from tilewright import ladder
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -99,7 +101,8 @@ def main() -> None:
             print(f"{row['rung']}  {speed}  {row['registers']} registers{spills}  {config_of(row)}")
     if given.out is not None:
         given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text("".join(json.dumps(table) + "\n" for table in tables))
+        made = {"kind": "run", "command": "ladder", "commit": machine.commit(), "date": now()}
+        given.out.write_text("".join(json.dumps(line) + "\n" for line in (made, *tables)))
     if given.write is not None:
         put(given.write, text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -146,11 +147,12 @@ def words(text: str) -> list[str]:
 
 
 def letters(text: str) -> list[str]:
-    """Types such as ``sd`` as ["s", "d"]."""
-    for letter in text:
-        if letter not in "sdcz":
-            raise ArgumentError(f"type {letter!r}; accepted: any of s, d, c, z")
-    return list(text)
+    """Types such as ``sd`` as ["s", "d"], or with commas, such as ``h,b,hc``; ``hc`` is one type in both."""
+    found = words(text) if "," in text else re.findall("hc|.", text)
+    for letter in found:
+        if letter not in DTYPES:
+            raise ArgumentError(f"type {letter!r}; accepted: any of {', '.join(DTYPES)}, as sdcz or h,b,hc")
+    return found
 
 
 def square(letter: str, n: int, beta: str) -> Problem:

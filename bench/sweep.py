@@ -6,7 +6,6 @@ transposition is timed in turns with cuBLAS.
     python -m bench.sweep sizes   --types sdcz --plot sizes.html                       figure 9
     python -m bench.sweep updates --types sdcz --ks 32,64,128                          section 9, short k
     python -m bench.sweep small   --types s --sizes 256,512,1024,2048                  section 9, small
-    python -m bench.sweep batches --types sdcz --sizes 1..32 --betas 0,1               batches of tiny squares
 
 The nine sizes of the paper are swept; what later devices add (``HELD``) is held at one value, and then
 freed for a climb from the best. Tries are kept in the records file: the same command goes on from there.
@@ -110,10 +109,6 @@ def shown(line: lines.Line) -> str:
     c = line["config"]
     if c is None:
         return f"{line['problem']:28} nothing right was found"
-    if "m_blk" not in c:
-        rate = f"{100 * line['of_copy']:.1f} % of a copy" if "of_copy" in line else ""
-        ratio = f"{line['against_cublas']:.2f} x cuBLAS" if "against_cublas" in line else ""
-        return f"{line['problem']:26} beta {line['beta']} {rate:18} {ratio:16} {Config(c)}"
     threads = " ".join(f"{c[a]}x{c[b]}" for a, b in zip(SHORT[::2], SHORT[1::2], strict=True))
     rest = " ".join(f"{name}={value}" for name, value in c.items() if name not in SHORT and "blk" not in name)
     ratio = f"{line['against_cublas']:.3f}" if "against_cublas" in line else "-"
@@ -167,24 +162,15 @@ class Run:
                 regime,
                 search=search,
                 budget=min(budget, left),
-                stencils=[self.stencil],
+                stencils=[STENCIL],
                 spaces=spaces,
                 tolerate=self.options.tolerate,
             )
             line = said(self.options.command, result, stage)
-            copy = dispatch.device("cuda").ceilings.get("bandwidth.copy.1")
-            if result.best and copy:
-                line["bytes_per_second"] = problem.bytes * speed(result.best)
-                line["of_copy"] = line["bytes_per_second"] / copy
             self.sink.write(line)
             if search != "climb" and not self.options.seeds:
                 self.sink.write(tries(problem, regime, self.device, self.records, stage))
             self.console.print(shown(line), markup=False)
-
-    @property
-    def stencil(self) -> str:
-        """The stencil that a command is about."""
-        return "tiny" if self.options.command == "batches" else STENCIL
 
     def __enter__(self) -> Run:
         self.tuner = Tuner(self.device, self.records)
@@ -253,17 +239,6 @@ def small(run: Run) -> None:
             run.tuned(Problem(DTYPES[letter], n, n, n), stages)
 
 
-def batches(run: Run) -> None:
-    """Batches of tiny squares that fill ``--bytes`` of memory: how near the speed of a copy."""
-    given = run.options
-    for letter, n, beta in itertools.product(
-        given.types, lines.numbers(given.sizes), lines.words(given.betas)
-    ):
-        one = Problem(DTYPES[letter], n, n, n, beta=beta)
-        problem = one.with_(batch=int(given.bytes) // one.bytes)
-        run.tuned(problem, [("all", "climb", given.budget, whole)])
-
-
 def sizes(run: Run) -> None:
     """Figure 9: what dispatch chooses, over all sizes, in turns with cuBLAS."""
     device, given = run.device, run.options
@@ -291,7 +266,7 @@ def sizes(run: Run) -> None:
             )
 
 
-COMMANDS = {"sweep": sweep, "sizes": sizes, "updates": updates, "small": small, "batches": batches}
+COMMANDS = {"sweep": sweep, "sizes": sizes, "updates": updates, "small": small}
 
 
 def plot(path: Path, command: str, found: Sequence[lines.Line]) -> None:
@@ -362,8 +337,6 @@ def _arguments() -> argparse.Namespace:
     add("--climb", type=float, default=0.0, help="seconds of a climb through the whole space")
     add("--tolerate", type=int, default=0, help="bytes that a kernel may spill (default: 0)")
     add("--limit", type=float, default=float("inf"), help="seconds for all")
-    add("--betas", default="0,1", help="classes of beta, with commas (batches; default: 0,1)")
-    add("--bytes", type=float, default=1e9, help="that a batch moves (batches; default: 1e9)")
     add("--seeds", type=Path, help="try only the best of what this file holds of each problem")
     add("--top", type=int, default=10, help="so many of them (default: 10)")
     add("--records", type=Path, help="SQLite file of the tries (default: the user's)")

@@ -6,10 +6,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tilewright import api, build
 from tilewright.targets import native
+
+# How long an example takes says what else the machine does, not whether it is right.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

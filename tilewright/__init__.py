@@ -10,6 +10,7 @@ from tilewright.errors import (
     TilewrightError,
     UnsupportedError,
 )
+from tilewright.forms import Grouped, Groups, Pointers, gemm_batched, gemm_grouped, plan_grouped
 from tilewright.model import Problem
 
 __version__ = "0.1.0"
@@ -20,6 +21,9 @@ __all__ = [
     "DTypeError",
     "DeviceError",
     "Executable",
+    "Grouped",
+    "Groups",
+    "Pointers",
     "Problem",
     "RecordsError",
     "TilewrightError",
@@ -27,8 +31,11 @@ __all__ = [
     "explain",
     "forget",
     "gemm",
+    "gemm_batched",
+    "gemm_grouped",
     "matmul",
     "plan",
+    "plan_grouped",
     "set_threads",
     "tune",
 ]

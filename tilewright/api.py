@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from tilewright import build, dispatch, measure, roofline, warm
-from tilewright.arrays import LETTERS, Array, itself, promoted, transposed
+from tilewright.arrays import ACCEPTED, LETTERS, Array, itself, paired, promoted, transposed
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
 from tilewright.execute_cuda import Gpu
+from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.model import Config, Plan, Problem
 from tilewright.tune import EFFORTS, Progress, Result, Tuner
 
@@ -59,7 +60,8 @@ def forget() -> None:
     warm.forget()
 
 
-def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
+# dtype may be given by place only because a keyword alone would take every call some nanoseconds to look for.
+def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
@@ -67,15 +69,24 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
     else an array. Types that no stencil accepts go to the product of the arrays' own library. Batches
     of one problem are where this pays.
 
+    Beside NumPy's types: bfloat16 (``ml_dtypes.bfloat16``, PyTorch's) and complex half (PyTorch's
+    ``complex32``, or records ``[("re", "f2"), ("im", "f2")]``), which goes with itself alone. With
+    ``dtype="hc"`` float16 arrays (..., m, k, 2) are complex half, real and imaginary parts side by side,
+    and so is the result. Sums of float16, bfloat16 and complex half are kept in float32 and rounded
+    once; what is too large for float16 (65520 and above) becomes infinite.
+
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
     waits for it, and the result is of the library of ``a``; a call like an earlier one may be recorded
     into a CUDA graph.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, an unusable ``out`` or
-    arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no numbers or is a
-    tensor that requires a gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, an
+    unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
+    numbers or is a tensor that requires a gradient, ``DeviceError`` when the GPU of the arrays cannot be
+    used.
     """
+    if dtype is not None:
+        return _matmul_of_pairs(a, b, out, dtype)
     try:
         if out is None:
             key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
@@ -101,18 +112,52 @@ def _place(**arguments: Any) -> Place:
     return Gpu.of(arguments) or HOST
 
 
-def _matmul(a: Any, b: Any, out: Any) -> Any:
+def of_pairs(dtype: str | None) -> bool:
+    """Whether float16 arrays are pairs, by a call's ``dtype``. Raises ``ArgumentError`` for any but "hc"."""
+    if dtype is not None and not (isinstance(dtype, str) and dtype == "hc"):
+        raise ArgumentError(
+            f"dtype={dtype!r}; accepted: 'hc', for float16 arrays (..., 2) that are complex half, or None: "
+            "the arrays say their type"
+        )
+    return dtype is not None
+
+
+def taken(place: Place, value: Any, name: str, pairs: bool) -> tuple[Array, Callable[[Array], Any], bool]:
+    """An argument as an array, how to hand a result back in kind, and whether it shares the memory."""
+    array, wrap = place.adopt(value, name)
+    if not pairs:
+        return array, wrap, True
+    found = paired(array, name, place.kind == "cuda")
+    if found is not None:
+        return found, lambda result: place.pairs(result, wrap), True
+    made = paired(place.copied(array), name)
+    assert made is not None  # A copy is contiguous.
+    return made, lambda result: place.pairs(result, wrap), False
+
+
+def _matmul_of_pairs(a: Any, b: Any, out: Any, dtype: str) -> Any:
+    """``matmul`` with a ``dtype``. No builtin of the processor's serves it, so none is asked."""
+    of_pairs(dtype)
+    calls = warm.CALLS.get(type(a))
+    if calls is not None:
+        result = calls(calls.memo, _TAGS[True], a, b, out)
+        if result is not NotImplemented:
+            return result
+    return _matmul(a, b, out, pairs=True)
+
+
+def _matmul(a: Any, b: Any, out: Any, pairs: bool = False) -> Any:
     """``matmul`` with every check and every copy that may be needed."""
     place = _place(a=a, b=b, out=out)
     with place.current():
-        return _matmul_at(place, a, b, out)
+        return _matmul_at(place, a, b, out, pairs)
 
 
-def _matmul_at(place: Place, a: Any, b: Any, out: Any) -> Any:
-    if not (place.known(a) and place.known(b)):
+def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
+    if not pairs and not (place.known(a) and place.known(b)):
         return place.plain(a, b, out)
-    x, wrap = place.adopt(a, "a")
-    y, _ = place.adopt(b, "b")
+    x, wrap, own_a = taken(place, a, "a", pairs)
+    y, _, own_b = taken(place, b, "b", pairs)
     for name, array in (("a", x), ("b", y)):
         if array.ndim == 0:
             raise ArgumentError(f"{name} is a scalar; accepted: arrays of one or more axes")
@@ -127,7 +172,7 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any) -> Any:
         final = (*shape[:-2], shape[-1]) if y.ndim > 1 else shape[:-2]
     if dtype not in LETTERS:
         return place.plain(a, b, out)
-    target = None if out is None else checked_out(place, out, final, dtype)
+    target = None if out is None else checked_out(place, out, final, dtype, pairs)
     result = place.empty(final, dtype) if target is None else target
     view = result
     if x.ndim == 1:
@@ -135,10 +180,11 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any) -> Any:
     if y.ndim == 1:
         view = view[..., None]
     view = view.reshape(shape) if view.shape != shape else view
-    caller = Caller(1, 0, "n", "n")
-    function = caller.compute(place, left, right, view, fresh=target is None, originals=(x, y, result))
+    caller = Caller(1, 0, "n", "n", pairs=pairs)
+    originals = (x, y, result) if own_a and own_b else None
+    function = caller.compute(place, left, right, view, fresh=target is None, originals=originals)
     if isinstance(function, warm.Prepared):
-        _remember(place, None, "matmul", a, b, out, function)
+        _remember(place, None, _TAGS[pairs], a, b, out, function)
     elif function is not None and target is not None and target is out:
         if len(_INTO) >= _MEMO_MOST:
             _INTO.clear()
@@ -153,6 +199,10 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any) -> Any:
         return out
     made = wrap(result)
     return made[()] if final == () and wrap is itself else made
+
+
+# What calls of ``matmul`` on a GPU are remembered under, without and with ``dtype="hc"``.
+_TAGS = {False: "matmul", True: "matmul of pairs"}
 
 
 def _remember(
@@ -184,6 +234,7 @@ def gemm(
     trans_a: str = "n",
     trans_b: str = "n",
     out: Any = None,
+    dtype: str | None = None,
 ) -> Any:
     """alpha * op(a) @ op(b) + beta * c, for one product or a stack of them.
 
@@ -192,10 +243,16 @@ def gemm(
     when beta is not 0. ``out`` may be ``c``: the product is then in place, as in BLAS; without ``c``
     and with a beta, ``out`` itself is what is updated.
 
-    Raises ``ArgumentError`` for shapes, letters or scalars that do not fit, ``DTypeError`` for types
-    other than float32, float64, complex64 and complex128, and for tensors as ``matmul`` does.
-    Arrays on a GPU are served as ``matmul`` says.
+    Types are float16, bfloat16, float32, float64, complex64, complex128 and complex half, which with
+    ``dtype="hc"`` is float16 arrays (..., m, n, 2) for ``a``, ``b``, ``c`` and ``out``; sums of 16-bit
+    types are kept as ``matmul`` says, and rounded once after beta * c is added.
+
+    Raises ``ArgumentError`` for shapes, letters or scalars that do not fit and for another ``dtype``,
+    ``DTypeError`` for other types, and for tensors as ``matmul`` does. Arrays on a GPU are served as
+    ``matmul`` says.
     """
+    if dtype is not None:
+        return _gemm_of_pairs((alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if out is not None and (c is None or c is out or beta == 0):
         try:
             look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
@@ -211,9 +268,23 @@ def gemm(
     return _gemm(Caller(alpha, beta, trans_a, trans_b), a, b, c, out)
 
 
+def _gemm_of_pairs(
+    scalars: tuple[complex, complex, str, str], a: Any, b: Any, c: Any, out: Any, dtype: str
+) -> Any:
+    """``gemm`` with a ``dtype``."""
+    of_pairs(dtype)
+    calls = warm.CALLS.get(type(a))
+    if calls is not None:
+        result = calls.gemm(calls.memo, (*scalars, dtype), a, b, c, out, scalars[1])
+        if result is not NotImplemented:
+            return result
+    return _gemm(Caller(*scalars, pairs=True), a, b, c, out)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The arguments of ``gemm`` looked at: arrays, op of them, and the shape and type of the result."""
+    """The arguments of ``gemm`` looked at: arrays, op of them, and the shape and type of the result.
+    ``own``: a and b share the memory of the caller's."""
 
     place: Place
     a: Array
@@ -225,12 +296,14 @@ class Asked:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     wrap: Callable[[Array], Any]
+    own: bool
 
 
 def _asked(caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any) -> Asked:
     """Everything that ``gemm`` and ``plan`` refuse is refused here."""
-    x, wrap = place.adopt(a, "a")
-    y, _ = place.adopt(b, "b")
+    pairs = caller.pairs
+    x, wrap, own_a = taken(place, a, "a", pairs)
+    y, _, own_b = taken(place, b, "b", pairs)
     for name, array in (("a", x), ("b", y)):
         if array.ndim < 2:
             raise ArgumentError(f"{name} has shape {array.shape}; accepted: two or more axes")
@@ -240,7 +313,7 @@ def _asked(caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any) -> As
     dtype = promoted({"a": x, "b": y})
     update = None
     if caller.beta != 0 and c is not None:
-        update, _ = place.adopt(c, "c")
+        update, _, _ = taken(place, c, "c", pairs)
         dtype = promoted({"a": x, "b": y, "c": update})
         try:
             shape = (*np.broadcast_shapes(shape[:-2], update.shape[:-2]), *shape[-2:])
@@ -249,13 +322,11 @@ def _asked(caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any) -> As
             raise ArgumentError(
                 f"c has shape {update.shape}; accepted: what broadcasts to {shape}"
             ) from error
-    if dtype not in LETTERS or LETTERS[dtype].letter == "h":
-        raise DTypeError(
-            f"a and b are {x.dtype} and {y.dtype}; accepted: float32, float64, complex64, complex128"
-        )
+    if dtype not in LETTERS:
+        raise DTypeError(f"a and b are {x.dtype} and {y.dtype}; accepted: {ACCEPTED}")
     caller.fits(dtype)
-    target = None if out is None else checked_out(place, out, shape, dtype)
-    return Asked(place, x, y, left, right, update, target, shape, dtype, wrap)
+    target = None if out is None else checked_out(place, out, shape, dtype, pairs)
+    return Asked(place, x, y, left, right, update, target, shape, dtype, wrap, own_a and own_b)
 
 
 def _gemm(
@@ -283,9 +354,9 @@ def _gemm_at(
         assert asked.update is not None
         place.assign(result, asked.update)
     fresh = result is not target
-    originals = (x, y, result)
+    originals = (x, y, result) if asked.own else None
     function = caller.compute(place, asked.left, asked.right, result, fresh=fresh, originals=originals)
-    scalars = (caller.alpha, caller.beta, caller.trans_a, caller.trans_b)
+    scalars = (caller.alpha, caller.beta, caller.trans_a, caller.trans_b, *(("hc",) if caller.pairs else ()))
     if isinstance(function, warm.Prepared):
         if memo is not None or not caller.forced:
             # A c that was copied first is a result that is updated in place.
@@ -333,11 +404,19 @@ def product_shape(left: Array, right: Array) -> tuple[int, ...]:
     return (*batch, left.shape[-2], right.shape[-1])
 
 
-def checked_out(place: Place, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def checked_out(
+    place: Place, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], pairs: bool = False
+) -> Array:
     """``out`` as an array that can take the result. Raises ``ArgumentError`` or ``DTypeError``."""
-    array = place.adopt_out(out)
+    given = place.adopt_out(out)
+    array = paired(given, "out", place.kind == "cuda") if pairs else given
+    if array is None:
+        raise ArgumentError(
+            f"out has strides {given.strides}; accepted with dtype='hc': float16 pairs whose parts lie side "
+            "by side in memory, on a GPU at multiples of 4 bytes"
+        )
     if array.shape != shape:
-        raise ArgumentError(f"out has shape {array.shape}; accepted: {shape}")
+        raise ArgumentError(f"out has shape {given.shape}; accepted: {(*shape, 2) if pairs else shape}")
     if array.dtype != dtype:
         raise DTypeError(f"out is {array.dtype}; accepted: {dtype}")
     if not array.flags.writeable:
@@ -359,10 +438,13 @@ class Caller:
         trans_b: str,
         stencil: str | None = None,
         config: Mapping[str, Any] | None = None,
+        pairs: bool = False,
     ):
+        self.pairs = pairs
         for name, value in (("alpha", alpha), ("beta", beta)):
             try:
-                number = np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biufc"
+                kind = np.asarray(value).dtype
+                number = np.ndim(value) == 0 and (kind.kind in "biufc" or kind == BFLOAT16)
             except (TypeError, ValueError):
                 number = False  # A tensor on a GPU, say: reading it would wait for all work there.
             if not number:
@@ -387,13 +469,13 @@ class Caller:
     def fits(self, dtype: np.dtype[Any]) -> None:
         """Raises ``ArgumentError`` when a real product is given a complex scalar."""
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
-            if value.imag != 0 and dtype.kind != "c":
+            if value.imag != 0 and not is_complex(dtype):
                 raise ArgumentError(f"{name}={value} for arrays of {dtype}; accepted: a real number")
 
     def conjugated(self, a: Array, b: Array) -> tuple[bool, bool]:
         """Which operands' memory enters conjugated. Of real numbers that changes nothing, so "c" is their
         "t", tuned records and all."""
-        if a.dtype.kind != "c":
+        if not is_complex(a.dtype):
             return False, False
         return self.conj[0] != getattr(a, "lazy", False), self.conj[1] != getattr(b, "lazy", False)
 
@@ -450,7 +532,7 @@ class Caller:
         x, y, result, _, bound = self.bind(place, wide[0], wide[1], out, fresh)
         scalars = (self.alpha, self.beta)
         if bound is None:
-            place.multiply(wide[0], wide[1], out, scalars, self.conj if dtype.kind == "c" else (False, False))
+            place.multiply(wide[0], wide[1], out, scalars, self.conj if is_complex(dtype) else (False, False))
             asis = wide[0] is a and wide[1] is b
         else:
             place.run(bound, x, y, result)
@@ -461,7 +543,10 @@ class Caller:
             return None
         if isinstance(place, Gpu):
             run = None if bound is None else bound.run
-            return warm.Prepared(run, place.index, originals, scalars, (self.trans_a, self.trans_b))
+            if run is None and dtype == COMPLEX_HALF:
+                return None  # The library has no product of it to go to at once.
+            trans = (self.trans_a, self.trans_b)
+            return warm.Prepared(run, place.index, originals, scalars, trans, self.pairs)
         return None if bound is None else bound.function(*originals)
 
 
@@ -553,24 +638,25 @@ def plan(
     out: Any = None,
     stencil: str | None = None,
     config: Mapping[str, Any] | None = None,
+    dtype: str | None = None,
 ) -> Executable:
     """The call ``gemm(a, b, c, ...)`` prepared: what it returns can be called at no planning cost.
 
     ``stencil`` and ``config`` force what runs, for people who tune. Raises as ``gemm`` does.
     """
-    caller = Caller(alpha, beta, trans_a, trans_b, stencil, config)
+    caller = Caller(alpha, beta, trans_a, trans_b, stencil, config, of_pairs(dtype))
     place = _place(a=a, b=b, c=c if caller.beta != 0 else None, out=out)
     with place.current():
         asked = _asked(caller, place, a, b, c, out)
-        dtype, target = asked.dtype, asked.target
+        kind, target = asked.dtype, asked.target
         if target is None and asked.update is not None:
             # The usual call with a beta is in place, so the layout of c is the one to be ready for.
-            whole = place.adopt(c, "c")[0]
-            ready = whole.dtype == dtype and whole.shape == asked.shape and whole.flags.writeable
+            whole = taken(place, c, "c", caller.pairs)[0]
+            ready = whole.dtype == kind and whole.shape == asked.shape and whole.flags.writeable
             target = whole if ready else None
         if target is None:
-            target = place.imagined(asked.shape, dtype)
-        x, y = (array if array.dtype == dtype else place.cast(array, dtype) for array in (asked.a, asked.b))
+            target = place.imagined(asked.shape, kind)
+        x, y = (array if array.dtype == kind else place.cast(array, kind) for array in (asked.a, asked.b))
         return Executable(caller, place, x, y, target)
 
 
@@ -646,16 +732,19 @@ def explain_plan(plan: Plan) -> str:
     ]
     gpu = plan.device.kind == "cuda"
     theirs = "cuBLAS, by the array library's matmul" if gpu else "numpy.matmul"
+    if problem.dtype.letter == "hc" or (problem.dtype.real_bits == 16 and not gpu):
+        theirs += " in " + ("complex64" if problem.dtype.is_complex else "float32")
     lines.append(f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else theirs))
     lines.append(f"  why    {plan.why}" + ("" if gpu else f"; {plan.threads} core(s)"))
     if gpu and plan.stencil is not None and plan.config is not None:
         lines += _launched(plan, plan.stencil, plan.config)
     streaming = plan.config is not None and plan.config.get("store") == "stream"
     bound = None
-    if plan.device.ceilings:
+    if roofline.known(problem, plan.device):
         bound = roofline.bound(problem, plan.device, plan.regime, 1, streaming=streaming)
     if bound is None:
-        lines.append("  bound  not measured yet: tilewright doctor")
+        none = plan.device.ceilings and not gpu and problem.dtype.real_bits == 16
+        lines.append("  bound  " + ("none for this type" if none else "not measured yet: tilewright doctor"))
     else:
         rate = bound.flops_per_s
         lines.append(f"  bound  {_rate(rate)}{'' if gpu else ' on one core'}, by {bound.limit}")

@@ -14,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from tilewright import halves
 from tilewright.errors import ArgumentError, DTypeError
+from tilewright.halves import BFLOAT16, COMPLEX_HALF, FLOAT16
 from tilewright.model import DTYPES, Problem
 
 Array = np.ndarray[Any, np.dtype[Any]]
-LETTERS = {np.dtype(d.name): d for d in DTYPES.values() if d.letter in "hsdcz"}
+LETTERS = {d.numpy: d for d in DTYPES.values()}
+ACCEPTED = "float16, bfloat16, float32, float64, complex64, complex128 and complex half"
 TRANSPOSITIONS = ("n", "t", "c")
 WIDEST = 16
 """Bytes of the widest access to memory that an alignment is good for."""
@@ -38,7 +41,7 @@ def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
     # An argument can only be a tensor where somebody has imported torch.
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        return _shared(value, name, torch), torch.from_numpy
+        return _shared(value, name, torch), tensor_of
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -68,6 +71,35 @@ def itself(array: Any) -> Any:
     return array
 
 
+def tensor_of(array: Array) -> Any:
+    """How a result goes to a caller who gave tensors: one that shares the memory of an array."""
+    torch: Any = sys.modules["torch"]
+    if array.dtype == BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    if array.dtype == COMPLEX_HALF:
+        return torch.view_as_complex(torch.from_numpy(halves.unpaired(array)))
+    return torch.from_numpy(array)
+
+
+def paired(array: Array, name: str, gpu: bool = False) -> Array | None:
+    """Float16 pairs (..., 2) as complex half (...) in the same memory; None where only a copy is that: where
+    parts lie apart, or on a GPU at addresses that are aligned to one part alone.
+
+    Reads no element. Raises ``DTypeError`` for another type, ``ArgumentError`` for another last axis.
+    """
+    if array.dtype != FLOAT16:
+        raise DTypeError(f"{name} is {array.dtype}; accepted with dtype='hc': float16 pairs (..., 2)")
+    if array.ndim == 0 or array.shape[-1] != 2:
+        raise ArgumentError(
+            f"{name} has shape {array.shape}; accepted with dtype='hc': (..., 2), the last axis real and "
+            "imaginary parts"
+        )
+    size, places = COMPLEX_HALF.itemsize, (address_of(array), *array.strides[:-1])
+    if array.size and (array.strides[-1] != FLOAT16.itemsize or (gpu and any(x % size for x in places))):
+        return None
+    return halves.paired(array)
+
+
 def _shared(tensor: Any, name: str, torch: Any) -> Array:
     """The memory of a tensor as an array; a copy where conjugation or negation was put off."""
     if tensor.device.type != "cpu":
@@ -78,14 +110,31 @@ def _shared(tensor: Any, name: str, torch: Any) -> Array:
             f"accepted: {name}.detach(), or any tensor under torch.no_grad()"
         )
     try:
-        array: Array = tensor.detach().resolve_conj().resolve_neg().numpy()
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        # Types that NumPy has not, or not of its own: the same memory under another name.
+        if plain.dtype == torch.bfloat16:
+            return plain.view(torch.int16).numpy().view(BFLOAT16)  # type: ignore[no-any-return]
+        if plain.dtype == torch.complex32:
+            return halves.paired(torch.view_as_real(plain).numpy())
+        array: Array = plain.numpy()
     except (TypeError, RuntimeError) as error:
         raise DTypeError(f"{name} is a tensor of {tensor.dtype} that NumPy cannot hold: {error}") from error
     return array
 
 
 def promoted(arrays: dict[str, Array]) -> np.dtype[Any]:
-    """The type that NumPy gives a product of these arrays. Raises ``DTypeError`` when there is none."""
+    """The type that NumPy gives a product of these arrays, by ``ml_dtypes`` where one is bfloat16.
+
+    Complex half goes with complex half alone: NumPy has no common type of it and another. Raises
+    ``DTypeError`` when there is none.
+    """
+    found = [name for name, array in arrays.items() if array.dtype == COMPLEX_HALF]
+    for name, array in arrays.items():
+        if found and array.dtype != COMPLEX_HALF:
+            raise DTypeError(
+                f"{name} is {array.dtype} and {found[0]} is complex half; accepted: complex half alone, or "
+                f"{found[0]} as complex64"
+            )
     try:
         return np.result_type(*(array.dtype for array in arrays.values()))
     except TypeError as error:

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from tilewright import api, dispatch, measure, roofline
+from tilewright.arrays import tensor_of
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.execute import new_output
+from tilewright.halves import is_half, narrowed
 from tilewright.model import Plan, Problem, Timing
 from tilewright.targets import driver
 from tilewright.trials import cublas
@@ -101,7 +103,7 @@ def compare(problem: Problem, regime: str, cores: int, budget: float = 2.0) -> R
     timings = measure.interleaved(runs, rounds=ROUNDS, regime=regime, batch=p.batch, budget=budget)
     api.set_threads(None)
     bound = None
-    if device.ceilings:
+    if roofline.known(p, device):
         # A kernel may stream C or not, so the bound is that of the better way.
         ways = (roofline.bound(p, device, regime, cores, streaming=way) for way in (False, True))
         bound = max(way.flops_per_s for way in ways) / 1e9
@@ -140,7 +142,11 @@ def compare_cuda(problem: Problem, regime: str, budget: float = 2.0) -> Row:
     arrays = [_viewed(cublas.memories(p, where), list(runs)) for where in pointers]
     beta = int(p.beta)
     a, b, c = arrays[0]
-    call = api.plan(a, b, c if beta else None, beta=beta, trans_a=p.trans_a, trans_b=p.trans_b, out=c)
+    # CuPy and bare memory have complex half as float16 pairs.
+    pairs = "hc" if p.dtype.letter == "hc" and "planar" not in runs else None
+    call = api.plan(
+        a, b, c if beta else None, beta=beta, trans_a=p.trans_a, trans_b=p.trans_b, out=c, dtype=pairs
+    )
     turn = cycle(arrays)
 
     def ours() -> object:
@@ -156,7 +162,7 @@ def compare_cuda(problem: Problem, regime: str, budget: float = 2.0) -> Row:
         budget=budget,
     )
     driver.synchronize()
-    bound = roofline.bound(p, device, regime).flops_per_s / 1e9 if device.ceilings else None
+    bound = roofline.bound(p, device, regime).flops_per_s / 1e9 if roofline.known(p, device) else None
     return Row(p, regime, 1, call.plan, timings, bound, tuple(missing))
 
 
@@ -185,7 +191,8 @@ def _products(
         except Exception as error:  # Whatever ails a peer, it is no reason not to time the others.
             missing.append(f"{name}: {type(error).__name__}: {error}")
         else:
-            found[name] = _turns(products)
+            # Of complex half it is not the library's product, but four of its products of planes.
+            found["planar" if problem.dtype.letter == "hc" else name] = _turns(products)
     return found, missing
 
 
@@ -196,14 +203,10 @@ def _turns(products: list[Callable[[], object]]) -> Callable[[], object]:
 
 def _viewed(memories: Arrays, libraries: list[str]) -> Arrays:
     """Device memory as arrays of the first library that is there; without any, as it is."""
-    if "torch" in libraries:
-        import torch
-
-        a, b, c = (torch.as_tensor(memory, device="cuda") for memory in memories)
+    if "torch" in libraries or "planar" in libraries:
+        a, b, c = (cublas.tensor(memory) for memory in memories)
     elif "cupy" in libraries:
-        import cupy
-
-        a, b, c = (cupy.asarray(memory) for memory in memories)
+        a, b, c = (cublas.cupy_array(memory) for memory in memories)
     else:
         a, b, c = memories
     return a, b, c
@@ -212,16 +215,19 @@ def _viewed(memories: Arrays, libraries: list[str]) -> Arrays:
 # -- on a CPU -----------------------------------------------------------------------------------------
 def _random(shape: tuple[int, ...], problem: Problem) -> Any:
     """A cache-line aligned stack of random numbers, small enough that sums stay bounded."""
-    out = new_output(shape, np.dtype(problem.dtype.name))
+    out = new_output(shape, problem.dtype.numpy)
     flat = out.reshape(-1)
     block = np.random.default_rng(0).uniform(-1, 1, min(BLOCK, flat.size)) / problem.k
     for first in range(0, flat.size, BLOCK):
         part = flat[first : first + BLOCK]
-        part[...] = block[: part.size] * (1 + 1j if problem.dtype.is_complex else 1)
+        values = block[: part.size] * (1 + 1j if problem.dtype.is_complex else 1)
+        part[...] = narrowed(values, out.dtype)
     return out
 
 
-def _numpy(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[], object]:
+def _numpy(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[], object] | None:
+    if is_half(c.dtype):
+        return None  # It has a product of float16 alone, without BLAS.
     if problem.beta == "0":
         return lambda: np.matmul(a, b, out=c)
     temporary = np.empty_like(c)
@@ -234,7 +240,9 @@ def _torch(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[],
     import torch
 
     torch.set_num_threads(cores)
-    x, y, z = (torch.from_numpy(array) for array in (a, b, c))
+    if problem.dtype.letter == "hc":
+        return None
+    x, y, z = (tensor_of(array) for array in (a, b, c))
     if problem.beta == "0":
         return lambda: torch.bmm(x, y, out=z)
     return lambda: torch.baddbmm(z, x, y, out=z)
@@ -255,13 +263,13 @@ def _mkl_library() -> Any:
 
 
 def _mkl(a: Any, b: Any, c: Any, problem: Problem, cores: int) -> Callable[[], object] | None:
-    library = _mkl_library()
+    library = None if is_half(c.dtype) else _mkl_library()
     if library is None:
         return None
     library.MKL_Set_Num_Threads(cores)
     p = problem
     function = getattr(library, f"cblas_{p.dtype.letter}gemm_batch_strided")
-    number = np.dtype(p.dtype.name).type
+    number = p.dtype.numpy.type
     one, beta = (np.array([number(value)]) for value in (1, int(p.beta)))
 
     def scalar(value: Any) -> Any:

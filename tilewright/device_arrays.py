@@ -27,6 +27,7 @@ import numpy as np
 
 from tilewright.arrays import LETTERS, Array, address_of
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
+from tilewright.halves import BFLOAT16, COMPLEX_HALF, FLOAT16, WIDE, is_half
 from tilewright.targets import cuda, driver
 
 NOWHERE = 1 << 12
@@ -126,16 +127,17 @@ def phantom(
 
     Raises ``DTypeError`` for a type whose elements are not plain numbers.
     """
-    if dtype.kind not in "biufc":
+    if dtype.kind not in "biufc" and dtype not in WIDE:
         raise DTypeError(f"an array of {dtype} on a GPU; accepted: numbers")
     interface = {
         "data": (address if 0 not in shape else NOWHERE, readonly),
         "shape": shape,
         "strides": strides,
-        "typestr": dtype.str,
+        # What NumPy has no letter for goes as a word of its size first.
+        "typestr": dtype.str if dtype.kind != "V" else f"<u{dtype.itemsize}",
         "version": 3,
     }
-    made = np.asarray(_Interface(interface)).view(Phantom)
+    made = np.asarray(_Interface(interface)).view(dtype).view(Phantom)
     made.held, made.lazy = held, lazy
     return made
 
@@ -285,6 +287,23 @@ class Library:
         """The conjugate: put off, where the library can."""
         raise NotImplementedError
 
+    def pairs(self, value: Any) -> Any:
+        """What ``real`` makes of complex half as float16 pairs (..., 2): the same memory."""
+        raise NotImplementedError
+
+    def handed(self, value: Any) -> Any:
+        """What ``real`` makes of complex half as its owner has such numbers: the same memory."""
+        return value
+
+    def widened(self, value: Any) -> Any:
+        """What ``real`` makes of complex half as complex64: a copy."""
+        raise NotImplementedError
+
+    def narrow(self, target: Any, source: Any) -> None:
+        """target[...] = source, where the target is what ``real`` makes of complex half, and the source
+        complex64: each part is rounded once."""
+        raise NotImplementedError
+
     def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
         """The library's own product. Raises ``DTypeError`` for types that it has none for."""
         raise NotImplementedError
@@ -293,6 +312,15 @@ class Library:
         """out = alpha a b + beta out, where out overlaps neither; beta 0 does not read out."""
         if (alpha, beta) == (1, 0):
             self.matmul(a, b, out)
+            return
+        half = self.dtype(out)
+        if half is not None and is_half(half):
+            # In steps of 16 bits each would be rounded.
+            product = self.matmul(self.cast(a, WIDE[half]), self.cast(b, WIDE[half]))
+            product *= alpha
+            if beta != 0:
+                product = product + beta * self.cast(out, WIDE[half])
+            self.assign(out, product)
             return
         product = self.matmul(a, b)
         if alpha != 1:
@@ -313,8 +341,9 @@ class Torch(Library):
     def __init__(self, module: Any):
         super().__init__(module)
         t = module
-        names = [*(d.name for d in LETTERS), "bool", "uint8", "int8", "int16", "int32", "int64"]
-        self.types = {getattr(t, name): np.dtype(name) for name in names}
+        self.types = {getattr(t, known.name): dtype for dtype, known in LETTERS.items()}
+        others = ("bool", "uint8", "int8", "int16", "int32", "int64")
+        self.types |= {getattr(t, name): np.dtype(name) for name in others}
         self.names = {dtype: kind for kind, dtype in self.types.items()}
         # The public way makes an object of the stream: a microsecond.
         self.raw_stream = getattr(t._C, "_cuda_getCurrentRawStream", self._stream)
@@ -391,14 +420,36 @@ class Torch(Library):
         if array.size == 0:
             return self.new(array.shape, array.dtype, held.index)
         if held.library is self:
-            tensor, size = held.value, array.itemsize
+            tensor, size, shape, steps = held.value, array.itemsize, array.shape, array.strides
             start = address_of(array) - tensor.data_ptr()
+            of_pairs = array.dtype == COMPLEX_HALF and tensor.dtype == self.module.float16
+            if of_pairs:
+                size //= 2
+                shape, steps = (*shape, 2), (*steps, size)
             made = tensor.as_strided(
-                array.shape, [step // size for step in array.strides], tensor.storage_offset() + start // size
+                shape, [step // size for step in steps], tensor.storage_offset() + start // size
             )
+            made = self.module.view_as_complex(made) if of_pairs else made
         else:
             made = self.module.as_tensor(_Exported(array), device=f"cuda:{held.index}")
+            if array.dtype == BFLOAT16:
+                made = made.view(self.module.bfloat16)
+            elif array.dtype == COMPLEX_HALF:
+                made = self.module.view_as_complex(made)
         return made.conj() if array.lazy else made
+
+    def pairs(self, value: Any) -> Any:
+        return self.module.view_as_real(value)
+
+    def widened(self, value: Any) -> Any:
+        # By way of the parts: float16 has every operation that is needed, complex half only some.
+        t, lazy = self.module, value.is_conj()
+        made = t.view_as_complex(t.view_as_real(value.conj() if lazy else value).float())
+        return made.conj() if lazy else made
+
+    def narrow(self, target: Any, source: Any) -> None:
+        t = self.module
+        t.view_as_real(target).copy_(t.view_as_real(source.resolve_conj()))
 
     def copied(self, value: Any) -> Any:
         return value.resolve_conj().clone(memory_format=self.module.contiguous_format)
@@ -435,7 +486,8 @@ class Torch(Library):
 
 
 class Cupy(Library):
-    """CuPy."""
+    """CuPy. It has no complex half: ``new``, ``real`` and what they are given to have float16 pairs (..., 2)
+    in its place."""
 
     name = "cupy"
 
@@ -446,7 +498,7 @@ class Cupy(Library):
         return int(value.device.id)
 
     def dtype(self, value: Any) -> np.dtype[Any] | None:
-        found: np.dtype[Any] = value.dtype
+        found: np.dtype[Any] = np.dtype(value.dtype)
         return found
 
     def adopt(self, value: Any, name: str) -> Phantom | None:
@@ -468,6 +520,8 @@ class Cupy(Library):
         return guard
 
     def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], index: int) -> Any:
+        if dtype == COMPLEX_HALF:
+            return self.module.empty((*shape, 2), FLOAT16)
         return self.module.empty(shape, dtype)
 
     def real(self, array: Phantom) -> Any:
@@ -478,10 +532,27 @@ class Cupy(Library):
         if held.library is self:
             memory = held.value.data.mem
             start = self.module.cuda.MemoryPointer(memory, address_of(array) - memory.ptr)
-            made = self.module.ndarray(array.shape, array.dtype, start, array.strides)
+            shape, dtype, strides = array.shape, array.dtype, array.strides
+            if dtype == COMPLEX_HALF:
+                shape, dtype, strides = (*shape, 2), FLOAT16, (*strides, FLOAT16.itemsize)
+            made = self.module.ndarray(shape, dtype, start, strides)
         else:
             made = self.module.asarray(_Exported(array))
+            made = made.view(BFLOAT16) if array.dtype == BFLOAT16 else made
         return made.conj() if array.lazy else made
+
+    def pairs(self, value: Any) -> Any:
+        return value
+
+    def handed(self, value: Any) -> Any:
+        return value.view(COMPLEX_HALF)[..., 0]
+
+    def widened(self, value: Any) -> Any:
+        return value.astype(np.float32, order="C").view(np.complex64)[..., 0]
+
+    def narrow(self, target: Any, source: Any) -> None:
+        target[..., 0] = source.real
+        target[..., 1] = source.imag
 
     def copied(self, value: Any) -> Any:
         return value.copy(order="C")
@@ -496,6 +567,13 @@ class Cupy(Library):
         return value.conj()
 
     def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
+        if a.dtype == BFLOAT16 == b.dtype:
+            # CuPy has no product of batches of them, or a slow one, depending on its version.
+            product = self.module.matmul(a.astype(np.float32), b.astype(np.float32))
+            if out is None:
+                return product.astype(BFLOAT16)
+            out[...] = product
+            return out
         try:
             return self.module.matmul(a, b) if out is None else self.module.matmul(a, b, out=out)
         except TypeError as error:
@@ -506,12 +584,18 @@ class _Exported:
     """A phantom for another library to see."""
 
     def __init__(self, array: Phantom):
+        shape, strides, typestr = array.shape, array.strides, array.dtype.str
+        # What the interface has no letter for: bfloat16 as integers, complex half as float16 pairs.
+        if array.dtype == BFLOAT16:
+            typestr = "<i2"
+        elif array.dtype == COMPLEX_HALF:
+            shape, strides, typestr = (*shape, 2), (*strides, FLOAT16.itemsize), FLOAT16.str
         # Who asks orders the streams itself, and writes only where it was told to.
         self.__cuda_array_interface__ = {
             "data": (address_of(array), False),
-            "shape": array.shape,
-            "strides": array.strides,
-            "typestr": array.dtype.str,
+            "shape": shape,
+            "strides": strides,
+            "typestr": typestr,
             "version": 3,
             "stream": None,
         }
@@ -598,6 +682,8 @@ class _Tensor(ctypes.Structure):
 
 
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
+# By code and bits: what NumPy has not of its own.
+_HALVES = {(4, 16): BFLOAT16, (5, 32): COMPLEX_HALF}
 
 
 def _from_dlpack(value: Any, name: str, stream: int | None) -> Phantom | None:
@@ -611,9 +697,10 @@ def _from_dlpack(value: Any, name: str, stream: int | None) -> Phantom | None:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
     kind, lanes = _KINDS.get(tensor.code), tensor.lanes
-    if kind is None or lanes != 1:
+    dtype = _HALVES.get((tensor.code, tensor.bits))
+    if (kind is None and dtype is None) or lanes != 1:
         return None
-    dtype = np.dtype(f"{kind}{tensor.bits // 8}")
+    dtype = np.dtype(f"{kind}{tensor.bits // 8}") if dtype is None else dtype
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     steps = None
     if tensor.strides:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright import roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Plan, Problem
@@ -21,6 +22,9 @@ def device(kind: str = "cpu") -> Device:
     """The device of this process, with the ceilings that were measured on it."""
     found: Device = TARGETS[kind].probe()
     ceilings = records().ceilings(found.key, found["cores"])
+    if ceilings and kind == "cuda":
+        # What was measured by an older version lacks the types that it had not.
+        ceilings = {**roofline_cuda.units(found), **ceilings}
     return Device(found.kind, found.name, found.key, found.limits, found.features, ceilings)
 
 
@@ -82,7 +86,7 @@ def plan(
     4. ``default``: the first stencil that accepts the problem, with its cost model's config;
     5. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
        records say that it is faster, and for single products where only stencils are left that run on
-       record (not with ``vendor=False``).
+       record (not with ``vendor=False``; of complex half, which no library has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -95,14 +99,17 @@ def plan(
 
     if stencil is not None or config is not None:
         return made("forced", "named by the caller", *_forced(problem, device, stencil, config))
-    best = _tuned(problem.key, problem.with_(batch=1), device, kind, vendor)
+    # What was timed as the vendor's product of complex half is of planes that no caller has; what a caller
+    # gets is the library's product of complex64, with copies before and after.
+    theirs = vendor and problem.dtype.letter != "hc"
+    best = _tuned(problem.key, problem.with_(batch=1), device, kind, theirs)
     if best is not None and best[0] == VENDOR:
         return Plan(problem, device, kind, VENDOR, "the records say that it is faster")
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
     some = problem.with_(batch=1 if kind == "cached" else 1 + device.last_cache)
-    near = _near(problem.key, some, device, kind, problem.batch == 1, vendor)
+    near = _near(problem.key, some, device, kind, problem.batch == 1, theirs)
     if near is not None:
         name, chosen, whose = near
         if name == VENDOR:
@@ -112,7 +119,7 @@ def plan(
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
-        if reason is None and vendor and problem.batch == 1 and getattr(candidate, "on_record", False):
+        if reason is None and theirs and problem.batch == 1 and getattr(candidate, "on_record", False):
             reason = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
         if reason is None:
             return made(

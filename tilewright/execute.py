@@ -25,6 +25,7 @@ from tilewright import build
 from tilewright.arrays import Array, Job, adopt, adopt_out, bounds, empty_aligned, itself, problem_of
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
+from tilewright.halves import is_complex, is_half, narrowed, unpaired, widened
 from tilewright.model import Plan
 from tilewright.targets.native import RANK_MAX, find_team, native
 
@@ -81,7 +82,7 @@ class Bound:
         if self.job.outer or not self.native.trusted or max(a.ndim, b.ndim, out.ndim) > RANK_MAX:
             return None
         # The builtin compares types by address, so they must be NumPy's own, which live for ever.
-        if not (a.dtype is b.dtype is out.dtype is np.dtype(self.plan.problem.dtype.name)):
+        if not (a.dtype is b.dtype is out.dtype is self.plan.problem.dtype.numpy):
             return None
         if self.threads > 1 and find_team() is None:
             return None
@@ -160,6 +161,9 @@ class Place(Protocol):
     def adopt_out(self, value: Any) -> Array:
         """``out`` as an array that shares its memory."""
 
+    def pairs(self, array: Array, wrap: Callable[[Array], Any]) -> Any:
+        """A result of complex half as float16 pairs (..., 2), handed back as ``wrap`` hands an array."""
+
     def known(self, value: Any) -> bool:
         """Whether ``adopt`` understands the type of an argument; else ``plain`` is all there is."""
 
@@ -214,6 +218,9 @@ class Host:
     def known(self, value: Any) -> bool:
         return True
 
+    def pairs(self, array: Array, wrap: Callable[[Array], Any]) -> Any:
+        return wrap(unpaired(array))
+
     def plain(self, a: Any, b: Any, out: Any) -> Any:
         (x, wrap), (y, _) = adopt(a, "a"), adopt(b, "b")
         if out is not None:
@@ -235,20 +242,33 @@ class Host:
         if beta == 0:
             out[...] = 0
         elif beta != 1:
-            out *= beta if out.dtype.kind == "c" else beta.real
+            factor = beta if is_complex(out.dtype) else beta.real
+            if is_half(out.dtype):
+                # NumPy would round the factor to 16 bits first.
+                out[...] = narrowed(widened(out) * factor, out.dtype)
+            else:
+                out *= factor
 
     def multiply(
         self, a: Array, b: Array, out: Array, scalars: tuple[complex, complex], conj: tuple[bool, bool]
     ) -> None:
+        # Sums of 16-bit numbers are kept in float32 and rounded once.
+        a, b = widened(a), widened(b)
         a = a.conj() if conj[0] else a
         b = b.conj() if conj[1] else b
-        alpha, beta = scalars
-        if (alpha, beta) == (1, 0):
+        alpha, beta = scalars if is_complex(out.dtype) else (scalars[0].real, scalars[1].real)
+        half = is_half(out.dtype)
+        if (alpha, beta) == (1, 0) and not half:
             np.matmul(a, b, out=out)
             return
         product = np.matmul(a, b)
-        product *= alpha if out.dtype.kind == "c" else alpha.real
-        if beta != 0:
+        if alpha != 1:
+            product *= alpha
+        if half:
+            if beta != 0:
+                product = product + beta * widened(out)
+            out[...] = narrowed(product, out.dtype)
+        elif beta != 0:
             self.scale(out, beta)
             out += product
         else:

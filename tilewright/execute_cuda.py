@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from tilewright import build, device_arrays, objects
-from tilewright.arrays import LETTERS, Array, Job, address_of
+from tilewright.arrays import ACCEPTED as TYPES
+from tilewright.arrays import LETTERS, Array, Job, address_of, paired
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.device_arrays import ACCEPTED, Library, Phantom, imagined, same
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
+from tilewright.halves import COMPLEX_HALF, is_complex
 from tilewright.model import Kernel, Plan, Problem
 from tilewright.stencils.cuda import call
 from tilewright.targets import driver
@@ -252,10 +254,7 @@ class Gpu:
         """
         found = device_arrays.adopt(value, name, self.stream)
         if found is None:
-            raise DTypeError(
-                f"{name} is {getattr(value, 'dtype', type(value).__name__)}; "
-                "accepted: float32, float64, complex64, complex128"
-            )
+            raise DTypeError(f"{name} is {getattr(value, 'dtype', type(value).__name__)}; accepted: {TYPES}")
         assert found.held is not None
         stream = found.held.stream
         if stream is not None and stream != self.stream:
@@ -279,29 +278,37 @@ class Gpu:
             whole = self.library.adopt(held.value, "out")
             if whole is not None and same(whole, array):
                 return held.value
-        return self._real(array, "out")
+        made = self._real(array, "out")
+        return self._library("out").handed(made) if array.dtype == COMPLEX_HALF else made
+
+    def pairs(self, array: Array, wrap: Callable[[Array], Any]) -> Any:
+        """A result of complex half as float16 pairs (..., 2)."""
+        return self._library("out=None").pairs(self._real(array, "out"))
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """A new array. Raises ``ArgumentError`` when there is no library to make it."""
-        found = self._library("out=None").new(shape, dtype, self.index)
-        return self._library("out").adopt(found, "out")  # type: ignore[return-value]
+        return self._made(self._library("out=None").new(shape, dtype, self.index), dtype)
 
     def copied(self, array: Array) -> Array:
         """A C-contiguous copy of what is in memory, to be conjugated if the array was."""
         memory = array.view()
         assert isinstance(memory, Phantom)
         lazy, memory.lazy = memory.lazy, False
-        made = self._made(self._library("a copy").copied(self._real(memory, "a copy")))
+        made = self._made(self._library("a copy").copied(self._real(memory, "a copy")), array.dtype)
         made.lazy = lazy
         return made
 
     def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
         """A copy of another type."""
-        return self._made(self._library("a copy").cast(self._real(array, "a copy"), dtype))
+        return self._made(self._library("a copy").cast(self._real(array, "a copy"), dtype), dtype)
 
-    def _made(self, value: Any) -> Phantom:
-        found = self._library("a copy").adopt(value, "a copy")
+    def _made(self, value: Any, dtype: np.dtype[Any]) -> Phantom:
+        """What the library made for elements of a type, which may be float16 pairs for complex half."""
+        found: Any = self._library("a copy").adopt(value, "a copy")
         assert found is not None
+        if dtype == COMPLEX_HALF and found.dtype != dtype:
+            found = paired(found, "a copy")
+        assert isinstance(found, Phantom)
         return found
 
     @staticmethod
@@ -324,25 +331,51 @@ class Gpu:
         real = self._real(out, "out")
         if beta == 0:
             real[...] = 0
+        elif out.dtype == COMPLEX_HALF:
+            library = self._library("out")
+            library.narrow(real, library.widened(real) * beta)
         else:
-            real *= beta if out.dtype.kind == "c" else beta.real
+            real *= beta if is_complex(out.dtype) else beta.real
 
     def multiply(
         self, a: Array, b: Array, out: Array, scalars: tuple[complex, complex], conj: tuple[bool, bool]
     ) -> None:
         """The same product by the array library. ``conj``: what is to be conjugated beside what is lazily."""
         library = self._library("this product")
+        if out.dtype == COMPLEX_HALF:
+            self._multiply_pairs(a, b, out, scalars, conj)
+            return
         left, right = (
             library.conjugate(real) if turn else real
             for real, turn in zip((self._real(a, "a"), self._real(b, "b")), conj, strict=True)
         )
-        alpha, beta = (x if out.dtype.kind == "c" else x.real for x in scalars)
+        alpha, beta = (x if is_complex(out.dtype) else x.real for x in scalars)
         if np.may_share_memory(a, out) or np.may_share_memory(b, out):
             apart = self.copied(out)
             library.gemm(left, right, self._real(apart, "out"), alpha, beta)
             self.assign(out, apart)
         else:
             library.gemm(left, right, self._real(out, "out"), alpha, beta)
+
+    def _multiply_pairs(
+        self, a: Array, b: Array, out: Array, scalars: tuple[complex, complex], conj: tuple[bool, bool]
+    ) -> None:
+        """``multiply`` of complex half, which no library has a product of: by way of complex64."""
+        library, (alpha, beta) = self._library("this product"), scalars
+        left, right = (
+            library.conjugate(wide) if turn else wide
+            for wide, turn in zip((self._wide(a, "a"), self._wide(b, "b")), conj, strict=True)
+        )
+        product = library.matmul(left, right)
+        if alpha != 1:
+            product *= alpha
+        if beta != 0:
+            product = product + beta * self._wide(out, "out")
+        library.narrow(self._real(out, "out"), product)
+
+    def _wide(self, array: Array, name: str) -> Any:
+        """Complex half as complex64 of the library."""
+        return self._library(name).widened(self._real(array, name))
 
     def plain(self, a: Any, b: Any, out: Any) -> Any:
         """The library's own product, on the caller's very arrays: for types that no stencil accepts.
@@ -352,7 +385,7 @@ class Gpu:
         library, given = self.library, [value for value in (a, b, out) if value is not None]
         if library is None or any(device_arrays.library_of(value) is not library for value in given):
             types = " and ".join(str(getattr(value, "dtype", type(value).__name__)) for value in (a, b))
-            raise DTypeError(f"a and b are {types}; accepted: float32, float64, complex64, complex128")
+            raise DTypeError(f"a and b are {types}; accepted: {TYPES}")
         for name, value in zip(("a", "b", "out"), given, strict=False):
             library.check(value, name)
         made = library.matmul(a, b, out)

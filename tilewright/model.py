@@ -14,12 +14,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from tilewright.errors import ArgumentError
+from tilewright.halves import BFLOAT16, COMPLEX_HALF
 
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """An element type: its BLAS letter, its NumPy name and how it is made of real numbers."""
+    """An element type: its BLAS letter, its name (PyTorch's, and NumPy's where it has one) and how it is
+    made of real numbers."""
 
     letter: str
     name: str
@@ -41,6 +45,19 @@ class DType:
         """Half the distance from 1 to the next number of the precision that sums are kept in."""
         return 2.0**-53 if self.real_bits == 64 else 2.0**-24
 
+    @property
+    def storage_roundoff(self) -> float:
+        """What storing a sum rounds off, relative to it: 2^-11 to a float16 and 2^-8 to a bfloat16, which
+        have 11 and 8 bits; 0 where a sum is stored as it is kept."""
+        return 0.0 if self.real_bits != 16 else 2.0**-8 if self.letter == "b" else 2.0**-11
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The type of an array of such elements."""
+        return _NUMPY[self.letter] if self.letter in _NUMPY else np.dtype(self.name)
+
+
+_NUMPY = {"b": BFLOAT16, "hc": COMPLEX_HALF}
 
 DTYPES = {
     d.letter: d
@@ -223,7 +240,7 @@ class Problem:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Problem:
-        """The problem that ``to_json`` wrote."""
+        """The problem that ``to_json`` wrote; what an older version had no field for is as it was then."""
         return Problem(**{**data, "dtype": DTYPES[data["dtype"]]})
 
 

@@ -12,7 +12,7 @@ changes it, because arithmetic turns a signalling NaN into a quiet one. An outpu
 (beta class "0") is filled with it too.
 
 Data are normal random numbers: zeros and repeated values run faster on real hardware (less switching,
-lower power) and hide errors. None is subnormal.
+lower power) and hide errors. None is subnormal. Those of 16 bits are rounded from float32.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from tilewright.errors import ArgumentError, DTypeError
+from tilewright.errors import ArgumentError
+from tilewright.halves import BFLOAT16, FLOAT16, is_half, widened
 from tilewright.model import DType, Problem
 
 Array = NDArray[Any]
 
-POISON = {32: 0x7FA5A5A5, 64: 0x7FF5A5A5A5A5A5A5}
-"""A signalling NaN for each width of a real number in bits."""
+POISON = {"f2": 0x7DA5, "bfloat16": 0x7FA5, "f4": 0x7FA5A5A5, "f8": 0x7FF5A5A5A5A5A5A5}
+"""A signalling NaN of each type of a real number. An element of two parts has two of them."""
 
 KEEP = 16 << 20
 """Regions up to this many bytes keep a copy of what they were made with; larger ones are for timing."""
@@ -76,7 +77,7 @@ class Region:
 class Operands:
     """A, B and C of a problem with the scalars; what a kernel is run on.
 
-    ``scalars`` are four reals, alpha and beta as (re, im) pairs, in the problem's real type.
+    ``scalars`` are four reals, alpha and beta as (re, im) pairs, in the type that sums are kept in.
     """
 
     problem: Problem
@@ -147,7 +148,7 @@ class Operands:
 
 
 def _poisoned(region: Region) -> bool:
-    word = POISON[8 * region.words.itemsize]
+    word = _poison(BFLOAT16 if region.view.dtype == BFLOAT16 else np.dtype(f"f{region.words.itemsize}"))
     return bool((region.words[region.outside] == word).all())
 
 
@@ -159,15 +160,26 @@ def _strided(
     return as_strided(flat[origin:], shape, steps)
 
 
-def _real(dtype: DType) -> Any:
-    if dtype.letter not in "sdcz":
-        raise DTypeError(f"operands of type {dtype.letter!r} cannot be made; accepted: s, d, c, z")
-    return np.dtype(f"f{dtype.real_bits // 8}")
+def _real(dtype: DType) -> np.dtype[Any]:
+    """The type of the real numbers that elements in memory are made of."""
+    return BFLOAT16 if dtype.letter == "b" else np.dtype(f"f{dtype.real_bits // 8}")
+
+
+def _poison(real: np.dtype[Any]) -> int:
+    return POISON["bfloat16" if real == BFLOAT16 else f"f{real.itemsize}"]
 
 
 def _fill(reals: Array, seed: tuple[int, int]) -> None:
     """Normal random numbers, one block of them repeated to the end."""
-    block = np.random.default_rng(seed).standard_normal(min(reals.size, BLOCK), dtype=reals.dtype)
+    real, half = reals.dtype, is_half(reals.dtype)
+    draw = np.random.default_rng(seed)
+    block = draw.standard_normal(min(reals.size, BLOCK), dtype=np.float32 if half else real)
+    if half:
+        if real == FLOAT16:
+            # One of twenty thousand would be subnormal.
+            least = float(np.finfo(real).tiny)
+            block = np.copysign(np.maximum(abs(block), least), block)
+        block = block.astype(real)
     for start in range(0, reals.size, BLOCK):
         part = reals[start : start + BLOCK]
         part[:] = block[: part.size]
@@ -196,18 +208,19 @@ def _region(
     # The least shift that puts matrix 0 on an aligned address moved by the offset.
     shift = (offset * size - (first + origin * size)) % alignment
     words = raw[shift : shift + elements * size].view(f"u{real.itemsize}")
-    view = _strided(words.view(dtype.name), origin, shape, (stride * size, size, ld * size), size)
+    view = _strided(words.view(dtype.numpy), origin, shape, (stride * size, size, ld * size), size)
     region = Region(words, view, origin)
+    poison = _poison(real)
     if fill is None:
-        words[:] = POISON[dtype.real_bits]
+        words[:] = poison
     else:
         packed = ld == rows and (stride in (0, rows * cols) or batch == 1) and batch > 0
         _fill(words.view(real), fill)
         edge = before * (size // real.itemsize)
         if packed:
-            words[:edge] = words[words.size - edge :] = POISON[dtype.real_bits]
+            words[:edge] = words[words.size - edge :] = poison
         else:
-            words[region.outside] = POISON[dtype.real_bits]
+            words[region.outside] = poison
     if words.nbytes <= KEEP:
         region.pristine = words.copy()
     return region
@@ -234,14 +247,15 @@ def region(
 
 
 def scalars(problem: Problem) -> tuple[float | complex, float | complex, Array]:
-    """alpha and beta by their classes, and both as four reals of the problem's type.
+    """alpha and beta by their classes, and both as four reals of the type that sums are kept in.
 
     alpha is 1 or an odd number; beta is 0, 1 or an odd number smaller than 1.
     """
     is_complex = problem.dtype.is_complex
     alpha = 1.0 if problem.alpha == "1" else ANY_ALPHA[is_complex]
     beta = {"0": 0.0, "1": 1.0}.get(problem.beta, ANY_BETA[is_complex])
-    return alpha, beta, np.array([alpha.real, alpha.imag, beta.real, beta.imag], _real(problem.dtype))
+    kind = np.float64 if problem.dtype.real_bits == 64 else np.float32
+    return alpha, beta, np.array([alpha.real, alpha.imag, beta.real, beta.imag], kind)
 
 
 def operands(
@@ -252,8 +266,7 @@ def operands(
     Every base address is ``offset`` elements past a multiple of ``alignment`` bytes. ``guard`` bytes
     lie on either side. Who has no room for all three asks for one ``region`` after the other.
 
-    Raises ``DTypeError`` for types that NumPy cannot hold, ``ArgumentError`` for an alignment that is
-    no multiple of the element size.
+    Raises ``ArgumentError`` for an alignment that is no multiple of the element size.
     """
     a, b, c = (region(problem, name, seed, alignment=alignment, offset=offset, guard=guard) for name in "ABC")
     return Operands(problem, (a, b, c), *scalars(problem))
@@ -262,16 +275,22 @@ def operands(
 @dataclass(frozen=True, slots=True)
 class Reference:
     """The right answer: for the matrices ``which`` of the batch, ``expected`` and ``bound``,
-    the largest error that rounding can explain, both as (matrix, row, column)."""
+    the largest error that rounding can explain, both as (matrix, row, column).
+
+    ``size`` is |alpha| |op(A)| |op(B)| + |beta C|, and ``sums`` the part of the bound that is made before a
+    result is stored. ``expected`` is not rounded: what is too large for the type is finite here.
+    """
 
     which: Array
     expected: Array
     bound: Array
+    size: Array
+    sums: Array
 
 
 def wide(dtype: DType) -> Any:
-    """The type that the reference is computed in: float64 for float32, else NumPy's widest."""
-    if dtype.real_bits == 32:
+    """The type that the reference is computed in: float64 up to float32, else NumPy's widest."""
+    if dtype.real_bits <= 32:
         return np.dtype(np.complex128 if dtype.is_complex else np.float64)
     return np.dtype(np.clongdouble if dtype.is_complex else np.longdouble)
 
@@ -306,12 +325,24 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
     rounding each. For complex types each part of an element is a sum of 2k real products, so the
     modulus of the error has sqrt(2) g(2k); multiplying by alpha adds sqrt(2) g(2) (section 3.6,
     lemma 3.5) and the addition one: gamma = sqrt(2) g(2k + 3).
+
+    Types of 16 bits have sums in float32, so that u is its 2^-24. Then the sum is stored, which adds one
+    rounding of what the computed sum may be: v (|expected| + gamma (...)), with v = 2^-11 for float16 and
+    2^-8 for bfloat16 (half the distance from 1 to the next number, Higham section 2.1), and half of the
+    smallest subnormal number, 2^-25 for float16, where results are that small (section 2.2, on underflow).
+    Of complex numbers both parts are rounded, each by no more than v times itself and the absolute part:
+    v times the modulus, and sqrt(2) times the absolute part.
+
+    Tensor cores add several products at a time and cut off where float32 rounds (M. Fasi, N. J. Higham,
+    M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021),
+    while products of 16-bit numbers are exact in float32. The bound is that of rounded sums all the same:
+    it is of the worst case, and random data come nowhere near it in either way.
     """
     p, kind = problem, wide(problem.dtype)
     which = sample(p.batch, most)
 
     def op(stored: Array, turned: bool, conjugated: bool) -> Array:
-        chosen = stored[which].astype(kind)
+        chosen = widened(stored[which]).astype(kind)
         chosen = chosen.swapaxes(1, 2) if turned else chosen
         return chosen.conj() if conjugated else chosen
 
@@ -322,7 +353,25 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
             "bik,bkj->bij", abs(a).astype(np.float64), abs(b).astype(np.float64)
         )
         if p.beta != "0":
-            old = operands.c[which].astype(kind)
+            old = widened(operands.c[which]).astype(kind)
             expected = expected + operands.beta * old
             size = size + abs(operands.beta) * abs(old).astype(np.float64)
-        return Reference(which, expected, _factor(p.dtype, p.k) * size)
+        sums = _factor(p.dtype, p.k) * size
+        bound = sums
+        if v := p.dtype.storage_roundoff:
+            bound = sums + v * (abs(expected).astype(np.float64) + sums) + subnormal(p.dtype)
+        return Reference(which, expected, bound, size, sums)
+
+
+def subnormal(dtype: DType) -> float:
+    """What storing a small result rounds off in absolute terms: half of the smallest subnormal number, of
+    both parts of a complex one."""
+    half = {"h": 2.0**-25, "hc": 2.0**-25, "b": 2.0**-134}.get(dtype.letter, 0.0)
+    return half * (math.sqrt(2) if dtype.is_complex else 1)
+
+
+def largest(dtype: DType) -> float:
+    """What rounds to infinity when it is stored, and all above it: half a step beyond the largest number."""
+    if dtype.letter == "b":
+        return 2.0**128 - 2.0**119
+    return 65520.0 if dtype.real_bits == 16 else math.inf

@@ -376,6 +376,12 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
     return min(value * max(1.0, cores / count) for count, value in measured.items())
 
 
+def known(problem: Problem, device: Device) -> bool:
+    """Whether ``bound`` knows the speed of a problem's type: a processor's is not measured for 16 bits."""
+    names = [f"{limit}.{problem.dtype.letter}" for limit in ("peak", "tensor")]
+    return any(key.rpartition(".")[0] in names for key in device.ceilings)
+
+
 def efficiency(problem: Problem, device: Device) -> float:
     """The part of the lanes that do work when columns of C are cut into units of price, 0 to 1."""
     unit = int(device.ceilings.get("price_unit_bits") or device["vector_bits"])

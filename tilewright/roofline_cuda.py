@@ -5,14 +5,16 @@ name                what it is                                                  
 ==================  ==========================================================================  =========
 bandwidth.copy.1    bytes/s that a copy within device memory reads and writes                   measured
 peak.<letter>.1     flop/s of the units for fused multiply-adds: 2 * lanes * SMs * top clock    computed
-tensor.<letter>.1   flop/s of the tensor units in double precision, where there are any         computed
+tensor.<letter>.1   flop/s of the tensor units for d, z, h, b, hc, where they are known         computed
 ==================  ==========================================================================  =========
 
 Peaks are rates of the units at the top clock, not what a kernel sustains: under full load a GPU lowers
 its clock to keep its power limit, and a kernel that never waits stays below its peak by as much. Lanes
 are those of ``capability.Tabled``. A complex multiply-add is four real ones, 8 operations for 8, so c has
-the peak of s, and z that of d. The tensor units that multiply float32 in fewer bits (TF32) are left out:
-no kernel here uses them.
+the peak of s, and z that of d. Types of 16 bits (h, b, hc) have their sums in float32: without tensor units
+they have the peaks of s and c, and with them the same rate for hc as for h, because its product is four of
+theirs for four times the operations. The tensor units that multiply float32 in fewer bits (TF32) are left
+out: no kernel here uses them.
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ TENSOR_D = {80: 2, 90: 2}
 capability (NVIDIA's A100 and H100 architecture white papers: 19.5 over 9.7, 67 over 34 Tflop/s). Other
 devices have none, or none that are faster."""
 
+TENSOR_H = {80: 16, 90: 16}
+"""The same for float16 and bfloat16 with sums in float32, dense, per operation of the other units in single
+precision: an SM of the A100 does 1024 multiply-adds a clock beside 64, one of the H100 2048 beside 128 (the
+same white papers: 312 over 19.5 Tflop/s; 989 over 67, by a top clock that is lower for tensor units)."""
+
 COPY = 1 << 30
 """Bytes that are copied at once, many times what a cache holds."""
 CACHES = 4
@@ -42,11 +49,15 @@ REPEATS = 4
 def units(device: Device) -> dict[str, float]:
     """``peak.<letter>.1`` and ``tensor.<letter>.1`` in flop/s, from the limits of a device alone."""
     rate = 2.0 * device["sms"] * device["clock_khz"] * 1e3
-    found = {f"peak.{letter}.1": rate * device["fma_s"] for letter in "sc"}
+    halves = ("h", "b", "hc")
+    found = {f"peak.{letter}.1": rate * device["fma_s"] for letter in (*"sc", *halves)}
     found |= {f"peak.{letter}.1": rate * device["fma_d"] for letter in "dz"}
     faster = TENSOR_D.get(device["capability"])
     if faster is not None:
         found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in "dz"}
+    faster = TENSOR_H.get(device["capability"])
+    if faster is not None:
+        found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in halves}
     return found
 
 

@@ -2,7 +2,8 @@
 
 Each case of ``CASES`` is one call of the kernel on fresh operands. After it, results must lie within
 the rounding bound of ``operands.reference``, everything that is not an element of C must be
-untouched, and values that are not finite must be where the mathematical definition puts them.
+untouched, and values that are not finite must be where the mathematical definition puts them. Results
+that are too large for a type of 16 bits must be infinities of their sign.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.halves import COMPLEX_HALF, WIDE, widened
 from tilewright.model import Problem, Verdict
-from tilewright.operands import Array, Operands, Reference, operands, reference
+from tilewright.operands import Array, Operands, Reference, largest, operands, reference
 
 Run = Callable[[Operands], object]
 
@@ -60,9 +62,11 @@ class Prepared:
     finite: Array
     all_finite: bool
     near: Array
-    """The right answer rounded to the problem's type."""
+    """The right answer rounded to the type that is computed in."""
     slack: Array
     """How far the rounding moved it."""
+    calm: bool
+    """Whether nothing comes near to what is too large for the type."""
 
 
 def poke(made: Operands) -> None:
@@ -73,14 +77,20 @@ def poke(made: Operands) -> None:
     p, middle = made.problem, made.problem.batch // 2
     a = made.a[middle].T if p.turned_a else made.a[middle]
     if p.k and p.m:
-        a[0, 0] = math.inf
+        _put(a, 0, 0, math.inf)
         if p.m > 2:
-            a[p.m - 1, [0, p.k // 2]] = math.inf, -math.inf
+            _put(a, p.m - 1, 0, math.inf)
+            _put(a, p.m - 1, p.k // 2, -math.inf)
         if p.m > 1:
-            a[p.m // 2, p.k - 1] = math.nan
+            _put(a, p.m // 2, p.k - 1, math.nan)
     if p.beta != "0" and p.m and p.n:
-        made.c[middle][p.m - 1, p.n // 2] = math.nan
+        _put(made.c[middle], p.m - 1, p.n // 2, math.nan)
     made.keep()
+
+
+def _put(matrix: Array, row: int, column: int, value: float) -> None:
+    """A real number as an element."""
+    matrix[row, column] = (value, 0.0) if matrix.dtype == COMPLEX_HALF else value
 
 
 def prepare(problem: Problem, case: Case, seed: int) -> Prepared:
@@ -93,15 +103,45 @@ def prepare(problem: Problem, case: Case, seed: int) -> Prepared:
     finite = np.isfinite(right.expected)
     allowed = np.where(finite, right.bound, 1.0) + tiny(problem)
     with np.errstate(invalid="ignore", over="ignore"):
-        near = right.expected.astype(made.c.dtype)
+        near = right.expected.astype(WIDE.get(made.c.dtype, made.c.dtype))
         slack = np.where(finite, abs(right.expected - near), 0.0).astype(np.float64)
-    return Prepared(case, made, right, allowed, finite, bool(finite.all()), near, slack)
+        calm = not (np.where(finite, abs(right.expected) + right.sums, 0.0) >= largest(problem.dtype)).any()
+    return Prepared(case, made, right, allowed, finite, bool(finite.all()), near, slack, calm)
 
 
 def tiny(problem: Problem) -> float:
     """What underflow can add to an error: the bounds of rounding leave it out."""
     real = np.float64 if problem.dtype.real_bits == 64 else np.float32
     return float(np.finfo(real).tiny) * (problem.k + 2)
+
+
+def settled(got: Array, right: Reference, problem: Problem) -> Array:
+    """Results in the wide type, with those taken for right that overflow where they should or may.
+
+    A part that the sums of the right answer bring beyond the largest number of the type must be infinite,
+    and one that they may bring there may be: with that sign it is replaced by the right answer, and a finite
+    one that must not be by NaN.
+    """
+    most = largest(problem.dtype)
+    if not math.isfinite(most):
+        return got
+    if np.iscomplexobj(got):
+        real, imag = (
+            _settled(g, e, right.sums, most)
+            for g, e in ((got.real, right.expected.real), (got.imag, right.expected.imag))
+        )
+        made: Array = real.astype(got.dtype)
+        made.imag = imag
+        return made
+    return _settled(got, right.expected, right.sums, most)
+
+
+def _settled(got: Array, expected: Array, error: Array, most: float) -> Array:
+    size, known = abs(expected), np.isfinite(expected)
+    may, must = known & (size + error >= most), known & (size - error >= most)
+    infinite = np.isinf(got) & (np.signbit(got) == np.signbit(expected))
+    made: Array = np.where(must & ~infinite, np.nan, np.where(may & infinite, expected, got))
+    return made
 
 
 def _wrong(ready: Prepared, got: Array, ratio: Array) -> Verdict:
@@ -130,10 +170,12 @@ def _misplaced(got: Array, right: Array) -> Array:
 def _clear(ready: Prepared) -> float | None:
     """A bound on the error of results that are right without a doubt; None where it takes a closer look.
 
-    It computes in the problem's own type, beside the rounded answer, which is several times as fast.
+    It computes in the type that sums are kept in, beside the rounded answer: several times as fast.
     """
+    if not ready.calm:
+        return None
     with np.errstate(invalid="ignore", over="ignore"):
-        got = ready.operands.c[ready.reference.which]
+        got = widened(ready.operands.c[ready.reference.which])
         ratio = (abs(got - ready.near) + ready.slack) / ready.allowed
         if not ready.all_finite:
             odd, value, right = ~ready.finite, got[~ready.finite], ready.near[~ready.finite]
@@ -158,8 +200,9 @@ def judge(ready: Prepared, quick: bool = False) -> Verdict:
     if quick and (bound := _clear(ready)) is not None:
         return Verdict(True, bound)
     with np.errstate(invalid="ignore", over="ignore"):
-        got = ready.operands.c[right.which].astype(right.expected.dtype)
-        ratio = (abs(got - right.expected) / ready.allowed).astype(np.float64)
+        got = widened(ready.operands.c[right.which]).astype(right.expected.dtype)
+        taken = got if ready.calm else settled(got, right, ready.operands.problem)
+        ratio = (abs(taken - right.expected) / ready.allowed).astype(np.float64)
         if not ready.all_finite:
             bad = _misplaced(got, right.expected)
             ratio = np.where(ready.finite, ratio, np.where(bad, np.inf, 0.0))
@@ -167,12 +210,15 @@ def judge(ready: Prepared, quick: bool = False) -> Verdict:
     return Verdict(True, error) if error <= 1 else _wrong(ready, got, ratio)
 
 
-def against(got: Array, right: Reference, problem: Problem, name: str) -> Verdict:
-    """The verdict on single results of a large product, where ``right`` (all finite) holds these alone."""
+def against(got: Array, right: Reference, problem: Problem, name: str, roundings: int = 1) -> Verdict:
+    """The verdict on single results of a large product, where ``right`` (all finite) holds these alone.
+
+    ``roundings``: how often what was summed may have been stored on its way, where storing rounds.
+    """
+    more = (roundings - 1) * problem.dtype.storage_roundoff * (right.size + right.sums)
     with np.errstate(invalid="ignore", over="ignore"):
-        ratio = (
-            abs(got.astype(right.expected.dtype) - right.expected) / (right.bound + tiny(problem))
-        ).astype(np.float64)
+        wide = settled(widened(got).astype(right.expected.dtype), right, problem)
+        ratio = (abs(wide - right.expected) / (right.bound + more + tiny(problem))).astype(np.float64)
     worst = np.where(np.isnan(ratio), np.inf, ratio)
     error = float(worst.max(initial=0.0))
     if error <= 1:

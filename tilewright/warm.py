@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.arrays import LETTERS, Array, bounds
+import numpy as np
+
+from tilewright.arrays import Array, bounds
 from tilewright.device_arrays import Cupy, Library, Torch
 from tilewright.errors import ArgumentError
+from tilewright.halves import FLOAT16, is_complex
 from tilewright.targets import cuda
 
 MOST = 4096
@@ -32,6 +35,7 @@ class Prepared:
 
     ``run`` launches for the addresses of a, b and out and a stream; None: the library multiplies.
     ``shape`` and ``dtype`` are the result's, ``alpha``, ``beta`` and ``trans`` what the library is to do.
+    With ``pairs`` the caller's arrays are float16 pairs (..., 2) of the complex half in ``arrays``.
     """
 
     __slots__ = (
@@ -55,11 +59,13 @@ class Prepared:
         arrays: tuple[Array, Array, Array],
         scalars: tuple[complex, complex],
         trans: tuple[str, str],
+        pairs: bool = False,
     ):
         self.run, self.index, self.trans = run, index, trans
         out = arrays[2]
-        self.shape, self.dtype = out.shape, out.dtype
-        self.alpha, self.beta = (x if out.dtype.kind == "c" else x.real for x in scalars)
+        self.shape: tuple[int, ...] = (*out.shape, 2) if pairs else out.shape
+        self.dtype: np.dtype[Any] = FLOAT16 if pairs else out.dtype
+        self.alpha, self.beta = (x if is_complex(out.dtype) else x.real for x in scalars)
         (from_a, to_a), (from_b, to_b), (from_c, to_c) = (bounds(array) for array in arrays)
         self.low_a, self.low_b = from_c - to_a, from_c - to_b
         self.high_a, self.high_b = to_c - from_a, to_c - from_b
@@ -144,7 +150,7 @@ class TorchCalls(Calls):
         self.grad = torch.is_grad_enabled
         self.current = torch.cuda.current_device
         self.empty = torch.empty
-        self.kinds = {dtype: getattr(torch, dtype.name) for dtype in LETTERS}
+        self.kinds = library.names
 
     def key(self, tag: Any, a: Any, b: Any, out: Any) -> tuple[tuple[int, int, int], Any] | None:
         types = self.types

@@ -54,10 +54,10 @@ def test_the_first_array_on_the_cpu_and_the_second_on_a_gpu(torch: Any) -> None:
             run(here, here, out=there)
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "int32", "bool"])
+@pytest.mark.parametrize("name", ["int16", "int32", "bool"])
 def test_types_that_gemm_has_no_kernel_for(torch: Any, name: str) -> None:
     a = torch.ones(4, 4, device="cuda").to(getattr(torch, name))
-    with pytest.raises(DTypeError, match="accepted: float32"):
+    with pytest.raises(DTypeError, match="accepted: float16, bfloat16, float32"):
         tw.gemm(a, a)
 
 

@@ -99,6 +99,25 @@ def test_the_default_is_right_and_so_is_cublas(spelling: str, fields: dict[str, 
     assert finals.vendor is not None
 
 
+@pytest.mark.parametrize("fields", [{}, {"beta": "1"}, {"alpha": "any", "beta": "any"}])
+@pytest.mark.parametrize("spelling", ["h:nn:16x16x16", "b:tn:13x9x21", "hc:nc:16x16x16", "hc:jt:7x5x9"])
+def test_batches_of_halves_are_tuned_beside_the_vendors_product(
+    records: Records, spelling: str, fields: dict[str, str]
+) -> None:
+    problem = one(spelling, **fields)
+    reason = STENCILS["tiny"].accepts(problem, cuda.probe())
+    if reason is not None:
+        pytest.skip(f"tiny: {reason}")
+    result = run(records, problem, "cached", stencils=("tiny",), budget=6.0)
+    assert result.missing == ""
+    assert result.best is not None
+    assert result.vendor is not None
+    assert result.vendor.toolchain.startswith("planar " if problem.dtype.letter == "hc" else "cublas by ")
+    assert "wrong" not in result.statuses, result.statuses
+    assert result.best.error is not None
+    assert 0 < result.best.error <= 1
+
+
 def test_bases_that_are_aligned_to_one_element(records: Records) -> None:
     problem = one("s:nn:512x512x512", align=4)
     trial = CudaTrial(cuda.probe())

@@ -7,10 +7,13 @@ Two kinds of arrays pretend: objects with ``__cuda_array_interface__`` and DLPac
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from timeit import repeat
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ from tilewright.arrays import address_of
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.device_arrays import Phantom, phantom
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
+from tilewright.halves import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired, widened
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import call
@@ -38,9 +42,10 @@ class Stencil:
 
     name, target = "pretend", "cuda"
     reading = ""
+    letters: tuple[str, ...] = ("s", "d", "c", "z")
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
-        if problem.dtype.letter not in "sdcz":
+        if problem.dtype.letter not in self.letters:
             return f"type {problem.dtype.letter}"
         return "too large" if problem.m == 97 else None
 
@@ -89,11 +94,11 @@ def at(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any)
             "data": (address, False),
             "shape": shape,
             "strides": tuple(step * dtype.itemsize for step in steps),
-            "typestr": dtype.str,
+            "typestr": dtype.str if dtype.kind != "V" else f"<u{dtype.itemsize}",
             "version": 3,
         }
 
-    return np.asarray(Interface())
+    return np.asarray(Interface()).view(dtype)
 
 
 def compute(problem: Problem, words: tuple[Any, ...]) -> None:
@@ -101,18 +106,18 @@ def compute(problem: Problem, words: tuple[Any, ...]) -> None:
     a, b, c, lda, ldb, ldc, step_a, step_b, step_c, m, n, k, batch, *scalars = words
     alpha, beta = complex(*scalars[:2]), complex(*scalars[2:4])
     assert (m, n, k, batch) == (problem.m, problem.n, problem.k, problem.batch)
-    dtype = np.dtype(problem.dtype.name)
+    dtype = problem.dtype.numpy
     for address in (a, b, c):
         assert address % problem.align == 0
         assert address % dtype.itemsize == 0
-    if dtype.kind == "f":
+    if not problem.dtype.is_complex:
         assert alpha.imag == beta.imag == 0
         alpha, beta = alpha.real, beta.real
 
     def operand(address: int, ld: int, step: int, shape: tuple[int, int], turned: bool, conj: bool) -> Any:
         rows, columns = shape[::-1] if turned else shape
         stored = at(address, (batch, rows, columns), (step, 1, ld), dtype)
-        found = stored.swapaxes(1, 2) if turned else stored
+        found = widened(stored.swapaxes(1, 2) if turned else stored)
         return found.conj() if conj else found
 
     left = operand(a, lda, step_a, (m, k), problem.turned_a, problem.conj_a)
@@ -120,7 +125,8 @@ def compute(problem: Problem, words: tuple[Any, ...]) -> None:
     out = at(c, (batch, m, n), (step_c, 1, ldc), dtype)
     assert (problem.alpha == "1") <= (alpha == 1)
     made = alpha * np.matmul(left, right)
-    out[...] = made if problem.beta == "0" else made + (1 if problem.beta == "1" else beta) * out
+    made = made if problem.beta == "0" else made + (1 if problem.beta == "1" else beta) * widened(out)
+    out[...] = narrowed(made, dtype)
 
 
 @pytest.fixture
@@ -400,7 +406,7 @@ def test_types_that_no_kernel_takes(gpu: Log) -> None:
     for spelled in ("<i8", "<u1", "|b1"):
         a = Bare(x, typestr=spelled, strides=None)
         for run in (tw.matmul, tw.gemm):
-            with pytest.raises(DTypeError, match="accepted: float32"):
+            with pytest.raises(DTypeError, match="accepted: float16, bfloat16, float32"):
                 run(a, a, out=a)
 
 
@@ -722,7 +728,7 @@ def test_promotion(gpu: Log, torch: Any) -> None:
 
 
 def test_other_types_are_the_librarys(gpu: Log, torch: Any) -> None:
-    for dtype in (torch.bfloat16, torch.int64, torch.float16):
+    for dtype in (torch.bfloat16, torch.int64, torch.float16, torch.int32):
         a = torch.ones(3, 4, 4).to(dtype)
         for _ in range(2):
             got = tw.matmul(a, a)
@@ -732,11 +738,198 @@ def test_other_types_are_the_librarys(gpu: Log, torch: Any) -> None:
         assert tw.matmul(a, a, out=out) is out
         assert torch.equal(out, a @ a)
         for run in (tw.gemm, tw.plan):
-            with pytest.raises(DTypeError, match="accepted: float32"):
+            if dtype.is_floating_point:
+                assert torch.equal(run(a, a) if run is tw.gemm else run(a, a)(a, a), a @ a)
+                continue
+            with pytest.raises(DTypeError, match="accepted: float16, bfloat16, float32"):
                 run(a, a)
     assert gpu.starts == []
+    wide = tw.matmul(torch.ones(4, 4, dtype=torch.bfloat16), torch.ones(4, 4))
+    assert torch.equal(wide, torch.full((4, 4), 4.0))
     with pytest.raises(DTypeError, match="same dtype"):
-        tw.matmul(torch.ones(4, 4, dtype=torch.bfloat16), torch.ones(4, 4))
+        tw.matmul(torch.ones(4, 4, dtype=torch.int32), torch.ones(4, 4, dtype=torch.int64))
+
+
+# ---- numbers of 16 bits
+
+HALVES = ["float16", "bfloat16", "complex32"]
+
+
+def host(x: Any) -> np.ndarray:
+    """A tensor of 16-bit numbers as they are computed with."""
+    torch: Any = sys.modules["torch"]
+    wide = torch.complex64 if x.dtype == torch.complex32 else torch.float32
+    return x.detach().to(wide).resolve_conj().numpy()
+
+
+def half(torch: Any, shape: tuple[int, ...], name: str, seed: int) -> Any:
+    values = tensor(torch, shape, "complex64" if name == "complex32" else "float32", seed)
+    return values.to(getattr(torch, name))
+
+
+def rounded(got: Any, want: np.ndarray, name: str) -> None:
+    """One rounding to the type, and a little for the sums."""
+    assert str(got.dtype) == f"torch.{name}"
+    u = 2.0**-8 if name == "bfloat16" else 2.0**-11
+    np.testing.assert_allclose(host(got), want, rtol=1.5 * u, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("accepted", [True, False])
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize(("trans_a", "trans_b"), ["nn", "tn", "nc", "cc"])
+def test_halves(
+    gpu: Log, torch: Any, monkeypatch: Any, name: str, accepted: bool, trans_a: str, trans_b: str
+) -> None:
+    """By a kernel where a stencil accepts them, else by the library, which has no product of complex32."""
+    if accepted:
+        monkeypatch.setattr(Stencil, "letters", ("h", "b", "hc"))
+    m, n, k = 5, 3, 7
+    a = half(torch, (2, *((m, k) if trans_a == "n" else (k, m))), name, 1)
+    b = half(torch, (2, *((k, n) if trans_b == "n" else (n, k))), name, 2)
+    c = half(torch, (2, m, n), name, 3)
+    is_complex = name == "complex32"
+    for lazy in (False, True):
+        x = a.conj() if lazy else a
+        for alpha, beta in [(1, 0), (2.5, 1), (-1, 0.5)] + ([(1j, 2 - 1j)] if is_complex else []):
+            want = alpha * np.matmul(op(host(x), trans_a), op(host(b), trans_b)) + beta * host(c)
+            options: dict[str, Any] = {"alpha": alpha, "beta": beta, "trans_a": trans_a, "trans_b": trans_b}
+            made = tw.plan(x, b, c, **options)
+            assert (made.plan.origin == "vendor") != accepted
+            for run in (lambda *u, o=options, **v: tw.gemm(*u, **o, **v), made):
+                for _ in range(2):
+                    rounded(run(x, b, c), want, name)
+                    out = c.clone()
+                    assert run(x, b, out, out=out) is out
+                    rounded(out, want, name)
+    assert bool(gpu.starts) == accepted
+    if accepted:
+        letter = {"float16": "h", "bfloat16": "b", "complex32": "hc"}[name]
+        assert {start.problem.dtype.letter for start in gpu.starts} == {letter}
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("accepted", [True, False])
+def test_pairs_of_tensors(gpu: Log, torch: Any, monkeypatch: Any, accepted: bool) -> None:
+    if accepted:
+        monkeypatch.setattr(Stencil, "letters", ("h", "hc"))
+    a, b, c = (
+        half(torch, (*shape, 2), "float16", seed) for seed, shape in enumerate(((3, 4, 5), (5, 6), (3, 4, 6)))
+    )
+    x, y, z = (torch.view_as_complex(t.float()).numpy() for t in (a, b, c))
+
+    def same(got: Any, want: np.ndarray) -> None:
+        assert got.dtype == torch.float16
+        np.testing.assert_allclose(torch.view_as_complex(got.float()).numpy(), want, rtol=2**-9, atol=1e-3)
+
+    made = tw.plan(a, b, c, alpha=1j, beta=2, dtype="hc")
+    for turn in range(2):
+        with monkeypatch.context() as patch:
+            if turn and accepted:
+                careful(patch)
+            same(tw.matmul(a, b, dtype="hc"), x @ y)
+            out = torch.full_like(c, float("nan"))
+            assert tw.matmul(a, b, out=out, dtype="hc") is out
+            same(out, x @ y)
+            same(tw.gemm(a, b, c, alpha=1j, beta=2, dtype="hc"), 1j * (x @ y) + 2 * z)
+            same(tw.gemm(a, a, trans_b="c", dtype="hc"), x @ x.conj().swapaxes(1, 2))
+            same(made(a, b, c), 1j * (x @ y) + 2 * z)
+            out = c.clone()
+            assert made(a, b, out=out) is out
+            same(out, 1j * (x @ y) + 2 * z)
+    assert bool(gpu.starts) == accepted
+    # The same arrays without the word are another product: of stacks of (k, 2) matrices.
+    plain = tw.matmul(a.mT, a)
+    assert plain.shape == (3, 4, 2, 2)
+    rounded(plain, np.matmul(host(a).swapaxes(-1, -2), host(a)), "float16")
+    # Parts that lie apart are copied, but not written to; a vector has two axes.
+    apart = a.movedim(-1, 0).contiguous().movedim(0, -1)
+    for _ in range(2):
+        same(tw.matmul(apart, b, dtype="hc"), x @ y)
+        same(tw.matmul(a[0, 0], b, dtype="hc"), (x @ y)[0, 0])
+    with pytest.raises(ArgumentError, match="side by side"):
+        tw.matmul(a, b, out=c.movedim(-1, 0).contiguous().movedim(0, -1), dtype="hc")
+    with pytest.raises(DTypeError, match="a is float32; accepted with dtype='hc': float16"):
+        tw.matmul(a.float(), b, dtype="hc")
+    for word in ("h", "complex32", torch.float16, 0):
+        for run in (tw.matmul, tw.gemm, tw.plan):
+            with pytest.raises(ArgumentError, match="accepted: 'hc'"):
+                run(a, b, dtype=word)
+    odd = half(torch, (3 * 4 * 5 * 2 + 1,), "float16", 5)[1:].view(3, 4, 5, 2)
+    for _ in range(2):
+        same(tw.matmul(odd, b, dtype="hc"), torch.view_as_complex(odd.float()).numpy() @ y)
+    out = half(torch, (3 * 4 * 6 * 2 + 1,), "float16", 5)[1:].view(3, 4, 6, 2)
+    with pytest.raises(ArgumentError, match="on a GPU at multiples of 4 bytes"):
+        tw.matmul(a, b, out=out, dtype="hc")
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+def test_complex_half_without_terms(gpu: Log, torch: Any) -> None:
+    none = torch.zeros(2, 3, 0, dtype=torch.complex32)
+    assert (host(tw.matmul(none, none.mT)) == 0).all()
+    c = half(torch, (2, 3, 3), "complex32", 1)
+    want = 1j * host(c)
+    tw.gemm(none, none.mT, out=c, beta=1j)
+    rounded(c, want, "complex32")
+    with pytest.raises(DTypeError, match="complex half alone"):
+        tw.matmul(c, c.to(torch.complex64))
+
+
+@pytest.mark.parametrize("dtype", [np.dtype("f2"), BFLOAT16, COMPLEX_HALF])
+def test_halves_of_no_library(gpu: Log, monkeypatch: Any, dtype: Any) -> None:
+    """Float16 by the interface, bfloat16 and complex half by DLPack, and pairs by either."""
+    monkeypatch.setattr(Stencil, "letters", ("h", "b", "hc"))
+    kind = "c8" if dtype == COMPLEX_HALF else "f4"
+    a, b = (narrowed(filled((4, 4), kind, seed), dtype) for seed in range(2))
+    out = np.zeros((4, 4), dtype)
+    want = narrowed(widened(a) @ widened(b), dtype)
+    codes = {"float16": (2, 16), "bfloat16": (4, 16)}
+    code, bits = codes.get(dtype.name, (5, 32))
+
+    class Other(Capsule):
+        """Integers to NumPy, whose capsule is told what they are."""
+
+        def __dlpack__(self, stream: int | None = None) -> Any:
+            capsule = self.array.view(f"i{dtype.itemsize}").__dlpack__()
+            pointer = ctypes.pythonapi.PyCapsule_GetPointer
+            pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+            told = device_arrays._Tensor.from_address(pointer(capsule, b"dltensor"))
+            told.code, told.bits = code, bits
+            return capsule
+
+    tw.matmul(Other(a), Other(b), out=Other(out))
+    assert (out == want).all()
+    assert gpu.last.problem.dtype.numpy == dtype
+    if dtype == COMPLEX_HALF:
+        pairs = np.zeros((4, 4, 2), "f2")
+        tw.matmul(Bare(unpaired(a)), Bare(unpaired(b)), out=Bare(pairs), dtype="hc")
+        assert (paired(pairs) == want).all()
+
+
+class FakeCupy:
+    """As much of CuPy as complex half and bfloat16 touch, on NumPy's memory."""
+
+    @staticmethod
+    def library() -> device_arrays.Cupy:
+        return device_arrays.Cupy(SimpleNamespace(matmul=np.matmul, empty=np.empty))
+
+
+def test_what_cupy_is_given_for_types_that_it_lacks() -> None:
+    found = FakeCupy.library()
+    pairs = filled((3, 4, 2), "f2")
+    wide = found.widened(pairs[:, ::2])
+    assert (wide == widened(paired(pairs[:, ::2].copy()))).all()
+    target = found.new((3, 2), COMPLEX_HALF, 0)
+    assert (target.shape, target.dtype) == ((3, 2, 2), np.float16)
+    found.narrow(target, wide)
+    assert (target == pairs[:, ::2]).all()
+    assert (found.handed(target) == paired(target)).all()
+    a = filled((3, 4, 4), "f4").astype(BFLOAT16)
+    want = np.matmul(a.astype("f4"), a.astype("f4")).astype(BFLOAT16)
+    assert (found.matmul(a, a) == want).all()
+    out = np.zeros_like(a)
+    assert found.matmul(a, a, out) is out
+    assert (out == want).all()
 
 
 @pytest.mark.parametrize("name", ["float64", "complex64"])

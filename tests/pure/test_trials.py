@@ -21,12 +21,14 @@ from numpy.lib.stride_tricks import as_strided
 from tilewright import measure, workers
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError, TilewrightError
-from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
+from tilewright.halves import WIDE, is_complex, narrowed, widened
+from tilewright.model import DTYPES, Binary, Config, Device, Kernel, Launch, Problem, Source
 from tilewright.operands import operands, reference
 from tilewright.records import Records
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.call import BLOCK, pack
 from tilewright.trials import Candidate, cublas, cuda
+from tilewright.verify import against
 
 pytestmark = pytest.mark.pure
 
@@ -151,30 +153,32 @@ def product(classes: list[str], words: tuple[Any, ...], fault: str, aligned: boo
     letter, ta, tb, beta_class = classes
     a, b, c, lda, ldb, ldc, sa, sb, sc, m, n, k, batch = words[:13]
     alpha, beta = complex(*words[13:15]), complex(*words[15:17])
-    dtype = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}[letter]
+    dtype = DTYPES[letter].numpy
+    kind = WIDE.get(dtype, dtype)
     x = array(a, dtype, (batch, k, m) if ta in "tc" else (batch, m, k), (sa, 1, lda))
     y = array(b, dtype, (batch, n, k) if tb in "tc" else (batch, k, n), (sb, 1, ldb))
     z = array(c, dtype, (batch, m, n), (sc, 1, ldc))
-    x = x.swapaxes(1, 2) if ta in "tc" else x
-    y = y.swapaxes(1, 2) if tb in "tc" else y
-    if (tb in "cj") != (fault == "conjugates" and letter in "cz"):
+    x = widened(x.swapaxes(1, 2) if ta in "tc" else x)
+    y = widened(y.swapaxes(1, 2) if tb in "tc" else y)
+    if (tb in "cj") != (fault == "conjugates" and is_complex(dtype)):
         y = y.conj()
     x = x.conj() if ta in "cj" else x
-    if letter in "sd":
+    if not is_complex(dtype):
         alpha, beta = alpha.real, beta.real  # type: ignore[assignment]
     with np.errstate(all="ignore"):
-        result = np.einsum("bik,bkj->bij", x, y) * np.dtype(dtype).type(alpha)
+        result = np.einsum("bik,bkj->bij", x, y) * kind.type(alpha)
         if beta_class != "0" or fault == "reads c":
-            result = result + np.dtype(dtype).type(beta) * z
+            result = result + kind.type(beta) * widened(z)
+        result = narrowed(result, dtype)
     if fault == "remainder":
         z[:, : m // 8 * 8, : n // 8 * 8] = result[:, : m // 8 * 8, : n // 8 * 8]
         return
     if fault == "batch" and batch > 1:
         result[-1] = result[0]
     if fault == "short k" and k < 16:
-        result[...] = 0
+        result[...] = np.zeros(1, dtype)
     if fault == "large" and m > 300:
-        result[:, -1, :] = 0
+        result[:, -1, :] = np.zeros(1, dtype)
     if not aligned:
         raise AssertionError("a wide read that is not aligned")
     z[...] = result
@@ -182,7 +186,7 @@ def product(classes: list[str], words: tuple[Any, ...], fault: str, aligned: boo
         array(c, dtype, (1,), (1,))[...] = array(c, dtype, (1,), (1,))
         array(c + ((batch - 1) * sc + (n - 1) * ldc + m) * z.itemsize, dtype, (1,), (1,))[...] = 1
     if fault == "wide" and lda % 2:
-        z[...] = 0
+        z[...] = np.zeros(1, dtype)
 
 
 class FakeDriver:
@@ -309,7 +313,11 @@ def trial(problem: Problem, regime: str = "memory") -> cuda.CudaTrial:
 
 @pytest.mark.parametrize("fields", [{}, {"beta": "1"}, {"alpha": "any", "beta": "any"}])
 @pytest.mark.parametrize(
-    "spelling", ["s:320x312x304", "d:tn:320x312x304", "c:nc:320x312x304", "z:jt:99x98x97"]
+    "spelling",
+    [
+        *("s:320x312x304", "d:tn:320x312x304", "c:nc:320x312x304", "z:jt:99x98x97"),
+        *("h:tn:320x312x304", "b:320x312x304", "hc:nc:320x312x304"),
+    ],
 )
 def test_right_candidates_are_timed_and_stand_the_finals(
     driver: FakeDriver, spelling: str, fields: dict[str, str]
@@ -526,15 +534,17 @@ def check_vendor(multiply: Callable[..., Any], problem: Problem) -> None:
     made = operands(problem, 5)
     right = reference(problem, made)
     with np.errstate(invalid="ignore"):
-        multiply(problem, made.pointers, made.alpha, made.beta)()
-    got = made.c[right.which]
-    assert (abs(got - right.expected) <= 2 * right.bound).all(), problem
+        run = multiply(problem, made.pointers, made.alpha, made.beta)
+        getattr(run, "whole", run)()
+    said = against(made.c[right.which], right, problem, "vendor", cublas.roundings(problem) + 1)
+    assert said.error <= 2, (problem, said.why)
     assert made.intact()
 
 
 def problems() -> list[Problem]:
     found = []
-    for letter, trans in (("s", "nn"), ("d", "tn"), ("c", "nc"), ("z", "jt"), ("z", "cc")):
+    kinds = (("s", "nn"), ("d", "tn"), ("c", "nc"), ("z", "jt"), ("z", "cc"), ("h", "tn"), ("b", "nt"))
+    for letter, trans in (*kinds, ("hc", "nn"), ("hc", "cj"), ("hc", "tc")):
         for classes in ({}, {"beta": "1"}, {"alpha": "any"}, {"alpha": "any", "beta": "any"}):
             base = one(f"{letter}:{trans}:4x5x6", **classes)
             found += [base, base.with_(batch=3), base.with_(batch=3, **PADDED), base.with_(**PADDED)]
@@ -549,11 +559,38 @@ def test_pytorchs_product_is_the_problems(monkeypatch: pytest.MonkeyPatch) -> No
         check_vendor(cublas.torch_product, problem)
 
 
+def test_the_planar_way_is_timed_without_its_conversions(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch, "as_tensor", lambda memory, device: torch.from_numpy(seen(memory)))
+    monkeypatch.setattr(cublas, "has_torch", lambda: "cublas by torch 9")
+    problem = one("hc:nn:5x6x7@3", beta="1")
+    made = operands(problem, 3)
+    before, right = made.c.copy(), reference(problem, made)
+    version, first, turns = cublas.vendor(problem, [made.pointers], made.alpha, made.beta)
+    assert version == "planar cublas by torch 9"
+    turns()
+    assert (made.c == before).all(), "the timed product writes to planes"
+    first()
+    assert against(made.c, right, problem, "planar", cublas.roundings(problem)).ok
+    # A twisted sign is more than its roundings explain.
+    stored = [cublas.tensor(x) for x in cublas.memories(problem, made.pointers)]
+    wrong = cublas.Planar(torch, problem.with_(trans_a="j"), stored, 1, 1)
+    made.c[...] = before
+    wrong.whole()
+    assert not against(made.c, right, problem, "planar", cublas.roundings(problem)).ok
+
+
 def test_cupys_product_is_the_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("matmul", "multiply", "add", "empty")
     cupy = SimpleNamespace(asarray=seen, **{name: getattr(np, name) for name in names})
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     for problem in problems():
+        if problem.dtype.letter == "b":
+            continue  # NumPy has no product of it that could stand for CuPy's.
+        if problem.dtype.letter == "hc":
+            with pytest.raises(TypeError, match="complex half"):
+                cublas.cupy_product(problem, (0, 0, 0), 1, 0)
+            continue
         check_vendor(cublas.cupy_product, problem)
 
 

@@ -6,6 +6,7 @@ a disassembler of the CUDA toolkit; none of the three takes a device.
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import tempfile
@@ -57,12 +58,24 @@ def ptx(source: Source, device: Device) -> str:
 
 
 def disassembler() -> tuple[str, str] | None:
-    """The path of a disassembler and its option for code; None where there is none."""
+    """The path of a disassembler and its option for code; None where there is none.
+
+    Looked for on the search path, in the toolkit, and in NVIDIA's Python packages.
+    """
+    places = (None, TOOLKIT, *packaged())
     for name, option in DISASSEMBLERS:
-        path = shutil.which(name) or shutil.which(name, path=TOOLKIT)
+        path = next((found for place in places if (found := shutil.which(name, path=place))), None)
         if path is not None:
             return path, option
     return None
+
+
+def packaged() -> list[str]:
+    """Folders of programs that NVIDIA's Python packages bring, newest first: ``nvidia/cu13/bin``."""
+    # A namespace that several packages share: it has folders and no file of its own.
+    found = importlib.util.find_spec("nvidia")
+    roots = found.submodule_search_locations if found else None
+    return [str(path) for root in roots or () for path in sorted(Path(root).glob("cu*/bin"), reverse=True)]
 
 
 def sass(binary: Binary) -> str:
@@ -72,7 +85,8 @@ def sass(binary: Binary) -> str:
         names = " nor ".join(name for name, _ in DISASSEMBLERS)
         raise DeviceError(
             f"stage 'sass' needs a disassembler, and neither {names} is here: both come with the "
-            "CUDA toolkit; the stages cuda and ptx need neither"
+            "CUDA toolkit, nvdisasm with pip install 'tilewright[cuda]' too; the stages cuda and ptx "
+            "need neither"
         )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{binary.entry}.cubin"

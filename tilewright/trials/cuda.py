@@ -7,7 +7,8 @@ NaN. Only the finalists are checked on the timed problem too, in some of its row
 
 Operands are made on the host one after the other, uploaded, and forgotten; what a check of the timed
 problem needs of them is kept. C is updated by every timed launch and never made anew: |beta| < 1 keeps
-it bounded, and with beta 1 it grows by one product a launch, 10^30 of which would not overflow.
+it bounded, and with beta 1 it grows by one product a launch, 10^30 of which would not overflow. In float16
+some thousands do: then candidates and the vendor are timed on the same infinities, and checked on fresh C.
 """
 
 from __future__ import annotations
@@ -223,8 +224,10 @@ class Excerpt:
             for j, col in enumerate(self.cols):
                 yield i, j, base + (int(w) * p.strides[2] + int(col) * (p.ldc or 0)) * p.dtype.itemsize
 
-    def check(self, run: Callable[[], object], base: int) -> Verdict:
-        """Give C its first values in the columns here, make one call, and judge what it left."""
+    def check(self, run: Callable[[], object], base: int, roundings: int = 1) -> Verdict:
+        """Give C its first values in the columns here, make one call, and judge what it left.
+
+        ``roundings`` is that of ``verify.against``."""
         old = self.parts["C"]
         got = np.empty_like(old)
         for i, j, address in self.columns(base):
@@ -234,7 +237,7 @@ class Excerpt:
         for i, j, address in self.columns(base):
             driver.download(got[i, j], address)
         here = got[:, :, self.rows].swapaxes(1, 2)
-        return against(here, self.right, self.problem, f"{self.problem.spelling} itself")
+        return against(here, self.right, self.problem, f"{self.problem.spelling} itself", roundings)
 
 
 def spans(problem: Problem) -> tuple[int, int, int]:
@@ -489,7 +492,8 @@ class CudaTrial:
             return "", found
         version, first, turns = found
         try:
-            verdict = self.excerpt.check(first, self._copies[0][2].base)
+            roundings = cublas.roundings(self.problem)
+            verdict = self.excerpt.check(first, self._copies[0][2].base, roundings)
         except Exception as error:
             driver.synchronize()
             return version, f"{version}: {type(error).__name__}: {error}"

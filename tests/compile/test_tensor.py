@@ -1,0 +1,90 @@
+"""The stencil for tensor cores through NVRTC: no spills, no warnings, and the promised blocks fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.errors import CompileError
+from tilewright.model import Config, Device, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.tensor import TensorStencil
+from tilewright.targets import cuda
+from tilewright.targets.capability import named
+
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+]
+
+TENSOR = TensorStencil()
+A100, H200 = named("a100"), named("h200")
+SIZES = (8, 16, 17, 32, 64, 100, 128, 256)
+LETTERS = ("h", "b", "hc", "d", "z")
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
+    facts = dict(cuda.compile(TENSOR.source(p, config, device), device).facts)
+    assert facts["warnings"] == 0, (p.key, config)
+    return facts
+
+
+@pytest.mark.parametrize("device", [H200, A100], ids=["sm_90a", "sm_80"])
+@pytest.mark.parametrize("trans", ["nn", "tt"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_defaults_keep_what_they_promise(letter: str, trans: str, device: Device) -> None:
+    configs: dict[Config, Problem] = {}
+    for n in SIZES:
+        p = problem(f"{letter}:{trans}:{n}x{n}x{n}@20000", beta="any" if trans == "tt" else "0", alpha="any")
+        configs.setdefault(TENSOR.default(p, device), p)
+    for config, p in configs.items():
+        facts = compiled(p, config, device)
+        assert (facts["spills"], facts["stack"]) == (0, 0), (p.key, config, facts)
+        per_sm, threads = config["blocks"] // device["sms"], config["dim_x"] * config["dim_y"]
+        assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= device["registers_per_sm"]
+
+
+SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32x8x16", "8x32x16", "16x8x16")]
+SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8", "16x8x16")]
+
+
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize(("letter", "tc"), SHAPES)
+def test_every_shape_and_transposition(letter: str, tc: str, trans: str) -> None:
+    p = problem(f"{letter}:{trans}:48x40x56@1000", alpha="any", beta="any")
+    space = TENSOR.space(p, H200).only((*HARDWARE, "soft")).restricted(tc=tc, blocks=2 * H200["sms"])
+    for config in space.sample(2, seed=len(tc + trans)):
+        compiled(p, config, H200)
+
+
+@pytest.mark.parametrize("split", ["registers", "shared"])
+@pytest.mark.parametrize("trans", ["cc", "jn", "nc", "jt"])
+@pytest.mark.parametrize("letter", ["hc", "z"])
+def test_conjugates(letter: str, trans: str, split: str) -> None:
+    p = problem(f"{letter}:{trans}:64x64x64@1000")
+    config = TENSOR.default(p, H200).with_(blk_m=64, blk_n=32, blk_k=16, group=1, warps_m=2)
+    config = config.with_(dim_x=16, dim_y=8, split=split, stages=1, ahead=0, blocks=2 * H200["sms"])
+    assert not any(rule.kind in HARDWARE for rule in TENSOR.space(p, H200).why(config))
+    assert compiled(p, config, H200)["spills"] == 0
+
+
+def test_a_hard_rule_speaks_when_it_is_broken() -> None:
+    p = problem("hc:64x64x64@1000")
+    config = TENSOR.default(p, H200)
+    for changes, words in (
+        ({"tc": "8x8x4"}, "tc-type"),
+        ({"tc": "16x16x16", "split": "registers"}, "wmma-planes"),
+        ({"split": "shared", "stages": 2}, "planes-by-registers"),
+        ({"stages": 1, "ahead": 1}, "ahead-copies"),
+        ({"vec": 8}, "access-width"),
+        ({"vec_c": 8}, "access-width-c"),
+        ({"blk_m": 8}, "tile-dealt-m"),
+        ({"group": 8}, "group-warps"),
+    ):
+        broken = config.with_(**changes)
+        assert words in [rule.name for rule in TENSOR.space(p, H200).why(broken)]
+        with pytest.raises(CompileError, match=words):
+            cuda.compile(TENSOR.source(p, broken, H200), H200)

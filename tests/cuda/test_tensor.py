@@ -1,0 +1,138 @@
+"""Products on tensor cores on a live GPU: right in every layout, type and shape."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tilewright.model import DTYPES, Config, Problem, Verdict
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.call import pack
+from tilewright.stencils.cuda.tensor import TensorStencil
+from tilewright.targets import cuda, driver
+from tilewright.trials.cuda import Placed
+from tilewright.verify import Case, judge, prepare
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+]
+
+TENSOR = TensorStencil()
+LETTERS = ("h", "b", "hc", "d", "z")
+HELD = ("tc", "split", "stages", "blk_k", "group", "blocks")
+
+
+def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Verdict:
+    """What one launch makes of a batch: bases are aligned to what the problem says and no more."""
+    driver.context()
+    device = cuda.probe()
+    kernel = cuda.load(cuda.compile(TENSOR.source(p, config, device), device))
+    ready = prepare(p, Case(batch, special=special), seed=batch)
+    made, asked = ready.operands, p.with_(batch=batch)
+    placed = [Placed(region) for region in made.regions]
+    for memory, region in zip(placed, made.regions, strict=True):
+        memory.move(p.align)
+        driver.upload(memory.start, region.words)
+    a, b, c = (memory.base for memory in placed)
+    block = pack(asked, (a, b, c), made.alpha, made.beta)
+    driver.Launcher(kernel, TENSOR.launch(asked, config), block)(0)
+    driver.synchronize()
+    for memory, region in zip(placed, made.regions, strict=True):
+        driver.download(region.words, memory.start)
+    return judge(ready)
+
+
+def layouts(p: Problem) -> list[Problem]:
+    lda, ldb, ldc = ((ld or 0) + 1 for ld in (p.lda, p.ldb, p.ldc))
+    cols_a, cols_b = (p.m if p.turned_a else p.k), (p.k if p.turned_b else p.n)
+    gaps = {"stride_a": lda * cols_a + 1, "stride_b": ldb * cols_b + 2, "stride_c": ldc * p.n + 3}
+    eights = {name: -(-(ld or 1) // 8) * 8 for name, ld in (("lda", p.lda), ("ldb", p.ldb), ("ldc", p.ldc))}
+    whole = {"stride_a": eights["lda"] * cols_a, "stride_b": eights["ldb"] * cols_b}
+    return [
+        p,
+        p.with_(align=p.dtype.itemsize),
+        p.with_(stride_a=0),
+        p.with_(stride_b=0),
+        p.with_(stride_c=(p.stride_c or 0) + 1),
+        p.with_(lda=lda, ldb=ldb, ldc=ldc, **gaps),
+        p.with_(**eights, **whole, stride_c=eights["ldc"] * p.n),
+    ]
+
+
+@pytest.mark.parametrize("trans", ["nn", "tn", "nt", "tt", "cj"])
+@pytest.mark.parametrize(
+    "size", ["1x1x1", "8x8x8", "16x16x16", "17x33x9", "64x64x64", "67x45x37", "130x120x70", "24x200x8"]
+)
+@pytest.mark.parametrize("letter", LETTERS)
+def test_the_default_is_right_in_every_layout(letter: str, size: str, trans: str) -> None:
+    device = cuda.probe()
+    for number, p in enumerate(
+        layouts(Problem.parse(f"{letter}:{trans}:{size}@20000", beta="any", alpha="any")[0])
+    ):
+        config = TENSOR.default(p, device)
+        found = verdict(p, config, (1, 5, 33)[number % 3])
+        assert found.ok, f"{p.key} {config}: {found.why}"
+
+
+@pytest.mark.parametrize("beta", ["0", "1", "any"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_special_values_stay_where_they_belong(letter: str, beta: str) -> None:
+    device = cuda.probe()
+    for size in ("13x21x7", "64x64x64", "100x72x40"):
+        p = Problem.parse(f"{letter}:{size}@20000", beta=beta)[0]
+        config = TENSOR.default(p, device)
+        found = verdict(p, config, 7, special=True)
+        assert found.ok, f"{p.key} {config}: {found.why}"
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_blocks_walk_over_more_than_a_grid_holds(letter: str) -> None:
+    device = cuda.probe()
+    # More products than 65,535, and nothing along k.
+    for size, batch in (("5x6x4", 70_001), ("9x5x0", 3)):
+        p = Problem.parse(f"{letter}:{size}@{batch}", beta="any")[0]
+        found = verdict(p, TENSOR.default(p, device), batch)
+        assert found.ok, f"{p.key}: {found.why}"
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_configs_are_right(seed: int) -> None:
+    device, draw = cuda.probe(), random.Random(seed)
+    letter = draw.choice(LETTERS)
+    turn_a, turn_b = (draw.choice("ntcj" if letter in ("hc", "z") else "nt") for _ in "ab")
+    m, n, k = (draw.choice((draw.randrange(1, 200), 8 * draw.randrange(1, 20))) for _ in range(3))
+    p = Problem(
+        DTYPES[letter], m, n, k, turn_a, turn_b, batch=10**4, alpha="any", beta=draw.choice(("0", "1", "any"))
+    )
+    p = draw.choice(layouts(p))
+    space = TENSOR.space(p, device).only(HARDWARE)
+    for _ in range(200):
+        # The others are drawn from all that go with these.
+        held = {param.name: draw.choice(param.values) for param in space.params if param.name in HELD}
+        for config in space.restricted(**held).sample(1, seed=seed):
+            found = verdict(p, config, draw.choice((1, config["group"] + 1, 41)))
+            assert found.ok, f"{p.key} {config}: {found.why}"
+            return
+    pytest.fail(f"{p.key} has no config")
+
+
+def test_a_batch_of_complex_halves_is_faster_than_other_units_could() -> None:
+    device = cuda.probe()
+    if device["capability"] < 90:
+        pytest.skip("the rate is that of compute capability 9.0")
+    driver.context()
+    p = Problem.parse("hc:128x128x128@4000")[0]
+    config = TENSOR.default(p, device)
+    kernel = cuda.load(cuda.compile(TENSOR.source(p, config, device), device))
+    memory = [driver.allocate(p.batch * 65536) for _ in range(3)]
+    for part in memory:
+        driver.fill(part.address, p.batch * 65536, 60)
+    a, b, c = (part.address for part in memory)
+    run = driver.Launcher(kernel, TENSOR.launch(p, config), pack(p, (a, b, c), 1, 0))
+    watch = driver.Stopwatch()
+    watch.time(run, 3)
+    rate = 5 * p.batch * p.flops / min(watch.time(run, 5) for _ in range(5))
+    # Multiply-add units of this device reach 67 TFLOP/s in single precision at the most.
+    assert rate > 1e14

@@ -1,0 +1,209 @@
+"""The space of the stencil of products of many sizes, its choice without a search, and its descriptors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright.stencils.cuda.grouped as module
+from tilewright.catalog import STENCILS
+from tilewright.dispatch import refusal
+from tilewright.model import DTYPES, Config, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.grouped import (
+    ARGUMENT,
+    GroupedStencil,
+    Products,
+    describe,
+    fixed_bytes,
+    largest,
+    pack,
+    products,
+    registers,
+    shared_bytes,
+)
+from tilewright.targets.capability import named
+
+pytestmark = pytest.mark.pure
+
+GROUPED = GroupedStencil()
+FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
+KERNEL = Path(module.__file__).with_name("grouped.cuh").read_text()
+LETTERS = list(DTYPES)
+
+
+def listed(letter: str, top: int = 32, trans: str = "nn", count: int = 10_000, **classes: str) -> Products:
+    return products(DTYPES[letter], top, top, top, trans, count, **classes)  # type: ignore[arg-type]
+
+
+# -- the file and the space say the same -----------------------------------------------------------------
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    for letter in "zb":
+        p = listed(letter, trans="ct" if letter == "z" else "tn")
+        defines = [name for name, _ in GROUPED.source(p, GROUPED.default(p, H200), H200).defines]
+        named_there = set(re.findall(r"^#ifndef (\w+)$", KERNEL, re.M)) - (
+            set() if letter == "b" else {"BRAIN"}
+        )
+        assert sorted(defines) == sorted(named_there)
+    names = [param.name.upper() for param in GROUPED.space(p, H200).params]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(names) == sorted(re.findall(r"^#ifndef (\w+)$", block, re.M))
+
+
+def test_hard_rules_are_asserted_by_their_names() -> None:
+    hard = {rule.name for rule in GROUPED.space(listed("d"), H200).rules if rule.kind == "hard"}
+    assert hard <= set(re.findall(r'"([a-z-]+): ', KERNEL))
+
+
+def test_the_argument_has_the_bytes_that_the_kernel_says() -> None:
+    assert f"packs {ARGUMENT.size} bytes" in KERNEL
+    assert ARGUMENT.unpack(pack(64, 128, 5, 1 + 2j, 3)) == (64, 128, 1.0, 2.0, 3.0, 0.0, 5, 0)
+
+
+# -- what is accepted --------------------------------------------------------------------------------------
+def test_usual_problems_are_others_to_serve() -> None:
+    p = Problem.parse("d:8x8x8@1000")[0]
+    assert "tw.gemm_grouped" in (GROUPED.accepts(p, H200) or "")
+    assert refusal(STENCILS["grouped"], p.with_(pointers=True), H200)
+    # Nor do stencils of usual problems get to see lists: a list has a key of its own.
+    assert listed("d", 8).key != p.key
+
+
+def test_what_is_refused() -> None:
+    assert GROUPED.accepts(listed("d"), H200) is None
+    assert GROUPED.accepts(listed("d"), A100) is None
+    assert "2.0" in (GROUPED.accepts(listed("d"), FERMI) or "")
+    assert "above 64" in (GROUPED.accepts(listed("s", 65), H200) or "")
+    assert "nothing" in (GROUPED.accepts(listed("s").with_(batch=0), H200) or "")
+    assert "fit" in (GROUPED.accepts(listed("z", 64, beta="1"), A100) or "")
+    assert GROUPED.accepts(listed("z", 64, beta="1"), H200) is None
+
+
+def test_extents_are_rounded_up_so_that_few_kernels_serve_all() -> None:
+    digests = set()
+    for top in range(25, 33):
+        p = listed("s", top, count=top)
+        digests.add(GROUPED.source(p, GROUPED.default(p, H200), H200).digest)
+    assert len(digests) == 1
+    assert products(DTYPES["s"], 3, 9, 0, "nn", 1).k == 4
+
+
+# -- the choice --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("letter", LETTERS)
+def test_the_default_obeys_every_rule(letter: str) -> None:
+    for device in (H200, A100):
+        for top in (1, 4, 5, 16, 20, 32, 33, 48, 64):
+            for beta in ("0", "1", "any"):
+                for trans in ("nn", "tt"):
+                    p = listed(letter, top, trans, beta=beta)
+                    if GROUPED.accepts(p, device) is not None:
+                        continue
+                    space, config = GROUPED.space(p, device), GROUPED.default(p, device)
+                    assert config in space, (top, config, [rule.name for rule in space.why(config)])
+                    launch = GROUPED.launch(p, config)
+                    assert launch.shared <= device["shared_per_block_optin"]
+                    assert config["ring"] >= largest(p)
+
+
+def test_blocks_follow_the_list() -> None:
+    p = listed("d")
+    config = GROUPED.default(p, H200)
+    assert GROUPED.launch(p.with_(batch=7), config).grid == (7, 1, 1)
+    assert GROUPED.launch(p, config).grid == (H200["sms"], 1, 1)
+
+
+def test_large_products_are_shared_by_warps() -> None:
+    assert GROUPED.default(listed("s"), H200)["team"] == 1
+    assert GROUPED.default(listed("d", 64), H200)["team"] > 1
+
+
+def test_shared_memory_is_that_of_the_kernel() -> None:
+    # 8 barriers and descriptors of 64 bytes for 4 places of 2 teams, the counter, and what it told.
+    assert fixed_bytes(2, 4) == -(-(64 + 512 + 16 + 16) // 128) * 128
+    assert shared_bytes(2, 4, 1600, 4) == fixed_bytes(2, 4) + 3200
+    assert registers(listed("z"), 4, 4) > registers(listed("s"), 4, 4)
+
+
+def test_spaces_are_of_a_size_that_can_be_searched() -> None:
+    for letter in LETTERS:
+        space = GROUPED.space(listed(letter), H200)
+        assert 100 < space.count() < 300_000
+        assert isinstance(GROUPED.default(listed(letter), H200), Config)
+        assert space.only(HARDWARE).count() >= space.count()
+
+
+# -- descriptors -------------------------------------------------------------------------------------------
+def row(*numbers: int) -> np.ndarray:
+    return np.array(numbers, np.int64)
+
+
+def test_the_product_with_most_work_comes_first() -> None:
+    m = row(3, 30, 8)
+    words = describe(DTYPES["d"], "nn", (m, m, m), (m * 0 + 64,) * 3, (m, m, m), m < 0)
+    assert (words[:, 9] & 255).tolist() == [30, 8, 3]
+    assert words[:, 14].tolist() == [1, 2, 0]
+    assert words.shape == (3, 16)
+
+
+def test_addresses_and_leading_dimensions_have_all_their_bits() -> None:
+    one = row(2)
+    where = (row(0x7F12_3456_789A_BCD0), row(0x10_0000_0008), row(0x18))
+    words = describe(DTYPES["d"], "nn", (one, one, one), where, (row(-5), row(2**31 - 1), row(2)), one > 0)
+    assert words[0, :6].tolist() == [0x789A_BCD0, 0x7F12_3456, 8, 0x10, 0x18, 0]
+    assert words[0, 6:9].view(np.int32).tolist() == [-5, 2**31 - 1, 2]
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_copies_fit_and_are_aligned(letter: str) -> None:
+    """What the kernel relies on: words divide what they copy, columns do not meet, and regions hold them."""
+    dtype, draw = DTYPES[letter], np.random.default_rng(1)
+    size, count = dtype.itemsize, 4000
+    for trans in ("nn", "tn", "nt", "tt"):
+        m, n, k = (draw.integers(1, 65, count) for _ in range(3))
+        a, b = ((k, m) if trans[0] == "t" else (m, k)), ((n, k) if trans[1] == "t" else (k, n))
+        stored = (a, b, (m, n))
+        gaps = [draw.choice([0, 0, 1, 2, 4, 8, 16], count) for _ in range(3)]
+        lead = [rows + gap for (rows, _), gap in zip(stored, gaps, strict=True)]
+        where = [size * draw.integers(1, 4000, count) for _ in range(3)]
+        reads = draw.random(count) < 0.5
+        words = describe(dtype, trans, (m, n, k), tuple(where), tuple(lead), reads).astype(np.int64)  # type: ignore[arg-type]
+        order = words[:, 14]
+        chunks = (words[:, 12] & 0xFFFF, words[:, 12] >> 16, words[:, 13] & 0xFFFF)
+        assert (words[:, 13] >> 16 == sum(chunks)).all()
+        assert ((chunks[2] > 0) == reads[order]).all()
+        p = products(dtype, 64, 64, 64, trans, count, beta="any")
+        assert (16 * sum(chunks) <= largest(p)).all()
+        for which in range(2):
+            rows, columns = (x[order] for x in stored[which])
+            ld, start = lead[which][order], where[which][order]
+            there = words[:, 10] >> 8 * which & 255
+            log = words[:, 11] >> 4 * which & 15
+            flat = log == 0
+            assert (ld[flat & (columns > 1)] == rows[flat & (columns > 1)]).all()
+            assert (there[flat] == rows[flat]).all()
+            end = start % 16 + ((columns - 1) * there + rows) * size
+            assert (end <= 16 * chunks[which]).all()
+            for bits in (2, 3, 4):
+                word = 1 << bits
+                some = log == bits
+                if size == 2 and bits == 2:
+                    # Words may reach one element over a column's ends, and columns keep their parity.
+                    odd = some & ((start % 4 != 0) | (rows % 2 != 0) | ((columns > 1) & (ld % 2 != 0)))
+                    assert (there[odd] > rows[odd]).all()
+                    assert ((there[odd] - ld[odd]) % 2 == 0).all()
+                    some = some & ~odd
+                assert (there[some] >= rows[some]).all()
+                for x in (start, rows * size, there * size, np.where(columns > 1, ld, 0) * size):
+                    assert (x[some] % word == 0).all()
+
+
+def test_columns_that_would_meet_in_a_bank_get_a_gap() -> None:
+    n = row(32)
+    words = describe(DTYPES["d"], "nn", (n, n, n), (row(256),) * 3, (n, n, n), n < 0)
+    # Lanes read different columns of B at a time, and rows of A.
+    assert int(words[0, 10]) & 255 == 32
+    assert int(words[0, 10]) >> 8 & 255 == 34
+    assert int(words[0, 11]) == 4 << 4

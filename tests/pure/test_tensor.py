@@ -1,0 +1,212 @@
+"""The space of the stencil for tensor cores, its choice without a search, and what both promise."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+import tilewright.stencils.cuda.tensor as module
+from tilewright.model import DTYPES, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.tensor import SHAPES, TensorStencil, registers, shared_bytes, step_of, units
+from tilewright.targets.capability import named
+
+pytestmark = pytest.mark.pure
+
+TENSOR = TensorStencil()
+FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
+KERNEL = Path(module.__file__).with_name("tensor.cuh").read_text()
+LETTERS = ("h", "b", "hc", "d", "z")
+# They speak of addresses, which the kernel does not see when it is compiled.
+OF_THE_CALL = {"aligned", "aligned-c"}
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+# -- the file and the space say the same -----------------------------------------------------------------
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    p = problem("hc:ct:50x60x70@1000")
+    defines = [name for name, _ in TENSOR.source(p, TENSOR.default(p, H200), H200).defines]
+    assert sorted(defines) == sorted(re.findall(r"^#ifndef (\w+)$", KERNEL, re.M))
+    assert len(set(defines)) == len(defines)
+    names = [param.name.upper() for param in TENSOR.space(p, H200).params]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(names) == sorted(re.findall(r"^#ifndef (\w+)$", block, re.M))
+
+
+def test_the_kernel_counts_shapes_in_the_same_order() -> None:
+    said = re.search(r"#define TC .*// (.*)", KERNEL)
+    assert said is not None
+    assert re.findall(r"(\d): (\d+x\d+x\d+)", said[1]) == [(str(i), name) for i, name in enumerate(SHAPES)]
+
+
+def test_hard_rules_are_asserted_by_their_names() -> None:
+    for letter in LETTERS:
+        space = TENSOR.space(problem(f"{letter}:64x64x64@1000"), H200)
+        hard = {rule.name for rule in space.rules if rule.kind == "hard"}
+        asserted = set(re.findall(r'"([a-z-]+): ', KERNEL))
+        assert hard - OF_THE_CALL == asserted
+
+
+def test_headers_travel_with_the_kernel() -> None:
+    p = problem("h:64x64x64@1000")
+    source = TENSOR.source(p, TENSOR.default(p, H200), H200)
+    included = re.findall(r'#include "(.*)"', KERNEL)
+    assert set(included) <= {name for name, _ in source.headers}
+    assert source.entry == "tensor"
+
+
+# -- what is accepted --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("spelling", "fields", "word"),
+    [
+        ("s:64x64x64@10", {}, "type s"),
+        ("c:64x64x64@10", {}, "type c"),
+        ("h:1025x8x8@10", {}, "1025x8x8"),
+        ("d:8x8x8@2147483647", {}, "2^31"),
+        ("hc:8x8x8@10", {"align": 2}, "multiples of 2"),
+        ("h:8x8x8@10", {"stride_c": 0}, "one C"),
+        ("h:8x8x8@10", {"pointers": True}, "addresses"),
+    ],
+)
+def test_what_is_refused(spelling: str, fields: dict[str, int], word: str) -> None:
+    assert word in (TENSOR.accepts(problem(spelling, **fields), H200) or "")
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_devices(letter: str) -> None:
+    p = problem(f"{letter}:64x64x64@1000")
+    assert TENSOR.accepts(p, H200) is None
+    assert TENSOR.accepts(p, A100) is None
+    assert "2.0" in (TENSOR.accepts(p, FERMI) or "")
+    assert "2.0" in (TENSOR.runs(FERMI) or "")
+    shape = TENSOR.default(p, A100)["tc"]
+    assert shape == ("8x8x4" if p.dtype.real_bits == 64 else "16x8x16")
+
+
+# -- layouts -------------------------------------------------------------------------------------------------
+def test_units_and_what_they_allow() -> None:
+    assert units(problem("h:64x64x64@9")) == (16, 16, 16)
+    assert units(problem("h:17x17x17@9")) == (2, 2, 2)
+    assert units(problem("hc:6x6x6@9")) == (8, 8, 8)
+    assert units(problem("h:64x64x64@9", align=4)) == (4, 4, 4)
+    p = problem("h:64x64x64@9", lda=68)
+    assert units(p) == (8, 16, 16)
+    config = TENSOR.default(p, H200)
+    assert (config["vec"], config["vec_c"]) == (4, 8)
+    broken = [rule.name for rule in TENSOR.space(p, H200).why(config.with_(vec=8))]
+    assert "aligned" in broken
+
+
+def test_what_is_odd_passes_through_registers() -> None:
+    config = TENSOR.default(problem("h:17x17x17@1000"), H200)
+    assert (config["vec"], config["vec_c"], config["stages"]) == (1, 1, 1)
+    # A pair is wide enough for a copy.
+    assert TENSOR.default(problem("hc:17x17x17@1000"), H200)["vec"] == 1
+
+
+def test_shared_memory_and_steps() -> None:
+    p = problem("h:64x64x64@9")
+    # Columns of 64 and of 32 halves, 8 more each; then columns of C for 4 warps: 32 of 32 halves, 8 more each,
+    # or, where C is added, 16 of 32 float32, 4 more each.
+    stripes = (32 * 72 + 64 * 40) * 2
+    tile = ("16x8x16", "none", 2, (64, 64, 32), (4, 1, 2))
+    assert shared_bytes(p, *tile) == 2 * stripes + 4 * 32 * 40 * 2
+    assert shared_bytes(p.with_(beta="1"), *tile) == 2 * stripes + 4 * 16 * 36 * 4
+    pairs = problem("hc:64x64x64@9")
+    assert shared_bytes(pairs, "16x8x16", "registers", 2, (64, 64, 32), (4, 1, 2)) == 2 * (
+        (32 * 72 + 64 * 36) * 4
+    )
+    assert step_of(pairs, "16x8x16", "registers") == 8
+    assert step_of(pairs, "16x8x16", "shared") == 16
+    assert step_of(problem("z:8x8x8"), "16x8x4", "registers") == 4
+
+
+# -- the choice --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("beta", ["0", "any"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_the_default_obeys_every_rule(letter: str, beta: str) -> None:
+    for device in (H200, A100):
+        for n in (8, 16, 24, 32, 48, 64, 96, 128, 192, 256):
+            p = problem(f"{letter}:{n}x{n}x{n}@20000", beta=beta)
+            space, config = TENSOR.space(p, device), TENSOR.default(p, device)
+            assert config in space, (n, config, [rule.name for rule in space.why(config)])
+            launch = TENSOR.launch(p, config)
+            assert launch.grid == (config["blocks"], 1, 1)
+            assert launch.block[0] == config["dim_x"] * config["dim_y"] <= 256
+            assert launch.shared <= device["shared_per_block_optin"]
+
+
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("size", ["1x2x3", "300x1x17", "3x32x0", "65x33x129", "1024x1024x1024", "7x200x5"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_the_default_breaks_no_hard_rule_of_any_shape(letter: str, size: str, trans: str) -> None:
+    for batch in (1, 5, 10**5):
+        p = problem(f"{letter}:{trans}:{size}@{batch}", beta="1")
+        for asked in (p, p.with_(align=p.dtype.itemsize), p.with_(stride_a=0)):
+            assert TENSOR.accepts(asked, H200) is None
+            space, config = TENSOR.space(asked, H200), TENSOR.default(asked, H200)
+            broken = [rule.name for rule in space.why(config) if rule.kind in HARDWARE]
+            assert broken == [], config
+            assert all(config[param.name] in param.values for param in space.params), config
+
+
+def test_tiles_grow_with_matrices() -> None:
+    for letter in LETTERS:
+        sides = []
+        for n in (16, 64, 256):
+            config = TENSOR.default(problem(f"{letter}:{n}x{n}x{n}@20000"), H200)
+            sides.append(config["blk_m"] * config["blk_n"])
+        assert sides == sorted(set(sides)), letter
+
+
+def test_the_choice_is_quick() -> None:
+    problems = [problem(f"{t}:{n}x{n}x{n}@20000") for t in LETTERS for n in (16, 64, 200)]
+    for p in problems:
+        TENSOR.default(p, H200)
+    seconds = []
+    for p in problems:
+        start = time.perf_counter()
+        TENSOR.default(p, H200)
+        seconds.append(time.perf_counter() - start)
+    assert sorted(seconds)[len(seconds) // 2] < 2e-2
+
+
+# -- launches ------------------------------------------------------------------------------------------
+def test_blocks_follow_the_work() -> None:
+    p = problem("h:200x200x64@3")
+    config = TENSOR.default(p, H200).with_(blk_m=64, blk_n=128, group=1)
+    assert TENSOR.launch(p, config).grid == (4 * 2 * 3, 1, 1)
+    assert TENSOR.launch(p.with_(batch=200_000), config).grid == (config["blocks"], 1, 1)
+    small = problem("h:16x16x16@10")
+    config = TENSOR.default(small, H200).with_(blk_m=16, blk_n=16, group=4)
+    assert TENSOR.launch(small, config).grid == (3, 1, 1)
+
+
+def test_sizes_are_not_compiled_in() -> None:
+    p = problem("h:64x64x64@20000")
+    config = TENSOR.default(p, H200)
+    others = (p, p.with_(batch=3), p.with_(m=33, n=65, k=1), p.with_(lda=128))
+    assert len({TENSOR.source(other, config, H200).digest for other in others}) == 1
+
+
+def test_registers_count_sums() -> None:
+    p = problem("hc:128x128x128@9")
+    small = registers(p, "16x8x16", "registers", 3, 0, (64, 64, 16), (8, 1, 2))
+    large = registers(p, "16x8x16", "registers", 3, 0, (128, 128, 16), (8, 1, 2))
+    assert large - small >= 2 * (64 * 32 - 32 * 16) // 32
+    # Fragments of a second product: 64 rows and 32 columns, two words of each 8.
+    ahead = registers(p, "16x8x16", "registers", 3, 1, (128, 128, 16), (8, 1, 2))
+    assert ahead - large == (64 + 32) // 8 * 2
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_spaces_are_of_a_size_that_can_be_searched(letter: str) -> None:
+    for n in (16, 64, 256):
+        p = Problem(DTYPES[letter], n, n, n, batch=20_000)
+        assert 20 < TENSOR.space(p, H200).count() < 200_000

@@ -1,0 +1,508 @@
+"""Many products of different sizes in one launch: the space, the choice, the launch and the descriptors of
+grouped.cuh.
+
+I. Masliah et al., "Algorithms and optimization techniques for high-performance matrix-matrix
+multiplications of very small matrices" (2018): memory sets the pace of small matrices, so each passes
+it once and whole products stay in shared memory (section 7). Their batches are of one size. Where sizes
+differ, what is added is a matter of balance, and sizes are no constants:
+
+    ring     bytes of shared memory of a team, in which products lie one after another; what is not
+             multiplied is on its way
+    depth    products of a team that lie there at most
+    team     warps that share a product: several, where products are so large that few of them fit
+    warps    of a block
+    blocks   of the whole grid, in multiples of the SMs: they stay and walk over the list
+    hand     1: teams ask a counter of their block for the next product; 0: each has every n-th
+    lanes, rows, columns   of a warp's tile of C: lanes along a column, and elements of a lane; smaller
+             products are run by smaller tiles of the same kind
+    deep     steps of k in one turn of the loop
+    bulk     operands without gaps come by bulk copies
+
+The list is sorted, most work first, and dealt to the blocks back and forth, so that all get nearly the
+same; what is left at the end is small. Sizes are in elements, shared memory in bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.model import Config, Device, DType, Launch, Problem, Source
+from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda.program import asked, program
+
+Integers = NDArray[np.int64]
+Words = NDArray[np.uint32]
+
+LARGEST = 64
+"""Extent up to which whole matrices are kept in shared memory."""
+MODERN = 80
+"""The compute capability from which the kernel runs."""
+LINE = 16
+"""Bytes of the widest access of a thread, and what bulk copies are multiples of."""
+CROWDED = 64
+"""Columns of a multiple of so many bytes begin in few different banks, of 128 bytes in all."""
+IN_FLIGHT = 32 * 1024
+"""Bytes per SM on their way that hide the latency of memory."""
+STEPS = (4, 8, 16, 24, 32, 48, LARGEST)
+"""What the largest extents are rounded up to, so that few kernels serve all lists."""
+_FULL = 1024
+"""Bytes of shared memory that the device keeps of every block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Products(Problem):
+    """Products of different sizes: ``m``, ``n`` and ``k`` are the largest, ``batch`` is their number.
+
+    Leading dimensions and strides mean nothing; each product has its own.
+    """
+
+    @property
+    def layout(self) -> str:
+        """What takes the place of a layout in a record's key."""
+        return "grouped"
+
+
+def products(
+    dtype: DType, m: int, n: int, k: int, trans: str, count: int, *, alpha: str = "1", beta: str = "0"
+) -> Products:
+    """The problem of a list whose largest extents are m, n and k, rounded up to one of ``STEPS``."""
+    m, n, k = (next((step for step in STEPS if x <= step), x) for x in (m, n, max(k, 1)))
+    align = min(LINE, dtype.itemsize)
+    return Products(dtype, m, n, k, trans[0], trans[1], count, alpha=alpha, beta=beta, align=align)
+
+
+# -- what the kernel derives, in the same words -----------------------------------------------------------
+def largest(p: Problem) -> int:
+    """Bytes of shared memory that a product of the largest extents takes, wherever its operands begin."""
+    size = p.dtype.itemsize
+    a = (p.k, p.m) if p.turned_a else (p.m, p.k)
+    b = (p.n, p.k) if p.turned_b else (p.k, p.n)
+    read = [a, b] if p.beta == "0" else [a, b, (p.m, p.n)]
+    return sum(-(-(LINE - 1 + (rows + LINE // size) * cols * size) // LINE) * LINE for rows, cols in read)
+
+
+def fixed_bytes(teams: Any, depth: Any) -> Any:
+    """Shared memory before the rings: barriers, descriptors, what hands out products."""
+    return -(-(8 * teams * depth + 64 * teams * depth + 16 + 8 * teams) // 128) * 128
+
+
+def shared_bytes(team: Any, warps: Any, ring: Any, depth: Any) -> Any:
+    """Shared memory of a block."""
+    teams = warps // team
+    return fixed_bytes(teams, depth) + teams * ring
+
+
+def registers(p: Problem, rows: Any, columns: Any) -> Any:
+    """32-bit registers of a thread that its loop cannot do without: sums, one element of each of its rows
+    and columns, and addresses."""
+    return 40 + _words(p) * (rows * columns + rows + columns)
+
+
+def _words(p: Problem) -> int:
+    """Registers of an element that is computed with."""
+    return (2 if p.dtype.real_bits == 64 else 1) * (2 if p.dtype.is_complex else 1)
+
+
+# -- the stencil -------------------------------------------------------------------------------------------
+class GroupedStencil:
+    """``grouped``: lists of small products of different sizes, as the five functions of the protocol.
+
+    Its argument is not ``struct Gemm`` but ``struct Products``: ``forms`` makes it, not a usual call.
+    """
+
+    name = "grouped"
+    target = "cuda"
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if not isinstance(p, Products):
+            return "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
+        if device.kind != "cuda":
+            return f"{device.name} is no CUDA device"
+        if device["capability"] < MODERN:
+            return f"compute capability {device['capability'] / 10:.1f}; the kernel needs {MODERN / 10:.1f}"
+        if min(p.m, p.n, p.batch) < 1:
+            return "there is nothing to multiply"
+        if max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
+        if p.batch >= 2**30:
+            return f"a list of {p.batch} products is 2^30 or more"
+        if largest(p) + int(fixed_bytes(1, 2)) > device["shared_per_block_optin"]:
+            return f"a product of {p.m}x{p.n}x{p.k} does not fit in shared memory"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        """Why the kernel cannot run on a device; None when it can."""
+        found = device["capability"]
+        return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(_params(problem, device), list(_rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return _best(problem, device)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        defines = asked(problem) | {"LARGEST": largest(problem)}
+        defines |= {name.upper(): value for name, value in config.items()}
+        # Registers are promised to as many blocks as are to stay on an SM.
+        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
+        text, headers = program("grouped")
+        return Source(text, "grouped", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        c = config
+        return Launch(
+            grid=(min(c["blocks"], problem.batch), 1, 1),
+            block=(32 * c["warps"], 1, 1),
+            shared=int(shared_bytes(c["team"], c["warps"], c["ring"], c["depth"])),
+        )
+
+
+# -- the space ---------------------------------------------------------------------------------------------
+_TEAMS = (1, 2, 4, 8)
+_WARPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24)
+_PER_SM = (1, 2, 3, 4)
+_DEPTHS = (2, 4, 8)
+
+
+def _rings(p: Problem, device: Device) -> tuple[int, ...]:
+    """Rings of a whole SM shared by some blocks of some teams each, and one of the largest product alone."""
+    return _rings_of(largest(p), device["shared_per_sm"], device["shared_per_block_optin"])
+
+
+@cache
+def _rings_of(least: int, per_sm: int, per_block: int) -> tuple[int, ...]:
+    found = {least * count for count in (1, *_DEPTHS)}
+    for blocks in _PER_SM:
+        block = min(per_sm // blocks - _FULL, per_block)
+        for teams in _WARPS:
+            found |= {_ring(block, teams, depth) for depth in _DEPTHS}
+    return tuple(sorted(ring for ring in found if ring >= least))
+
+
+def _ring(block: int, teams: int, depth: int) -> int:
+    """The largest ring of so many teams in the shared memory of a block."""
+    return max(0, (block - int(fixed_bytes(teams, depth))) // teams // LINE * LINE)
+
+
+def _params(p: Problem, device: Device) -> list[Param]:
+    return [
+        Param("bulk", (0, 1)),
+        Param("lanes", (4, 8, 16)),
+        Param("rows", (1, 2, 3, 4)),
+        Param("columns", (2, 4, 6, 8)),
+        Param("deep", (1, 2, 4)),
+        Param("team", _TEAMS),
+        Param("warps", _WARPS),
+        Param("depth", _DEPTHS),
+        Param("ring", _rings(p, device)),
+        Param("hand", (0, 1)),
+        Param("blocks", tuple(count * device["sms"] for count in _PER_SM)),
+    ]
+
+
+def _rules(p: Problem, device: Device) -> Iterator[Rule]:
+    capability, sms, least, words = device["capability"], device["sms"], largest(p), _words(p)
+    yield Rule(
+        "bulk-device",
+        "tabled",
+        "bulk copies came with compute capability 9.0",
+        lambda bulk: (bulk == 0) | (capability >= 90),
+    )
+    yield Rule(
+        "bulk-better",
+        "soft",
+        "where there are bulk copies, they ask for less than copies by words",
+        lambda bulk: (bulk == 1) | (capability < 90),
+    )
+    yield Rule(
+        "tile-in-c",
+        "soft",
+        "a warp's tile is not larger than the largest C",
+        lambda lanes, rows, columns: (
+            ((rows - 1) * lanes < p.m) & ((columns - 2) * (32 // lanes) < np.maximum(p.n, 1))
+        ),
+    )
+    yield Rule(
+        "square",
+        "soft",
+        "a warp's tile is at most twice as long as it is wide, or as C asks for",
+        lambda lanes, rows, columns: (
+            (2 * lanes * rows >= np.minimum(32 // lanes * columns, p.m))
+            & (2 * (32 // lanes) * columns >= np.minimum(lanes * rows, p.n))
+        ),
+    )
+    yield Rule(
+        "sums-fit",
+        "soft",
+        "a thread has 64 registers of sums at most",
+        lambda rows, columns: rows * columns * words <= 64,
+    )
+    yield Rule(
+        "reuse",
+        "soft",
+        "for large products, an element that is loaded is multiplied twice or more",
+        lambda rows, columns: (min(p.m, p.n) < 16) | (rows * columns >= 2 * (rows + columns) - 4),
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda rows, columns: registers(p, rows, columns) <= device["registers_per_thread"],
+    )
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda warps: 32 * warps <= device["threads_per_block"],
+    )
+    yield Rule(
+        "teams",
+        "hard",
+        "all warps of a block belong to whole teams",
+        lambda team, warps: warps % team == 0,
+    )
+    yield Rule(
+        "team-barriers",
+        "hard",
+        "a block has fifteen barriers for its teams",
+        lambda team, warps: (team == 1) | (warps // team <= 15),
+    )
+    yield Rule(
+        "team-work",
+        "soft",
+        "each warp of a team has four columns or more of the largest C",
+        lambda team: (team == 1) | (p.n >= 4 * team),
+    )
+    yield Rule(
+        "ring",
+        "hard",
+        "a team's ring has room for the largest product",
+        lambda ring: ring >= least,
+    )
+    yield Rule(
+        "ring-deep",
+        "soft",
+        "a ring is not so long that it could hold the largest product more often than it has places",
+        lambda depth, ring: ring <= least * depth,
+    )
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the rings fit in the shared memory that a block may ask for",
+        lambda team, warps, depth, ring: (
+            shared_bytes(team, warps, ring, depth) <= device["shared_per_block_optin"]
+        ),
+    )
+    yield Rule(
+        "promise-blocks",
+        "tabled",
+        "the blocks that are to stay on an SM do not exceed its blocks and threads",
+        lambda warps, blocks: (
+            (blocks <= device["blocks_per_sm"] * sms)
+            & (32 * warps * blocks <= device["threads_per_sm"] * sms)
+        ),
+    )
+    yield Rule(
+        "promise-registers",
+        "tabled",
+        "the blocks that are to stay on an SM leave each other the registers that the loop needs",
+        lambda rows, columns, warps, blocks: (
+            32 * warps * registers(p, rows, columns) * (blocks // sms) <= device["registers_per_sm"]
+        ),
+    )
+    yield Rule(
+        "promise-shared",
+        "tabled",
+        "the blocks that are to stay on an SM leave each other the shared memory that they need",
+        lambda team, warps, depth, ring, blocks: (
+            (shared_bytes(team, warps, ring, depth) + device["shared_reserved"]) * (blocks // sms)
+            <= device["shared_per_sm"]
+        ),
+    )
+    yield Rule(
+        "shared-used",
+        "soft",
+        "rings take three quarters of the shared memory of an SM, or have room for all that they may hold",
+        lambda team, warps, depth, ring, blocks: (
+            (4 * shared_bytes(team, warps, ring, depth) * (blocks // sms) >= 3 * device["shared_per_sm"])
+            | (ring >= least * depth)
+        ),
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda team, warps, ring, blocks: warps // team * ring * (blocks // sms) >= IN_FLIGHT,
+    )
+    yield Rule(
+        "warps-enough",
+        "soft",
+        "an SM has a warp for each of its four schedulers",
+        lambda warps, blocks: warps * (blocks // sms) >= 4,
+    )
+
+
+# -- the choice without a search ---------------------------------------------------------------------------
+def _best(p: Problem, device: Device) -> Config:
+    """One block on an SM, with as many teams as hold the largest product and as warps have registers.
+
+    What hides latency here is teams that wait for memory while others multiply, and a warp alone has no
+    one to wait for; so products are shared only where fewer than eight of them fit.
+    """
+    lanes, rows, columns = _tile(p)
+    least, per_sm = largest(p), device["registers_per_sm"]
+    block = min(device["shared_per_sm"] - device["shared_reserved"], device["shared_per_block_optin"])
+    found: list[tuple[float, int, int, int, int]] = []
+    for team in _TEAMS:
+        # The compiler takes more, for reads ahead and for C.
+        needed = int(1.25 * int(registers(p, rows, columns))) + 8 + 16 * (team > 1 and p.beta == "any")
+        for warps in _WARPS:
+            teams = warps // team
+            # Each of the four schedulers has registers of its own.
+            if warps % team or 32 * (-(-warps // 4) * 4) * (-(-needed // 8) * 8) > per_sm:
+                continue
+            if team > 1 and (teams > 15 or p.n < 4 * team):
+                continue
+            # As many products on their way as there is room for.
+            depth = 8 if _ring(block, teams, 8) >= 6 * least else 4
+            ring = min(_ring(block, teams, depth), least * depth)
+            if ring < least:
+                continue
+            waiting = min(1.0, teams / 12) ** 0.5
+            running = min(1.0, warps / 16) ** 0.5
+            ahead = min(1.0, ring / least / 1.25) ** 0.5
+            found.append((waiting * running * ahead * 0.97 ** (team - 1), team, warps, depth, ring))
+    _, team, warps, depth, ring = max(found)
+    return Config(
+        {
+            "bulk": int(device["capability"] >= 90),
+            "lanes": lanes,
+            "rows": rows,
+            "columns": columns,
+            "deep": 2,
+            "team": team,
+            "warps": warps,
+            "depth": depth,
+            "ring": ring,
+            "hand": 1,
+            "blocks": device["sms"],
+        }
+    )
+
+
+def _tile(p: Problem) -> tuple[int, int, int]:
+    """Lanes along a column, and rows and columns of a lane, for the largest products."""
+    rows = min(4, -(-p.m // 8))
+    columns = min(8 if _words(p) <= 2 and not p.dtype.is_complex else 4, -(-p.n // 4))
+    return 8, rows, columns + (columns & 1)
+
+
+# -- descriptors -------------------------------------------------------------------------------------------
+ARGUMENT = struct.Struct("<2Q4d2i")
+"""``struct Products`` of grouped.cuh."""
+
+
+def pack(descriptors: int, scalars: int, count: int, alpha: complex, beta: complex) -> bytearray:
+    """The argument of the kernel. ``descriptors`` and ``scalars`` are addresses; of the second, 0 means
+    that alpha and beta are those of all products."""
+    x, y = complex(alpha), complex(beta)
+    return bytearray(ARGUMENT.pack(descriptors, scalars, x.real, x.imag, y.real, y.imag, count, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand of all products as it is stored: its addresses, leading dimensions (elements, also
+    negative), rows and columns. ``strided``: lanes of a warp read different columns at a time."""
+
+    address: Integers
+    ld: Integers
+    rows: Integers
+    columns: Integers
+    strided: bool
+    read: NDArray[np.bool_]
+
+
+def _copied(x: Operand, size: int) -> tuple[Integers, Integers, Integers]:
+    """How an operand comes into shared memory: the bytes of a word (0: without gaps), its leading dimension
+    there, and the multiples of 16 bytes that it takes."""
+    column = x.rows * size
+    flat = (x.ld == x.rows) | (x.columns <= 1)
+    # What divides the addresses of all columns, 16 bytes at most, and their length.
+    together = x.address | np.where(x.columns > 1, x.ld * size, 0) | column
+    word = np.minimum(LINE, together & -together)
+    word = np.where(word == 0, LINE, word)
+    crowded = x.strided & (column % CROWDED == 0) & (x.columns >= 4) & (word >= max(size, 4))
+    words = ~flat | crowded
+    # Columns with a gap of one word begin in different banks.
+    lead = x.rows + np.where(words & (column % (2 * word) == 0), np.maximum(word // size, 1), 0)
+    if size < 4:
+        # Words of 4 bytes reach into the element before a column and the one after it, which must be a gap,
+        # and columns begin as they do in device memory, at a multiple of 4 bytes or after one.
+        narrow = words & (word < 4)
+        lead = np.where(narrow, x.rows + 1 + ((x.rows + 1 - x.ld) & 1), lead)
+        word = np.maximum(word, 4)
+    word = np.where(words, word, 0)
+    reach = np.where(x.columns > 0, (x.columns - 1) * lead + x.rows, 0) * size
+    # A word of 4 bytes fills up to the end of a multiple of 4, which is within the multiple of 16.
+    chunks = np.where(x.read & (reach > 0), -(-((x.address & (LINE - 1)) + reach) // LINE), 0)
+    return np.where(x.read, word, 0), lead, chunks
+
+
+def describe(
+    dtype: DType,
+    trans: str,
+    sizes: tuple[Integers, Integers, Integers],
+    addresses: tuple[Integers, Integers, Integers],
+    leading: tuple[Integers, Integers, Integers],
+    reads: NDArray[np.bool_],
+    numbers: Integers | None = None,
+) -> Words:
+    """Descriptors, (count, 16), the product with most work first.
+
+    ``sizes``: m, n and k of each; m and n are 1 to 64, k 0 to 64 (0: alpha times the product is nothing).
+    ``addresses`` and ``leading``: of A, B and C, column-major; ``trans`` as a problem's letters.
+    ``reads``: whether C is read. ``numbers``: which scalars a product has, its place where None.
+    """
+    m, n, k = sizes
+    size, count = dtype.itemsize, len(m)
+    turned_a, turned_b = trans[0] in "tc", trans[1] in "tc"
+    some = k > 0
+    operands = (
+        Operand(addresses[0], leading[0], *((k, m) if turned_a else (m, k)), turned_a, some),
+        Operand(addresses[1], leading[1], *((n, k) if turned_b else (k, n)), not turned_b, some),
+        Operand(addresses[2], leading[2], m, n, False, reads),
+    )
+    words = np.zeros((count, 16), np.uint32)
+    copies = np.zeros(count, np.int64)
+    lead = np.zeros(count, np.int64)
+    chunks = []
+    for which, operand in enumerate(operands):
+        word, there, taken = _copied(operand, size)
+        address = operand.address.astype(np.uint64)
+        words[:, 2 * which] = (address & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+        words[:, 2 * which + 1] = (address >> np.uint64(32)).astype(np.uint32)
+        words[:, 6 + which] = operand.ld.astype(np.int32).view(np.uint32)
+        log = np.zeros(count, np.int64)
+        for bits in (2, 3, 4):
+            log[word == 1 << bits] = bits
+        copies |= log << 4 * which
+        lead |= there << 8 * which
+        chunks.append(taken)
+    words[:, 9] = m | n << 8 | k << 16
+    words[:, 10] = lead
+    words[:, 11] = copies
+    words[:, 12] = chunks[0] | chunks[1] << 16
+    words[:, 13] = chunks[2] | sum(chunks) << 16
+    words[:, 14] = np.arange(count) if numbers is None else numbers
+    # Bytes through memory, and some for the multiplication, which many of the largest could be held up by.
+    work = size * (m * k + k * n + m * n * (1 + reads)) + m * n * k // 8
+    return words[np.argsort(-work, kind="stable")]

@@ -1,0 +1,709 @@
+// tensor: C = alpha * op(A) * op(B) + beta * C on tensor cores, for batches of matrices up to a few hundred.
+//
+// A. Abdelfattah, S. Tomov, J. Dongarra, batched half and complex half products on tensor cores: a block's tile of C
+// has any size; its threads, DIM_X along the stored columns, fetch stripes of A and B from device memory, offload them
+// to shared memory, and are then regrouped into warps, to which the pieces that tensor cores multiply are dealt out.
+//
+//               BLK_N                  one step: a stripe of A and of B, BLK_K wide
+//             +-------+                  STAGES = 1: device memory -> registers (fetch), while the step before it is
+//       BLK_K |   B   |                     multiplied; registers -> shared memory (offload): the paper's way
+//             +-------+                  STAGES > 1: copies to shared memory, all but one of them on their way
+//    BLK_K                             one warp: a rectangle of the tile, BLK_M / WARPS_M rows of it, all in registers
+//    +---+    +---+---+                several matrices (GROUP) share a block where they are small
+//    | A |    | 0 | 2 |  BLK_M
+//    |   |    +---+---+                shared memory: stripes lie as they are stored, rows padded so that what a warp
+//    +---+    | 1 | 3 |                  loads together lies in different banks
+//             +---+---+                registers: with AHEAD, fragments of the next product are loaded while this one is
+//                                      multiplied, across the borders of steps
+//
+// Blocks stay: each walks over (group of matrices, tile) and (step), and what comes next is fetched across the borders
+// of tiles and matrices. Numbers outside of a matrix are zeros in shared memory; nothing outside is read or written.
+//
+// Complex products, of (re, im) pairs as they are stored: with SPLIT, stripes become planes of re and of im in shared
+// memory, and four real products of planes make one complex product. Without it a pair stays a pair. In half precision a
+// pair is one word and two neighbours in k of a real product: (ar, ai) times (br, -bi) is re, times (bi, br) is im. All
+// signs, also those of conjugates, are turned in B.
+//
+// Requires: addresses, leading dimensions and batch strides of A and B that are multiples of VEC elements, of C of
+// VEC_C. Sizes may be anything.
+#include "lib/gemm.cuh"
+
+// ---- the problem ----------------------------------------------------------------------------------------------
+#ifndef TYPE_BITS
+#define TYPE_BITS 16  // of a real number: 16 or 64
+#endif
+#ifndef BRAIN
+#define BRAIN 0  // whether 16 bits are a bfloat16
+#endif
+#ifndef COMPLEX
+#define COMPLEX 0  // whether an element is a pair (re, im)
+#endif
+#ifndef TRANS_A
+#define TRANS_A 0  // whether A is stored k x m
+#endif
+#ifndef TRANS_B
+#define TRANS_B 0  // whether B is stored n x k
+#endif
+#ifndef CONJ_A
+#define CONJ_A 0  // whether A enters conjugated
+#endif
+#ifndef CONJ_B
+#define CONJ_B 0  // whether B enters conjugated
+#endif
+#ifndef ALPHA_ONE
+#define ALPHA_ONE 1  // whether alpha is 1
+#endif
+#ifndef BETA
+#define BETA 0  // 0 (C is not read), 1, or 2: any
+#endif
+
+// ---- the parameters of the space --------------------------------------------------------------------------------
+#ifndef TC
+#define TC 3  // 0: 16x16x16, 1: 32x8x16, 2: 8x32x16 (wmma), 3: 16x8x16, 4: 8x8x4, 5: 16x8x4, 6: 16x8x8 (mma)
+#endif
+#ifndef SPLIT
+#define SPLIT 0  // whether complex stripes become planes in shared memory
+#endif
+#ifndef BLK_M
+#define BLK_M 64  // rows of a block's tile of C
+#endif
+#ifndef BLK_N
+#define BLK_N 64  // columns of it
+#endif
+#ifndef BLK_K
+#define BLK_K 32  // k of one step
+#endif
+#ifndef DIM_X
+#define DIM_X 8  // threads along the stored columns of A and B while they are read, or what divides them
+#endif
+#ifndef DIM_Y
+#define DIM_Y 16  // threads of a block are DIM_X * DIM_Y
+#endif
+#ifndef GROUP
+#define GROUP 1  // matrices of a block
+#endif
+#ifndef WARPS_M
+#define WARPS_M 2  // warps of a matrix along m
+#endif
+#ifndef STAGES
+#define STAGES 2  // steps in shared memory; 1: the next one waits in registers
+#endif
+#ifndef AHEAD
+#define AHEAD 0  // whether fragments of the next product are loaded before this one is multiplied
+#endif
+#ifndef VEC
+#define VEC 8  // elements of one read of A and B from device memory
+#endif
+#ifndef VEC_C
+#define VEC_C 8  // elements of one access to C
+#endif
+#ifndef BLOCKS
+#define BLOCKS 2  // blocks that stay on a multiprocessor
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------------------------------
+#include "lib/element.cuh"
+#include "lib/bulk.cuh"
+#include "lib/global.cuh"
+#if TC == 0
+#define WMMA_M 16
+#elif TC == 1
+#define WMMA_M 32
+#elif TC == 2
+#define WMMA_M 8
+#endif
+#include "lib/fragment.cuh"
+
+constexpr bool HALVES = TYPE_BITS == 16, WMMA = TC < 3;
+constexpr bool PLANES = COMPLEX && SPLIT;             // re and im apart in shared memory
+constexpr bool PAIRS = COMPLEX && HALVES && !PLANES;  // a pair is a word, and two k of a real product
+constexpr int TC_M = TC == 1 ? 32 : TC == 2 || TC == 4 ? 8 : 16;
+constexpr int TC_N = TC == 0 ? 16 : TC == 2 ? 32 : 8;
+constexpr int TC_K = TC < 4 ? 16 : TC == 6 ? 8 : 4;
+constexpr int STEP = PAIRS ? TC_K / 2 : TC_K;  // elements along k of one product
+
+constexpr int THREADS = DIM_X * DIM_Y, WARPS = THREADS / 32, WARPS_EACH = WARPS / GROUP;  // of one matrix
+constexpr int WARPS_N = WARPS_EACH / WARPS_M;
+constexpr int WARP_M = BLK_M / WARPS_M, WARP_N = BLK_N / (WARPS_N ? WARPS_N : 1);  // a warp's part of the tile
+constexpr int SUBS_M = WARP_M / TC_M, SUBS_N = WARP_N / TC_N;                      // products of tensor cores in it
+constexpr int PARTS = COMPLEX && !PAIRS ? 2 : 1;                                   // of a fragment: re and im
+constexpr int SUMS = COMPLEX ? 2 : 1;                                              // of an element: re and im
+constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;                              // whether stored columns run along k
+
+static_assert(THREADS % 32 == 0, "whole-warps: threads come in warps");
+static_assert(WARPS % GROUP == 0, "group-warps: every matrix of a group has as many warps");
+static_assert(WARPS_EACH > 0 && WARPS_EACH % WARPS_M == 0, "warps-dealt: the warps of a matrix form a grid over its tile");
+static_assert(BLK_M % (TC_M * WARPS_M) == 0, "tile-dealt-m: every warp has whole products along m");
+static_assert(BLK_N % (TC_N * WARPS_N) == 0, "tile-dealt-n: every warp has whole products along n");
+static_assert(BLK_K % STEP == 0, "step-whole: a step is made of whole products");
+static_assert(HALVES ? TC <= 3 : TC >= 3, "tc-type: tensor cores multiply this type in this shape");
+static_assert(COMPLEX || !SPLIT, "split-complex: only pairs can be split");
+static_assert(!WMMA || !COMPLEX || PLANES, "wmma-planes: wmma takes planes, because its fragments hide what is a pair");
+static_assert(!PLANES || STAGES == 1, "planes-by-registers: what is split passes through registers");
+static_assert(!AHEAD || STAGES > 1, "ahead-copies: what is loaded ahead has been copied to shared memory");
+static_assert(!AHEAD || !WMMA, "ahead-mma: fragments of wmma are loaded where they are multiplied");
+static_assert(VEC * SIZE <= 16, "access-width: one access moves 16 bytes at most");
+static_assert(VEC_C * SIZE <= 16, "access-width-c: one access moves 16 bytes at most");
+static_assert(STAGES == 1 || VEC * SIZE >= 4, "copy-width: copies to shared memory move 4 bytes or more");
+static_assert((A_ALONG ? BLK_K : BLK_M) % VEC == 0, "stripe-a: stored columns of a stripe are whole reads");
+static_assert((B_ALONG ? BLK_K : BLK_N) % VEC == 0, "stripe-b: stored columns of a stripe are whole reads");
+static_assert(TC != 2 || A_ALONG || BLK_M == 8, "wmma-aligned-a: fragments of wmma begin at multiples of 32 bytes");
+static_assert(TC != 1 || B_ALONG || BLK_N == 8, "wmma-aligned-b: fragments of wmma begin at multiples of 32 bytes");
+
+// ---- shared memory ----------------------------------------------------------------------------------------------------
+// What lies there: elements, or real numbers in planes.
+#if !(COMPLEX && SPLIT)
+typedef Stored Kept;
+#elif TYPE_BITS == 16
+typedef Half Kept;
+#else
+typedef double Kept;
+#endif
+constexpr int KEPT = sizeof(Kept);
+
+// The least length from `along` on that leaves `rest` when it is divided by `unit`.
+INLINE constexpr int padded(int along, int rest, int unit) { return along + (rest + unit - along % unit) % unit; }
+
+// Elements from one stored column of a stripe to the next. The 8 rows of 16 bytes that ldmatrix loads together are to
+// lie in different groups of banks, and so are 8 neighbours of 4 columns, or 4 of 8, that lanes load by themselves.
+// Fragments of wmma begin at multiples of 32 bytes.
+INLINE constexpr int pitch(bool k_along, int along) {
+    return WMMA                    ? padded(along, 16, 32)
+           : PAIRS                 ? (k_along ? padded(along, 4, 8) : padded(along, 8, 16))
+           : HALVES                ? padded(along, 8, 16)
+           : KEPT == 16 && !k_along ? padded(along, 2, 4)
+                                   : padded(along, 4, 8);
+}
+
+constexpr int PITCH_A = pitch(A_ALONG, A_ALONG ? BLK_K : BLK_M), ACROSS_A = A_ALONG ? BLK_M : BLK_K;
+constexpr int PITCH_B = pitch(B_ALONG, B_ALONG ? BLK_K : BLK_N), ACROSS_B = B_ALONG ? BLK_N : BLK_K;
+constexpr int PLANE_A = GROUP * ACROSS_A * PITCH_A, PLANE_B = GROUP * ACROSS_B * PITCH_B;
+constexpr int STAGE_B = (PLANES ? 2 : 1) * PLANE_A, STAGE = STAGE_B + (PLANES ? 2 : 1) * PLANE_B;
+
+// Results of halves are gathered in shared memory, some columns of a warp at a time, so that whole lines are written:
+// as halves where nothing is added to them, as float32 where C is. Where lanes hold 4 bytes or more of a column of C, they
+// write it themselves.
+#define ROUNDED (TYPE_BITS == 16 && !COMPLEX && TC == 3 && BETA == 0)
+#if ROUNDED
+typedef Half Out;
+#else
+typedef float Out;
+#endif
+constexpr int OUT_COLUMNS = WMMA ? TC_N : SUBS_N % 2 ? 8 : ROUNDED && SUBS_N % 4 == 0 ? 32 : 16;
+constexpr int OUT_PITCH = WARP_M + (WMMA || ROUNDED ? 8 : 4), OUT_PLANE = OUT_PITCH * OUT_COLUMNS;
+constexpr int AT_OUT = STAGES * STAGE * KEPT;
+
+template <int COUNT> union Plane {
+    typename Words<COUNT * KEPT>::Type word;
+    Kept number[COUNT];
+    INLINE Plane() {}
+};
+
+INLINE void clear(unsigned short &w) { w = 0; }
+INLINE void clear(unsigned int &w) { w = 0; }
+INLINE void clear(uint2 &w) { w = make_uint2(0, 0); }
+INLINE void clear(uint4 &w) { w = make_uint4(0, 0, 0, 0); }
+
+INLINE constexpr int common(int a, int b) { return b ? common(b, a % b) : a; }
+
+INLINE void block_sync() {
+    if (WARPS == 1) __syncwarp(); else __syncthreads();
+}
+
+// ---- one operand: device memory -> registers -> shared memory, or there at once ---------------------------------------
+// FREE is m for A and n for B. A stripe is FREE_BLK by BLK_K for each matrix of the group; its stored columns, one matrix
+// after the other, are dealt out to DOWN threads along and ACROSS the others.
+template <bool K_ALONG, int FREE_BLK, int PITCH> struct Stripe {
+    static constexpr int ALONG = K_ALONG ? BLK_K : FREE_BLK, COLUMNS = K_ALONG ? FREE_BLK : BLK_K;
+    static constexpr int DOWN = common(DIM_X, ALONG / VEC), ACROSS = THREADS / DOWN;
+    static constexpr int P = ALONG / VEC / DOWN, Q = (GROUP * COLUMNS + ACROSS - 1) / ACROSS;
+    static constexpr bool EVEN = GROUP * COLUMNS % ACROSS == 0;
+
+#if STAGES == 1
+    Pack<VEC> piece[P][Q];
+#endif
+    const Stored *at;            // this thread's first element of the step
+    long long leading, matrix;   // elements from one column, and from one matrix, to the next
+    int along, across;           // this thread's place
+    int free_left, matrices_left;
+
+    INLINE void start(const void *base, long long ld, long long stride, int first_matrix, int batch, int first, int size) {
+        along = threadIdx.x % DOWN * VEC;
+        across = threadIdx.x / DOWN;
+        leading = ld;
+        matrix = stride;
+        free_left = size - first;
+        matrices_left = batch - first_matrix;
+        at = (const Stored *)base + first_matrix * stride + (K_ALONG ? first * ld : (long long)first) + along;
+        if (GROUP == 1) at += across * ld;
+    }
+
+    INLINE const Stored *place(int p, int q) const {
+        if (GROUP == 1) return at + p * DOWN * VEC + q * ACROSS * leading;
+        const int column = across + q * ACROSS;
+        return at + p * DOWN * VEC + column / COLUMNS * matrix + column % COLUMNS * leading;
+    }
+
+    INLINE bool inside(int k_left) const {
+        return free_left >= FREE_BLK && k_left >= BLK_K && (GROUP == 1 || matrices_left >= GROUP);
+    }
+
+    // Elements of a read that there are: none outside of k, which both operands must be zero in.
+    INLINE int there(int p, int q, int k_left) const {
+        const int column = across + q * ACROSS, c = column % COLUMNS, last = along + p * DOWN * VEC;
+        const bool column_there = c < (K_ALONG ? free_left : k_left) && (GROUP == 1 || column / COLUMNS < matrices_left);
+        return column_there ? max(0, min(VEC, (K_ALONG ? k_left : free_left) - last)) : 0;
+    }
+
+    template <bool WHOLE> INLINE void fetch_as(int k_left, Kept *stripe) {
+        UNROLL for (int q = 0; q < Q; q++) {
+            if (!EVEN && across + q * ACROSS >= GROUP * COLUMNS) break;
+            UNROLL for (int p = 0; p < P; p++) {
+                const int count = WHOLE ? VEC : there(p, q, k_left);
+#if STAGES > 1
+                Kept *const to = stripe + (across + q * ACROSS) * PITCH + along + p * DOWN * VEC;
+                word_load<VEC * SIZE>(to, count ? place(p, q) : at, count * SIZE);
+#else
+                if (count == VEC) {
+                    global_load(piece[p][q].word, (const typename Words<VEC * SIZE>::Type *)place(p, q));
+                } else {
+                    clear(piece[p][q].word);
+                    UNROLL for (int v = 0; v < VEC; v++) if (v < count) piece[p][q].element[v] = place(p, q)[v];
+                }
+#endif
+            }
+        }
+    }
+
+    // Asks for a step of which k_left are there, and moves on to the next.
+    INLINE void fetch(int k_left, Kept *stripe) {
+        if (inside(k_left)) fetch_as<true>(k_left, stripe); else fetch_as<false>(k_left, stripe);
+        at += BLK_K * (K_ALONG ? 1 : leading);
+    }
+
+#if STAGES == 1
+    // What has been fetched; pairs are split where planes are asked for.
+    INLINE void offload(Kept *stripe) const {
+        UNROLL for (int q = 0; q < Q; q++) {
+            if (!EVEN && across + q * ACROSS >= GROUP * COLUMNS) break;
+            UNROLL for (int p = 0; p < P; p++) {
+                Kept *const to = stripe + (across + q * ACROSS) * PITCH + along + p * DOWN * VEC;
+#if COMPLEX && SPLIT
+                Plane<VEC> re, im;
+                UNROLL for (int v = 0; v < VEC; v++) {
+                    re.number[v] = piece[p][q].element[v].re;
+                    im.number[v] = piece[p][q].element[v].im;
+                }
+                *(typename Words<VEC * KEPT>::Type *)to = re.word;
+                *(typename Words<VEC * KEPT>::Type *)(to + GROUP * COLUMNS * PITCH) = im.word;
+#else
+                *(typename Words<VEC * SIZE>::Type *)to = piece[p][q].word;
+#endif
+            }
+        }
+    }
+#endif
+};
+
+typedef Stripe<A_ALONG, BLK_M, PITCH_A> StripeA;
+typedef Stripe<B_ALONG, BLK_N, PITCH_B> StripeB;
+
+// ---- products ------------------------------------------------------------------------------------------------------------
+// A warp's sums: of its products along m and n, the numbers that its lane holds; re and im apart.
+typedef Real Sums[SUMS][SUBS_M][SUBS_N][TC_M * TC_N / 32];
+
+#if TC < 3
+// Signs of all numbers of a fragment turned.
+template <bool YES, int COUNT> INLINE void turn(unsigned int (&to)[COUNT], const unsigned int (&x)[COUNT]) {
+    UNROLL for (int i = 0; i < COUNT; i++) to[i] = signs_turned<YES ? 0x80008000u : 0u>(x[i]);
+}
+
+INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int) {
+    UNROLL for (int k = 0; k < BLK_K; k += TC_K) {
+        unsigned int x[PARTS][SUBS_M][WMMA_A];
+        UNROLL for (int p = 0; p < PARTS; p++) UNROLL for (int i = 0; i < SUBS_M; i++)
+            wmma_load_a<A_ALONG>(x[p][i], a + p * PLANE_A + (A_ALONG ? i * TC_M * PITCH_A + k : k * PITCH_A + i * TC_M), PITCH_A);
+        UNROLL for (int j = 0; j < SUBS_N; j++) {
+            unsigned int y[PARTS][WMMA_B];
+            UNROLL for (int p = 0; p < PARTS; p++)
+                wmma_load_b<B_ALONG>(y[p], b + p * PLANE_B + (B_ALONG ? j * TC_N * PITCH_B + k : k * PITCH_B + j * TC_N), PITCH_B);
+#if COMPLEX
+            unsigned int re[WMMA_B], im[WMMA_B], against[WMMA_B];
+            turn<CONJ_A>(re, y[0]);
+            turn<CONJ_B>(im, y[1]);
+            turn<CONJ_A == CONJ_B>(against, y[1]);
+            UNROLL for (int i = 0; i < SUBS_M; i++) {
+                wmma_multiply<A_ALONG, B_ALONG>(sum[0][i][j], x[0][i], y[0]);
+                wmma_multiply<A_ALONG, B_ALONG>(sum[1][i][j], x[0][i], im);
+                wmma_multiply<A_ALONG, B_ALONG>(sum[0][i][j], x[1][i], against);
+                wmma_multiply<A_ALONG, B_ALONG>(sum[1][i][j], x[1][i], re);
+            }
+#else
+            UNROLL for (int i = 0; i < SUBS_M; i++) wmma_multiply<A_ALONG, B_ALONG>(sum[0][i][j], x[0][i], y[0]);
+#endif
+        }
+    }
+}
+#else
+// Fragments are made of blocks of 8 rows of A (or columns of B) by 4 lanes along k. Lane 4 r + t has row r of every block,
+// or, in blocks that lanes load by themselves along a stored column, RUN neighbours of it: row RUN r + i of RUN blocks.
+#if TYPE_BITS == 16
+typedef unsigned int Register;
+#else
+typedef double Register;
+#endif
+constexpr int BLOCKS_M = WARP_M / 8, BLOCKS_N = WARP_N / 8;
+constexpr int QUADS = HALVES ? 2 : TC_K / 4;  // blocks along k of one product
+
+INLINE constexpr int run(bool k_along, int blocks) {
+    return k_along || (HALVES && !PAIRS) ? 1
+           : PAIRS && blocks % 4 == 0    ? 4
+           : KEPT <= 8 && blocks % 2 == 0 ? 2
+                                         : 1;
+}
+constexpr int RUN_A = run(A_ALONG, BLOCKS_M), RUN_B = run(B_ALONG, BLOCKS_N);
+
+// Row (or column) of a warp's part that lane row r has of a block.
+template <int RUN> INLINE int of_block(int block, int r) { return block / RUN * 8 * RUN + RUN * r + block % RUN; }
+
+template <int COUNT> union Loaded {
+    typename Words<COUNT * KEPT>::Type word;
+    Register number[COUNT * KEPT / sizeof(Register)];
+    INLINE Loaded() {}
+};
+
+template <bool K_ALONG, int COUNT, int RUN, int PITCH, int PLANE>
+INLINE void fragments_load(Register (&x)[PARTS][COUNT][QUADS], const Kept *from, int lane) {
+#if TYPE_BITS == 16
+    if constexpr (K_ALONG || !PAIRS) {
+        constexpr int QUAD_K = PAIRS ? 4 : 8;  // elements along k of one block
+        const int i = lane % 8, j = lane / 8;
+        UNROLL for (int p = 0; p < (PLANES ? 2 : 1); p++) {
+            const Kept *const plane = from + p * PLANE;
+            auto row = [&](int block, int quad) {
+                return K_ALONG ? plane + (block * 8 + i) * PITCH + quad * QUAD_K
+                               : plane + (quad * 8 + i) * PITCH + block * 8;
+            };
+            UNROLL for (int n = 0; n + 1 < COUNT; n += 2)
+                matrices_load<!K_ALONG>(x[p][n][0], x[p][n + 1][0], x[p][n][1], x[p][n + 1][1], row(n + j % 2, j / 2));
+            if (COUNT % 2)
+                matrices_load<!K_ALONG>(x[p][COUNT - 1][0], x[p][COUNT - 1][1], row(COUNT - 1, j % 2));
+        }
+    } else
+#endif
+    {
+        constexpr int WIDE = KEPT / sizeof(Register);  // 2 where an element is re and im
+        const int r = lane / 4, t = lane % 4;
+        UNROLL for (int p = 0; p < (PLANES ? 2 : 1); p++) UNROLL for (int n = 0; n < COUNT; n += RUN)
+            UNROLL for (int h = 0; h < QUADS; h++) {
+                const Kept *const at = from + p * PLANE + (K_ALONG ? (n * 8 + r) * PITCH + h * 4 + t
+                                                                   : (h * 4 + t) * PITCH + n * 8 + RUN * r);
+                Loaded<RUN> found;
+                found.word = *(const typename Words<RUN * KEPT>::Type *)at;
+                UNROLL for (int i = 0; i < RUN; i++) UNROLL for (int w = 0; w < WIDE; w++)
+                    x[p + w][n + i][h] = found.number[i * WIDE + w];
+            }
+    }
+}
+
+// One product of tensor cores: rows of block (or two blocks) i of A, columns of one block of B.
+INLINE void product(Real *c, const Register (&a)[BLOCKS_M][QUADS], int i, const Register (&b)[QUADS]) {
+#if TYPE_BITS == 16
+    mma_16x8x16(c, a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], b[0], b[1]);
+#elif TC == 4
+    mma_8x8x4(c, a[i][0], b[0]);
+#else
+    double x[QUADS][2];
+    UNROLL for (int h = 0; h < QUADS; h++) UNROLL for (int q = 0; q < 2; q++) x[h][q] = a[2 * i + q][h];
+    mma_16x8<QUADS>(c, x, b);
+#endif
+}
+
+#if TYPE_BITS == 16
+template <bool YES> INLINE Register turned(Register x) { return signs_turned<YES ? 0x80008000u : 0u>(x); }
+#else
+template <bool YES> INLINE Register turned(Register x) { return YES ? -x : x; }
+#endif
+
+// What a warp multiplies at once: STEP elements along k of its rows of A and of its columns of B.
+struct Fragments {
+    Register x[PARTS][BLOCKS_M][QUADS], y[PARTS][BLOCKS_N][QUADS];
+
+    INLINE void load(const Kept *a, const Kept *b, int k, int lane) {
+        fragments_load<A_ALONG, BLOCKS_M, RUN_A, PITCH_A, PLANE_A>(x, a + k * (A_ALONG ? 1 : PITCH_A), lane);
+        fragments_load<B_ALONG, BLOCKS_N, RUN_B, PITCH_B, PLANE_B>(y, b + k * (B_ALONG ? 1 : PITCH_B), lane);
+    }
+};
+
+INLINE void multiply(Sums &sum, const Fragments &f) {
+    UNROLL for (int j = 0; j < BLOCKS_N; j++) {
+#if !COMPLEX
+        UNROLL for (int i = 0; i < SUBS_M; i++) product(sum[0][i][j], f.x[0], i, f.y[0][j]);
+#elif TYPE_BITS == 16 && !SPLIT
+        // re of (ar, ai) (br, bi) is their product with (br, -bi), im is that with (bi, br).
+        Register re[QUADS], im[QUADS];
+        UNROLL for (int h = 0; h < QUADS; h++) {
+            re[h] = signs_turned<CONJ_A == CONJ_B ? 0x80000000u : 0u>(f.y[0][j][h]);
+            im[h] = signs_turned<(CONJ_B ? 0x8000u : 0u) | (CONJ_A ? 0x80000000u : 0u)>(halves_swapped(f.y[0][j][h]));
+        }
+        UNROLL for (int i = 0; i < SUBS_M; i++) {
+            product(sum[0][i][j], f.x[0], i, re);
+            product(sum[1][i][j], f.x[0], i, im);
+        }
+#else
+        Register re[QUADS], im[QUADS], against[QUADS];
+        UNROLL for (int h = 0; h < QUADS; h++) {
+            re[h] = turned<CONJ_A>(f.y[0][j][h]);
+            im[h] = turned<CONJ_B>(f.y[1][j][h]);
+            against[h] = turned<CONJ_A == CONJ_B>(f.y[1][j][h]);
+        }
+        UNROLL for (int i = 0; i < SUBS_M; i++) {
+            product(sum[0][i][j], f.x[0], i, f.y[0][j]);
+            product(sum[1][i][j], f.x[0], i, im);
+            product(sum[0][i][j], f.x[1], i, against);
+            product(sum[1][i][j], f.x[1], i, re);
+        }
+#endif
+    }
+}
+
+INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int lane) {
+    UNROLL for (int k = 0; k < BLK_K; k += STEP) {
+        Fragments f;
+        f.load(a, b, k, lane);
+        multiply(sum, f);
+    }
+}
+#endif
+
+// ---- results ---------------------------------------------------------------------------------------------------------------
+// COUNT neighbours in a column of C, of which `there` are inside; sum(v) is the v-th sum.
+template <int COUNT, bool INSIDE, class Sum>
+INLINE void update(Stored *c, const Scalars &s, int there, const Sum &sum) {
+    typedef typename Words<COUNT * SIZE>::Type Word;
+    Pack<COUNT> out;
+    if (INSIDE || there >= COUNT) {
+        if (BETA != 0) global_load(out.word, (const Word *)c);
+        UNROLL for (int v = 0; v < COUNT; v++)
+            out.element[v] = narrowed(scaled(s, sum(v), BETA ? widened(out.element[v]) : zero()));
+        global_store((Word *)c, out.word);
+    } else {
+        UNROLL for (int v = 0; v < COUNT; v++)
+            if (v < there) c[v] = narrowed(scaled(s, sum(v), BETA ? widened(c[v]) : zero()));
+    }
+}
+
+// A warp's part of C, whose first element is at c; rows and columns are those that there are from there on.
+template <bool INSIDE>
+INLINE void store(const Sums &sum, Stored *c, long long ldc, int rows, int columns, const Scalars &s, Out *out, int lane) {
+#if ROUNDED
+    constexpr int RUNS = WARP_M / VEC_C;
+    const int q = lane / 8, column = lane % 8;  // of four blocks of 8 by 8, and of this one
+    UNROLL for (int first = 0; first < WARP_N; first += OUT_COLUMNS) {
+        __syncwarp();  // what was there has been read
+        UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j += 2) UNROLL for (int i = 0; i < SUBS_M; i++) {
+            constexpr bool TWO = OUT_COLUMNS % 16 == 0;
+            unsigned int x[4];
+            UNROLL for (int e = 0; e < (TWO ? 4 : 2); e++) {
+                const float *const pair = sum[0][i][first / 8 + j + e / 2] + e % 2 * 2;
+                x[e] = halves_of(scaled(s, pair[0], zero()), scaled(s, pair[1], zero()));
+            }
+            Half *const to = out + (j * 8 + (TWO ? q / 2 * 8 : 0) + column) * OUT_PITCH + i * 16 + q % 2 * 8;
+            if constexpr (TWO)
+                matrices_store_turned(x[0], x[1], x[2], x[3], to);
+            else
+                matrices_store_turned(x[0], x[1], to);
+        }
+        __syncwarp();
+        _Pragma("unroll (INSIDE ? 8 : 1)") for (int run = lane; run < RUNS * OUT_COLUMNS; run += 32) {
+            const int row = run % RUNS * VEC_C, column = run / RUNS, there = rows - row;
+            if (!INSIDE && first + column >= columns) continue;
+            Pack<VEC_C> found;
+            found.word = *(const typename Words<VEC_C * SIZE>::Type *)(out + column * OUT_PITCH + row);
+            Stored *const to = c + row + (first + column) * ldc;
+            if (INSIDE || there >= VEC_C)
+                global_store((typename Words<VEC_C * SIZE>::Type *)to, found.word);
+            else
+                UNROLL for (int v = 0; v < VEC_C; v++) if (v < there) to[v] = found.element[v];
+        }
+    }
+#elif TC < 3 || (TYPE_BITS == 16 && !COMPLEX)
+    constexpr int RUNS = WARP_M / VEC_C;
+    UNROLL for (int first = 0; first < WARP_N; first += OUT_COLUMNS) {
+        __syncwarp();  // what was there has been read
+        UNROLL for (int part = 0; part < SUMS; part++) UNROLL for (int i = 0; i < SUBS_M; i++) {
+#if TC < 3
+            wmma_store(out + part * OUT_PLANE + i * TC_M, sum[part][i][first / TC_N], OUT_PITCH);
+#else
+            UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j++) UNROLL for (int e = 0; e < 4; e++)
+                out[(j * 8 + lane % 4 * 2 + e % 2) * OUT_PITCH + i * 16 + e / 2 * 8 + lane / 4] =
+                    sum[part][i][first / 8 + j][e];
+#endif
+        }
+        __syncwarp();
+        UNROLL for (int run = lane; run < RUNS * OUT_COLUMNS; run += 32) {
+            const int row = run % RUNS * VEC_C, column = run / RUNS;
+            const float *const from = out + column * OUT_PITCH + row;
+            Real found[SUMS][VEC_C];
+            UNROLL for (int part = 0; part < SUMS; part++) {
+                if constexpr (VEC_C >= 4) {
+                    UNROLL for (int v = 0; v < VEC_C; v += 4) *(float4 *)&found[part][v] = *(const float4 *)(from + part * OUT_PLANE + v);
+                } else {
+                    UNROLL for (int v = 0; v < VEC_C; v++) found[part][v] = from[part * OUT_PLANE + v];
+                }
+            }
+            if (INSIDE || first + column < columns)
+                update<VEC_C, INSIDE>(c + row + (first + column) * ldc, s, rows - row, [&](int v) {
+#if COMPLEX
+                    return Element{found[0][v], found[1][v]};
+#else
+                    return found[0][v];
+#endif
+                });
+        }
+    }
+#else
+    constexpr int WIDE = VEC_C < RUN_A ? VEC_C : RUN_A, TALL = TC_M / 8;
+    const int r = lane / 4, t = lane % 4;
+    UNROLL for (int j = 0; j < BLOCKS_N; j++) UNROLL for (int e = 0; e < 2; e++) {
+        const int column = of_block<RUN_B>(j, 2 * t + e);
+        if (INSIDE || column < columns)
+            UNROLL for (int block = 0; block < BLOCKS_M; block += WIDE) {
+                const int row = of_block<RUN_A>(block, r);
+                update<WIDE, INSIDE>(c + row + column * ldc, s, rows - row, [&](int v) {
+                    const int at = (block + v) / TALL, number = (block + v) % TALL * 2 + e;
+#if COMPLEX
+                    return Element{sum[0][at][j][number], sum[1][at][j][number]};
+#else
+                    return sum[0][at][j][number];
+#endif
+                });
+            }
+    }
+#endif
+}
+
+// ---- the walk -----------------------------------------------------------------------------------------------------------------
+// One group of matrices and one tile after another: what a block works on.
+struct Walk {
+    int group, tile, tiles_m, tiles, groups;
+    int step_group, step_tile;
+
+    INLINE Walk(const Gemm &g) {
+        tiles_m = (g.m + BLK_M - 1) / BLK_M;
+        tiles = tiles_m * ((g.n + BLK_N - 1) / BLK_N);
+        groups = (g.batch + GROUP - 1) / GROUP;
+        group = blockIdx.x / tiles;
+        tile = blockIdx.x % tiles;
+        step_group = gridDim.x / tiles;
+        step_tile = gridDim.x % tiles;
+    }
+    INLINE bool there() const { return group < groups; }
+    INLINE int first_m() const { return tile % tiles_m * BLK_M; }
+    INLINE int first_n() const { return tile / tiles_m * BLK_N; }
+    INLINE void next() {
+        group += step_group;
+        tile += step_tile;
+        if (tile >= tiles) {
+            tile -= tiles;
+            group++;
+        }
+    }
+};
+
+extern __shared__ __align__(128) unsigned char shared_memory[];
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __grid_constant__ Gemm g) {
+    Kept *const stages = (Kept *)shared_memory;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int mine = warp / WARPS_EACH, warp_m = warp % WARPS_EACH % WARPS_M * WARP_M;
+    const int warp_n = warp % WARPS_EACH / WARPS_M * WARP_N;
+    Out *const out = (Out *)(shared_memory + AT_OUT) + warp * SUMS * OUT_PLANE;
+    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
+    const int steps = max(1, (g.k + BLK_K - 1) / BLK_K);
+    // This warp's rows and columns of a stripe.
+    const int from_a = mine * ACROSS_A * PITCH_A + (A_ALONG ? warp_m * PITCH_A : warp_m);
+    const int from_b = STAGE_B + mine * ACROSS_B * PITCH_B + (B_ALONG ? warp_n * PITCH_B : warp_n);
+
+    StripeA a;
+    StripeB b;
+    Walk ahead(g), now(g);
+    int k_left = 0;  // of the tile that is fetched
+    auto fetch = [&](Kept *stage) {
+        if (!ahead.there()) return;
+        if (k_left <= 0) {
+            const int first = ahead.group * GROUP;
+            a.start(g.a, g.lda, g.stride_a, first, g.batch, ahead.first_m(), g.m);
+            b.start(g.b, g.ldb, g.stride_b, first, g.batch, ahead.first_n(), g.n);
+            k_left = g.k;
+        }
+        a.fetch(k_left, stage);
+        b.fetch(k_left, stage + STAGE_B);
+        k_left -= BLK_K;
+        if (k_left <= 0) ahead.next();
+    };
+
+#if STAGES == 1
+    fetch(stages);
+#else
+    // What is loaded ahead frees its stage before it is multiplied: all stages can be on their way.
+    int stage = 0;
+    UNROLL for (int i = 0; i < STAGES - !AHEAD; i++) {
+        fetch(stages + i * STAGE);
+        words_commit();
+    }
+#endif
+#if AHEAD
+    Fragments fragments[2];
+    words_wait<STAGES - 1>();
+    block_sync();
+    fragments[0].load(stages + from_a, stages + from_b, 0, lane);
+#endif
+    _Pragma("unroll 1") for (; now.there(); now.next()) {
+        Sums sum;
+        UNROLL for (int p = 0; p < SUMS; p++) UNROLL for (int i = 0; i < SUBS_M; i++) UNROLL for (int j = 0; j < SUBS_N; j++)
+            UNROLL for (int e = 0; e < TC_M * TC_N / 32; e++) sum[p][i][j][e] = 0;
+        _Pragma("unroll 1") for (int step = 0; step < steps; step++) {
+#if STAGES == 1
+            block_sync();  // the step before this one has been multiplied
+            a.offload(stages);
+            b.offload(stages + STAGE_B);
+            block_sync();
+            fetch(stages);
+            multiply(sum, stages + from_a, stages + from_b, lane);
+#elif AHEAD
+            Kept *const here = stages + stage * STAGE;
+            constexpr int PRODUCTS = BLK_K / STEP;
+            UNROLL for (int i = 0; i < PRODUCTS; i++) {
+                if (i + 1 < PRODUCTS) {
+                    fragments[(i + 1) % 2].load(here + from_a, here + from_b, (i + 1) * STEP, lane);
+                } else {
+                    words_wait<STAGES - 2>();
+                    block_sync();  // the next step is there for all threads, and this stage is free
+                    stage = stage + 1 == STAGES ? 0 : stage + 1;
+                    fragments[(i + 1) % 2].load(stages + stage * STAGE + from_a, stages + stage * STAGE + from_b, 0, lane);
+                    fetch(here);
+                    words_commit();  // of nothing, too: groups of words are counted
+                }
+                multiply(sum, fragments[i % 2]);
+            }
+            if (PRODUCTS % 2) fragments[0] = fragments[1];
+#else
+            words_wait<STAGES - 2>();
+            block_sync();  // this step is there for all threads, and the stage before it is free
+            fetch(stages + (stage ? stage - 1 : STAGES - 1) * STAGE);
+            words_commit();  // of nothing, too: groups of words are counted
+            multiply(sum, stages + stage * STAGE + from_a, stages + stage * STAGE + from_b, lane);
+            stage = stage + 1 == STAGES ? 0 : stage + 1;
+#endif
+        }
+        const int matrix = now.group * GROUP + mine, row = now.first_m() + warp_m, column = now.first_n() + warp_n;
+        Stored *const c = (Stored *)g.c + matrix * g.stride_c + row + column * g.ldc;
+        const int rows = g.m - row, columns = g.n - column;
+        if (GROUP > 1 && matrix >= g.batch) continue;
+        if (rows >= WARP_M && columns >= WARP_N)
+            store<true>(sum, c, g.ldc, rows, columns, scalars, out, lane);
+        else
+            store<false>(sum, c, g.ldc, rows, columns, scalars, out, lane);
+    }
+}

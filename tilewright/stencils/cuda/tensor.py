@@ -1,0 +1,718 @@
+"""Batches of matrices up to a few hundred on tensor cores: space, choice and launch of tensor.cuh.
+
+A. Abdelfattah, S. Tomov, J. Dongarra, "Matrix multiplication on batches of small matrices in half and
+half-complex precisions" (2020): half and complex half, the latter in the standard layout of (re, im)
+pairs; float64 by the same kernel. Its parameters keep their names:
+
+    blk_m, blk_n, blk_k   the tile of C of a block and the depth of one step, of any size
+    tc       the product that tensor cores are asked for: "16x16x16", "32x8x16", "8x32x16" by the wmma
+             instructions that the paper had, "16x8x16" and those of float64 by mma
+    dim_x, dim_y   the threads of a block while they read: dim_x along the stored columns, or the most that
+             divides them; then they are regrouped into warps
+    warps_m  warps of a matrix along m. The paper deals sub-tiles out one by one; in rectangles, what a
+             warp has loaded is multiplied several times
+
+and what later devices pay for:
+
+    split    where a complex product is taken apart: "shared", into planes of re and im in shared memory
+             (the paper's way), or "registers"; "none" for real types
+    stages   steps in shared memory, all but one on their way; 1 is the paper's way: the next step waits in
+             registers
+    ahead    whether a warp loads the fragments of its next product before it multiplies those that it has
+    group    small matrices that share a block
+    vec, vec_c   elements of one access to A and B, and to C
+    blocks   of the whole grid, in multiples of the SMs: they stay and walk over tiles and batch
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda.program import asked, program
+
+SHAPES: dict[str, tuple[int, int, int]] = {
+    "16x16x16": (16, 16, 16),
+    "32x8x16": (32, 8, 16),
+    "8x32x16": (8, 32, 16),
+    "16x8x16": (16, 8, 16),
+    "8x8x4": (8, 8, 4),
+    "16x8x4": (16, 8, 4),
+    "16x8x8": (16, 8, 8),
+}
+"""Products of tensor cores by name, in the order in which the kernel counts them."""
+WMMA = ("16x16x16", "32x8x16", "8x32x16")
+HALF_SHAPES = ("16x8x16", *WMMA)
+DOUBLE_SHAPES = ("16x8x4", "16x8x8", "16x8x16", "8x8x4")
+SPLITS = ("registers", "shared")
+LARGEST = 1024
+"""Extent up to which the kernel is offered; it is meant for 8 to 256."""
+MODERN = 80
+"""The compute capability from which the kernel runs: that of ``cp.async``, bfloat16 and float64 products."""
+WIDEST = 16
+"""Bytes of the widest access of a thread."""
+PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+MARGIN = 24
+"""Registers beyond those that are counted that the compiler is left with, so that it spills none."""
+
+
+# -- what the kernel derives, in the same words -----------------------------------------------------------
+def _padded(along: Any, rest: int, unit: int) -> Any:
+    return along + (rest + unit - along % unit) % unit
+
+
+def _pitch(p: Problem, tc: Any, planes: Any, k_along: bool, along: Any) -> Any:
+    """Elements from one stored column of a stripe to the next."""
+    if p.dtype.real_bits == 16:
+        pairs = _padded(along, 4, 8) if k_along else _padded(along, 8, 16)
+        halves = np.where(_is_wmma(tc), _padded(along, 16, 32), _padded(along, 8, 16))
+        return np.where(np.logical_not(planes), pairs, halves) if p.dtype.is_complex else halves
+    plain = _padded(along, 4, 8)
+    if p.dtype.is_complex and not k_along:
+        return np.where(planes, plain, _padded(along, 2, 4))
+    return plain
+
+
+def _one_of(tc: Any, names: tuple[str, ...]) -> Any:
+    return np.isin(tc, names)
+
+
+def _is_wmma(tc: Any) -> Any:
+    return _one_of(tc, WMMA)
+
+
+def _tc(tc: Any, axis: int) -> Any:
+    """m, n or k (0, 1, 2) of a product, by its name or by an array of names."""
+    if isinstance(tc, str):
+        return SHAPES[tc][axis]
+    return np.select([tc == name for name in SHAPES], [shape[axis] for shape in SHAPES.values()])
+
+
+def step_of(p: Problem, tc: Any, split: Any) -> Any:
+    """Elements along k of one product: half as many where a pair is two neighbours in k."""
+    pairs = (split == "registers") & (p.dtype.real_bits == 16)
+    return _tc(tc, 2) // (1 + 1 * pairs)
+
+
+def shared_bytes(
+    p: Problem, tc: Any, split: Any, stages: Any, blk: tuple[Any, Any, Any], warps: tuple[Any, Any, Any]
+) -> Any:
+    """Shared memory of a block: the ring of stripes, and what results of halves are gathered in.
+
+    ``blk`` is (blk_m, blk_n, blk_k), ``warps`` is (warps of the block, group, warps_m).
+    """
+    blk_m, blk_n, blk_k = blk
+    all_warps, group, warps_m = warps
+    planes = split == "shared"
+    along_a, across_a = (blk_k, blk_m) if p.turned_a else (blk_m, blk_k)
+    along_b, across_b = (blk_n, blk_k) if p.turned_b else (blk_k, blk_n)
+    stripes = across_a * _pitch(p, tc, planes, p.turned_a, along_a)
+    stripes = stripes + across_b * _pitch(p, tc, planes, not p.turned_b, along_b)
+    ring = stages * group * stripes * p.dtype.itemsize
+    if p.dtype.real_bits == 64:
+        return ring
+    wmma = _is_wmma(tc)
+    warps_n = np.maximum(all_warps // group // warps_m, 1)
+    warp_m, warp_n = blk_m // warps_m, blk_n // warps_n
+    # By mma alone, what nothing is added to is gathered as halves.
+    halves = np.logical_not(wmma) & (p.beta == "0")
+    most = np.where(halves & (warp_n % 32 == 0), 32, 16)
+    columns = np.where(wmma, _tc(tc, 1), np.where(warp_n % 16 == 0, most, 8))
+    column = np.where(halves, (warp_m + 8) * 2, (warp_m + 4 + 4 * wmma) * 4)
+    out = all_warps * (2 if p.dtype.is_complex else 1) * column * columns
+    return ring + out * (wmma | (not p.dtype.is_complex))
+
+
+def registers(
+    p: Problem,
+    tc: Any,
+    split: Any,
+    stages: Any,
+    ahead: Any,
+    blk: tuple[Any, Any, Any],
+    warps: tuple[Any, Any, Any],
+) -> Any:
+    """32-bit registers of a thread that the loop cannot do without: sums, fragments of one product along k or
+    of two, what waits for the next step, and some for addresses. The others are as in ``shared_bytes``."""
+    blk_m, blk_n, blk_k = blk
+    all_warps, group, warps_m = warps
+    warps_n = np.maximum(all_warps // group // warps_m, 1)
+    warp_m, warp_n = blk_m // warps_m, blk_n // warps_n
+    word = p.dtype.real_bits // 64 + 1
+    sums = warp_m * warp_n // 32 * (2 if p.dtype.is_complex else 1) * word
+    parts = 1 + 1 * (p.dtype.is_complex & ((split == "shared") | (p.dtype.real_bits == 64)))
+    fragments = (warp_m + warp_n) // 8 * parts * np.where(p.dtype.real_bits == 64, _tc(tc, 2) // 2, 2)
+    waiting = (blk_m + blk_n) * blk_k * group * p.dtype.itemsize // (128 * all_warps)
+    # A single half takes a register of its own.
+    waiting = waiting * (2 if min(units(p)[:2]) < 4 else 1)
+    # Scalars of two words, and columns of B with their signs turned.
+    turned = 16 if p.dtype.letter == "z" else 0
+    return 40 + sums + fragments * (1 + ahead) + waiting * (stages == 1) + turned
+
+
+def units(p: Problem) -> tuple[int, int, int]:
+    """Bytes, at most 16, that divide the address of every stored column of A, B and C."""
+    size = p.dtype.itemsize
+    a, b, c = (
+        gcd(WIDEST, p.align, (ld or 0) * size, stride * size)
+        for ld, stride in zip((p.lda, p.ldb, p.ldc), p.strides, strict=True)
+    )
+    return a, b, c
+
+
+def resident(shared: Any, needed: Any, warps: Any, device: Device) -> Any:
+    """Blocks of an SM by shared memory, registers, threads and the number of blocks."""
+    threads = 32 * warps
+    by_shared = device["shared_per_sm"] // (shared + device["shared_reserved"])
+    by_registers = device["registers_per_sm"] // (threads * (-(-needed // 8) * 8))
+    by_threads = device["threads_per_sm"] // threads
+    return np.minimum(np.minimum(by_shared, by_registers), np.minimum(by_threads, device["blocks_per_sm"]))
+
+
+# -- the stencil -------------------------------------------------------------------------------------------
+class TensorStencil:
+    """``tensor``: tiles of C on tensor cores, as the five functions of the protocol."""
+
+    name = "tensor"
+    target = "cuda"
+    # A single product is what libraries tune best: untuned, this one is not the better guess.
+    on_record = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if p.dtype.letter not in SPELLED:
+            return f"type {p.dtype.letter} is not one of {', '.join(SPELLED)}"
+        if device.kind != "cuda":
+            return f"{device.name} is no CUDA device"
+        if device["capability"] < MODERN:
+            return f"compute capability {device['capability'] / 10:.1f}; the kernel needs {MODERN / 10:.1f}"
+        if p.pointers:
+            return "the matrices of the batch lie where an array of addresses says"
+        if min(p.m, p.n, p.batch) < 1:
+            return "there is nothing to compute"
+        if max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
+        if p.batch >= 2**31 - 2**16:
+            return f"a batch of {p.batch} is 2^31 or close to it"
+        if p.batch > 1 and p.strides[2] == 0:
+            return "all products would be written to one C"
+        if p.align % p.dtype.itemsize:
+            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        """Why the kernel cannot run on a device; None when it can."""
+        found = device["capability"]
+        return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(_params(problem, device), list(_rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return _best(problem, device)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines["TC"] = tuple(SHAPES).index(config["tc"])
+        defines["SPLIT"] = int(config["split"] == "shared")
+        # Registers are promised to as many blocks as are to stay on an SM.
+        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
+        text, headers = program("tensor")
+        return Source(text, "tensor", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        threads = c["dim_x"] * c["dim_y"]
+        tiles = -(-p.m // c["blk_m"]) * -(-p.n // c["blk_n"]) * -(-p.batch // c["group"])
+        return Launch(
+            grid=(min(c["blocks"], max(tiles, 1)), 1, 1),
+            block=(threads, 1, 1),
+            shared=int(
+                shared_bytes(
+                    p,
+                    c["tc"],
+                    c["split"],
+                    c["stages"],
+                    (c["blk_m"], c["blk_n"], c["blk_k"]),
+                    (threads // 32, c["group"], c["warps_m"]),
+                )
+            ),
+        )
+
+
+SPELLED = ("h", "b", "hc", "d", "z")
+"""The types that are accepted, by their letters."""
+
+
+# -- the space ---------------------------------------------------------------------------------------------
+def _params(p: Problem, device: Device) -> list[Param]:
+    half = p.dtype.real_bits == 16
+    widths = tuple(w for w in (8, 4, 2, 1) if w * p.dtype.itemsize <= WIDEST)
+    return [
+        Param("tc", HALF_SHAPES if half else DOUBLE_SHAPES),
+        Param("split", SPLITS if p.dtype.is_complex else ("none",)),
+        Param("stages", (1, 2, 3, 4, 6)),
+        Param("ahead", (0, 1)),
+        Param("vec", widths),
+        Param("vec_c", widths),
+        Param("blk_k", (8, 16, 32, 64) if half else (4, 8, 16, 32)),
+        Param("blk_m", (8, 16, 32, 48, 64, 96, 128, 256)),
+        Param("blk_n", (8, 16, 24, 32, 48, 64, 96, 128, 256)),
+        Param("dim_x", (1, 2, 4, 8, 16, 32)),
+        Param("dim_y", (1, 2, 4, 8, 16, 32, 64, 128, 256)),
+        Param("group", (1, 2, 4, 8)),
+        Param("warps_m", (1, 2, 4, 8)),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def _rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield from _of_the_product(p, device)
+    yield from _of_the_reads(p)
+    yield from _of_the_warps(p, device)
+    yield from _of_the_sizes(p)
+
+
+def _of_the_product(p: Problem, device: Device) -> Iterator[Rule]:
+    """What tensor cores take, and how it comes into shared memory."""
+    size, half, is_complex = p.dtype.itemsize, p.dtype.real_bits == 16, p.dtype.is_complex
+    names = HALF_SHAPES if half else DOUBLE_SHAPES
+    yield Rule(
+        "tc-type",
+        "hard",
+        "tensor cores multiply this type in this shape",
+        lambda tc: _one_of(tc, names),
+    )
+    yield Rule(
+        "mma-device",
+        "tabled",
+        "float64 products of 16 rows came with compute capability 9.0",
+        lambda tc: half | (tc == "8x8x4") | (device["capability"] >= 90),
+    )
+    yield Rule(
+        "half-rate",
+        "soft",
+        "float64 products of 8 rows take twice the time where there are larger ones",
+        lambda tc: (tc != "8x8x4") | (device["capability"] < 90) | (p.m <= 8),
+    )
+    yield Rule(
+        "split-complex",
+        "hard",
+        "only pairs can be split",
+        lambda split: is_complex | (split != "shared"),
+    )
+    yield Rule(
+        "wmma-planes",
+        "hard",
+        "wmma takes planes, because its fragments hide what is a pair",
+        lambda tc, split: np.logical_not(_is_wmma(tc)) | (not is_complex) | (split == "shared"),
+    )
+    yield Rule(
+        "planes-by-registers",
+        "hard",
+        "what is split passes through registers",
+        lambda split, stages: (split != "shared") | (stages == 1),
+    )
+    yield Rule(
+        "ahead-copies",
+        "hard",
+        "what is loaded ahead has been copied to shared memory",
+        lambda stages, ahead: (ahead == 0) | (stages > 1),
+    )
+    yield Rule(
+        "ahead-mma",
+        "hard",
+        "fragments of wmma are loaded where they are multiplied",
+        lambda tc, ahead: (ahead == 0) | np.logical_not(_is_wmma(tc)),
+    )
+    yield Rule(
+        "access-width",
+        "hard",
+        "one access moves 16 bytes at most",
+        lambda vec: vec * size <= WIDEST,
+    )
+    yield Rule(
+        "copy-width",
+        "hard",
+        "copies to shared memory move 4 bytes or more",
+        lambda stages, vec: (stages == 1) | (vec * size >= 4),
+    )
+    yield Rule(
+        "access-width-c",
+        "hard",
+        "one access moves 16 bytes at most",
+        lambda vec_c: vec_c * size <= WIDEST,
+    )
+
+
+def _of_the_reads(p: Problem) -> Iterator[Rule]:
+    """How wide an access may be, and which are worth it."""
+    size = p.dtype.itemsize
+    unit_a, unit_b, unit_c = units(p)
+    unit = min(unit_a, unit_b)
+    yield Rule(
+        "aligned",
+        "hard",
+        "addresses, leading dimensions and strides of A and B are whole reads",
+        lambda vec: unit % (vec * size) == 0,
+    )
+    yield Rule(
+        "aligned-c",
+        "hard",
+        "addresses, leading dimensions and strides of C are whole accesses",
+        lambda vec_c: unit_c % (vec_c * size) == 0,
+    )
+    yield Rule(
+        "wide",
+        "soft",
+        "the widest read that is aligned is the fastest",
+        lambda vec: 2 * vec * size > unit,
+    )
+    yield Rule(
+        "wide-c",
+        "soft",
+        "the widest access that is aligned is the fastest",
+        lambda vec_c: 2 * vec_c * size > unit_c,
+    )
+    yield Rule(
+        "step-whole",
+        "hard",
+        "a step is made of whole products",
+        lambda tc, split, blk_k: blk_k % step_of(p, tc, split) == 0,
+    )
+    yield Rule(
+        "stripe-a",
+        "hard",
+        "stored columns of a stripe are whole reads",
+        (lambda vec, blk_k: blk_k % vec == 0) if p.turned_a else (lambda vec, blk_m: blk_m % vec == 0),
+    )
+    yield Rule(
+        "stripe-b",
+        "hard",
+        "stored columns of a stripe are whole reads",
+        (lambda vec, blk_n: blk_n % vec == 0) if p.turned_b else (lambda vec, blk_k: blk_k % vec == 0),
+    )
+    yield Rule(
+        "wmma-aligned-a",
+        "hard",
+        "fragments of wmma begin at multiples of 32 bytes",
+        lambda tc, blk_m: (tc != "8x32x16") | p.turned_a | (blk_m == 8),
+    )
+    yield Rule(
+        "wmma-aligned-b",
+        "hard",
+        "fragments of wmma begin at multiples of 32 bytes",
+        lambda tc, blk_n: (tc != "32x8x16") | (not p.turned_b) | (blk_n == 8),
+    )
+    yield Rule(
+        "dim-x-used",
+        "soft",
+        "no stored column of a stripe has more reads than dim_x: fewer threads along it do the same",
+        lambda vec, blk_k, blk_m, blk_n, dim_x: dim_x <= _words(p, vec, blk_m, blk_n, blk_k),
+    )
+    yield Rule(
+        "coalesced",
+        "soft",
+        "neighbouring threads read 32 bytes or a whole column",
+        lambda vec, blk_k, blk_m, blk_n, dim_x: (
+            (dim_x * vec * size >= 32) | (dim_x == _words(p, vec, blk_m, blk_n, blk_k))
+        ),
+    )
+
+
+def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
+    """How the tile is dealt out, and what the device can hold."""
+
+    def hold(dim_x: Any, dim_y: Any, group: Any, warps_m: Any) -> tuple[Any, Any, Any]:
+        return np.maximum(dim_x * dim_y // 32, 1), group, warps_m
+
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda dim_x, dim_y: dim_x * dim_y <= device["threads_per_block"],
+    )
+    yield Rule(
+        "whole-warps",
+        "hard",
+        "threads come in warps",
+        lambda dim_x, dim_y: dim_x * dim_y % 32 == 0,
+    )
+    yield Rule(
+        "block-size",
+        "soft",
+        "more than 8 warps wait too long at a barrier",
+        lambda dim_x, dim_y: dim_x * dim_y <= 256,
+    )
+    yield Rule(
+        "group-warps",
+        "hard",
+        "every matrix of a group has as many warps",
+        lambda dim_x, dim_y, group: dim_x * dim_y // 32 % group == 0,
+    )
+    yield Rule(
+        "group-small",
+        "soft",
+        "matrices share a block where a warp or two are enough for one",
+        lambda blk_m, blk_n, group: (
+            (group == 1) | ((blk_m >= p.m) & (blk_n >= p.n) & (blk_m * blk_n <= 2048))
+        ),
+    )
+    yield Rule(
+        "warps-dealt",
+        "hard",
+        "the warps of a matrix form a grid over its tile",
+        lambda dim_x, dim_y, group, warps_m: (
+            (dim_x * dim_y // 32 // group > 0) & (dim_x * dim_y // 32 // group % warps_m == 0)
+        ),
+    )
+    yield Rule(
+        "tile-dealt-m",
+        "hard",
+        "every warp has whole products along m",
+        lambda tc, blk_m, warps_m: blk_m % (_tc(tc, 0) * warps_m) == 0,
+    )
+    yield Rule(
+        "tile-dealt-n",
+        "hard",
+        "every warp has whole products along n",
+        lambda tc, blk_n, dim_x, dim_y, group, warps_m: (
+            blk_n % (_tc(tc, 1) * np.maximum(dim_x * dim_y // 32 // group // warps_m, 1)) == 0
+        ),
+    )
+    yield Rule(
+        "warp-shape",
+        "soft",
+        "a warp's part that is more than three times as long as wide loads more for the same work",
+        lambda blk_m, blk_n, dim_x, dim_y, group, warps_m: _shapely(
+            p, blk_m, blk_n, np.maximum(dim_x * dim_y // 32 // group, 1), warps_m
+        ),
+    )
+    yield Rule(
+        "busy",
+        "soft",
+        "half of the threads have something to read, or more",
+        lambda vec, blk_k, blk_m, blk_n, dim_x, dim_y, group: (
+            _reading(p, vec, (blk_m, blk_n, blk_k), group, dim_x, np.maximum(dim_x * dim_y, 1)) >= 0.5
+        ),
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda tc, split, stages, ahead, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: (
+            registers(p, tc, split, stages, ahead, (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m))
+            <= device["registers_per_thread"]
+        ),
+    )
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the ring fits in the shared memory that a block may ask for",
+        lambda tc, split, stages, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: (
+            shared_bytes(p, tc, split, stages, (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m))
+            <= device["shared_per_block_optin"]
+        ),
+    )
+    yield Rule(
+        "promise-threads",
+        "tabled",
+        "the blocks that are to stay on an SM do not exceed its blocks and threads",
+        lambda dim_x, dim_y, blocks: (
+            (blocks <= device["blocks_per_sm"] * device["sms"])
+            & (dim_x * dim_y * (blocks // device["sms"]) <= device["threads_per_sm"])
+        ),
+    )
+    yield Rule(
+        "promise-registers",
+        "tabled",
+        "the blocks that are to stay on an SM leave each other the registers that the loop needs",
+        lambda tc, split, stages, ahead, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m, blocks: (
+            registers(p, tc, split, stages, ahead, (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m))
+            * (dim_x * dim_y * (blocks // device["sms"]))
+            <= device["registers_per_sm"]
+        ),
+    )
+    yield Rule(
+        "promise-shared",
+        "tabled",
+        "the blocks that are to stay on an SM leave each other the shared memory that they need",
+        lambda tc, split, stages, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m, blocks: (
+            (
+                shared_bytes(p, tc, split, stages, (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m))
+                + device["shared_reserved"]
+            )
+            * (blocks // device["sms"])
+            <= device["shared_per_sm"]
+        ),
+    )
+    yield Rule(
+        "warps-enough",
+        "soft",
+        "an SM has a warp for each of its four schedulers",
+        lambda dim_x, dim_y, blocks: dim_x * dim_y * (blocks // device["sms"]) >= 128,
+    )
+
+
+def _of_the_sizes(p: Problem) -> Iterator[Rule]:
+    """No tile and no step is much larger than what there is."""
+    least = 16 if p.dtype.real_bits == 16 else 8
+    yield Rule(
+        "step-in-k",
+        "soft",
+        "a step beyond the end of k multiplies zeros",
+        lambda blk_k: (blk_k < p.k + 16) | (blk_k <= 16),
+    )
+    yield Rule(
+        "tile-in-m",
+        "soft",
+        "half of a tile that is twice as high as C is for nothing",
+        lambda blk_m: (blk_m < 2 * p.m) | (blk_m <= least),
+    )
+    yield Rule(
+        "tile-in-n",
+        "soft",
+        "half of a tile that is twice as wide as C is for nothing",
+        lambda blk_n: (blk_n < 2 * p.n) | (blk_n <= 8),
+    )
+    yield Rule(
+        "tile-shape",
+        "soft",
+        "a tile that is more than twice as long as wide reads more for the same work, unless C is as narrow",
+        lambda blk_m, blk_n: (
+            ((blk_m <= 2 * blk_n) | (blk_n >= p.n)) & ((blk_n <= 2 * blk_m) | (blk_m >= p.m))
+        ),
+    )
+
+
+def _words(p: Problem, vec: Any, blk_m: Any, blk_n: Any, blk_k: Any) -> Any:
+    """Reads of the longer of the stored columns of both stripes."""
+    return np.maximum(blk_k if p.turned_a else blk_m, blk_n if p.turned_b else blk_k) // vec
+
+
+def _reading(p: Problem, vec: Any, blk: tuple[Any, Any, Any], group: Any, dim_x: Any, threads: Any) -> Any:
+    """The part of the threads that read the stripe that keeps fewer of them busy."""
+    blk_m, blk_n, blk_k = blk
+    stripes = (
+        (blk_k, blk_m) if p.turned_a else (blk_m, blk_k),
+        (blk_n, blk_k) if p.turned_b else (blk_k, blk_n),
+    )
+    parts = []
+    for along, columns in stripes:
+        across = threads // np.gcd(dim_x, np.maximum(along // vec, 1))
+        turns = -(-columns * group // np.maximum(across, 1))
+        parts.append(columns * group / np.maximum(turns * across, 1))
+    return np.minimum(*parts)
+
+
+def _shapely(p: Problem, blk_m: Any, blk_n: Any, warps: Any, warps_m: Any) -> Any:
+    tall, long = blk_m // warps_m, blk_n // np.maximum(warps // warps_m, 1)
+    return ((tall <= 3 * long) | (blk_n <= 16)) & ((long <= 3 * tall) | (blk_m <= 16))
+
+
+# -- the choice without a search ---------------------------------------------------------------------------
+# Parts of C of one warp, by whether the type is a half and whether it is complex: as large as registers allow
+# for the largest, because what a warp has loaded is then multiplied most often.
+_PARTS: dict[tuple[bool, bool], tuple[tuple[int, int], ...]] = {
+    (True, False): ((16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (48, 48), (64, 32), (64, 64)),
+    (True, True): ((16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (64, 32)),
+    (False, False): ((8, 8), (16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (64, 32)),
+    (False, True): ((8, 8), (16, 8), (16, 16), (32, 16), (32, 32)),
+}
+_WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (2, 4), (4, 2))
+_NAMES = ("blk_m", "blk_n", "blk_k", "warps_m", "warps_n", "group", "stages", "per_sm", "ahead")
+
+
+@cache
+def _candidates(half: bool, is_complex: bool) -> dict[str, Any]:
+    """Columns of candidates: parts of a warp times warps, steps, groups, stages, blocks of an SM."""
+    tiles = product(_PARTS[half, is_complex], _WARPS, (8, 16, 32, 64) if half else (8, 16, 32))
+    known = {8, 16, 24, 32, 48, 64, 96, 128, 256}
+    rows = [
+        (part_m * warps_m, part_n * warps_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead)
+        for (part_m, part_n), (warps_m, warps_n), blk_k in tiles
+        for group, stages, per_sm in product((1, 2, 4, 8), (1, 2, 3, 4), (1, 2, 3, 4, 6, 8))
+        for ahead in ((0, 1) if half and stages > 1 and part_m * part_n >= 1024 else (0,))
+        if {part_m * warps_m, part_n * warps_n} <= known
+        and warps_m * warps_n * group <= 8
+        and warps_m * warps_n * group * per_sm >= 4
+        and (group == 1 or part_m * warps_m * part_n * warps_n <= 2048)
+    ]
+    return dict(zip(_NAMES, np.array(rows).T, strict=True))
+
+
+def _best(p: Problem, device: Device) -> Config:
+    """The candidate that a model of one SM gives the least time.
+
+    Time is counted in clocks. A tile takes the largest of what tensor cores, shared memory and device memory
+    need for it, and what one block needs, one thing after the other, over the blocks that overlap.
+    """
+    half, is_complex, size = p.dtype.real_bits == 16, p.dtype.is_complex, p.dtype.itemsize
+    hopper, sms = device["capability"] >= 90, device["sms"]
+    unit_a, unit_b, unit_c = units(p)
+    vec, vec_c = min(unit_a, unit_b) // size, unit_c // size
+    tc = "16x8x16" if half else "16x8x4" if hopper and p.m > 8 else "8x8x4"
+    split = "registers" if is_complex else "none"
+
+    columns = _candidates(half, is_complex)
+    blk_m, blk_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead = (columns[name] for name in _NAMES)
+    each = warps_m * warps_n
+    warps, blk = each * group, (blk_m, blk_n, blk_k)
+    along = (blk_k if p.turned_a else blk_m, blk_n if p.turned_b else blk_k)
+    shared = shared_bytes(p, tc, split, stages, blk, (warps, group, warps_m))
+    needed = registers(p, tc, split, stages, ahead, blk, (warps, group, warps_m)) + MARGIN
+    fits = (shared <= device["shared_per_block_optin"]) & (needed <= device["registers_per_thread"])
+    fits &= resident(shared, needed, warps, device) >= per_sm
+    fits &= (along[0] % vec == 0) & (along[1] % vec == 0) & (blk_k % int(step_of(p, tc, split)) == 0)
+    fits &= (blk_m // warps_m % SHAPES[tc][0] == 0) & ((stages == 1) | (vec * size >= 4))
+    tiles = -(-p.m // blk_m) * -(-p.n // blk_n)
+    fits &= (group == 1) | (tiles == 1)
+    fits &= (blk_k < p.k + 16) | (blk_k <= 16)
+    # Where C is as narrow as that, any shape will do.
+    shapely = fits & ((blk_m <= 2 * blk_n) | (blk_n >= p.n)) & ((blk_n <= 2 * blk_m) | (blk_m >= p.m))
+    shapely &= (blk_m < 2 * p.m) | (blk_m <= (16 if half else 8))
+    shapely &= (blk_n < 2 * p.n) | (blk_n <= 8)
+    fits = shapely if shapely.any() else fits
+
+    steps = np.maximum(-(-p.k // blk_k), 1)
+    deep = steps * blk_k
+    items = -(-p.batch // group) * tiles
+    stay = np.minimum(per_sm, -(-items // sms))
+    rate = (1270 if hopper else 900) if half else (120 if hopper else 60)
+    sums = blk_m * blk_n * deep * group * (4 if is_complex else 1) / rate
+    loads = (blk_m * warps_n + blk_n * warps_m + blk_m + blk_n) * deep * size * group / 128
+    stripes = (blk_m + blk_n) * blk_k * group * size
+    unique = p.bytes * np.minimum(group, p.batch) / tiles / 18
+    passed = (stripes * steps + blk_m * blk_n * group * size) / 24
+    # Bytes on their way hide the latency of memory: Little's law. Fragments that are loaded ahead free a stage.
+    flying = stay * stripes * np.maximum(stages - 1 + 0.5 * ahead, 1)
+    memory = np.maximum(unique, passed) * np.maximum(1.0, 28 * 1024 / flying)
+    waits = np.where(stages == 1, 900 + 500 * steps, 600 + 100 * steps)
+    # Loads from shared memory, too, are hidden by what they are ahead of.
+    alone = waits + np.where(ahead == 1, np.maximum(sums, loads), sums + loads) + memory / stay
+    time = np.maximum(np.maximum(sums, loads), np.maximum(memory, alone / stay)) + 60 * steps / stay
+    whole = -(-items // (sms * stay)) * stay * time
+    best = int(np.argmin(np.where(fits, whole, np.inf)))
+    values = {name: int(columns[name][best]) for name in _NAMES}
+    threads = 32 * values["warps_m"] * values["warps_n"] * values["group"]
+    words = int(_words(p, vec, values["blk_m"], values["blk_n"], values["blk_k"]))
+    dim_x = min(32, 1 << (words.bit_length() - 1))
+    tile = (values["blk_m"], values["blk_n"], values["blk_k"])
+    while dim_x * vec * size > 32 and _reading(p, vec, tile, values["group"], dim_x, threads) < 1:
+        dim_x //= 2
+    return Config(
+        {"tc": tc, "split": split, "stages": values["stages"], "ahead": values["ahead"]}
+        | {"vec": vec, "vec_c": vec_c}
+        | {name: values[name] for name in ("blk_k", "blk_m", "blk_n")}
+        | {"dim_x": dim_x, "dim_y": threads // dim_x, "group": values["group"]}
+        | {"warps_m": values["warps_m"], "blocks": values["per_sm"] * sms}
+    )
