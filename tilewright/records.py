@@ -72,8 +72,8 @@ _BEST = """
 _UNLESS_HERE = """
     WHERE NOT EXISTS (
         SELECT 1 FROM tries
-        WHERE device = ?1 AND key = ?2 AND regime = ?3 AND stencil = ?4 AND config = ?5
-          AND status = ?6 AND protocol = ?7 AND toolchain = ?8 AND moment = ?9 AND per_product IS ?10)"""
+        WHERE device = :v1 AND key = :v2 AND regime = :v3 AND stencil = :v4 AND config = :v5
+          AND status = :v6 AND protocol = :v7 AND toolchain = :v8 AND moment = :v9 AND per_product IS :v10)"""
 
 _NEAREST = 8
 _FACTOR = 2
@@ -491,8 +491,9 @@ def _row(record: Record) -> Row:
 def _insert(connection: sqlite3.Connection, row: Row, unless: str = "") -> int:
     """Writes a row; returns how many were new."""
     columns, solved = row
-    marks = ", ".join(f"?{n}" for n in range(1, len(columns) + 1))
-    added = connection.execute(f"INSERT INTO tries ({_COLUMNS}) SELECT {marks} {unless}", columns).rowcount
+    values = {f"v{n}": value for n, value in enumerate(columns, 1)}
+    marks = ", ".join(f":{name}" for name in values)
+    added = connection.execute(f"INSERT INTO tries ({_COLUMNS}) SELECT {marks} {unless}", values).rowcount
     if solved:
         connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?, ?, ?, ?)", solved)
     return added
@@ -541,9 +542,9 @@ def _solved(
 def _winners(connection: sqlite3.Connection, device: str | None) -> list[Record]:
     """The best local record of each problem and regime, ordered by device, family and sizes."""
     rows = connection.execute(
-        "SELECT device, key, regime FROM solved WHERE ?1 IS NULL OR device = ?1 "
+        "SELECT device, key, regime FROM solved WHERE :device IS NULL OR device = :device "
         "ORDER BY device, family, m, n, k, key, regime",
-        (device,),
+        {"device": device},
     ).fetchall()
     found = (_best(connection, name, key, regime) for name, key, regime in rows)
     return [record for record in found if record]
@@ -555,8 +556,8 @@ def _get_ceilings(connection: sqlite3.Connection, device: str, cores: int) -> di
 
 
 def _all_ceilings(connection: sqlite3.Connection, device: str | None) -> list[Ceilings]:
-    sql = "SELECT DISTINCT device, cores FROM ceilings WHERE ?1 IS NULL OR device = ?1 ORDER BY 1, 2"
-    pairs = connection.execute(sql, (device,)).fetchall()
+    sql = "SELECT DISTINCT device, cores FROM ceilings WHERE :device IS NULL OR device = :device ORDER BY 1, 2"
+    pairs = connection.execute(sql, {"device": device}).fetchall()
     return [(name, cores, _get_ceilings(connection, name, cores)) for name, cores in pairs]
 
 
