@@ -1078,6 +1078,29 @@ def test_addresses_that_no_texture_covers(gpu: Log, torch: Any, monkeypatch: pyt
     close(tw.matmul(stack, stack).numpy(), (stack @ stack).numpy())
 
 
+def test_a_call_that_comes_again_and_again(gpu: Log, torch: Any) -> None:
+    """From the third on it is compared with the last one alone; anything else about it is seen."""
+    a, b, c = (tensor(torch, (3, 6, 6), seed=seed) for seed in range(3))
+    for _ in range(4):
+        assert tw.matmul(a, b, out=c.fill_(0)) is c
+        close(c.numpy(), (a @ b).numpy())
+    calls = warm.CALLS[type(a)]
+    assert isinstance(calls, warm.TorchCalls)
+    assert calls.again is not None
+    for x, y in ((b, a), (a.mT, b), (a[:2], b[:2]), (a.to(torch.float32), b.to(torch.float32))):
+        out = torch.zeros(x.shape, dtype=x.dtype)
+        for _ in range(3):
+            tw.matmul(x, y, out=out.fill_(0))
+            close(out.numpy(), (x @ y).numpy())
+            tw.gemm(x, y, alpha=2, out=out.fill_(0))
+            close(out.numpy(), (2 * x @ y).numpy())
+    with pytest.raises(ArgumentError):
+        tw.matmul(a, b, out=c[:, :, :5])
+    tw.matmul(a, a, out=a)
+    tw.forget()
+    assert warm.CALLS == {}
+
+
 def test_forget(gpu: Log, torch: Any) -> None:
     a = tensor(torch, (4, 4))
     tw.matmul(a, a)
