@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tilewright.errors import CompileError
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.tensor import TensorStencil
-from tilewright.targets import cuda
+from tilewright.targets import cuda, listing
 from tilewright.targets.capability import named
 
 pytestmark = [
@@ -69,6 +71,36 @@ def test_conjugates(letter: str, trans: str, split: str) -> None:
     config = config.with_(dim_x=16, dim_y=8, split=split, stages=1, ahead=0, blocks=2 * H200["sms"])
     assert not any(rule.kind in HARDWARE for rule in TENSOR.space(p, H200).why(config))
     assert compiled(p, config, H200)["spills"] == 0
+
+
+@pytest.mark.parametrize(("letter", "beta"), [("h", "0"), ("h", "any"), ("b", "0"), ("hc", "0"), ("d", "1")])
+def test_what_is_loaded_ahead_fits_in_registers(letter: str, beta: str) -> None:
+    p = problem(f"{letter}:256x256x256@1000", beta=beta, alpha="any")
+    config = TENSOR.default(p, H200).with_(blk_m=64, blk_n=64, blk_k=32, group=1, warps_m=2)
+    config = config.with_(dim_x=8, dim_y=16, stages=3, ahead=1, blocks=2 * H200["sms"])
+    if letter == "d":
+        config = config.with_(blk_k=16)
+    assert not any(rule.kind in HARDWARE for rule in TENSOR.space(p, H200).why(config))
+    assert compiled(p, config, H200)["spills"] == 0
+
+
+def stores(p: Problem) -> set[str]:
+    """The widths of what the default writes to device memory."""
+    text = listing.sass(cuda.compile(TENSOR.source(p, TENSOR.default(p, H200), H200), H200))
+    return set(re.findall(r"\bSTG\.E\S*", text))
+
+
+@pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
+@pytest.mark.parametrize("letter", LETTERS)
+def test_results_are_written_in_words_of_16_bytes(letter: str) -> None:
+    for beta in ("0", "any"):
+        assert "STG.E.128" in stores(problem(f"{letter}:128x128x128@1000", beta=beta))
+
+
+@pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
+def test_a_word_of_halves_is_not_taken_apart() -> None:
+    # What is left are single halves, where a tile reaches beyond C.
+    assert stores(problem("h:128x128x128@1000")) == {"STG.E.128", "STG.E.U16"}
 
 
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:

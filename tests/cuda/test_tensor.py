@@ -7,9 +7,9 @@ import random
 import pytest
 
 from tilewright.model import DTYPES, Config, Problem, Verdict
-from tilewright.space import HARDWARE
+from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.call import pack
-from tilewright.stencils.cuda.tensor import TensorStencil
+from tilewright.stencils.cuda.tensor import SHAPES, TensorStencil, units
 from tilewright.targets import cuda, driver
 from tilewright.trials.cuda import Placed
 from tilewright.verify import Case, judge, prepare
@@ -21,7 +21,6 @@ pytestmark = [
 
 TENSOR = TensorStencil()
 LETTERS = ("h", "b", "hc", "d", "z")
-HELD = ("tc", "split", "stages", "blk_k", "group", "blocks")
 
 
 def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Verdict:
@@ -107,15 +106,30 @@ def test_random_configs_are_right(seed: int) -> None:
         DTYPES[letter], m, n, k, turn_a, turn_b, batch=10**4, alpha="any", beta=draw.choice(("0", "1", "any"))
     )
     p = draw.choice(layouts(p))
-    space = TENSOR.space(p, device).only(HARDWARE)
-    for _ in range(200):
-        # The others are drawn from all that go with these.
-        held = {param.name: draw.choice(param.values) for param in space.params if param.name in HELD}
-        for config in space.restricted(**held).sample(1, seed=seed):
+    space = TENSOR.space(p, device)
+    for _ in range(5000):
+        config = drawn(p, space, draw)
+        if not any(rule.kind in HARDWARE for rule in space.why(config)):
             found = verdict(p, config, draw.choice((1, config["group"] + 1, 41)))
             assert found.ok, f"{p.key} {config}: {found.why}"
             return
     pytest.fail(f"{p.key} has no config")
+
+
+def drawn(p: Problem, space: Space, draw: random.Random) -> Config:
+    """Any values, but for threads that come in warps, tiles that they can share, and aligned accesses."""
+    values = {param.name: draw.choice(param.values) for param in space.params}
+    unit_a, unit_b, unit_c = (unit // p.dtype.itemsize for unit in units(p))
+    values["vec"] = draw.choice([w for w in (1, 2, 4, 8) if w <= min(unit_a, unit_b)])
+    values["vec_c"] = draw.choice([w for w in (1, 2, 4, 8) if w <= unit_c])
+    group, warps_m, warps_n = (draw.choice((1, 1, 2, 4)) for _ in range(3))
+    m, n, _ = SHAPES[values["tc"]]
+    for name, unit in (("blk_m", m * warps_m), ("blk_n", n * warps_n)):
+        wanted = [size for size in (8, 16, 32, 48, 64, 96, 128) if size % unit == 0]
+        values[name] = draw.choice(wanted or [128])
+    threads = 32 * group * warps_m * warps_n
+    dim_x = draw.choice([x for x in (1, 2, 4, 8, 16, 32) if threads // x <= 256])
+    return Config(values | {"group": group, "warps_m": warps_m, "dim_x": dim_x, "dim_y": threads // dim_x})
 
 
 def test_a_batch_of_complex_halves_is_faster_than_other_units_could() -> None:

@@ -112,8 +112,8 @@ def test_what_is_odd_passes_through_registers() -> None:
 
 def test_shared_memory_and_steps() -> None:
     p = problem("h:64x64x64@9")
-    # Columns of 64 and of 32 halves, 8 more each; then columns of C for 4 warps: 32 of 32 halves, 8 more each,
-    # or, where C is added, 16 of 32 float32, 4 more each.
+    # Columns of 64 and of 32 halves, 8 more each; then columns of C for 4 warps: 32 of 32 halves, 8 more
+    # each, or, where C is added, 16 of 32 float32, 4 more each.
     stripes = (32 * 72 + 64 * 40) * 2
     tile = ("16x8x16", "none", 2, (64, 64, 32), (4, 1, 2))
     assert shared_bytes(p, *tile) == 2 * stripes + 4 * 32 * 40 * 2

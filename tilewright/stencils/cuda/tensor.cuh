@@ -680,10 +680,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
                 } else {
                     words_wait<STAGES - 2>();
                     block_sync();  // the next step is there for all threads, and this stage is free
+                    fetch(here);     // first: its addresses and the next fragments need registers, in turns
+                    words_commit();  // of nothing, too: groups of words are counted
                     stage = stage + 1 == STAGES ? 0 : stage + 1;
                     fragments[(i + 1) % 2].load(stages + stage * STAGE + from_a, stages + stage * STAGE + from_b, 0, lane);
-                    fetch(here);
-                    words_commit();  // of nothing, too: groups of words are counted
                 }
                 multiply(sum, fragments[i % 2]);
             }

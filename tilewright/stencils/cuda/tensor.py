@@ -63,6 +63,8 @@ WIDEST = 16
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 MARGIN = 24
 """Registers beyond those that are counted that the compiler is left with, so that it spills none."""
+MARGIN_AHEAD = 16
+"""The same where fragments of two products are counted: one of them gives way to addresses in turns."""
 
 
 # -- what the kernel derives, in the same words -----------------------------------------------------------
@@ -669,7 +671,8 @@ def _best(p: Problem, device: Device) -> Config:
     warps, blk = each * group, (blk_m, blk_n, blk_k)
     along = (blk_k if p.turned_a else blk_m, blk_n if p.turned_b else blk_k)
     shared = shared_bytes(p, tc, split, stages, blk, (warps, group, warps_m))
-    needed = registers(p, tc, split, stages, ahead, blk, (warps, group, warps_m)) + MARGIN
+    needed = registers(p, tc, split, stages, ahead, blk, (warps, group, warps_m))
+    needed = needed + np.where(ahead == 1, MARGIN_AHEAD, MARGIN)
     fits = (shared <= device["shared_per_block_optin"]) & (needed <= device["registers_per_thread"])
     fits &= resident(shared, needed, warps, device) >= per_sm
     fits &= (along[0] % vec == 0) & (along[1] % vec == 0) & (blk_k % int(step_of(p, tc, split)) == 0)
@@ -693,12 +696,13 @@ def _best(p: Problem, device: Device) -> Config:
     stripes = (blk_m + blk_n) * blk_k * group * size
     unique = p.bytes * np.minimum(group, p.batch) / tiles / 18
     passed = (stripes * steps + blk_m * blk_n * group * size) / 24
-    # Bytes on their way hide the latency of memory: Little's law. Fragments that are loaded ahead free a stage.
+    # Bytes on their way hide the latency of memory: Little's law. What is loaded ahead frees a stage early.
     flying = stay * stripes * np.maximum(stages - 1 + 0.5 * ahead, 1)
     memory = np.maximum(unique, passed) * np.maximum(1.0, 28 * 1024 / flying)
     waits = np.where(stages == 1, 900 + 500 * steps, 600 + 100 * steps)
-    # Loads from shared memory, too, are hidden by what they are ahead of.
-    alone = waits + np.where(ahead == 1, np.maximum(sums, loads), sums + loads) + memory / stay
+    # What is loaded ahead is hidden behind products, and so is most of what is on its way from device memory.
+    plain, hidden = sums + loads + memory / stay, np.maximum(sums, loads) + 0.3 * memory / stay
+    alone = waits + np.where((ahead == 1) & (stages > 2), hidden, plain - 0.5 * ahead * loads)
     time = np.maximum(np.maximum(sums, loads), np.maximum(memory, alone / stay)) + 60 * steps / stay
     whole = -(-items // (sms * stay)) * stay * time
     best = int(np.argmin(np.where(fits, whole, np.inf)))
