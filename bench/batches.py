@@ -421,7 +421,7 @@ def squares(run: Run) -> None:
         problem = filling(one, run.options.bytes)
         if run.over():
             return
-        run.tuned(Point(problem, dispatch.regime(problem, run.device), ()), "tiny")
+        run.tuned(Point(problem, dispatch.regime(problem, run.device), ()), run.options.stencil)
 
 
 def rectangles(run: Run) -> None:
@@ -903,6 +903,7 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--tolerate", type=int, default=0, help="bytes that a searched kernel may spill (default: 0)")
     add("--limit", type=float, default=float("inf"), help="seconds for all")
     add("--seeds", type=Path, help="try only the best of what this file holds of each problem")
+    add("--stencil", default="tiny", choices=SMALL, help="that squares tunes (default: tiny)")
     add("--top", type=int, default=4, help="so many of them (default: 4)")
     add("--records", type=Path, help="SQLite file of the tries (default: the user's)")
     add("--summary", type=Path, help="measure nothing: sum up this file")

@@ -1,7 +1,9 @@
 """Every CUDA kernel under NVIDIA's compute-sanitizer: ``python -m bench.sanitize --tool racecheck``.
 
 A child process launches the universal stencil in all its forms, the defaults of the other stencils and all
-configs of the ladder on a small and odd product, each with scalars that read C and with such that do not.
+configs of the ladder on a small and odd product, each with scalars that read C and with such that do not;
+further ``tiny`` for every n of 1 to 40 in all types, ``tensor`` for odd shapes of 16-bit types, and
+``grouped`` for lists of products of all sizes, from bases that are aligned to one element only.
 Operands fill their allocations to the last element, so an access beyond them is seen by the tool; what is
 written between their columns, and wrong results, are seen by the project's own checks. Under ``initcheck``
 a C that is not to be read is not initialised either.
@@ -33,9 +35,10 @@ from bench import lines
 from tilewright import ladder
 from tilewright.catalog import STENCILS
 from tilewright.errors import TilewrightError
-from tilewright.model import Binary, Config, Device, Launch, Problem, Source
+from tilewright.model import DTYPES, Binary, Config, Device, DType, Launch, Problem, Source
 from tilewright.operands import Region, scalars
 from tilewright.space import HARDWARE
+from tilewright.stencils.cuda import grouped
 from tilewright.stencils.cuda.call import pack
 from tilewright.stencils.cuda.classic import READS
 from tilewright.targets import cuda, driver
@@ -51,6 +54,16 @@ PAPER = (
     | {"wide": 1, "vec": 1, "lanes": 16, "buffers": 1, "order": 0, "min_blocks": 1}
     | PLAIN
 )
+ORDERS = {False: ("nn", "tn", "nt", "tt"), True: ("nn", "cn", "nt", "jc")}
+"""Transpositions of real and of complex types, that other jobs take in turns."""
+TINY = range(1, 41)
+ODD = (
+    *((17, 33, 5), (33, 17, 65), (67, 45, 37), (1, 40, 23), (41, 1, 9), (64, 65, 1)),
+    *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
+)
+"""m, n and k of products for tensor cores."""
+LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
+"""Of lists: the largest extent, the number of products, and the class of beta."""
 SHOWN = 4
 """Findings of one kernel that are kept whole; the others are counted."""
 
@@ -65,6 +78,13 @@ class Job:
     source: Source
     swapped: bool = False
     """Row-major, as the ladder's: A and B, and m and n, change places in the argument."""
+    shift: int = 0
+    """Bytes by which operands begin after a multiple of 256."""
+
+    @property
+    def stencil(self) -> str:
+        """What its name begins with: a stencil, or a rung of the ladder."""
+        return self.name.split("_")[0]
 
 
 # ---- what is launched
@@ -113,6 +133,9 @@ def jobs(device: Device) -> Iterator[Job]:
             for stencil in STENCILS.values():
                 if stencil.target == "cuda":
                     yield from _of_stencil(stencil, spelling, number, device)
+    yield from _tiny(device)
+    yield from _tensor(device)
+    yield from _lists(device)
     for rung in ladder.RUNGS:
         for number, config in enumerate(rung.configs):
             # Row-major C = A B is column-major C' = B' A'.
@@ -147,6 +170,65 @@ def _of_stencil(stencil: Any, spelling: str, number: int, device: Device) -> Ite
             break
 
 
+def _tiny(device: Device) -> Iterator[Job]:
+    """Every small n in all types; layouts and transpositions in turns."""
+    stencil = STENCILS["tiny"]
+    for turn, (dtype, n) in enumerate((dtype, n) for dtype in DTYPES.values() for n in TINY):
+        trans = ORDERS[dtype.is_complex][(turn + n // 4) % 4]
+        layout = turn % 3
+        (problem,) = Problem.parse(
+            f"{dtype.letter}:{trans}:{n}x{n}x{n}@{29 if n < 8 else 5}",
+            alpha="any",
+            beta="any",
+            align=dtype.itemsize,
+            pointers=layout == 2,
+        )
+        if layout:
+            problem = problem.with_(lda=n + 1, ldb=n + 2, ldc=n + 3)
+        yield from _made(stencil, problem, f"tiny_{dtype.letter}_{trans}_{n}_{layout}", device)
+
+
+def _tensor(device: Device) -> Iterator[Job]:
+    """Odd shapes of 16-bit types."""
+    stencil = STENCILS["tensor"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b", "hc") for odd in ODD):
+        dtype = DTYPES[letter]
+        trans = ORDERS[dtype.is_complex][(turn + turn // 12) % 4]
+        beta = ("any", "0")[turn % 2]
+        (problem,) = Problem.parse(
+            f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=dtype.itemsize
+        )
+        yield from _made(stencil, problem, f"tensor_{letter}_{trans}_{m}_{n}_{k}", device)
+
+
+def _made(stencil: Any, problem: Problem, name: str, device: Device) -> Iterator[Job]:
+    """The default config of a problem, where the stencil accepts it, from an odd base."""
+    if stencil.accepts(problem, device) is None:
+        config = stencil.default(problem, device)
+        source = named(stencil.source(problem, config, device), name)
+        yield Job(name, problem, stencil.launch(problem, config), source, shift=problem.dtype.itemsize)
+
+
+def _lists(device: Device) -> Iterator[Job]:
+    """Lists of products of all sizes: the default, and what it leaves out."""
+    stencil = STENCILS["grouped"]
+    for turn, (dtype, (top, count, beta)) in enumerate((d, some) for d in DTYPES.values() for some in LISTS):
+        trans = ORDERS[dtype.is_complex][turn % 4]
+        alpha = "any" if beta == "any" else "1"
+        problem = grouped.products(dtype, top, top, top, trans, count, alpha=alpha, beta=beta)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        default = stencil.default(problem, device)
+        other = default.with_(mma=0, fine=1, staged=0, ahead=0, hand=0, bulk=0, warps=4, team=2, columns=4)
+        for form, config in (("default", default), ("plain", other)):
+            if any(rule.kind in HARDWARE for rule in stencil.space(problem, device).why(config)):
+                continue
+            # A few blocks, so that each has many products, one after another.
+            launch = replace(stencil.launch(problem, config), grid=(3, 1, 1))
+            name = f"grouped_{dtype.letter}_{trans}_{top}_{form}"
+            yield Job(name, problem, launch, named(stencil.source(problem, config, device), name))
+
+
 # ---- the child: launch and check
 
 
@@ -162,16 +244,24 @@ def _bytes(region: Region) -> slice:
 def launched(job: Job, binary: Binary, tool: str) -> str:
     """Launch once on fresh operands; what is wrong with the result, empty when nothing is."""
     p = job.problem
+    if isinstance(p, grouped.Products):
+        return _launched_list(job, p, binary, tool)
     ready = prepare(p, Case(p.batch), 1)
     regions = ready.operands.regions
     unread = tool == "initcheck" and p.beta == "0"
     memories = []
     for name, region in zip("ABC", regions, strict=True):
         part = region.words[_bytes(region)]
-        memories.append(driver.allocate(part.nbytes))
+        memories.append(driver.allocate(job.shift + part.nbytes))
         if not (unread and name == "C"):
-            driver.upload(memories[-1].address, part)
-    a, b, c = (memory.address for memory in memories)
+            driver.upload(memories[-1].address + job.shift, part)
+    a, b, c = bases = [memory.address + job.shift for memory in memories]
+    tables = []
+    if p.pointers:
+        for base, stride in zip(bases, p.strides, strict=True):
+            table = base + np.arange(p.batch, dtype=np.uint64) * np.uint64(stride * p.dtype.itemsize)
+            tables.append(_sent(table))
+        a, b, c = (table.address for table in tables)
     textures = _textures(job, (a, b))
     handles = (textures[0].handle, textures[1].handle) if textures else (0, 0)
     alpha, beta, _ = scalars(p)
@@ -185,11 +275,91 @@ def launched(job: Job, binary: Binary, tool: str) -> str:
     driver.synchronize()
     if unread:
         return ""
-    for memory, region in zip(memories, regions, strict=True):
+    for base, region in zip(bases, regions, strict=True):
         part = np.empty_like(region.words[_bytes(region)])
-        driver.download(part, memory.address)
+        driver.download(part, base)
         region.words[_bytes(region)] = part
     return judge(ready).why
+
+
+def _sent(values: Any) -> Any:
+    """An array in device memory of its own."""
+    values = np.ascontiguousarray(values)
+    memory = driver.allocate(values.nbytes)
+    driver.upload(memory.address, values)
+    return memory
+
+
+def _stored(values: Any, dtype: DType) -> Any:
+    """Complex numbers as elements of a type, along the first axis."""
+    if dtype.letter == "hc":
+        out = np.empty(values.shape, dtype.numpy)
+        out["re"], out["im"] = values.real, values.imag
+        return out
+    return (values if dtype.is_complex else values.real).astype(dtype.numpy)
+
+
+def _wide(values: Any, dtype: DType) -> Any:
+    """The other way."""
+    if dtype.letter == "hc":
+        return values["re"].astype(float) + 1j * values["im"].astype(float)
+    return values.astype(np.complex128)
+
+
+def _launched_list(job: Job, p: grouped.Products, binary: Binary, tool: str) -> str:
+    """The same for a list of products. Numbers are -1, 0 and 1, whose sums are exact in every type."""
+    draw, size = np.random.default_rng(7), p.dtype.itemsize
+    m, n, k = (draw.integers(1, most + 1, p.batch) for most in (p.m, p.n, p.k))
+    k[0] = 0
+    shapes = ((k, m) if p.turned_a else (m, k), (n, k) if p.turned_b else (k, n), (m, n))
+    leading, begins, values = [], [], []
+    for rows, columns in shapes:
+        # Half of them without gaps. One element before the first, so that bases are odd.
+        ld = np.maximum(rows, 1) + draw.choice((0, 0, 0, 1, 2, 4), p.batch)
+        reach = np.where(columns > 0, (columns - 1) * ld + rows, 0) + draw.choice((0, 1, 2), p.batch)
+        reach[-1] -= max(0, reach[-1] - ((columns[-1] - 1) * ld[-1] + rows[-1]))
+        ends = 1 + np.cumsum(reach)
+        leading.append(ld)
+        begins.append(ends - reach)
+        values.append(draw.integers(-1, 2, int(ends[-1])) + 1j * draw.integers(-1, 2, int(ends[-1])))
+        if not p.dtype.is_complex:
+            values[-1] = values[-1].real + 0j
+    unread = tool == "initcheck" and p.beta == "0"
+    memories = [driver.allocate(x.size * size) for x in values]
+    for which, memory in enumerate(memories):
+        if not (unread and which == 2):
+            driver.upload(memory.address, _stored(values[which], p.dtype))
+    alphas = draw.choice((1, -1), p.batch) if p.alpha == "any" else np.ones(p.batch)
+    betas = draw.choice((0, 1, -1), p.batch) if p.beta == "any" else np.full(p.batch, int(p.beta))
+    where = tuple(memory.address + size * begin for memory, begin in zip(memories, begins, strict=True))
+    list_ = grouped.describe(p.dtype, p.trans_a + p.trans_b, (m, n, k), where, tuple(leading), betas != 0)
+    own = p.alpha == "any" or p.beta == "any"
+    scalars_ = np.stack([alphas, 0 * alphas, betas, 0 * betas], axis=1).astype(float)
+    sent = [_sent(list_), _sent(scalars_)]
+    block = grouped.pack(sent[0].address, sent[1].address if own else 0, p.batch, 1, float(betas[0]))
+    driver.Launcher(cuda.load(binary), job.launch, block)(0)
+    driver.synchronize()
+    if unread:
+        return ""
+    got = np.empty(values[2].size, p.dtype.numpy)
+    driver.download(got, memories[2].address)
+    right = values[2].copy()
+    for i in range(p.batch):
+        a, b = (
+            _matrix(values[w], begins[w][i], leading[w][i], *(int(x[i]) for x in shapes[w])) for w in (0, 1)
+        )
+        a, b = (a.T if p.turned_a else a), (b.T if p.turned_b else b)
+        a, b = (a.conj() if p.conj_a else a), (b.conj() if p.conj_b else b)
+        c = _matrix(right, begins[2][i], leading[2][i], int(m[i]), int(n[i]))
+        c[...] = alphas[i] * (a @ b) + betas[i] * c
+    wrong = int((_wide(got, p.dtype) != right).sum())
+    return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
+
+
+def _matrix(values: Any, begin: int, ld: int, rows: int, columns: int) -> Any:
+    """A column-major matrix in a row of numbers."""
+    step = values.itemsize
+    return np.lib.stride_tricks.as_strided(values[begin:], (rows, columns), (step, int(ld) * step))
 
 
 def _textures(job: Job, pointers: tuple[int, int]) -> list[driver.Texture]:
@@ -345,6 +515,15 @@ def main() -> int:
     wrong = [name for name in names if results.get(name) != "right"]
     stated = total(log)
     found = stated if stated is not None else sum(map(len, by_name.values()))
+    for stencil in dict.fromkeys(job.stencil for job in asked):
+        these = [job.name for job in asked if job.stencil == stencil]
+        here = sum(len(by_name.get(name, [])) for name in these)
+        bad = sum(name in wrong for name in these)
+        sink.write(
+            {"kind": "stencil", "stencil": stencil, "tool": given.tool, "kernels": len(these)}
+            | {"launched": sum(name in results for name in these), "wrong": bad, "findings": here}
+        )
+        print(f"{given.tool} {stencil}: {len(these)} kernels, {here} findings, {bad} wrong or not launched")
     summary = {"kind": "summary", "tool": given.tool, "kernels": len(names), "wrong": len(wrong)}
     summary |= {"findings": found, "finished": stated is not None, "exit_code": code, "unnamed": rest[:SHOWN]}
     sink.write(summary | {"date": lines.now()})

@@ -115,6 +115,24 @@ def test_blocks_follow_the_list() -> None:
     assert GROUPED.launch(p, config).grid == (H200["sms"], 1, 1)
 
 
+def test_tensor_cores_multiply_where_they_can() -> None:
+    for letter in LETTERS:
+        p = listed(letter)
+        config, space = GROUPED.default(p, H200), GROUPED.space(p, H200)
+        assert config["mma"] == (DTYPES[letter].real_bits != 32)
+        assert (config["staged"], config["ahead"]) == (1, 96)
+        if not config["mma"]:
+            assert "mma-type" in [rule.name for rule in space.why(config.with_(mma=1))]
+        else:
+            for changes in ({"lanes": 16}, {"rows": 3}):
+                assert "mma-tile" in [rule.name for rule in space.why(config.with_(**changes))]
+
+
+def test_two_places_are_enough_but_for_the_smallest_products() -> None:
+    assert GROUPED.default(listed("d"), H200)["depth"] == 2
+    assert GROUPED.default(listed("h", 4), H200)["depth"] == 8
+
+
 def test_large_products_are_shared_by_warps() -> None:
     assert GROUPED.default(listed("s"), H200)["team"] == 1
     assert GROUPED.default(listed("d", 64), H200)["team"] > 1
@@ -124,6 +142,7 @@ def test_shared_memory_is_that_of_the_kernel() -> None:
     # 8 barriers and descriptors of 64 bytes for 4 places of 2 teams, the counter, and what it told.
     assert fixed_bytes(2, 4) == -(-(64 + 512 + 16 + 16) // 128) * 128
     assert shared_bytes(2, 4, 1600, 4) == fixed_bytes(2, 4) + 3200
+    assert shared_bytes(2, 4, 1600, 4, 96) == shared_bytes(2, 4, 1600, 4) + 96 * 64
     assert registers(listed("z"), 4, 4) > registers(listed("s"), 4, 4)
 
 

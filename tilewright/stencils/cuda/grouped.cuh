@@ -6,20 +6,28 @@
 // is known to the compiler, and that blocks which finish early would leave memory idle. Hence:
 //
 //   device memory   descriptors, the largest product first   |0|1|2|3|4|5|6|7|8|...     64 bytes each
-//                        | block b takes one of each row of gridDim, back and forth: all blocks get equal shares
+//                        | block b takes one of each row of gridDim, back and forth: all blocks get equal shares,
+//                        | and reads its first AHEAD of them when it begins
 //   a block              | a counter in shared memory gives the next of them to the team that asks (HAND 1)
 //   a team of TEAM warps | reads descriptors ahead, and asks for A, B (and C) as long as its ring has room:
 //
 //   shared memory   ring of a team  |A B C|A B C|A B|  at most DEPTH products, each with the bytes that it needs
 //                        |
-//   registers       a warp: LANES x (32 / LANES) lanes, each with up to ROWS x COLUMNS elements of C; which of the
-//                        |  tiles with fewer rows and columns is run depends on the size of the product
-//   device memory   C_i
+//   registers       a warp: LANES x (32 / LANES) lanes, each with up to ROWS x COLUMNS elements of C, by tensor
+//                        |  cores (MMA 1) or not; smaller products are run by smaller tiles: by one of each size
+//                        |  (FINE 1), or by halves (FINE 0), whose few instructions stay in the cache
+//   shared memory   C_i over A_i and B_i, where it has no gaps and fits there (STAGED 1)
+//   device memory   C_i, then by words of 16 bytes
 //
 // How an operand is copied is written in its descriptor: without gaps, as one stream of bytes (BULK 1: one bulk
 // copy, and words for what hangs over at both ends of the 16-byte lines), or column by column in words of 4, 8
 // or 16 bytes. In shared memory an operand begins as many bytes after a multiple of 16 as in device memory.
 // The host's side of the descriptors is in grouped.py.
+//
+// What bounds it, for 10,000 squares of 1 to 32 on 132 multiprocessors: 76 products each, 650 KB of float64 (20 us
+// at 4.3 TB/s). Of a mean product, multiply-adds by lanes take 370 instructions and their operands 160 words of
+// shared memory; tensor cores take 50 and 30. With 12 to 16 warps on a multiprocessor, each with six or so of these
+// chains, instructions are what is short for float32, and so are they not to be spent on small change.
 #include "lib/bulk.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -72,6 +80,15 @@
 #ifndef DEEP
 #define DEEP 2  // steps of k in one turn of the loop
 #endif
+#ifndef FINE
+#define FINE 0  // 1: a tile for each number of rows and columns, 0: whole tiles and halves
+#endif
+#ifndef MMA
+#define MMA 0  // 1: tensor cores multiply (float64 and 16 bits)
+#endif
+#ifndef STAGED
+#define STAGED 1  // 1: C passes shared memory where it has no gaps
+#endif
 #ifndef TEAM
 #define TEAM 1  // warps that share a product
 #endif
@@ -84,6 +101,9 @@
 #ifndef DEPTH
 #define DEPTH 4  // products of a team in its ring
 #endif
+#ifndef AHEAD
+#define AHEAD 96  // descriptors of a block that are read when it begins
+#endif
 #ifndef HAND
 #define HAND 1  // 1: a team asks for its next product, 0: it has every TEAMS-th
 #endif
@@ -93,22 +113,31 @@
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/element.cuh"
+#include "lib/mma.cuh"
 
 constexpr int THREADS = 32 * WARPS;
 constexpr int TEAMS = WARPS / TEAM;
 constexpr int ACROSS = 32 / LANES;  // lanes that share a row of C
 constexpr int WORDS = 16;           // of a descriptor, 4 bytes each
+// The smaller tiles where there is not one of each size.
+constexpr int HALF_M = MMA ? 2 : (ROWS + 1) / 2, HALF_N = COLUMNS <= 4 ? 2 : 4;
 
-// Shared memory: barriers, descriptors of what is in the rings, what hands out products, the rings.
+// Shared memory: barriers, descriptors of what is in the rings, what hands out products, descriptors that were read
+// when the block began, the rings.
 constexpr int AT_QUEUE = 8 * TEAMS * DEPTH;
 constexpr int AT_HAND = AT_QUEUE + 4 * WORDS * TEAMS * DEPTH;
-constexpr int AT_RING = (AT_HAND + 16 + 8 * TEAMS + 127) / 128 * 128;
+constexpr int AT_AHEAD = (AT_HAND + 16 + 8 * TEAMS + 127) / 128 * 128;
+constexpr int AT_RING = AT_AHEAD + 4 * WORDS * AHEAD;
 
 static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 16, 32 or 64 bits");
 static_assert(WARPS % TEAM == 0, "teams: all warps of a block belong to whole teams");
 static_assert(TEAM == 1 || TEAMS <= 15, "team-barriers: a block has fifteen barriers for its teams");
 static_assert(LARGEST <= RING && RING % 16 == 0, "ring: a team's ring has room for the largest product");
 static_assert(LANES == 4 || LANES == 8 || LANES == 16, "lanes: 4, 8 or 16 lanes share a column");
+static_assert(!MMA || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
+static_assert(!MMA || (LANES == 8 && ROWS % 2 == 0 && COLUMNS % 2 == 0),
+              "mma-tile: a tile is whole tensor-core products of 16 rows and 8 columns");
+static_assert(AHEAD % 2 == 0, "ahead: rings begin at multiples of 128 bytes");
 static_assert(DEPTH == 2 || DEPTH == 4 || DEPTH == 8, "depth: a ring has places for 2, 4 or 8 products");
 
 // The one argument; grouped.py packs it.
@@ -140,18 +169,16 @@ INLINE void team_sync(int team) {
     else asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(32 * TEAM) : "memory");
 }
 
-// Until all but the last few of this thread's groups of words have arrived.
+// Until all but the last few of this thread's groups of words have arrived; few is less than DEPTH.
 INLINE void words_wait_but(int few) {
-    switch (few) {
-        case 0: words_wait<0>(); break;
-        case 1: words_wait<1>(); break;
-        case 2: words_wait<2>(); break;
-        case 3: words_wait<3>(); break;
-        case 4: words_wait<4>(); break;
-        case 5: words_wait<5>(); break;
-        case 6: words_wait<6>(); break;
-        default: words_wait<7>(); break;
-    }
+    if (few == 0) words_wait<0>();
+    else if (few == 1 || DEPTH == 2) words_wait<1>();
+    else if (few == 2) words_wait<2>();
+    else if (few == 3 || DEPTH == 4) words_wait<3>();
+    else if (few == 4) words_wait<4>();
+    else if (few == 5) words_wait<5>();
+    else if (few == 6) words_wait<6>();
+    else words_wait<7>();
 }
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -219,28 +246,141 @@ struct Tile {
     int lda, ldb, ldo;
     Stored *c;
     long long ldc;
-    int m, n, k;  // of what this warp computes
+    Stored *here;  // where C has room in shared memory, without gaps; null where it is stored at once
+    int m, n, k;   // of what this warp computes
     bool reads;
 };
 
+#if MMA
+constexpr int STEP_K = TYPE_BITS == 16 ? 16 : 4;
+
+// A lane holds row lane / 4 of a fragment of A and column lane / 4 of one of B; of C, that row and columns
+// 2 (lane % 4) and the next one. What is outside of k is zero, in both operands: it may be no number.
+template <int TILE_M, int TILE_N>
+INLINE void multiply_step(Element (&sum)[TILE_N][TILE_M], const Stored *a, const Stored *b, const int (&row)[TILE_M],
+                          const int (&column)[TILE_N / 2], int step_a, int step_b, int left) {
+#if TYPE_BITS == 64
+    Element x[TILE_M], y[TILE_N / 2];
+    UNROLL for (int i = 0; i < TILE_M; i++) x[i] = left > 0 ? conjugated(CONJ_A, a[row[i]]) : zero();
+    UNROLL for (int j = 0; j < TILE_N / 2; j++) y[j] = left > 0 ? conjugated(CONJ_B, b[column[j]]) : zero();
+    auto rows_16 = [](Real &c0, Real &c1, Real &c2, Real &c3, Real a0, Real a1, Real b0) {
+#if __CUDA_ARCH__ >= 900
+        mma_16x8x4(c0, c1, c2, c3, a0, a1, b0);
+#else
+        mma_8x8x4(c0, c1, a0, b0);
+        mma_8x8x4(c2, c3, a1, b0);
+#endif
+    };
+    UNROLL for (int j = 0; j < TILE_N; j += 2) UNROLL for (int i = 0; i < TILE_M; i += 2) {
+        Element &c0 = sum[j][i], &c1 = sum[j + 1][i], &c2 = sum[j][i + 1], &c3 = sum[j + 1][i + 1];
+#if COMPLEX
+        const Element a0 = x[i], a1 = x[i + 1], b0 = y[j / 2];
+        rows_16(c0.re, c1.re, c2.re, c3.re, a0.re, a1.re, b0.re);
+        rows_16(c0.im, c1.im, c2.im, c3.im, a0.re, a1.re, b0.im);
+        rows_16(c0.re, c1.re, c2.re, c3.re, -a0.im, -a1.im, b0.im);
+        rows_16(c0.im, c1.im, c2.im, c3.im, a0.im, a1.im, b0.re);
+#else
+        rows_16(c0, c1, c2, c3, x[i], x[i + 1], y[j / 2]);
+#endif
+    }
+#else
+    // Words of two k: the first two of a lane, and those 8 further. Complex numbers have one for each part.
+    constexpr int PARTS = COMPLEX ? 2 : 1;
+    unsigned int x[PARTS][2][TILE_M], y[PARTS][2][TILE_N / 2];
+    auto load = [&](unsigned int *re, unsigned int *im, const Stored *from, int step, int at, bool conj) {
+        const bool first = at < left, second = at + 1 < left;
+#if COMPLEX
+        const unsigned int *const words = (const unsigned int *)from;
+        const unsigned int u = first ? words[at * step] : 0, v = second ? words[(at + 1) * step] : 0;
+        *re = __byte_perm(u, v, 0x5410);
+        *im = __byte_perm(u, v, 0x7632) ^ (conj ? 0x80008000u : 0u);
+#else
+        const unsigned int u = first ? from[at * step] : 0, v = second ? from[(at + 1) * step] : 0;
+        *re = __byte_perm(u, v, 0x5410);
+#endif
+    };
+    UNROLL for (int h = 0; h < 2; h++) {
+        UNROLL for (int i = 0; i < TILE_M; i++) load(&x[0][h][i], &x[PARTS - 1][h][i], a + row[i], step_a, 8 * h, CONJ_A);
+        UNROLL for (int j = 0; j < TILE_N / 2; j++)
+            load(&y[0][h][j], &y[PARTS - 1][h][j], b + column[j], step_b, 8 * h, CONJ_B);
+    }
+    UNROLL for (int j = 0; j < TILE_N; j += 2) UNROLL for (int i = 0; i < TILE_M; i += 2) {
+        Element &c0 = sum[j][i], &c1 = sum[j + 1][i], &c2 = sum[j][i + 1], &c3 = sum[j + 1][i + 1];
+        auto rows_16 = [&](float &s0, float &s1, float &s2, float &s3, int part_a, unsigned int signs, int part_b) {
+            const unsigned int w[4] = {x[part_a][0][i] ^ signs, x[part_a][0][i + 1] ^ signs, x[part_a][1][i] ^ signs,
+                                       x[part_a][1][i + 1] ^ signs};
+            float s[4] = {s0, s1, s2, s3};
+            mma_16x8x16(s, w, y[part_b][0][j / 2], y[part_b][1][j / 2]);
+            s0 = s[0], s1 = s[1], s2 = s[2], s3 = s[3];
+        };
+#if COMPLEX
+        rows_16(c0.re, c1.re, c2.re, c3.re, 0, 0, 0);
+        rows_16(c0.im, c1.im, c2.im, c3.im, 0, 0, 1);
+        rows_16(c0.re, c1.re, c2.re, c3.re, 1, 0x80008000u, 1);
+        rows_16(c0.im, c1.im, c2.im, c3.im, 1, 0, 0);
+#else
+        rows_16(c0, c1, c2, c3, 0, 0, 0);
+#endif
+    }
+#endif
+}
+#endif
+
+// Copies C, which lies in shared memory as many bytes after a multiple of 16 as in device memory.
+INLINE void store_flat(Stored *c, const Stored *here, int count, int lane) {
+    constexpr int IN_LINE = 16 / SIZE;
+    const int before = (int)((unsigned long long)c & 15) / SIZE;
+    const int head = min((IN_LINE - before) & (IN_LINE - 1), count), whole = head + ((count - head) & -IN_LINE);
+    _Pragma("unroll 2") for (int at = head + IN_LINE * lane; at < whole; at += 32 * IN_LINE)
+        *(uint4 *)(c + at) = *(const uint4 *)(here + at);
+    if (lane < head) c[lane] = here[lane];
+    if (whole + lane < count) c[whole + lane] = here[whole + lane];
+}
+
 // Rows and columns from at_m and at_n on, TILE_M * LANES by TILE_N * ACROSS of them at most.
 template <int TILE_M, int TILE_N> INLINE void multiply(const Tile &t, int at_m, int at_n, int lane, const Scalars &s) {
-    const int lane_m = at_m + lane % LANES, lane_n = at_n + lane / LANES;
+    // Rows and columns of a lane that are in the matrix for sure: a smaller tile would have been taken.
+    constexpr int SURE_M = FINE ? TILE_M - (MMA ? 2 : 1) : TILE_M > HALF_M ? HALF_M : 0;
+    constexpr int SURE_N = FINE ? TILE_N - 2 : TILE_N > HALF_N ? HALF_N : 0;
     const int step_a = TRANS_A ? 1 : t.lda, step_b = TRANS_B ? t.ldb : 1;
-    // What lies outside the matrix is read from its last row and column, and not stored. Only the last row of a
-    // tile can lie outside, and only the last two columns.
-    int row[TILE_M], column[TILE_N];
-    UNROLL for (int i = 0; i < TILE_M; i++) {
-        const int r = lane_m + i * LANES;
-        row[i] = (i == TILE_M - 1 ? min(r, t.m - 1) : r) * (TRANS_A ? t.lda : 1);
-    }
-    UNROLL for (int j = 0; j < TILE_N; j++) {
-        const int q = lane_n + j * ACROSS;
-        column[j] = (j >= TILE_N - 2 ? min(q, t.n - 1) : q) * (TRANS_B ? 1 : t.ldb);
-    }
+    // What lies outside the matrix is read from its last row and column, and not stored.
     Element sum[TILE_N][TILE_M];
     UNROLL for (int j = 0; j < TILE_N; j++) UNROLL for (int i = 0; i < TILE_M; i++) sum[j][i] = zero();
     const Stored *a = t.a, *b = t.b;
+#if MMA
+    const int lane_m = at_m + lane / 4, lane_n = at_n + 2 * (lane % 4);
+    constexpr int NEXT_0 = 1, NEXT_1 = 7;  // columns from an even column of a lane to its next one, and from there
+    int row[TILE_M], column[TILE_N / 2];
+    UNROLL for (int i = 0; i < TILE_M; i++) {
+        const int r = lane_m + 8 * i;
+        row[i] = (i < SURE_M ? r : min(r, t.m - 1)) * (TRANS_A ? t.lda : 1);
+    }
+    UNROLL for (int j = 0; j < TILE_N / 2; j++) {
+        const int q = at_n + lane / 4 + 8 * j;
+        column[j] = (2 * j < SURE_N ? q : min(q, t.n - 1)) * (TRANS_B ? 1 : t.ldb);
+    }
+    const int lane_k = lane % 4 * (TYPE_BITS == 16 ? 2 : 1);
+    a += lane_k * step_a;
+    b += lane_k * step_b;
+    int p = 0;
+    _Pragma("unroll DEEP") for (; p + STEP_K <= t.k; p += STEP_K) {
+        multiply_step<TILE_M, TILE_N>(sum, a, b, row, column, step_a, step_b, STEP_K);
+        a += STEP_K * step_a;
+        b += STEP_K * step_b;
+    }
+    if (p < t.k) multiply_step<TILE_M, TILE_N>(sum, a, b, row, column, step_a, step_b, t.k - p - lane_k);
+#else
+    const int lane_m = at_m + lane % LANES, lane_n = at_n + lane / LANES;
+    constexpr int NEXT_0 = ACROSS, NEXT_1 = ACROSS;
+    int row[TILE_M], column[TILE_N];
+    UNROLL for (int i = 0; i < TILE_M; i++) {
+        const int r = lane_m + i * LANES;
+        row[i] = (i < SURE_M ? r : min(r, t.m - 1)) * (TRANS_A ? t.lda : 1);
+    }
+    UNROLL for (int j = 0; j < TILE_N; j++) {
+        const int q = lane_n + j * ACROSS;
+        column[j] = (j < SURE_N ? q : min(q, t.n - 1)) * (TRANS_B ? 1 : t.ldb);
+    }
     _Pragma("unroll DEEP") for (int p = 0; p < t.k; p++) {
         Element x[TILE_M], y[TILE_N];
         UNROLL for (int i = 0; i < TILE_M; i++) x[i] = conjugated(CONJ_A, widened(a[row[i]]));
@@ -250,46 +390,75 @@ template <int TILE_M, int TILE_N> INLINE void multiply(const Tile &t, int at_m, 
         a += step_a;
         b += step_b;
     }
-    // One pointer that moves on: an address for each column would take the registers of the sums.
-    Stored *c = t.c + lane_n * t.ldc + lane_m;
+#endif
+    // Pointers that move on: an address for each column would take the registers of the sums.
     const Stored *old = t.old + lane_n * t.ldo + lane_m;
-    const bool last_row = lane_m + (TILE_M - 1) * LANES < t.m;
-    UNROLL for (int j = 0; j < TILE_N; j++) {
-        if (j < TILE_N - 2 || lane_n + j * ACROSS < t.n) {
+    bool in_rows[TILE_M];
+    UNROLL for (int i = 0; i < TILE_M; i++) in_rows[i] = i < SURE_M || lane_m + i * LANES < t.m;
+    auto store = [&](Stored *c, long long ldc) {
+        UNROLL for (int j = 0; j < TILE_N; j++) {
+            const bool in_columns = j < SURE_N || lane_n + j / 2 * (NEXT_0 + NEXT_1) + j % 2 * NEXT_0 < t.n;
             UNROLL for (int i = 0; i < TILE_M; i++) {
-                if (i < TILE_M - 1 || last_row) {
-                    const Element before = BETA != 0 && t.reads ? widened(old[i * LANES]) : zero();
-                    c[i * LANES] = narrowed(scaled(s, sum[j][i], before));
-                }
+                const bool inside = in_rows[i] && in_columns;
+                const Element before = BETA != 0 && t.reads && inside ? widened(old[i * LANES]) : zero();
+                const Stored out = narrowed(scaled(s, sum[j][i], before));
+                if (inside) c[i * LANES] = out;
             }
+            const int next = j % 2 ? NEXT_1 : NEXT_0;
+            c += next * ldc;
+            old += next * t.ldo;
         }
-        c += ACROSS * t.ldc;
-        old += ACROSS * t.ldo;
+    };
+#if STAGED
+    if (TEAM == 1 && t.here != nullptr) {
+        __syncwarp();  // A and B have been read
+        store(t.here + lane_n * t.m + lane_m, t.m);
+        __syncwarp();
+        store_flat(t.c, t.here, t.m * t.n, lane);
+        return;
     }
+#endif
+    store(t.c + lane_n * t.ldc + lane_m, t.ldc);
 }
 
-template <int TILE_M> INLINE void multiply_columns(int tile_n, const Tile &t, int at_m, int at_n, int lane, const Scalars &s) {
-    if (tile_n <= 2 || COLUMNS <= 2) multiply<TILE_M, 2>(t, at_m, at_n, lane, s);
+template <int TILE_M>
+INLINE void multiply_columns(int tile_n, const Tile &t, int at_m, int at_n, int lane, const Scalars &s) {
+    if (!FINE) {
+        if (tile_n <= HALF_N) multiply<TILE_M, HALF_N>(t, at_m, at_n, lane, s);
+        else multiply<TILE_M, COLUMNS>(t, at_m, at_n, lane, s);
+    } else if (tile_n <= 2 || COLUMNS <= 2) multiply<TILE_M, 2>(t, at_m, at_n, lane, s);
     else if (tile_n <= 4 || COLUMNS <= 4) multiply<TILE_M, COLUMNS < 4 ? 2 : 4>(t, at_m, at_n, lane, s);
     else if (tile_n <= 6) multiply<TILE_M, COLUMNS < 6 ? 2 : 6>(t, at_m, at_n, lane, s);
     else multiply<TILE_M, COLUMNS < 8 ? 2 : 8>(t, at_m, at_n, lane, s);
 }
 
+INLINE void multiply_tile(int tile_m, int tile_n, const Tile &t, int at_m, int at_n, int lane, const Scalars &s) {
+    if (!FINE || MMA) {
+        if (tile_m <= HALF_M) multiply_columns<HALF_M>(tile_n, t, at_m, at_n, lane, s);
+        else multiply_columns<ROWS>(tile_n, t, at_m, at_n, lane, s);
+    } else if (tile_m <= 1) multiply_columns<1>(tile_n, t, at_m, at_n, lane, s);
+    else if (tile_m == 2 || ROWS <= 2) multiply_columns<ROWS < 2 ? 1 : 2>(tile_n, t, at_m, at_n, lane, s);
+    else if (tile_m == 3 || ROWS <= 3) multiply_columns<ROWS < 3 ? 1 : 3>(tile_n, t, at_m, at_n, lane, s);
+    else multiply_columns<ROWS < 4 ? 1 : 4>(tile_n, t, at_m, at_n, lane, s);
+}
+
+// What one tile covers.
+constexpr int MOST_M = ROWS * LANES, MOST_N = COLUMNS * ACROSS;
+
 // All of what a warp computes, in tiles of nearly the same size.
 INLINE void multiply_all(const Tile &t, int lane, const Scalars &s) {
     const int down = (t.m + LANES - 1) / LANES, over = (t.n + ACROSS - 1) / ACROSS;
     const int times_m = (down + ROWS - 1) / ROWS, times_n = (over + COLUMNS - 1) / COLUMNS;
-    const int tile_m = (down + times_m - 1) / times_m, wide = (over + times_n - 1) / times_n;
-    const int tile_n = wide + (wide & 1);
+    int tile_m = (down + times_m - 1) / times_m, tile_n = (over + times_n - 1) / times_n;
+    if (FINE) tile_n += tile_n & 1;
+    else tile_n = tile_n <= HALF_N ? HALF_N : COLUMNS;
+    if (!FINE || MMA) tile_m = tile_m <= HALF_M ? HALF_M : ROWS;
     _Pragma("unroll 1") for (int j = 0; j < times_n; j++) {
         // The last tile is moved back into the matrix, so that its rows and columns are there.
         const int at_n = max(min(j * tile_n * ACROSS, t.n - tile_n * ACROSS), 0);
         _Pragma("unroll 1") for (int i = 0; i < times_m; i++) {
             const int at_m = max(min(i * tile_m * LANES, t.m - tile_m * LANES), 0);
-            if (tile_m <= 1) multiply_columns<1>(tile_n, t, at_m, at_n, lane, s);
-            else if (tile_m == 2 || ROWS <= 2) multiply_columns<ROWS < 2 ? 1 : 2>(tile_n, t, at_m, at_n, lane, s);
-            else if (tile_m == 3 || ROWS <= 3) multiply_columns<ROWS < 3 ? 1 : 3>(tile_n, t, at_m, at_n, lane, s);
-            else multiply_columns<ROWS < 4 ? 1 : 4>(tile_n, t, at_m, at_n, lane, s);
+            multiply_tile(tile_m, tile_n, t, at_m, at_n, lane, s);
         }
     }
 }
@@ -312,15 +481,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         barriers_started();
     }
     if (threadIdx.x == 0) *hand = TEAMS;
-    __syncthreads();
 
     // This block's products: one of each row of the list, back and forth.
     auto nth = [&](int i) { return i * blocks + (i & 1 ? blocks - 1 - block : block); };
+    // Descriptors come from far: the first AHEAD of a block at once, and none of them is waited for later.
+    unsigned int *const ahead = (unsigned int *)(shared_memory + AT_AHEAD);
+    for (int at = 4 * threadIdx.x; at < WORDS * AHEAD; at += 4 * THREADS) {
+        const int which = nth(at / WORDS);
+        if (which < g.count) word_load<16>(ahead + at, g.list + (long long)which * WORDS + at % WORDS, 16);
+    }
+    if (AHEAD) {
+        words_commit();
+        words_wait<0>();
+    }
+    __syncthreads();
+
     int turn = team, asked = 0;
     int next = nth(turn);
     unsigned int words = 0;  // of the next product's descriptor, one in each of the first lanes
     auto read = [&]() {
-        if (next < g.count && lane < WORDS) words = __ldg(g.list + (long long)next * WORDS + lane);
+        if (next >= g.count || lane >= WORDS) return;
+        if (turn < AHEAD) words = ahead[turn * WORDS + lane];
+        else words = __ldg(g.list + (long long)next * WORDS + lane);
     };
     auto word = [&](int which) { return __shfl_sync(0xffffffffu, words, which); };
     read();
@@ -435,7 +617,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         t.a = (const Stored *)(ring + place + (d[ADDRESSES] & 15));
         t.b = (const Stored *)(ring + after_a + (d[ADDRESSES + 2] & 15));
         t.old = (const Stored *)(ring + after_b + (d[ADDRESSES + 4] & 15));
-        t.c = (Stored *)((unsigned long long)d[ADDRESSES + 5] << 32 | d[ADDRESSES + 4]);
+        // Known to be global, lest stores are compiled for memory of any kind.
+        t.c = (Stored *)__cvta_global_to_generic((unsigned long long)d[ADDRESSES + 5] << 32 | d[ADDRESSES + 4]);
+        // C may lie where A and B do: where it has no gaps, fits, and is one tile, so that both have been read.
+        const int begin = d[ADDRESSES + 4] & 15;
+        const bool one = t.m <= MOST_M && n <= MOST_N && t.ldc == t.m && n > 1;
+        const bool fits = begin + t.m * n * SIZE <= (int)((chunks_ab & 0xffff) + (chunks_ab >> 16)) * 16;
+        t.here = STAGED && TEAM == 1 && one && fits ? (Stored *)(ring + place + begin) : nullptr;
         // The warps of a team share the columns.
         const int each = (n + TEAM - 1) / TEAM, from = member * each;
         t.n = min(n - from, each);

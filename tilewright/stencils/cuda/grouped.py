@@ -16,6 +16,11 @@ differ, what is added is a matter of balance, and sizes are no constants:
     lanes, rows, columns   of a warp's tile of C: lanes along a column, and elements of a lane; smaller
              products are run by smaller tiles of the same kind
     deep     steps of k in one turn of the loop
+    fine     1: a tile for each number of rows and columns; 0: whole tiles and halves, which is less code:
+             each instruction is fetched once on every SM before it runs, and a launch takes 20 us
+    mma      tensor cores multiply (float64 and 16 bits)
+    staged   C passes shared memory where it has no gaps, and is written by words of 16 bytes
+    ahead    descriptors that a block reads when it begins, so that none is waited for later
     bulk     operands without gaps come by bulk copies
 
 The list is sorted, most work first, and dealt to the blocks back and forth, so that all get nearly the
@@ -88,15 +93,15 @@ def largest(p: Problem) -> int:
     return sum(-(-(LINE - 1 + (rows + LINE // size) * cols * size) // LINE) * LINE for rows, cols in read)
 
 
-def fixed_bytes(teams: Any, depth: Any) -> Any:
+def fixed_bytes(teams: Any, depth: Any, ahead: Any = 0) -> Any:
     """Shared memory before the rings: barriers, descriptors, what hands out products."""
-    return -(-(8 * teams * depth + 64 * teams * depth + 16 + 8 * teams) // 128) * 128
+    return -(-(8 * teams * depth + 64 * teams * depth + 16 + 8 * teams) // 128) * 128 + 64 * ahead
 
 
-def shared_bytes(team: Any, warps: Any, ring: Any, depth: Any) -> Any:
+def shared_bytes(team: Any, warps: Any, ring: Any, depth: Any, ahead: Any = 0) -> Any:
     """Shared memory of a block."""
     teams = warps // team
-    return fixed_bytes(teams, depth) + teams * ring
+    return fixed_bytes(teams, depth, ahead) + teams * ring
 
 
 def registers(p: Problem, rows: Any, columns: Any) -> Any:
@@ -162,7 +167,7 @@ class GroupedStencil:
         return Launch(
             grid=(min(c["blocks"], problem.batch), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(c["team"], c["warps"], c["ring"], c["depth"])),
+            shared=int(shared_bytes(c["team"], c["warps"], c["ring"], c["depth"], c["ahead"])),
         )
 
 
@@ -171,6 +176,7 @@ _TEAMS = (1, 2, 4, 8)
 _WARPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24)
 _PER_SM = (1, 2, 3, 4)
 _DEPTHS = (2, 4, 8)
+_AHEAD = (0, 96)
 
 
 def _rings(p: Problem, device: Device) -> tuple[int, ...]:
@@ -184,13 +190,13 @@ def _rings_of(least: int, per_sm: int, per_block: int) -> tuple[int, ...]:
     for blocks in _PER_SM:
         block = min(per_sm // blocks - _FULL, per_block)
         for teams in _WARPS:
-            found |= {_ring(block, teams, depth) for depth in _DEPTHS}
+            found |= {_ring(block, teams, depth, _AHEAD[-1]) for depth in _DEPTHS}
     return tuple(sorted(ring for ring in found if ring >= least))
 
 
-def _ring(block: int, teams: int, depth: int) -> int:
+def _ring(block: int, teams: int, depth: int, ahead: int = 0) -> int:
     """The largest ring of so many teams in the shared memory of a block."""
-    return max(0, (block - int(fixed_bytes(teams, depth))) // teams // LINE * LINE)
+    return max(0, (block - int(fixed_bytes(teams, depth, ahead))) // teams // LINE * LINE)
 
 
 def _params(p: Problem, device: Device) -> list[Param]:
@@ -200,10 +206,14 @@ def _params(p: Problem, device: Device) -> list[Param]:
         Param("rows", (1, 2, 3, 4)),
         Param("columns", (2, 4, 6, 8)),
         Param("deep", (1, 2, 4)),
+        Param("fine", (0, 1)),
+        Param("mma", (0, 1)),
+        Param("staged", (0, 1)),
         Param("team", _TEAMS),
         Param("warps", _WARPS),
         Param("depth", _DEPTHS),
         Param("ring", _rings(p, device)),
+        Param("ahead", _AHEAD),
         Param("hand", (0, 1)),
         Param("blocks", tuple(count * device["sms"] for count in _PER_SM)),
     ]
@@ -228,7 +238,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "a warp's tile is not larger than the largest C",
         lambda lanes, rows, columns: (
-            ((rows - 1) * lanes < p.m) & ((columns - 2) * (32 // lanes) < np.maximum(p.n, 1))
+            ((rows - 2 + rows % 2) * lanes < p.m) & ((columns - 2) * (32 // lanes) < np.maximum(p.n, 1))
         ),
     )
     yield Rule(
@@ -239,6 +249,42 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
             (2 * lanes * rows >= np.minimum(32 // lanes * columns, p.m))
             & (2 * (32 // lanes) * columns >= np.minimum(lanes * rows, p.n))
         ),
+    )
+    yield Rule(
+        "mma-type",
+        "hard",
+        "tensor cores take float64 and 16 bits",
+        lambda mma: (mma == 0) | (p.dtype.real_bits != 32),
+    )
+    yield Rule(
+        "mma-tile",
+        "hard",
+        "a tile is whole tensor-core products of 16 rows and 8 columns",
+        lambda lanes, rows, columns, mma: (mma == 0) | ((lanes == 8) & (rows % 2 == 0) & (columns % 2 == 0)),
+    )
+    yield Rule(
+        "mma-better",
+        "soft",
+        "tensor cores multiply where they can, for they read less of shared memory",
+        lambda mma: (mma == 1) | (p.dtype.real_bits == 32),
+    )
+    yield Rule(
+        "halves",
+        "soft",
+        "whole tiles and halves are enough: little code is fetched",
+        lambda fine: fine == 0,
+    )
+    yield Rule(
+        "staged-alone",
+        "soft",
+        "C passes shared memory just where a product has a warp for itself",
+        lambda staged, team: (staged == 1) == (team == 1),
+    )
+    yield Rule(
+        "ahead-all",
+        "soft",
+        "descriptors of a block are read when it begins",
+        lambda ahead: ahead > 0,
     )
     yield Rule(
         "sums-fit",
@@ -298,8 +344,8 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared-per-block",
         "queryable",
         "the rings fit in the shared memory that a block may ask for",
-        lambda team, warps, depth, ring: (
-            shared_bytes(team, warps, ring, depth) <= device["shared_per_block_optin"]
+        lambda team, warps, depth, ahead, ring: (
+            shared_bytes(team, warps, ring, depth, ahead) <= device["shared_per_block_optin"]
         ),
     )
     yield Rule(
@@ -323,8 +369,8 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "promise-shared",
         "tabled",
         "the blocks that are to stay on an SM leave each other the shared memory that they need",
-        lambda team, warps, depth, ring, blocks: (
-            (shared_bytes(team, warps, ring, depth) + device["shared_reserved"]) * (blocks // sms)
+        lambda team, warps, depth, ahead, ring, blocks: (
+            (shared_bytes(team, warps, ring, depth, ahead) + device["shared_reserved"]) * (blocks // sms)
             <= device["shared_per_sm"]
         ),
     )
@@ -332,8 +378,11 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared-used",
         "soft",
         "rings take three quarters of the shared memory of an SM, or have room for all that they may hold",
-        lambda team, warps, depth, ring, blocks: (
-            (4 * shared_bytes(team, warps, ring, depth) * (blocks // sms) >= 3 * device["shared_per_sm"])
+        lambda team, warps, depth, ahead, ring, blocks: (
+            (
+                4 * shared_bytes(team, warps, ring, depth, ahead) * (blocks // sms)
+                >= 3 * device["shared_per_sm"]
+            )
             | (ring >= least * depth)
         ),
     )
@@ -356,15 +405,23 @@ def _best(p: Problem, device: Device) -> Config:
     """One block on an SM, with as many teams as hold the largest product and as warps have registers.
 
     What hides latency here is teams that wait for memory while others multiply, and a warp alone has no
-    one to wait for; so products are shared only where fewer than eight of them fit.
+    one to wait for; so products are shared only where fewer than eight of them fit. Two places in a ring
+    are enough for all but the smallest: more are filled before the first product is multiplied (H200,
+    10,000 products of 1 to 32: 33 us with 2 places, 35.5 us with 4, 37 us with 8).
     """
     lanes, rows, columns = _tile(p)
-    least, per_sm = largest(p), device["registers_per_sm"]
+    mma = int(p.dtype.real_bits != 32)
+    least, per_sm, ahead = largest(p), device["registers_per_sm"], _AHEAD[-1]
     block = min(device["shared_per_sm"] - device["shared_reserved"], device["shared_per_block_optin"])
+    if _ring(block, 1, _DEPTHS[0], ahead) < least:
+        ahead = 0
     found: list[tuple[float, int, int, int, int]] = []
     for team in _TEAMS:
-        # The compiler takes more, for reads ahead and for C.
-        needed = int(1.25 * int(registers(p, rows, columns))) + 8 + 16 * (team > 1 and p.beta == "any")
+        # The compiler takes more, for reads ahead and for C, and for the two k of a word.
+        more = 16 * (p.dtype.real_bits == 16 and p.dtype.is_complex)
+        if p.beta == "any" or (mma and p.beta == "1"):
+            more = 24 if p.dtype.real_bits == 16 else 16
+        needed = int(1.25 * int(registers(p, rows, columns))) + 8 + more
         for warps in _WARPS:
             teams = warps // team
             # Each of the four schedulers has registers of its own.
@@ -372,15 +429,17 @@ def _best(p: Problem, device: Device) -> Config:
                 continue
             if team > 1 and (teams > 15 or p.n < 4 * team):
                 continue
-            # As many products on their way as there is room for.
-            depth = 8 if _ring(block, teams, 8) >= 6 * least else 4
-            ring = min(_ring(block, teams, depth), least * depth)
-            if ring < least:
+            # Two places, or more where products are so small that too few bytes would be on their way.
+            for depth in _DEPTHS:
+                ring = min(max(_ring(block, teams, depth, _AHEAD[-1]), least), least * depth)
+                if teams * ring >= 2 * IN_FLIGHT:
+                    break
+            if shared_bytes(team, warps, ring, depth, ahead) > block:
                 continue
             waiting = min(1.0, teams / 12) ** 0.5
             running = min(1.0, warps / 16) ** 0.5
-            ahead = min(1.0, ring / least / 1.25) ** 0.5
-            found.append((waiting * running * ahead * 0.97 ** (team - 1), team, warps, depth, ring))
+            room = min(1.0, ring / least / 1.25) ** 0.5
+            found.append((waiting * running * room * 0.97 ** (team - 1), team, warps, depth, ring))
     _, team, warps, depth, ring = max(found)
     return Config(
         {
@@ -388,11 +447,15 @@ def _best(p: Problem, device: Device) -> Config:
             "lanes": lanes,
             "rows": rows,
             "columns": columns,
-            "deep": 2,
+            "deep": 1 if mma and p.dtype.real_bits == 16 else 2,
+            "fine": 0,
+            "mma": mma,
+            "staged": int(team == 1),
             "team": team,
             "warps": warps,
             "depth": depth,
             "ring": ring,
+            "ahead": ahead,
             "hand": 1,
             "blocks": device["sms"],
         }
@@ -402,6 +465,8 @@ def _best(p: Problem, device: Device) -> Config:
 def _tile(p: Problem) -> tuple[int, int, int]:
     """Lanes along a column, and rows and columns of a lane, for the largest products."""
     rows = min(4, -(-p.m // 8))
+    if p.dtype.real_bits != 32:
+        rows += rows & 1
     columns = min(8 if _words(p) <= 2 and not p.dtype.is_complex else 4, -(-p.n // 4))
     return 8, rows, columns + (columns & 1)
 
