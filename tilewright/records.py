@@ -556,7 +556,9 @@ def _get_ceilings(connection: sqlite3.Connection, device: str, cores: int) -> di
 
 
 def _all_ceilings(connection: sqlite3.Connection, device: str | None) -> list[Ceilings]:
-    sql = "SELECT DISTINCT device, cores FROM ceilings WHERE :device IS NULL OR device = :device ORDER BY 1, 2"
+    sql = (
+        "SELECT DISTINCT device, cores FROM ceilings WHERE :device IS NULL OR device = :device ORDER BY 1, 2"
+    )
     pairs = connection.execute(sql, {"device": device}).fetchall()
     return [(name, cores, _get_ceilings(connection, name, cores)) for name, cores in pairs]
 

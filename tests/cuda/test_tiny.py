@@ -70,7 +70,7 @@ def layouts(p: Problem) -> list[Problem]:
         p.with_(stride_c=(p.stride_c or 0) + 1),
         p.with_(lda=lda, ldb=ldb, ldc=ldc, **gaps),
         p.with_(pointers=True),
-        p.with_(lda=lda, ldb=ldb, ldc=ldc, align=p.dtype.itemsize, pointers=True),
+        p.with_(lda=lda, ldb=ldb, ldc=ldc, **gaps, align=p.dtype.itemsize, pointers=True),
     ]
 
 

@@ -164,12 +164,17 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(execute_cuda.build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setattr(device_arrays, "default_library", lambda: None)
-    for name in [name for name, stencil in STENCILS.items() if stencil.target == "cuda"]:
-        monkeypatch.delitem(STENCILS, name)
-    monkeypatch.setitem(STENCILS, "pretend", Stencil())
     monkeypatch.setitem(TARGETS, "cuda", cuda)
+    # Not by monkeypatch, which would put them back in another order: the first that accepts is chosen.
+    kept = dict(STENCILS)
+    for name, stencil in kept.items():
+        if stencil.target == "cuda":
+            del STENCILS[name]
+    STENCILS["pretend"] = Stencil()
     api.forget()
     yield log
+    STENCILS.clear()
+    STENCILS.update(kept)
     api.forget()
 
 

@@ -269,5 +269,10 @@ def vendor(
 
 
 def roundings(problem: Problem) -> int:
-    """How often what becomes an element may be stored on its way by the vendor's product."""
-    return PLANAR_ROUNDINGS if problem.dtype.letter == "hc" else 1
+    """How often what becomes an element may be stored on its way by the vendor's product.
+
+    cuBLAS keeps sums in float32, and in 16 bits rounds a product once more before C is added to it.
+    """
+    if problem.dtype.letter == "hc":
+        return PLANAR_ROUNDINGS
+    return 2 if problem.dtype.real_bits == 16 and problem.beta != "0" else 1

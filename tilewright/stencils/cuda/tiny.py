@@ -647,14 +647,15 @@ def _rings(
         per_sm = max((count for count in PER_SM if count <= per_sm), default=0)
         if per_sm * warps < 4 or per_sm * stages * stage < IN_FLIGHT:
             continue
-        # What the best of some 5,000 configs had in common on an H200: long copies, one or two blocks on an
-        # SM, 8 warps, 100 KB on their way. Short ones, from many blocks at once, keep memory less busy.
-
+        # What the best of some 8,000 configs had in common on an H200: long copies, 100 KB on their way, few
+        # blocks on an SM. One block alone has nobody to multiply while it waits, which costs where
+        # multiplying takes as long as moving.
         flying = min(1.0, per_sm * stages * stage / (96 * 1024))
         running = min(1.0, per_sm * warps / 8)
-        long = min(stage, 48 * 1024)
+        long = min(stage, 24 * 1024)
         # The last round leaves part of the SMs idle.
         rounds = p.batch / (group * per_sm * device["sms"])
-        shape = long / (long + 4096) * rounds / (rounds + 0.5) / (1 + 0.02 * per_sm)
+        alone = 0.92 if per_sm == 1 else 1 - 0.01 * (per_sm - 2)
+        shape = long / (long + 3072) * rounds / (rounds + 0.5) * alone
         score = flying**0.5 * running**0.3 * used**0.7 * shape
         yield score, _config(path, tile, warps, group, stages, per_sm * device["sms"], turn)
