@@ -177,6 +177,8 @@ def sizes_line(torch: Any, letter: str, kind: str, copy: float, rounds: int) -> 
     ours = first.pieces[2].clone()
     a, b, c = (first.views(which) for which in range(3))
     try:
+        if letter not in "sd":
+            raise TypeError("cuBLAS has it for float32 and float64")
         vendor = [Vendor(torch, letter, x) for x in made]
         first.pieces[2].fill_(float("nan"))
         vendor[0]()

@@ -184,7 +184,8 @@ def _tiny(device: Device) -> Iterator[Job]:
             pointers=layout == 2,
         )
         if layout:
-            problem = problem.with_(lda=n + 1, ldb=n + 2, ldc=n + 3)
+            # With the size named again, matrices lie as far apart as their columns ask for.
+            problem = problem.with_(m=n, lda=n + 1, ldb=n + 2, ldc=n + 3)
         yield from _made(stencil, problem, f"tiny_{dtype.letter}_{trans}_{n}_{layout}", device)
 
 

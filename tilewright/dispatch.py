@@ -85,8 +85,8 @@ def plan(
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``default``: the first stencil that accepts the problem, with its cost model's config;
     5. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
-       records say that it is faster, and for single products where only stencils are left that run on
-       record (not with ``vendor=False``; of complex half, which no library has, only the first).
+       records say that it is faster, and where the first stencil that accepts it says that it runs on record
+       (not with ``vendor=False``; of complex half, which no library has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -119,8 +119,11 @@ def plan(
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
-        if reason is None and theirs and problem.batch == 1 and getattr(candidate, "on_record", False):
-            reason = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
+        on_record = getattr(candidate, "on_record", None)
+        if reason is None and theirs and on_record is not None and on_record(problem):
+            tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
+            reasons.append(f"{name}: {tuned}")
+            break
         if reason is None:
             return made(
                 "default", "no record; the stencil's cost model", name, candidate.default(problem, device)
@@ -188,6 +191,10 @@ def _near(
     for record in records().near(problem, kind, device.key, without="" if vendor else VENDOR):
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
+        sized = getattr(STENCILS.get(record.stencil), "sized", False)
+        other = (record.problem.m, record.problem.n, record.problem.k) != (problem.m, problem.n, problem.k)
+        if sized and other:
+            continue
         # What was tuned for another place in memory may be slow here, not only wrong.
         if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device, KINDS):
             return record.stencil, record.config, record.problem.key

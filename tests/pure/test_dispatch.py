@@ -62,6 +62,84 @@ def test_a_vendor_that_is_faster_nearby(
     assert dispatch.plan(problem, H200, vendor=False).origin == "default"
 
 
+class Neighbour(Told):
+    """Records that know one near problem of another size, or of another alpha, by one stencil."""
+
+    def __init__(self, name: str, changes: dict[str, Any]):
+        self.name, self.changes = name, changes
+
+    def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
+        near = problem.with_(**self.changes)
+        config = dispatch.STENCILS[self.name].default(near, H200)
+        return [Record(near, regime, self.name, config, "ok", device, "1")]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes dispatch go by other records."""
+
+    def tell(records: Any) -> None:
+        dispatch.forget()
+        monkeypatch.setattr(dispatch, "records", lambda: records)
+        monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name", "changes", "origin"),
+    [
+        ("d:8x8x8@100000", "tiny", {"alpha": "any"}, "near"),
+        ("d:8x8x8@100000", "tiny", {"m": 9}, "default"),
+        ("s:300x200x100@5000", "classic", {"k": 104}, "near"),
+        ("hc:100x100x100@5000", "tensor", {"k": 104}, "near"),
+    ],
+)
+def test_what_is_tuned_for_one_size_serves_that_size(
+    told: Any, spelling: str, name: str, changes: dict[str, Any], origin: str
+) -> None:
+    told(Neighbour(name, changes))
+    plan = dispatch.plan(Problem.parse(spelling)[0], H200)
+    assert (plan.origin, plan.stencil) == (origin, name)
+
+
+class Empty(Told):
+    """Records that know nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def near(self, *_: Any, **__: Any) -> list[Record]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("spelling", "fields", "stencil"),
+    [
+        ("h:128x128x128@1000", {}, None),
+        ("hc:128x128x128@1000", {}, "tensor"),
+        ("d:128x128x8@1000", {}, None),
+        ("s:128x128x8@1000", {}, "classic"),
+        ("d:128x128x8", {}, None),
+        ("d:32x32x32@9000", {}, "tiny"),
+        ("d:32x32x32@9000", {"lda": 33}, None),
+        ("d:32x32x32@9000", {"lda": 34}, "tiny"),
+        ("d:16x16x16@9000", {"lda": 17}, "tiny"),
+        ("h:16x16x16@9000", {"ldb": 17}, None),
+        ("hc:32x32x32@9000", {"lda": 33}, "tiny"),
+    ],
+)
+def test_kernels_that_run_on_record_leave_untuned_products_to_the_library(
+    told: Any, spelling: str, fields: dict[str, int], stencil: str | None
+) -> None:
+    told(Empty())
+    problem = Problem.parse(spelling, **fields)[0]
+    plan = dispatch.plan(problem, H200)
+    assert plan.stencil == stencil
+    assert ("no record speaks for it" in plan.why) == (stencil is None)
+    assert dispatch.plan(problem, H200, vendor=False).origin == "default"
+
+
 def test_a_device_that_is_only_counted_runs_nothing() -> None:
     fermi = capability.named("fermi-s2050")
     plan = dispatch.plan(Problem.parse("s:300x200x100")[0], fermi)

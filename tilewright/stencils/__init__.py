@@ -9,7 +9,13 @@ from tilewright.space import Space
 
 
 class Stencil(Protocol):
-    """A way to write kernels for a family of problems."""
+    """A way to write kernels for a family of problems.
+
+    Beside what stands here a stencil may have ``runs(device)`` (see ``dispatch.refusal``),
+    ``on_record(problem)``: whether only a record makes it a better guess than the array library's own
+    product, and ``sized``: true where a config is of one size, and for a size nearby the cost model knows
+    better than a record.
+    """
 
     name: str
     target: str

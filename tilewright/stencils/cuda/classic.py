@@ -170,8 +170,6 @@ class ClassicStencil:
 
     name = "classic"
     target = "cuda"
-    # Large single products are what libraries tune best: untuned, this one is not the better guess.
-    on_record = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -195,6 +193,10 @@ class ClassicStencil:
         if found < MODERN:
             return f"compute capability {found / 10:.1f}; the kernel needs {MODERN / 10:.1f} or above"
         return None
+
+    def on_record(self, problem: Problem) -> bool:
+        """Large single products are what libraries tune best: untuned, this one is not the better guess."""
+        return problem.batch == 1
 
     def space(self, problem: Problem, device: Device) -> Space:
         return self.guided(problem, device, guidelines("default", problem, device))

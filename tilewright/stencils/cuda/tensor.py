@@ -186,8 +186,6 @@ class TensorStencil:
 
     name = "tensor"
     target = "cuda"
-    # A single product is what libraries tune best: untuned, this one is not the better guess.
-    on_record = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -215,6 +213,10 @@ class TensorStencil:
         """Why the kernel cannot run on a device; None when it can."""
         found = device["capability"]
         return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
+
+    def on_record(self, problem: Problem) -> bool:
+        """Untuned, it made 0.32 to 0.97 of cuBLAS on an H200, batches of 96 to 512 in float16 and float64."""
+        return True
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(_params(problem, device), list(_rules(problem, device)), elementwise=True)
