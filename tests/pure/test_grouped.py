@@ -120,7 +120,8 @@ def test_tensor_cores_multiply_where_they_can() -> None:
         p = listed(letter)
         config, space = GROUPED.default(p, H200), GROUPED.space(p, H200)
         assert config["mma"] == (DTYPES[letter].real_bits != 32)
-        assert (config["staged"], config["ahead"]) == (1, 96)
+        assert (config["staged"], config["ahead"]) == (0, 96 if config["mma"] else 0)
+        assert config["fine"] == (letter == "c")
         if not config["mma"]:
             assert "mma-type" in [rule.name for rule in space.why(config.with_(mma=1))]
         else:

@@ -110,6 +110,7 @@
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/element.cuh"
+#include "lib/mma.cuh"
 
 constexpr int THREADS = M_DIM * N_DIM;
 constexpr int M_THR = M_BLK / M_DIM, N_THR = N_BLK / N_DIM;  // elements of C of one thread
@@ -150,19 +151,13 @@ INLINE void texel(uint2 &w, unsigned int x, unsigned y, unsigned, unsigned) { w 
 INLINE void texel(uint4 &w, unsigned int x, unsigned y, unsigned z, unsigned q) { w = make_uint4(x, y, z, q); }
 
 // ---- arithmetic -----------------------------------------------------------------------------------------
-#if MMA
-INLINE void multiply_add_16x8x4(Real &c0, Real &c1, Real &c2, Real &c3, Real a0, Real a1, Real b) {
-    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-        : "+d"(c0), "+d"(c1), "+d"(c2), "+d"(c3) : "d"(a0), "d"(a1), "d"(b));
+#if MMA && COMPLEX
+INLINE void mma_16x8x4(Element &c0, Element &c1, Element &c2, Element &c3, Element a0, Element a1, Element b) {
+    mma_16x8x4(c0.re, c1.re, c2.re, c3.re, a0.re, a1.re, b.re);
+    mma_16x8x4(c0.im, c1.im, c2.im, c3.im, a0.re, a1.re, b.im);
+    mma_16x8x4(c0.re, c1.re, c2.re, c3.re, -a0.im, -a1.im, b.im);
+    mma_16x8x4(c0.im, c1.im, c2.im, c3.im, a0.im, a1.im, b.re);
 }
-#if COMPLEX
-INLINE void multiply_add_16x8x4(Element &c0, Element &c1, Element &c2, Element &c3, Element a0, Element a1, Element b) {
-    multiply_add_16x8x4(c0.re, c1.re, c2.re, c3.re, a0.re, a1.re, b.re);
-    multiply_add_16x8x4(c0.im, c1.im, c2.im, c3.im, a0.re, a1.re, b.im);
-    multiply_add_16x8x4(c0.re, c1.re, c2.re, c3.re, -a0.im, -a1.im, b.im);
-    multiply_add_16x8x4(c0.im, c1.im, c2.im, c3.im, a0.im, a1.im, b.re);
-}
-#endif
 #endif
 
 // ---- one operand: device memory -> registers -> shared memory ----------------------------------------
@@ -347,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
                     UNROLL for (int j = 0; j < N_THR / COLUMNS; j++) UNROLL for (int h = 0; h < COLUMNS / 2; h++)
                         UNROLL for (int i = 0; i < M_THR; i += 2) {
                             const int left = j * COLUMNS + h, right = left + COLUMNS / 2;
-                            multiply_add_16x8x4(c[left][i], c[right][i], c[left][i + 1], c[right][i + 1],
+                            mma_16x8x4(c[left][i], c[right][i], c[left][i + 1], c[right][i + 1],
                                                 x[i / VEC].element[i % VEC], x[(i + 1) / VEC].element[(i + 1) % VEC],
                                                 y[j].element[h]);
                         }

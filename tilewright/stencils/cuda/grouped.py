@@ -272,7 +272,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "halves",
         "soft",
         "whole tiles and halves are enough, but for complex64, where arithmetic sets the pace",
-        lambda fine: (fine == 0) | (p.dtype.letter == "c"),
+        lambda fine: fine == int(p.dtype.letter == "c"),
     )
     yield Rule(
         "direct",
@@ -284,7 +284,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "ahead-all",
         "soft",
         "descriptors of a block are read when it begins, where arithmetic does not set the pace",
-        lambda ahead: (ahead > 0) | (p.dtype.real_bits == 32),
+        lambda ahead: (ahead > 0) == (p.dtype.real_bits != 32),
     )
     yield Rule(
         "sums-fit",

@@ -112,6 +112,7 @@
 #elif TC == 2
 #define WMMA_M 8
 #endif
+#include "lib/mma.cuh"
 #include "lib/fragment.cuh"
 
 constexpr bool HALVES = TYPE_BITS == 16, WMMA = TC < 3;
@@ -411,7 +412,7 @@ INLINE void product(Real *c, const Register (&a)[BLOCKS_M][QUADS], int i, const 
 #if TYPE_BITS == 16
     mma_16x8x16(c, a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], b[0], b[1]);
 #elif TC == 4
-    mma_8x8x4(c, a[i][0], b[0]);
+    mma_8x8x4(c[0], c[1], a[i][0], b[0]);
 #else
     double x[QUADS][2];
     UNROLL for (int h = 0; h < QUADS; h++) UNROLL for (int q = 0; q < 2; q++) x[h][q] = a[2 * i + q][h];

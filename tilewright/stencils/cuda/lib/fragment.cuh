@@ -1,6 +1,6 @@
 // Fragments: the parts of matrices that the lanes of a warp hold while tensor cores multiply them.
 //
-// One function for one instruction, and nothing else. Which lane holds what, with r = lane / 4 and t = lane % 4
+// One function for one instruction, and nothing else; mma.cuh, which comes first, has the products of one. Which lane holds what, with r = lane / 4 and t = lane % 4
 // (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"):
 //
 //   16 x 8 x 16, halves      a[q + 2 h]: row r + 8 q, k = 2 t + {0, 1} + 8 h    two numbers in a register
@@ -20,12 +20,6 @@
 FRAGMENT_INLINE unsigned int fragment_address(const void *p) { return (unsigned int)__cvta_generic_to_shared(p); }
 
 #if TYPE_BITS == 16
-#if BRAIN
-#define HALF_NAME "bf16"
-#else
-#define HALF_NAME "f16"
-#endif
-
 // ---- halves in registers, two to a word ------------------------------------------------------------------------
 // Two numbers with the sign bits turned that SIGNS has: 0x8000 that of the first, 0x80000000 that of the second.
 template <unsigned int SIGNS> FRAGMENT_INLINE unsigned int signs_turned(unsigned int pair) {
@@ -87,14 +81,6 @@ FRAGMENT_INLINE void matrices_store_turned(unsigned int x0, unsigned int x1, voi
     const unsigned int x[2] = {x0, x1};
     _Pragma("unroll") for (int i = 0; i < 2; i++) matrix_store_turned(x[i], fragment_address(row), i);
 #endif
-}
-
-FRAGMENT_INLINE void mma_16x8x16(float *c, unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3,
-                                 unsigned int b0, unsigned int b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32." HALF_NAME "." HALF_NAME ".f32 "
-        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
 // ---- wmma ----------------------------------------------------------------------------------------------------------
@@ -183,17 +169,11 @@ FRAGMENT_INLINE void wmma_store(float *to, const float *c, int pitch) {
 
 #if TYPE_BITS == 64
 // ---- float64: products of 8 rows came with sm_80, those of 16 with sm_90 -----------------------------------------------
-FRAGMENT_INLINE void mma_8x8x4(double *c, double a, double b) {
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-        : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
-}
-
 // a[QUADS][2] as a[h][q], b[QUADS]: 16 x 8 x (4 * QUADS).
 template <int QUADS> FRAGMENT_INLINE void mma_16x8(double *c, const double (&a)[QUADS][2], const double (&b)[QUADS]) {
     static_assert(QUADS == 1 || QUADS == 2 || QUADS == 4, "mma: a k of 4, 8 or 16");
     if constexpr (QUADS == 1)
-        asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-            : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3]) : "d"(a[0][0]), "d"(a[0][1]), "d"(b[0]));
+        mma_16x8x4(c[0], c[1], c[2], c[3], a[0][0], a[0][1], b[0]);
     else if constexpr (QUADS == 2)
         asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
             : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])

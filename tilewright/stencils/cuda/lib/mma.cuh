@@ -16,14 +16,20 @@
 
 #if TYPE_BITS == 16
 #if BRAIN
-#define MMA_HALVES "f32.bf16.bf16.f32"
+#define HALF_NAME "bf16"
 #else
-#define MMA_HALVES "f32.f16.f16.f32"
+#define HALF_NAME "f16"
 #endif
-MMA_INLINE void mma_16x8x16(float (&c)[4], const unsigned int (&a)[4], unsigned int b0, unsigned int b1) {
+#define MMA_HALVES "f32." HALF_NAME "." HALF_NAME ".f32"
+MMA_INLINE void mma_16x8x16(float *c, unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int b0,
+                            unsigned int b1) {
     asm("mma.sync.aligned.m16n8k16.row.col." MMA_HALVES " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+MMA_INLINE void mma_16x8x16(float (&c)[4], const unsigned int (&a)[4], unsigned int b0, unsigned int b1) {
+    mma_16x8x16(c, a[0], a[1], a[2], a[3], b0, b1);
 }
 
 MMA_INLINE void mma_16x8x8(float (&c)[4], unsigned int a0, unsigned int a1, unsigned int b0) {
