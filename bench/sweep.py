@@ -121,13 +121,15 @@ def shown(line: lines.Line) -> str:
 
 
 def best_of(path: Path, problem: Problem, count: int) -> list[Config]:
-    """The fastest configs that a file holds of a problem, whatever its batch."""
+    """The fastest configs that a file holds of a problem, whatever its batch. Lines without a layout are
+    of packed matrices."""
     name = problem.spelling.partition("@")[0]
     rows = [
         (row[-1], Config(dict(zip(line["names"], row[:-2], strict=False))))
         for line in lines.read(path)
         if line["kind"] == "tries" and line["problem"].partition("@")[0] == name
         if line.get("beta", problem.beta) == problem.beta
+        if line.get("layout", "packed") == problem.layout
         for row in line["rows"]
         if row[-1] is not None
     ]

@@ -1,0 +1,156 @@
+"""A run: the tuner with its children, the copy, where lines go, and when a command has to end."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from bench import lines
+from bench.batches.points import Entry, Point, planned
+from bench.batches.result import line_of, shown
+from bench.batches.seeds import origin_of, seeds_of
+from bench.batches.turns import Turns
+from bench.lines import Line
+from bench.pruning import Listed
+from bench.sweep import said, whole
+from tilewright import dispatch, roofline_cuda
+from tilewright.catalog import STENCILS
+from tilewright.errors import ArgumentError, TilewrightError
+from tilewright.model import Config, Device, Problem, Record
+from tilewright.records import Records
+from tilewright.tune import VENDOR, Tuner, speed
+
+
+class Run:
+    """One run, of a command or of several: the tuner, where lines go, and when a command has to end."""
+
+    def __init__(self, options: argparse.Namespace, device: Device, console: Console):
+        self.device, self.console = device, console
+        self.records = Records(options.records)
+        self.copy: float | None = None
+        self.begin(options)
+
+    def begin(self, options: argparse.Namespace) -> None:
+        """Begin a command, the first or another: its lines go where it says, its seconds run from now. A
+        copy that was measured is not measured again."""
+        self.options = options
+        self.end = time.monotonic() + options.limit
+        self.found: list[Line] = []
+        self.sink = lines.Sink(options.out, f"batches {options.command}", self.device, vars(options))
+        if self.copy is not None:
+            self.sink.write({"kind": "copy", "bytes_per_second": self.copy})
+
+    def __enter__(self) -> Run:
+        self.tuner = Tuner(self.device, self.records)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.tuner.__exit__()
+        self.records.close()
+
+    def look(self) -> None:
+        """Measure a copy, which takes about a second."""
+        try:
+            self.copy = roofline_cuda.measure(self.device)["bandwidth.copy.1"]
+        except TilewrightError as error:
+            self.console.print(f"no share of a copy: {error}", style="yellow", markup=False)
+            return
+        self.sink.write({"kind": "copy", "bytes_per_second": self.copy})
+        self.console.print(f"a copy moves {self.copy / 1e12:.3f} TB/s", markup=False)
+
+    def add(self, line: Line, text: str = "") -> None:
+        """Keep and show a line."""
+        self.found.append(line)
+        self.sink.write(line)
+        self.console.print(text or shown(line), markup=False, soft_wrap=True)
+
+    def over(self) -> bool:
+        """Whether no time is left; says so."""
+        if time.monotonic() < self.end:
+            return False
+        self.console.print("no time left: the rest is not measured", style="yellow")
+        return True
+
+    def problems(self, betas: Iterable[str] = ("0",)) -> Iterator[Problem]:
+        """Packed squares of all types, sizes and classes of beta that are asked for, one product each."""
+        given = self.options
+        for letter, n, beta in itertools.product(given.types, lines.numbers(given.sizes), betas):
+            yield lines.square(letter, n, beta)
+
+    def tuned(self, point: Point, stencil: str) -> None:
+        """Search for the best config of a point and keep its line; with ``--seeds`` among these alone."""
+        given, problem = self.options, point.problem
+        seeds: list[Config] = []
+        kept: dict[str, Any] = {"search": "climb", "budget": given.budget, "spaces": whole}
+        if given.seeds:
+            seeds = seeds_of(given.seeds, problem, stencil, given.top)
+            kept = {"search": "exhaustive", "budget": float("inf"), "spaces": lambda s: Listed(s, seeds)}
+        kept["budget"] = min(kept["budget"], max(1.0, self.end - time.monotonic()))
+        line: Line = {"kind": given.command, "problem": problem.spelling, "beta": problem.beta}
+        try:
+            result = self.tuner.tune(
+                problem, point.regime, stencils=[stencil], tolerate=given.tolerate, **kept
+            )
+        except TilewrightError as error:
+            self.add(line | {"missing": str(error)})
+            return
+        line = said(given.command, result, "seeds" if given.seeds else "climb")
+        line |= {"layout": problem.layout, "stencil": stencil}
+        line |= {"peer": result.vendor.toolchain if result.vendor else "", "origin": ""}
+        if result.best:
+            line["origin"] = self._origin(result.best, seeds)
+            line["seconds"] = problem.batch / speed(result.best)
+            line["bytes_per_second"] = point.bytes * speed(result.best)
+            if self.copy:
+                line["of_copy"] = line["bytes_per_second"] / self.copy
+        self.add(line | dict(point.says))
+
+    def _origin(self, best: Record, seeds: Sequence[Config]) -> str:
+        """Where the config of a search's winner is from."""
+        default = STENCILS[best.stencil].default(best.problem, self.device)
+        near = self.records.near(best.problem, best.regime, self.device.key, without=VENDOR)
+        known = [record.config for record in near if record.stencil == best.stencil]
+        return origin_of(best.config, default, seeds, known)
+
+    def turns(
+        self, points: Sequence[Point], more: Callable[[Point, Line], None] = lambda point, line: None
+    ) -> None:
+        """Time points one after the other and keep a line for each of their kernels; ``more`` adds to it."""
+        if not points:
+            return
+        for point, found in Turns(self.tuner, self.options.rounds)(points):
+            for number in range(len(point.entries)):
+                line = line_of(self.options.command, point, number, found, self.copy)
+                more(point, line)
+                self.add(line)
+            if self.over():
+                return
+
+    def points(
+        self,
+        problems: Iterable[Problem],
+        entries: Callable[[Problem], tuple[Entry, ...]],
+        *,
+        regime: str = "",
+        moved: Callable[[Problem], float | None] = lambda problem: None,
+        telling: Callable[[Problem], Mapping[str, Any]] = lambda problem: {},
+    ) -> list[Point]:
+        """Problems with their kernels; one that no stencil accepts becomes a line that says so."""
+        made = []
+        for problem in problems:
+            where, says = regime or dispatch.regime(problem, self.device), telling(problem)
+            try:
+                made.append(Point(problem, where, entries(problem), moved(problem), says))
+            except ArgumentError as error:
+                line = {"kind": self.options.command, "problem": problem.spelling, "beta": problem.beta}
+                self.add(line | dict(says) | {"missing": str(error)})
+        return made
+
+    def chosen(self, problem: Problem) -> tuple[Entry, ...]:
+        """The one kernel of a call."""
+        return (planned(problem, self.device),)

@@ -1,0 +1,524 @@
+"""The commands of ``bench.batches`` without a GPU: made-up tuners and timings, and the lines of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import lines
+from bench.batches import __main__, calls, commands, figures, problems, rectangles
+from bench.batches.run import Run
+from bench.batches.seeds import origin_of, seeds_of
+from bench.batches.summed import summary
+from tilewright import dispatch, roofline_cuda
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.errors import ArgumentError
+from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
+from tilewright.records import Records
+from tilewright.targets import capability
+from tilewright.trials import Finals, Outcome
+from tilewright.tune import Result
+from tilewright.workers import Answer
+
+pytestmark = pytest.mark.pure
+
+H200 = capability.named("h200")
+KNOWN = replace(H200, ceilings={"bandwidth.copy.1": 4e12, **roofline_cuda.units(H200)})
+
+
+def one(spelling: str, **fields: Any) -> Problem:
+    return Problem.parse(spelling, **fields)[0]
+
+
+def test_types_are_spelled_with_commas_or_without() -> None:
+    assert lines.letters("sdcz") == ["s", "d", "c", "z"]
+    assert lines.letters("h,b,hc") == ["h", "b", "hc"]
+    assert lines.letters("hc") == ["hc"]
+    assert lines.letters("h, s") == ["h", "s"]
+    for text in ("x", "h,cz", "s,d,q"):
+        with pytest.raises(ArgumentError, match="accepted: any of h, b, s, d, c, z, hc"):
+            lines.letters(text)
+
+
+def test_whole_sectors_are_counted() -> None:
+    packed = [one(text) for text in ("d:8x8x8", "h:3x3x3", "s:7x13x24", "hc:5x5x5", "z:tn:3x8x13")]
+    for problem in packed:
+        for beta in ("0", "1"):
+            asked = problem.with_(beta=beta)
+            assert problems.sectors(asked) == pytest.approx(asked.bytes)
+    # Columns of 24 bytes, 64 apart: one sector each, and two where they cross into the next.
+    wide = one("d:3x3x3", lda=8, ldb=8, ldc=8)
+    assert problems.sectors(wide) == 3 * 3 * 32
+    assert problems.sectors(wide.with_(beta="1")) == 4 * 3 * 32
+    # 32 bytes from column to column: each has a sector of its own, of which 24 bytes are wanted.
+    assert problems.sectors(one("d:3x3x3", lda=4, ldb=4, ldc=4)) == 3 * 3 * 32
+    # Gaps of two bytes cost as much as no gaps: every sector is touched.
+    assert problems.sectors(one("h:3x3x3", lda=4, ldb=4, ldc=4)) == 3 * 24
+    # 17 doubles: columns begin anywhere in a sector, and share those at their ends with the next.
+    assert problems.sectors(one("d:16x16x16", lda=17, ldb=17, ldc=17)) == 3 * 17 * 16 * 8
+    # By hand: columns of 40 bytes, 72 apart, four of them in 288 bytes, which are 9 sectors; touched are
+    # 0-1, 2-3, 4-5, 6-7: the last is not.
+    assert problems.sectors(one("d:5x4x4", lda=9, ldb=4, ldc=9)) == 2 * 8 * 32 + 4 * 4 * 8
+    shared = one("d:8x8x8@10", stride_b=0)
+    assert problems.sectors(shared) == pytest.approx(8 * 64 * 2.1)
+
+
+def test_shapes_are_the_same_every_time() -> None:
+    shapes = rectangles.mixed()
+    assert len(set(shapes)) == len(shapes) == 60
+    assert shapes == rectangles.mixed()
+    assert not any(m == n == k for m, n, k in shapes)
+    assert {extent for shape in shapes for extent in shape} == {3, 7, 8, 13, 16, 24, 32}
+    assert [rectangles.paddings(n) for n in (3, 8, 16)] == [(4, 6, 16), (9, 11, 16), (17, 19, 24)]
+    assert problems.filling(one("d:8x8x8"), 1e9).batch == 651041
+    assert problems.filling(one("d:8x8x8"), 1e9, most=100).batch == 100
+    assert problems.filling(one("d:8x8x8"), 1.0).batch == 1
+
+
+def test_a_command_of_batches_has_its_own_defaults() -> None:
+    squares = commands.parsed(["squares"])
+    assert squares.types == ["h", "b", "s", "d", "c", "z", "hc"]
+    assert lines.numbers(squares.sizes) == list(range(1, 33))
+    assert (squares.betas, squares.bytes, squares.budget) == ("0,1", 1e9, 20.0)
+    assert commands.parsed(["rectangles"]).budget == 0
+    for words, parts in (([], "shapes,padded"), (["--shapes"], "shapes"), (["--padded"], "padded")):
+        assert commands.parsed(["rectangles", *words]).parts == parts
+    with pytest.raises(SystemExit):
+        commands.parsed(["rectangles", "--padded", "--shapes"])
+    told = commands.parsed(["counts", "--types", "h,hc", "--n", "8", "--counts", "1,10", "--bytes", "1e6"])
+    assert (told.types, told.sizes, told.counts, told.bytes) == (["h", "hc"], "8", "1,10", 1e6)
+    for words, match in (
+        (["half", "--betas", "2"], "'2'; accepted: 0, 1, any"),
+        (["rectangles", "--parts", "all"], "'all'; accepted: shapes, padded"),
+        (["half", "--types", "hx"], "type 'x'"),
+        (["half", "--draw", "a.jsonl"], "needs --plot"),
+    ):
+        with pytest.raises(ArgumentError, match=match):
+            commands.parsed(words)
+
+
+class Bench:
+    """Stands for the timing child: ours moves 4 TB/s, tensor cores and the peer half as much."""
+
+    def __init__(self, missing: str = "") -> None:
+        self.missing = missing
+        self.asked: list[Any] = []
+
+    def ask(self, request: Any, timeout: float | None = None, meanwhile: Any = None) -> Answer:
+        self.asked.append(request)
+        kind, *rest = request
+        if kind == "prepare":
+            self.problem, self.regime = rest
+            if self.problem.m == 16:
+                return Answer(request, "failed", detail="no room")
+            return Answer(request, "ok")
+        candidates, rounds = rest
+
+        def timing(seconds: float) -> Timing:
+            samples = (seconds,) * rounds
+            return Timing(samples, seconds, seconds, seconds, self.regime, self.problem.batch, 2)
+
+        once = self.problem.bytes * self.problem.batch / 4e12
+        outcomes = [
+            Outcome(Verdict(True, 0.1), timing(once * (2 if c.config.get("mma") else 1)), "1980 MHz")
+            for c in candidates
+        ]
+        vendor = None if self.missing else ("cublas by torch 9", timing(2 * once))
+        return Answer(request, "ok", Finals(outcomes, vendor, self.missing))
+
+    def stop(self) -> None:
+        self.asked.append("stop")
+
+
+class FakeTuner:
+    """Stands for the tuner: compiles nothing, and searches by taking the default."""
+
+    def __init__(self, device: Device, records: Records):
+        self.device, self.bench, self.patience = device, Bench(), 1.0
+        self.compilers: list[Any] = []
+        self.searched: list[Any] = []
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def tune(self, problem: Problem, regime: str, *, stencils: Any, **options: Any) -> Result:
+        """The first of what is listed wins where something is."""
+        self.searched.append((problem, options))
+        if problem.m == 7:
+            raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
+        seconds = problem.bytes * problem.batch / 3.96e12
+        timing = Timing((seconds,) * 5, seconds, seconds, seconds, regime, problem.batch, 2)
+        config = Config({"path": "bulk", "mma": 0})
+        if options["search"] == "exhaustive":
+            stencil = STENCILS["tiny"]
+            listed = list(options["spaces"](stencil.space(problem, self.device)))
+            config = listed[0] if listed else stencil.default(problem, self.device)
+        best = Record(problem, regime, "tiny", config, "ok", "h200", "", timing=timing, protocol=2)
+        vendor = replace(best, stencil="vendor", config=Config({}), toolchain="cublas by torch 9")
+        return Result(problem, regime, best, vendor, tried=4)
+
+
+class Compiled:
+    """Stands for the stream of compilers: everything at once, in another order."""
+
+    def __init__(self, workers: Any, requests: Any, ahead: int):
+        self.left = [Answer(request, "ok", Binary(b"", "tiny", "")) for request in reversed(requests)]
+
+    def __next__(self) -> Answer:
+        return self.left.pop(0)
+
+    def drop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def bench_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_home: Path
+) -> Callable[..., tuple[Run, list[dict[str, Any]]]]:
+    """Run a command on a GPU that is not there; the run, and the lines that it wrote."""
+    monkeypatch.setattr("bench.batches.run.Tuner", FakeTuner)
+    monkeypatch.setattr("bench.batches.turns.stream", Compiled)
+    monkeypatch.setattr("bench.batches.half.conversion", lambda problem: 1.0)
+
+    def go(*words: str) -> tuple[Run, list[dict[str, Any]]]:
+        out = tmp_path / "out.jsonl"
+        out.unlink(missing_ok=True)
+        options = commands.parsed([*words, "--out", str(out), "--records", str(tmp_path / "records.sqlite")])
+        with Run(options, KNOWN, lines.console()) as run:
+            run.copy = 4e12
+            commands.COMMANDS[options.command].run(run)
+        return run, [line for line in lines.read(out) if line["kind"] != "run"]
+
+    return go
+
+
+def test_squares_are_searched_and_summed_up(bench_run: Any, tmp_path: Path) -> None:
+    run, found = bench_run("squares", "--types", "d,hc", "--sizes", "4,7,8")
+    assert len(found) == 12
+    assert [line for line in found if "of_copy" not in line] == [
+        line for line in found if "7x7x7" in line["problem"]
+    ]
+    best = found[0]
+    assert best["of_copy"] == pytest.approx(0.99)
+    assert best["against_cublas"] == 1.0
+    assert (best["stencil"], best["peer"]) == ("tiny", "cublas by torch 9")
+    texts = summary(found)
+    assert len(texts) == 4
+    assert "2 of 3 points at 95% of a copy or more, least 99.0 % at n=4" in texts[0]
+    assert "n=2..16: 1.00 x peer (geometric mean of 2)" in texts[0]
+    assert "97%" in texts[1]
+    # What was measured once is where the next run begins, the fastest first.
+    seeds = tmp_path / "seeds.jsonl"
+    line: dict[str, Any] = {"kind": "squares", "problem": "d:nn:4x4x4@9", "beta": "0", "stencil": "tiny"}
+    rows = [line | {"config": {"path": "bulk", "group": g}, "tflops": g} for g in (1, 3, 2)]
+    rows += [line | {"config": {"path": "bulk", "group": 9}, "tflops": 9, "stencil": "tensor"}]
+    rows += [line | {"config": None, "tflops": None}]
+    seeds.write_text("\n".join(json.dumps(row) for row in rows))
+    configs = seeds_of(seeds, one("d:4x4x4@77"), "tiny", 2)
+    assert [config["group"] for config in configs] == [3, 2]
+    run, found = bench_run("squares", "--types", "d", "--sizes", "4", "--betas", "0", "--seeds", str(seeds))
+    (_, options) = run.tuner.searched[0]
+    assert options["search"] == "exhaustive"
+    assert found[0]["stage"] == "seeds"
+
+
+def test_rectangles_are_timed_as_dispatch_chooses(bench_run: Any) -> None:
+    run, found = bench_run("rectangles", "--types", "d", "--count", "5")
+    assert len(found) == 5 + 15
+    for line in found:
+        problem = one(line["problem"])
+        if problem.m == 16:
+            assert line["wrong"] == line["missing"] == "no room"
+            continue
+        # Tensor cores take twice as long, which the peer does too.
+        faster = 1.0 if line["config"]["mma"] else 2.0
+        assert line["against_cublas"] == pytest.approx(faster)
+        assert line["origin"] in ("tuned", "near", "default")
+        assert line["tflops"] == pytest.approx(faster * line["cublas_tflops"])
+        # Packed bytes move at the speed of a copy here, so a padded layout has more than all of it.
+        assert line["of_copy"] == pytest.approx(line["bytes_per_second"] / 4e12)
+        assert line["of_copy"] >= 0.499 * faster
+    assert {line["layout"] for line in found} >= {"packed", "ld4,4,4", "ld6,6,6", "ld16,16,16"}
+    assert "stop" in run.tuner.bench.asked
+    padded = next(line for line in found if line["layout"] == "ld4,4,4")
+    assert padded["of_copy"] == pytest.approx(288 / 216, rel=1e-3)
+    run, found = bench_run("rectangles", "--types", "d", "--parts", "padded", "--budget", "1")
+    assert len(run.tuner.searched) == 15
+    assert {line["stencil"] for line in found} == {"tiny"}
+    assert not run.tuner.bench.asked
+
+
+def test_rectangles_are_tuned_from_seeds(bench_run: Any, tmp_path: Path) -> None:
+    tiny = STENCILS["tiny"]
+    # The made-up tuner fails at 7 rows.
+    asked = [one(f"d:{m}x{n}x{k}") for m, n, k in rectangles.mixed(5) if m != 7]
+    filled = [problems.filling(problem, 1.3e8, problems.sectors(problem)) for problem in asked]
+    default = [tiny.default(problem, KNOWN) for problem in filled]
+    drawn = [
+        [config for config in tiny.space(problem, KNOWN).sample(4, 1) if config != start][:3]
+        for problem, start in zip(filled, default, strict=True)
+    ]
+    listed: list[list[Config]] = [[]] * len(filled)
+    listed[:3] = drawn[0], [default[1], *drawn[1]], drawn[2][:1]
+    written = []
+    for problem, configs in zip(filled, listed, strict=True):
+        if configs:
+            line = {"kind": "tries", "problem": problem.with_(batch=7).spelling, "beta": "0"}
+            rows = [[*config.values(), "ok", 9.0 - place] for place, config in enumerate(configs)]
+            written.append(line | {"names": [*configs[0], "status", "tflops"], "rows": rows})
+    # The third best of the first, and the fastest of all, but in another layout.
+    written.append(written[0] | {"layout": "ld33,33,33", "rows": [[*drawn[0][2].values(), "ok", 99.0]]})
+    held = tmp_path / "held.jsonl"
+    held.write_text("\n".join(json.dumps(line) for line in written))
+    words = ("rectangles", "--types", "d", "--seeds", str(held), "--top", "2")
+    run, found = bench_run(*words, "--count", "5", "--shapes")
+    assert not run.tuner.bench.asked
+    searched = [(problem, options) for problem, options in run.tuner.searched if problem.m != 7]
+    found = [line for line in found if one(line["problem"]).m != 7]
+    assert [problem for problem, _ in searched] == filled
+    for number, ((problem, options), line) in enumerate(zip(searched, found, strict=True)):
+        assert options["search"] == "exhaustive"
+        tried = list(options["spaces"](tiny.space(problem, KNOWN)))
+        assert tried == listed[number][:2]
+        assert line["origin"] == ("tuned" if number in (0, 2) else "default")
+        assert (line["stage"], line["stencil"], line["layout"]) == ("seeds", "tiny", "packed")
+        assert line["plain_bytes"] == problem.bytes
+    _, found = bench_run(*words, "--padded")
+    assert len(found) == 15
+    assert {line["origin"] for line in found} == {"default"}
+    assert "packed" not in {line["layout"] for line in found}
+
+
+def test_where_a_winner_is_from() -> None:
+    a, b, c, d = (Config({"group": group}) for group in range(4))
+    assert origin_of(a, a, [a], [a]) == "default"
+    assert origin_of(b, a, [b], [b]) == "tuned"
+    assert origin_of(c, a, [b], [c]) == "near"
+    assert origin_of(d, a, [b], [c]) == "tuned"
+
+
+def test_seeds_are_of_the_same_layout(tmp_path: Path) -> None:
+    held = tmp_path / "held.jsonl"
+    line = {"kind": "rectangles", "problem": "d:nn:8x8x8@9", "beta": "0", "stencil": "tiny"}
+    packed = line | {"layout": "packed", "config": {"group": 1}, "tflops": 1.0}
+    padded = line | {"layout": "ld9,9,9", "config": {"group": 2}, "tflops": 2.0}
+    held.write_text(json.dumps(packed) + "\n" + json.dumps(padded) + "\n")
+    assert seeds_of(held, one("d:8x8x8@5"), "tiny", 4) == [Config({"group": 1})]
+    assert seeds_of(held, one("d:8x8x8@5", lda=9, ldb=9, ldc=9), "tiny", 4) == [Config({"group": 2})]
+    assert seeds_of(held, one("d:8x8x8@5", lda=11, ldb=11, ldc=11), "tiny", 4) == []
+
+
+def test_half_times_every_stencil_and_counts_the_conversion(bench_run: Any) -> None:
+    _, found = bench_run("half", "--sizes", "32,128", "--betas", "0")
+    where = [(line["problem"].partition("@")[0], line["stencil"]) for line in found]
+    assert ("h:nn:32x32x32", "tiny") in where
+    assert ("h:nn:32x32x32", "tensor") in where
+    assert ("hc:nn:128x128x128", "tensor") in where
+    assert ("hc:nn:128x128x128", "tiny") not in where
+    for line in found:
+        assert line["regime"] == "memory"
+        assert one(line["problem"]).batch <= 100_000
+        counted = (line["cublas_seconds"] + 1.0) / line["seconds"]
+        assert line.get("against_counted") == (
+            pytest.approx(counted) if line["problem"].startswith("hc") else None
+        )
+    named = figures.curves("half", found)
+    assert named["hc beta 0 tensor"][0] == [32.0, 128.0]
+    assert named["h beta 0 peer"][1] == pytest.approx(
+        [line["cublas_tflops"] for line in found if line["problem"][1] == ":" and line["stencil"] == "tensor"]
+    )
+
+
+def test_updates_and_counts(bench_run: Any) -> None:
+    _, found = bench_run("updates", "--types", "h,s", "--ks", "8", "--sizes", "32,128")
+    assert {(line["alpha"], line["beta"], line["k"]) for line in found} == {("any", "1", 8)}
+    assert len(found) == 4
+    assert set(figures.curves("updates", found)) >= {"h beta 1 k=8 peer", "s beta 1 k=8 peer"}
+    _, found = bench_run("counts", "--types", "d", "--n", "8", "--counts", "1,1000,1000000", "--bytes", "1e8")
+    assert [line["count"] for line in found] == [1000000, 1, 1000]
+    assert found[0]["missing"] == "1.5 GB, more than --bytes"
+    assert {line["regime"] for line in found[1:]} == {"cached"}
+    (curve, peer) = figures.curves("counts", found).values()
+    assert curve[0] == peer[0] == [1.0, 1000.0]
+
+
+def test_the_crossover_is_found(bench_run: Any) -> None:
+    _, found = bench_run("crossover", "--types", "h", "--sizes", "4,8", "--count", "3")
+    assert [line["problem"].partition("@")[0] for line in found] == ["h:nn:4x4x4", "h:nn:8x8x8"]
+    for line in found:
+        assert line["tried"] in (6, 7)
+        assert line["fma"]["config"]["mma"] == 0
+        assert line["tensor"]["config"]["mma"] == 16
+        assert line["tensor_over_fma"] == pytest.approx(0.5)
+    assert summary(found) == ["h beta 0: tensor cores win at none of 2 sizes"]
+    ratios = {2: 0.7, 4: 1.1, 6: 0.9, 8: 1.2, 10: 1.5}
+    made = [
+        {"kind": "crossover", "problem": f"h:nn:{n}x{n}x{n}@9", "beta": "0", "tensor_over_fma": ratio}
+        for n, ratio in ratios.items()
+    ]
+    assert summary(made) == ["h beta 0: tensor cores win first at n=4, at every size from n=8 on"]
+
+
+def test_time_runs_out(bench_run: Any) -> None:
+    _, found = bench_run("squares", "--types", "d", "--sizes", "4,8", "--limit", "0")
+    assert found == []
+    _, found = bench_run("rectangles", "--types", "d", "--parts", "shapes", "--limit", "0")
+    assert len(found) == 1
+
+
+def test_calls_are_clocked_in_turns() -> None:
+    done: list[str] = []
+    ways = {"a": lambda: done.append("a"), "b": lambda: done.append("b")}
+    waits: list[int] = []
+    single = calls.clocked(ways, calls.Synchronized(lambda: waits.append(len(done)), 1), 7)
+    assert set(single) == {"a", "b"}
+    assert all(0 < figures["low"] <= figures["us"] <= figures["high"] for figures in single.values())
+    # After every call, and around it.
+    assert len(waits) >= 2 * 7 * 3
+    assert done.count("a") == done.count("b")
+    watch = calls.Synchronized(lambda: None, 0)
+    assert watch.sample("cached") > 0
+    assert watch.time(lambda: None, 3) > 0
+
+
+def test_a_figure_without_plotly_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert figures.plot(tmp_path / "x.html", "calls", []) == "calls has no figure"
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    assert figures.plot(tmp_path / "x.html", "half", []) == "no figure: plotly is not installed"
+
+
+# ---- several commands in one process
+
+
+class Faked:
+    """Commands that measure nothing: how they were run, and what they find."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[Any, ...]] = []
+
+    def good(self, run: Run) -> None:
+        given = run.options
+        self.runs.append((given.command, given.types, given.limit, run, run.tuner))
+        run.add({"kind": "crossover", "problem": "d:nn:4x4x4@9", "beta": "0", "tensor_over_fma": 2.0}, "line")
+
+    def bad(self, run: Run) -> None:
+        self.runs.append((run.options.command,))
+        run.add({"kind": "updates", "problem": "d:nn:4x4x4@9", "beta": "0"}, "line")
+        raise RuntimeError("the device is on fire")
+
+    def stopped(self, run: Run) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.fixture
+def planned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_home: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, Faked, str]]:
+    """Carry out a plan with such commands: the exit status, what ran, and what was printed."""
+    monkeypatch.setattr("bench.batches.run.Tuner", FakeTuner)
+    monkeypatch.setattr(TARGETS["cuda"], "missing", lambda: None)
+    monkeypatch.setattr(dispatch, "device", functools.cache(lambda kind: KNOWN))
+    monkeypatch.setattr(lines, "facts", lambda device: {})
+    looked: list[Device] = []
+
+    def copied(device: Device) -> dict[str, float]:
+        looked.append(device)
+        return {"bandwidth.copy.1": 4e12}
+
+    monkeypatch.setattr("bench.batches.run.roofline_cuda.measure", copied)
+    monkeypatch.setenv("WHERE", str(tmp_path))
+
+    def go(rows: str, *words: str) -> tuple[int, Faked, str]:
+        fake = Faked()
+        for name, act in (("half", fake.good), ("updates", fake.bad), ("counts", fake.stopped)):
+            monkeypatch.setitem(commands.COMMANDS, name, replace(commands.COMMANDS[name], run=act))
+        path = tmp_path / "plan.txt"
+        path.write_text(rows)
+        records = str(tmp_path / "records.sqlite")
+        looked.clear()
+        code = __main__.main(["plan", str(path), "--records", records, *words])
+        # However many commands: a copy is measured once.
+        assert len(looked) == min(1, len(fake.runs))
+        return code, fake, capsys.readouterr().out
+
+    return go
+
+
+def test_a_plan_shares_device_children_and_copy(planned: Any, tmp_path: Path) -> None:
+    code, fake, out = planned(
+        "# two commands\n\nhalf --types h --limit 40 --out $WHERE/a.jsonl  # the first\n"
+        "half --types d --out $WHERE/b.jsonl\n",
+        "--limit",
+        "60",
+    )
+    assert code == 0
+    (first, second) = fake.runs
+    assert first[:2] == ("half", ["h"])
+    assert second[:2] == ("half", ["d"])
+    # Its own limit, or what is left of the plan's.
+    assert first[2] == 40
+    assert 50 < second[2] <= 60
+    assert first[3] is second[3]
+    assert first[4] is second[4]
+    for name in ("a", "b"):
+        written = list(lines.read(tmp_path / f"{name}.jsonl"))
+        assert [line["kind"] for line in written] == ["run", "copy", "crossover"]
+        assert written[0]["command"] == "batches half"
+        assert written[1]["bytes_per_second"] == 4e12
+    ends = [line for line in out.splitlines() if line.startswith("==")]
+    assert ends[0].startswith("== half --types h --limit 40")
+    assert ends[0].endswith(" 0 s, 1 lines")
+    assert len(ends) == 2
+    assert out.count("tensor cores win first at n=4") == 2
+
+
+def test_a_plan_goes_on_after_what_fails(planned: Any, tmp_path: Path) -> None:
+    out_file = str(tmp_path / "a.jsonl")
+    code, fake, out = planned(f"updates --out {out_file}\nhalf --out {out_file}\n")
+    assert code == 1
+    assert [run[0] for run in fake.runs] == ["updates", "half"]
+    assert "Traceback" in out
+    assert "RuntimeError: the device is on fire" in out
+    # What it had found is in the file, and counted.
+    assert "== updates --out" in out
+    assert " 0 s, 1 lines, failed" in out
+    kinds = [line["kind"] for line in lines.read(tmp_path / "a.jsonl")]
+    assert kinds == ["run", "copy", "updates", "run", "copy", "crossover"]
+    # A file that cannot be written fails its own row alone.
+    code, fake, out = planned("half --out /dev/null/a.jsonl\nhalf\n")
+    assert code == 1
+    assert len(fake.runs) == 1
+    assert out.count("Traceback (most recent") == 1
+
+
+def test_a_plan_names_the_rows_that_it_does_not_understand(planned: Any) -> None:
+    code, fake, out = planned(
+        "half --bad\nsquare\nhalf --types q\nhalf --records a\nhalf --summary a\nhalf 'a\nplan x\nhalf\n"
+    )
+    assert code == 1
+    assert len(fake.runs) == 1
+    for row in ("half --bad", "square", "half --types q", "plan x"):
+        assert f"row {row!r} is not understood" in out
+    assert "type 'q'; accepted" in out
+    assert "--records in the row 'half --records a'; accepted: --records of the plan" in out
+    assert "--summary in the row 'half --summary a'; accepted: commands that measure" in out
+    assert "No closing quotation" in out
+    # They are told before anything is measured.
+    assert out.index("No closing quotation") < out.index("a copy moves")
+
+
+def test_a_plan_ends_with_its_time_and_with_whoever_stops_it(planned: Any) -> None:
+    code, fake, out = planned("half\nhalf --types d\n", "--limit", "1")
+    assert (code, fake.runs) == (0, [])
+    assert out.splitlines() == ["== half: no time left", "== half --types d: no time left"]
+    code, fake, out = planned("half\ncounts\nhalf\n")
+    assert code == 0
+    assert len(fake.runs) == 1
+    assert "stopped; what was measured is kept" in out
