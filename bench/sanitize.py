@@ -220,7 +220,7 @@ def _lists(device: Device) -> Iterator[Job]:
         if stencil.accepts(problem, device) is not None:
             continue
         default = stencil.default(problem, device)
-        other = default.with_(mma=0, fine=1, staged=0, ahead=0, hand=0, bulk=0, warps=4, team=2, columns=4)
+        other = default.with_(mma=0, fine=1, ahead=0, hand=0, bulk=0, warps=4, team=2, columns=4)
         for form, config in (("default", default), ("plain", other)):
             if any(rule.kind in HARDWARE for rule in stencil.space(problem, device).why(config)):
                 continue

@@ -92,15 +92,46 @@ def stores(p: Problem) -> set[str]:
 
 @pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
 @pytest.mark.parametrize("letter", LETTERS)
-def test_results_are_written_in_words_of_16_bytes(letter: str) -> None:
+def test_results_are_written_in_wide_words(letter: str) -> None:
     for beta in ("0", "any"):
-        assert "STG.E.128" in stores(problem(f"{letter}:128x128x128@1000", beta=beta))
+        # What a lane holds of pairs are two neighbours in a column: 8 lanes write 64 bytes.
+        width = "STG.E.64" if letter == "hc" else "STG.E.128"
+        assert width in stores(problem(f"{letter}:128x128x128@1000", beta=beta))
 
 
 @pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
 def test_a_word_of_halves_is_not_taken_apart() -> None:
     # What is left are single halves, where a tile reaches beyond C.
     assert stores(problem("h:128x128x128@1000")) == {"STG.E.128", "STG.E.U16"}
+
+
+def hottest(text: str) -> list[str]:
+    """The instructions of the smallest loop that has the most products of tensor cores."""
+    lines: list[str] = []
+    labels: dict[str, int] = {}
+    found: list[tuple[int, int, list[str]]] = []
+    for line in text.splitlines():
+        if label := re.match(r"\s*(\.L_x_\d+):", line):
+            labels[label[1]] = len(lines)
+        elif instruction := re.search(r"/\*[0-9a-f]{4,5}\*/\s+(.*?)\s*;", line):
+            lines.append(instruction[1])
+            back = re.search(r"BRA.*`\((\.L_x_\d+)\)", instruction[1])
+            if back and back[1] in labels:
+                loop = lines[labels[back[1]] :]
+                found.append((sum("HMMA" in word for word in loop), -len(loop), loop))
+    return max(found)[2]
+
+
+@pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+def test_what_is_loaded_of_pairs_lies_where_tensor_cores_want_it(trans: str) -> None:
+    p = problem(f"hc:{trans}:256x256x256@1000")
+    config = TENSOR.default(p, H200).with_(blk_m=128, blk_n=128, blk_k=32, group=1, warps_m=2, dim_x=8)
+    config = config.with_(dim_y=32, stages=3, ahead=1, blocks=H200["sms"])
+    loop = hottest(listing.sass(cuda.compile(TENSOR.source(p, config, H200), H200)))
+    assert sum("HMMA" in word for word in loop) == 128
+    # Registers are moved where addresses of a tile are made, and nowhere else: it was three for each product.
+    assert sum(re.match(r"(@\S+ )?(MOV|IMAD\.MOV)", word) is not None for word in loop) < 64
 
 
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:

@@ -90,6 +90,35 @@ def test_tensor_cores_multiply_halves(letter: str, device: Device, size: str) ->
             assert f".f32.{kind}.f32" in listing.ptx(TINY.source(p, config, device), device)
 
 
+def padded(p: Problem, by: int, which: str = "abc") -> Problem:
+    """Columns so much longer, the batch without other gaps."""
+    lds = {"a": p.m, "b": p.k, "c": p.m}
+    cols = {"a": p.k, "b": p.n, "c": p.n}
+    fields = {f"ld{x}": lds[x] + by for x in which} | {f"stride_{x}": (lds[x] + by) * cols[x] for x in which}
+    return p.with_(**fields)
+
+
+@pytest.mark.parametrize("beta", ["0", "1"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_padded_columns_keep_what_is_promised(letter: str, beta: str) -> None:
+    for n, by in ((5, 1), (8, 2), (16, 1), (17, 1), (24, 1), (32, 2)):
+        p = padded(problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta), by)
+        config = TINY.default(p, H200)
+        assert config["path"] == "bulk"
+        facts = compiled(p, config, H200)
+        assert (facts["spills"], facts["stack"]) == (0, 0), (n, config, facts)
+        per_sm, threads = config["blocks"] // H200["sms"], 32 * config["warps"]
+        assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= H200["registers_per_sm"]
+
+
+@pytest.mark.parametrize("which", ["ab", "c"])
+def test_only_what_has_no_padding_leaves_by_bulk_copies(which: str) -> None:
+    p = padded(problem("d:8x8x8@3000000", beta="1"), 1, which)
+    text = listing.ptx(TINY.source(p, TINY.default(p, H200), H200), H200)
+    assert "cp.async.bulk.shared::cluster.global" in text
+    assert ("cp.async.bulk.global.shared::cta" in text) == ("c" not in which)
+
+
 @pytest.mark.parametrize("path", ["plain", "async"])
 @pytest.mark.parametrize("spelling", ["d:8x8x8", "h:7x7x7", "hc:16x16x16"])
 def test_matrices_by_their_addresses(spelling: str, path: str) -> None:

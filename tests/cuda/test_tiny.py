@@ -23,6 +23,7 @@ pytestmark = [
 
 TINY = TinyStencil()
 LETTERS = tuple(DTYPES)
+STRIDES = ("stride_a", "stride_b", "stride_c")
 
 
 def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Verdict:
@@ -61,7 +62,9 @@ def addresses(base: int, region: Region) -> driver.Memory:
 def layouts(p: Problem) -> list[Problem]:
     lda, ldb, ldc = ((ld or 0) + 1 for ld in (p.lda, p.ldb, p.ldc))
     cols_a, cols_b = (p.m if p.turned_a else p.k), (p.k if p.turned_b else p.n)
+    even = {"stride_a": lda * cols_a, "stride_b": ldb * cols_b, "stride_c": ldc * p.n}
     gaps = {"stride_a": lda * cols_a + 1, "stride_b": ldb * cols_b + 2, "stride_c": ldc * p.n + 3}
+    more = {"stride_a": (lda + 1) * cols_a, "stride_b": (ldb + 1) * cols_b, "stride_c": (ldc + 1) * p.n}
     return [
         p,
         p.with_(align=p.dtype.itemsize),
@@ -69,6 +72,11 @@ def layouts(p: Problem) -> list[Problem]:
         p.with_(stride_b=0),
         p.with_(stride_c=(p.stride_c or 0) + 1),
         p.with_(lda=lda, ldb=ldb, ldc=ldc, **gaps),
+        p.with_(lda=lda, ldb=ldb, ldc=ldc, **even),
+        p.with_(lda=lda + 1, ldb=ldb + 1, ldc=ldc + 1, **more),
+        p.with_(ldc=ldc, stride_c=even["stride_c"]),
+        p.with_(lda=lda, ldb=ldb, **(even | {"stride_b": 0, "stride_c": p.stride_c})),
+        p.with_(lda=lda, ldb=ldb, ldc=ldc, **even, align=p.dtype.itemsize),
         p.with_(pointers=True),
         p.with_(lda=lda, ldb=ldb, ldc=ldc, **gaps, align=p.dtype.itemsize, pointers=True),
     ]
@@ -107,9 +115,13 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
         "hc:13x13x13",
     ],
 )
-def test_more_groups_than_blocks_and_special_values(spelling: str, beta: str) -> None:
+@pytest.mark.parametrize("layout", ["packed", "padded", "pointers"])
+def test_more_groups_than_blocks_and_special_values(spelling: str, beta: str, layout: str) -> None:
     device = cuda.probe()
     p = Problem.parse(f"{spelling}@3000000", beta=beta)[0]
+    if layout == "padded":
+        p = p.with_(lda=p.m + 1, ldb=p.m + 1, ldc=p.m + 1, **dict.fromkeys(STRIDES, (p.m + 1) * p.m))
+    p = p.with_(pointers=layout == "pointers")
     config = TINY.default(p, device)
     # The ring goes round several times.
     found = verdict(
@@ -137,17 +149,22 @@ def test_random_configs_are_right(seed: int) -> None:
             return
 
 
-def test_a_batch_goes_at_the_speed_of_memory() -> None:
+@pytest.mark.parametrize("spelling", ["d:8x8x8@650000", "h:24x24x24@400000"])
+@pytest.mark.parametrize("ld", [0, 1])
+def test_a_batch_goes_at_the_speed_of_memory(spelling: str, ld: int) -> None:
     device = cuda.probe()
     if device["capability"] < 90:
         pytest.skip("bulk copies came with compute capability 9.0")
     driver.context()
-    p = Problem.parse("d:8x8x8@650000")[0]
+    p = Problem.parse(spelling)[0]
+    ld += p.m
+    p = p.with_(lda=ld, ldb=ld, ldc=ld, **dict.fromkeys(STRIDES, ld * p.m))
     config = TINY.default(p, device)
     kernel = cuda.load(cuda.compile(TINY.source(p, config, device), device))
-    memory = [driver.allocate(p.batch * 512) for _ in range(3)]
+    size = p.batch * p.strides[0] * p.dtype.itemsize
+    memory = [driver.allocate(size) for _ in range(3)]
     for part in memory:
-        driver.fill(part.address, p.batch * 512, 63)
+        driver.fill(part.address, size, 48)
     a, b, c = (part.address for part in memory)
     run = driver.Launcher(kernel, TINY.launch(p, config), pack(p, (a, b, c), 1, 0))
     watch = driver.Stopwatch()

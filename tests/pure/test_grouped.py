@@ -15,6 +15,7 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.grouped import (
     ARGUMENT,
+    BEYOND,
     GroupedStencil,
     Products,
     describe,
@@ -120,7 +121,7 @@ def test_tensor_cores_multiply_where_they_can() -> None:
         p = listed(letter)
         config, space = GROUPED.default(p, H200), GROUPED.space(p, H200)
         assert config["mma"] == (DTYPES[letter].real_bits != 32)
-        assert (config["staged"], config["ahead"]) == (0, 96 if config["mma"] else 0)
+        assert config["ahead"] == (96 if config["mma"] else 0)
         assert config["fine"] == (letter == "c")
         if not config["mma"]:
             assert "mma-type" in [rule.name for rule in space.why(config.with_(mma=1))]
@@ -140,8 +141,8 @@ def test_large_products_are_shared_by_warps() -> None:
 
 
 def test_shared_memory_is_that_of_the_kernel() -> None:
-    # 8 barriers and descriptors of 64 bytes for 4 places of 2 teams, the counter, and what it told.
-    assert fixed_bytes(2, 4) == -(-(64 + 512 + 16 + 16) // 128) * 128
+    # Barriers for 4 places of 2 teams, twice as many descriptors of 64 bytes, the counter, and what it told.
+    assert fixed_bytes(2, 4) == -(-(64 + 1024 + 16 + 16) // 128) * 128
     assert shared_bytes(2, 4, 1600, 4) == fixed_bytes(2, 4) + 3200
     assert shared_bytes(2, 4, 1600, 4, 96) == shared_bytes(2, 4, 1600, 4) + 96 * 64
     assert registers(listed("z"), 4, 4) > registers(listed("s"), 4, 4)
@@ -168,6 +169,13 @@ def test_the_product_with_most_work_comes_first() -> None:
     assert words.shape == (3, 16)
 
 
+def test_work_is_instructions_where_these_set_the_pace() -> None:
+    m, n, k = row(8, 25), row(32, 9), row(32, 25)
+    for letter, first in (("d", 0), ("s", 1), ("c", 1)):
+        words = describe(DTYPES[letter], "nn", (m, n, k), (m * 0 + 64,) * 3, (m, k, m), m < 0)
+        assert int(words[0, 14]) == first
+
+
 def test_addresses_and_leading_dimensions_have_all_their_bits() -> None:
     one = row(2)
     where = (row(0x7F12_3456_789A_BCD0), row(0x10_0000_0008), row(0x18))
@@ -192,10 +200,16 @@ def test_copies_fit_and_are_aligned(letter: str) -> None:
         words = describe(dtype, trans, (m, n, k), tuple(where), tuple(lead), reads).astype(np.int64)  # type: ignore[arg-type]
         order = words[:, 14]
         chunks = (words[:, 12] & 0xFFFF, words[:, 12] >> 16, words[:, 13] & 0xFFFF)
-        assert (words[:, 13] >> 16 == sum(chunks)).all()
+        taken = words[:, 13] >> 16
+        assert (taken >= sum(chunks)).all()
+        # Lanes beyond the last row of A or column of B read what comes next, which belongs to the product.
+        if trans[0] == "n":
+            assert (16 * taken >= 16 * chunks[0] + BEYOND * size).all()
+        if trans[1] == "t":
+            assert (16 * taken >= 16 * (chunks[0] + chunks[1]) + BEYOND * size).all()
         assert ((chunks[2] > 0) == reads[order]).all()
         p = products(dtype, 64, 64, 64, trans, count, beta="any")
-        assert (16 * sum(chunks) <= largest(p)).all()
+        assert (16 * taken <= largest(p)).all()
         for which in range(2):
             rows, columns = (x[order] for x in stored[which])
             ld, start = lead[which][order], where[which][order]

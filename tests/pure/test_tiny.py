@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from pathlib import Path
@@ -13,9 +14,12 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.tiny import (
     TinyStencil,
+    _groups,
     flat,
     registers,
+    sectors,
     shared_bytes,
+    spaced,
     stage_bytes,
     units,
     whole,
@@ -108,13 +112,79 @@ def test_layouts() -> None:
     assert whole(problem("d:4x4x5@100")) == 1
 
 
-@pytest.mark.parametrize("changed", [padded, lambda p: p.with_(align=8), lambda p: p.with_(stride_b=37)])
-def test_what_is_no_stream_goes_by_words(changed: object) -> None:
-    p = changed(problem("d:6x6x6@1000000"))  # type: ignore[operator]
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"align": 8},
+        {"stride_b": 35},
+        {"stride_b": -36},
+        {"stride_a": 10**6},
+        {"ldc": 10**6, "stride_c": 10**7},
+    ],
+    ids=["moved", "overlapping", "backwards", "far", "long"],
+)
+def test_what_is_no_stream_goes_by_words(fields: dict[str, int]) -> None:
+    p = problem("d:6x6x6@1000000", **fields)
     config = TINY.default(p, H200)
     assert config["path"] == "async"
     broken = [rule.name for rule in TINY.space(p, H200).why(config.with_(path="bulk"))]
     assert {"bulk-flat", "bulk-aligned"} & set(broken)
+    assert ("LEAD_B", "0") in TINY.source(p, config, H200).defines
+
+
+def test_padding_and_gaps_in_a_rhythm_are_a_stream() -> None:
+    plain = problem("d:6x6x6@1000000", beta="1")
+    p = padded(plain)
+    assert spaced(plain) == ((0, 0), (0, 0), (0, 0))
+    assert spaced(p) == ((7, 45), (7, 45), (7, 45))
+    assert (whole(plain), whole(p)) == (1, 2)
+    config = TINY.default(p, H200)
+    assert config["path"] == "bulk"
+    assert config["group"] % 2 == 0
+    defines = TINY.source(p, config, H200).defines
+    assert {("LEAD_A", "7"), ("NEXT_A", "45"), ("LEAD_C", "7"), ("NEXT_C", "45")} <= set(defines)
+    # In shared memory they lie as they do in device memory; by words they are packed.
+    assert stage_bytes(p, 16, 0, "bulk") == 3 * 5760
+    assert stage_bytes(p, 16, 0, "async") == 3 * 4608
+    assert shared_bytes(p, "bulk", 16, 2, 0) == 128 + 2 * 3 * 5760 + 2 * 5760
+    # One operand may be padded and another not, or shared.
+    some = problem("d:6x6x6@1000000", ldc=7, stride_a=0)
+    assert spaced(some) == ((0, 0), (0, 0), (7, 42))
+    assert TINY.default(some, H200)["path"] == "bulk"
+    # What is not staged is compiled once for all leading dimensions.
+    assert ("LEAD_A", "0") in TINY.source(p, config.with_(path="plain"), H200).defines
+
+
+def test_much_padding_is_not_copied() -> None:
+    # Columns of 64 bytes, each second line of 64 bytes: half of the bytes need not come.
+    p = problem("d:8x8x8@1000000", lda=16, ldb=16, ldc=16)
+    assert sectors(p) == (512, 512, 512)
+    assert TINY.default(p, H200)["path"] == "async"
+    # Columns of 16 bytes, each in a sector of its own: all of them must come.
+    p = problem("h:8x8x8@1000000", lda=16, ldb=16, ldc=16)
+    assert sectors(p) == (256, 256, 256)
+    assert TINY.default(p, H200)["path"] == "bulk"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_bulk_copy_ends_beyond_the_last_column(seed: int) -> None:
+    assert "(g.batch - BEYOND) / GROUP" in KERNEL
+    draw = random.Random(seed)
+    m, n, k = (draw.randrange(1, 33) for _ in "mnk")
+    p = problem(f"{draw.choice(LETTERS)}:{m}x{n}x{k}@1000000", beta="1")
+    lda, ldb, ldc = (ld + draw.choice((0, 1, 2, 8)) for ld in (m, k, m))
+    p = p.with_(lda=lda, ldb=ldb, ldc=ldc, stride_a=lda * k + draw.choice((0, 1, 3)))
+    p = p.with_(stride_b=ldb * (n - 1) + k + draw.choice((0, 2)), stride_c=ldc * n + draw.choice((0, 5)))
+    size, extents = p.dtype.itemsize, (lda * (k - 1) + m, ldb * (n - 1) + k, ldc * (n - 1) + m)
+    groups = [g for g in _groups(p) if g % whole(p) == 0]
+    beyond = any(step for _, step in spaced(p))
+    for group in groups:
+        for batch in (1, group, group + 1, 3 * group, 5 * group - 1):
+            copied = (batch - beyond) // group * group
+            assert batch - copied <= group
+            for extent, stride in zip(extents, p.strides, strict=True):
+                assert group * stride * size % 16 == 0
+                assert copied * stride <= (batch - 1) * stride + extent
 
 
 def test_a_shared_operand_is_in_no_stage() -> None:
@@ -183,6 +253,9 @@ def test_matrices_by_their_addresses_are_read_by_words() -> None:
     assert config["path"] == "async"
     assert ("POINTERS", "1") in TINY.source(p, config, H200).defines
     assert "bulk-stream" in [rule.name for rule in TINY.space(p, H200).why(config.with_(path="bulk"))]
+    # Addresses of 2 STAGES - 1 groups lie in shared memory.
+    strided = shared_bytes(p.with_(pointers=False), "async", 8, 3, 0)
+    assert shared_bytes(p, "async", 8, 3, 0) == strided + 5 * 3 * 8 * 8
 
 
 def test_tensor_cores_are_for_halves_of_eight_and_more() -> None:

@@ -8,26 +8,29 @@
 //   device memory   descriptors, the largest product first   |0|1|2|3|4|5|6|7|8|...     64 bytes each
 //                        | block b takes one of each row of gridDim, back and forth: all blocks get equal shares,
 //                        | and reads its first AHEAD of them when it begins
-//   a block              | a counter in shared memory gives the next of them to the team that asks (HAND 1)
+//   a block              | a counter in shared memory gives the next of them to the team that asks (HAND 1), or
+//                        | teams share them back and forth as well, and have theirs read long before (HAND 0)
 //   a team of TEAM warps | reads descriptors ahead, and asks for A, B (and C) as long as its ring has room:
 //
 //   shared memory   ring of a team  |A B C|A B C|A B|  at most DEPTH products, each with the bytes that it needs
 //                        |
 //   registers       a warp: LANES x (32 / LANES) lanes, each with up to ROWS x COLUMNS elements of C, by tensor
 //                        |  cores (MMA 1) or not; smaller products are run by smaller tiles: by one of each size
-//                        |  (FINE 1), or by halves (FINE 0), whose few instructions stay in the cache
-//   shared memory   C_i over A_i and B_i, where it has no gaps and fits there (STAGED 1)
-//   device memory   C_i, then by words of 16 bytes
+//                        |  (FINE 1), of each number of rows (FINE 2), or by halves (FINE 0), whose few instructions
+//                        |  stay in the cache
+//   device memory   C_i
 //
-// How an operand is copied is written in its descriptor: without gaps, as one stream of bytes (BULK 1: one bulk
-// copy, and words for what hangs over at both ends of the 16-byte lines), or column by column in words of 4, 8
-// or 16 bytes. In shared memory an operand begins as many bytes after a multiple of 16 as in device memory.
-// The host's side of the descriptors is in grouped.py.
+// How an operand is copied is written in its descriptor: without gaps, as 16-byte lines (BULK 1: one bulk copy), or
+// column by column in words of 4, 8 or 16 bytes. In shared memory an operand begins as many bytes after a multiple of
+// 16 as in device memory. The host's side of the descriptors is in grouped.py.
 //
-// What bounds it, for 10,000 squares of 1 to 32 on 132 multiprocessors: 76 products each, 650 KB of float64 (20 us
-// at 4.3 TB/s). Of a mean product, multiply-adds by lanes take 370 instructions and their operands 160 words of
-// shared memory; tensor cores take 50 and 30. With 12 to 16 warps on a multiprocessor, each with six or so of these
-// chains, instructions are what is short for float32, and so are they not to be spent on small change.
+// What bounds it, for 10,000 products with extents of 1 to 32 on 132 multiprocessors: a multiprocessor has 76 of
+// them, 250 KB of float32 or complex64 twice that (8 and 15 us at 4.2 TB/s), and each of its four schedulers issues
+// one instruction at a time. Of a mean product of float32, all lanes together do 4,500 multiply-adds, 140
+// instructions; with what they waste on tiles of 8 x 4 lanes, operands from shared memory, and addresses it is 500,
+// and 300 before and after. So 19 products of a scheduler take 15,000 clocks (8 us) when none is lost: instructions
+// are as short as memory is, and not to be spent on small change. By tensor cores 16 bits take 100 in place of the
+// 500, and what is left is latency: a launch, a descriptor, the first operands and the last results, 4 us in all.
 #include "lib/bulk.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -63,6 +66,12 @@
 #ifndef LARGEST
 #define LARGEST 8448  // bytes of shared memory that the largest product takes
 #endif
+#ifndef LARGEST_M
+#define LARGEST_M 32  // most rows of a C
+#endif
+#ifndef LARGEST_N
+#define LARGEST_N 32  // most columns of a C
+#endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
 #ifndef BULK
@@ -81,13 +90,10 @@
 #define DEEP 2  // steps of k in one turn of the loop
 #endif
 #ifndef FINE
-#define FINE 0  // 1: a tile for each number of rows and columns, 0: whole tiles and halves
+#define FINE 0  // 1: a tile for each number of rows and columns, 2: for each of rows, 0: whole tiles and halves
 #endif
 #ifndef MMA
 #define MMA 0  // 1: tensor cores multiply (float64 and 16 bits)
-#endif
-#ifndef STAGED
-#define STAGED 1  // 1: C passes shared memory where it has no gaps
 #endif
 #ifndef TEAM
 #define TEAM 1  // warps that share a product
@@ -105,7 +111,7 @@
 #define AHEAD 96  // descriptors of a block that are read when it begins
 #endif
 #ifndef HAND
-#define HAND 1  // 1: a team asks for its next product, 0: it has every TEAMS-th
+#define HAND 1  // 1: a team asks for its next product, 0: it has one of each TEAMS, back and forth
 #endif
 #ifndef BLOCKS
 #define BLOCKS 1  // blocks per multiprocessor that registers must allow
@@ -119,13 +125,16 @@ constexpr int THREADS = 32 * WARPS;
 constexpr int TEAMS = WARPS / TEAM;
 constexpr int ACROSS = 32 / LANES;  // lanes that share a row of C
 constexpr int WORDS = 16;           // of a descriptor, 4 bytes each
+// Descriptors of a team in shared memory. One that takes the place of another arrives with the operands that are asked
+// for next, and these have been waited for DEPTH products later.
+constexpr int SLOTS = 2 * DEPTH;
 // The smaller tiles where there is not one of each size.
 constexpr int HALF_M = MMA ? 2 : (ROWS + 1) / 2, HALF_N = COLUMNS <= 4 ? 2 : 4;
 
 // Shared memory: barriers, descriptors of what is in the rings, what hands out products, descriptors that were read
 // when the block began, the rings.
 constexpr int AT_QUEUE = 8 * TEAMS * DEPTH;
-constexpr int AT_HAND = AT_QUEUE + 4 * WORDS * TEAMS * DEPTH;
+constexpr int AT_HAND = AT_QUEUE + 4 * WORDS * TEAMS * SLOTS;
 constexpr int AT_AHEAD = (AT_HAND + 16 + 8 * TEAMS + 127) / 128 * 128;
 constexpr int AT_RING = AT_AHEAD + 4 * WORDS * AHEAD;
 
@@ -138,6 +147,7 @@ static_assert(!MMA || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 
 static_assert(!MMA || (LANES == 8 && ROWS % 2 == 0 && COLUMNS % 2 == 0),
               "mma-tile: a tile is whole tensor-core products of 16 rows and 8 columns");
 static_assert(AHEAD % 2 == 0, "ahead: rings begin at multiples of 128 bytes");
+static_assert(AHEAD == 0 || HAND == 1, "ahead: a team that knows its products has their descriptors to itself");
 static_assert(DEPTH == 2 || DEPTH == 4 || DEPTH == 8, "depth: a ring has places for 2, 4 or 8 products");
 
 // The one argument; grouped.py packs it.
@@ -157,7 +167,7 @@ enum Word {
     SHARED_LD = 10,  // of A, B << 8, C << 16
     COPIES = 11,     // 4 bits for each operand: 0: without gaps; else log2 of the bytes of a word
     CHUNKS_AB = 12,  // multiples of 16 bytes that A takes in the ring, and B << 16
-    CHUNKS_C = 13,   // C, and all three << 16; C takes none where it is not read
+    CHUNKS_C = 13,   // C, and what is set aside for all << 16; C takes none where it is not read
     NUMBER = 14,     // whose scalars are meant
     PLACE = 15,      // where it begins in the ring: written here
 };
@@ -196,7 +206,7 @@ INLINE void fetch_columns(const Operand &x, long long step, int step_here, int f
     const int in_column = TYPE_BITS == 16 && !COMPLEX && BYTES == 4 ? (bytes + 5) / 4 : bytes / BYTES;
     const int down = 32 * TEAM / in_column, over = 32 * TEAM % in_column;
     int column = first / in_column, word = first % in_column;
-    _Pragma("unroll 2") while (column < x.columns) {
+    _Pragma("unroll 1") while (column < x.columns) {
         const unsigned char *from = x.from + column * step;
         unsigned char *to = x.to + column * step_here;
         int left = bytes - word * BYTES;
@@ -216,28 +226,29 @@ INLINE void fetch_columns(const Operand &x, long long step, int step_here, int f
     }
 }
 
-// One lane's part of the bytes of up to three operands without gaps that no 16-byte line holds whole: lanes 8 i to
-// 8 i + 3 have what comes before the first line of operand i, the next four what comes after the last.
-struct Ends {
+// A whole line.
+INLINE void line_load(void *to, const void *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+
+// The next place in the list of a block, told to one thread.
+INLINE int next_place(int *counter) {
+    int place;
+    // Not as a sum, for which the compiler would first count who else asks.
+    asm volatile("atom.shared.inc.u32 %0, [%1], -1;" : "=r"(place) : "r"(shared_address(counter)) : "memory");
+    return place;
+}
+
+// The 16-byte lines that hold an operand without gaps, of which the first may begin before it: whatever lies there is
+// of the same line, and nobody looks at it. The last one is copied as far as the operand goes.
+struct Lines {
     const unsigned char *from;
-    int line, lines;  // bytes to the first whole line, and bytes of whole lines
-    int at, left;     // this lane's word, and the bytes of it that are to be copied
+    int bytes;
 };
 
-INLINE Ends ends_of(const unsigned char *from, int bytes, int lane) {
-    const int before = (int)((unsigned long long)from & 15), line = (16 - before) & 15;
-    const int lines = bytes > line ? (bytes - line) & ~15 : 0;
-    Ends e;
-    e.from = from;
-    e.line = line;
-    e.lines = lines;
-    const bool tail = lane & 4;
-    // Words begin at multiples of 4 bytes: elements of 16 bits are copied with what lies before them.
-    const int begin = tail ? line + lines : -(before & 3), end = tail || bytes < line ? bytes : line;
-    e.at = begin + 4 * (lane & 3);
-    e.left = min(end - e.at, 4);
-    if (bytes <= 0 || (tail && bytes <= line)) e.left = 0;
-    return e;
+INLINE Lines lines_of(unsigned int low, unsigned int high, int bytes) {
+    const int before = (int)low & 15;
+    return Lines{(const unsigned char *)((unsigned long long)high << 32 | (low - before)), bytes ? bytes + before : 0};
 }
 
 // ---- the product of one warp --------------------------------------------------------------------
@@ -246,7 +257,6 @@ struct Tile {
     int lda, ldb, ldo;
     Stored *c;
     long long ldc;
-    Stored *here;  // where C has room in shared memory, without gaps; null where it is stored at once
     int m, n, k;   // of what this warp computes
     bool reads;
 };
@@ -326,24 +336,14 @@ INLINE void multiply_step(Element (&sum)[TILE_N][TILE_M], const Stored *a, const
 }
 #endif
 
-// Copies C, which lies in shared memory as many bytes after a multiple of 16 as in device memory.
-INLINE void store_flat(Stored *c, const Stored *here, int count, int lane) {
-    constexpr int IN_LINE = 16 / SIZE;
-    const int before = (int)((unsigned long long)c & 15) / SIZE;
-    const int head = min((IN_LINE - before) & (IN_LINE - 1), count), whole = head + ((count - head) & -IN_LINE);
-    _Pragma("unroll 2") for (int at = head + IN_LINE * lane; at < whole; at += 32 * IN_LINE)
-        *(uint4 *)(c + at) = *(const uint4 *)(here + at);
-    if (lane < head) c[lane] = here[lane];
-    if (whole + lane < count) c[whole + lane] = here[whole + lane];
-}
-
 // Rows and columns from at_m and at_n on, TILE_M * LANES by TILE_N * ACROSS of them at most.
 template <int TILE_M, int TILE_N> INLINE void multiply(const Tile &t, int at_m, int at_n, int lane, const Scalars &s) {
     // Rows and columns of a lane that are in the matrix for sure: a smaller tile would have been taken.
     constexpr int SURE_M = FINE ? TILE_M - (MMA ? 2 : 1) : TILE_M > HALF_M ? HALF_M : 0;
-    constexpr int SURE_N = FINE ? TILE_N - 2 : TILE_N > HALF_N ? HALF_N : 0;
+    constexpr int SURE_N = FINE == 1 ? TILE_N - 2 : TILE_N > HALF_N ? HALF_N : 0;
     const int step_a = TRANS_A ? 1 : t.lda, step_b = TRANS_B ? t.ldb : 1;
-    // What lies outside the matrix is read from its last row and column, and not stored.
+    // What lies outside the matrix is not stored. Where neighbours are a step apart it is read from its last row or
+    // column; where they lie side by side, from what comes next, for which a product has room.
     Element sum[TILE_N][TILE_M];
     UNROLL for (int j = 0; j < TILE_N; j++) UNROLL for (int i = 0; i < TILE_M; i++) sum[j][i] = zero();
     const Stored *a = t.a, *b = t.b;
@@ -353,21 +353,23 @@ template <int TILE_M, int TILE_N> INLINE void multiply(const Tile &t, int at_m, 
     int row[TILE_M], column[TILE_N / 2];
     UNROLL for (int i = 0; i < TILE_M; i++) {
         const int r = lane_m + 8 * i;
-        row[i] = (i < SURE_M ? r : min(r, t.m - 1)) * (TRANS_A ? t.lda : 1);
+        row[i] = !TRANS_A ? 8 * i : (i < SURE_M ? r : min(r, t.m - 1)) * t.lda;
     }
     UNROLL for (int j = 0; j < TILE_N / 2; j++) {
         const int q = at_n + lane / 4 + 8 * j;
-        column[j] = (2 * j < SURE_N ? q : min(q, t.n - 1)) * (TRANS_B ? 1 : t.ldb);
+        column[j] = TRANS_B ? 8 * j : (2 * j < SURE_N ? q : min(q, t.n - 1)) * t.ldb;
     }
     const int lane_k = lane % 4 * (TYPE_BITS == 16 ? 2 : 1);
-    a += lane_k * step_a;
-    b += lane_k * step_b;
+    a += lane_k * step_a + (TRANS_A ? 0 : lane_m);
+    b += lane_k * step_b + (TRANS_B ? at_n + lane / 4 : 0);
     int p = 0;
-    _Pragma("unroll DEEP") for (; p + STEP_K <= t.k; p += STEP_K) {
+    auto step = [&]() {
         multiply_step<TILE_M, TILE_N>(sum, a, b, row, column, step_a, step_b, STEP_K);
         a += STEP_K * step_a;
         b += STEP_K * step_b;
-    }
+    };
+    _Pragma("unroll 1") for (; p + DEEP * STEP_K <= t.k; p += DEEP * STEP_K) UNROLL for (int q = 0; q < DEEP; q++) step();
+    if (DEEP > 1) _Pragma("unroll 1") for (; p + STEP_K <= t.k; p += STEP_K) step();
     if (p < t.k) multiply_step<TILE_M, TILE_N>(sum, a, b, row, column, step_a, step_b, t.k - p - lane_k);
 #else
     const int lane_m = at_m + lane % LANES, lane_n = at_n + lane / LANES;
@@ -375,13 +377,15 @@ template <int TILE_M, int TILE_N> INLINE void multiply(const Tile &t, int at_m, 
     int row[TILE_M], column[TILE_N];
     UNROLL for (int i = 0; i < TILE_M; i++) {
         const int r = lane_m + i * LANES;
-        row[i] = (i < SURE_M ? r : min(r, t.m - 1)) * (TRANS_A ? t.lda : 1);
+        row[i] = !TRANS_A ? i * LANES : (i < SURE_M ? r : min(r, t.m - 1)) * t.lda;
     }
     UNROLL for (int j = 0; j < TILE_N; j++) {
         const int q = lane_n + j * ACROSS;
-        column[j] = (j < SURE_N ? q : min(q, t.n - 1)) * (TRANS_B ? 1 : t.ldb);
+        column[j] = TRANS_B ? j * ACROSS : (j < SURE_N ? q : min(q, t.n - 1)) * t.ldb;
     }
-    _Pragma("unroll DEEP") for (int p = 0; p < t.k; p++) {
+    if (!TRANS_A) a += lane_m;
+    if (TRANS_B) b += lane_n;
+    auto step = [&]() {
         Element x[TILE_M], y[TILE_N];
         UNROLL for (int i = 0; i < TILE_M; i++) x[i] = conjugated(CONJ_A, widened(a[row[i]]));
         UNROLL for (int j = 0; j < TILE_N; j++) y[j] = conjugated(CONJ_B, widened(b[column[j]]));
@@ -389,41 +393,35 @@ template <int TILE_M, int TILE_N> INLINE void multiply(const Tile &t, int at_m, 
             multiply_add(sum[j][i], x[i], y[j]);
         a += step_a;
         b += step_b;
-    }
+    };
+    int p = 0;
+    _Pragma("unroll 1") for (; p + DEEP <= t.k; p += DEEP) UNROLL for (int q = 0; q < DEEP; q++) step();
+    if (DEEP > 1) _Pragma("unroll 1") for (; p < t.k; p++) step();
 #endif
+    // A and B have been read. Later, this would wait for the stores.
+    if (BULK && BETA == 0) async_fence();
     // Pointers that move on: an address for each column would take the registers of the sums.
     const Stored *old = t.old + lane_n * t.ldo + lane_m;
     bool in_rows[TILE_M];
     UNROLL for (int i = 0; i < TILE_M; i++) in_rows[i] = i < SURE_M || lane_m + i * LANES < t.m;
-    auto store = [&](Stored *c, long long ldc) {
-        UNROLL for (int j = 0; j < TILE_N; j++) {
-            const bool in_columns = j < SURE_N || lane_n + j / 2 * (NEXT_0 + NEXT_1) + j % 2 * NEXT_0 < t.n;
-            UNROLL for (int i = 0; i < TILE_M; i++) {
-                const bool inside = in_rows[i] && in_columns;
-                const Element before = BETA != 0 && t.reads && inside ? widened(old[i * LANES]) : zero();
-                const Stored out = narrowed(scaled(s, sum[j][i], before));
-                if (inside) c[i * LANES] = out;
-            }
-            const int next = j % 2 ? NEXT_1 : NEXT_0;
-            c += next * ldc;
-            old += next * t.ldo;
+    Stored *c = t.c + lane_n * t.ldc + lane_m;
+    UNROLL for (int j = 0; j < TILE_N; j++) {
+        const bool in_columns = j < SURE_N || lane_n + j / 2 * (NEXT_0 + NEXT_1) + j % 2 * NEXT_0 < t.n;
+        UNROLL for (int i = 0; i < TILE_M; i++) {
+            const bool inside = in_rows[i] && in_columns;
+            const Element before = BETA != 0 && t.reads && inside ? widened(old[i * LANES]) : zero();
+            const Stored out = narrowed(scaled(s, sum[j][i], before));
+            if (inside) c[i * LANES] = out;
         }
-    };
-#if STAGED
-    if (TEAM == 1 && t.here != nullptr) {
-        __syncwarp();  // A and B have been read
-        store(t.here + lane_n * t.m + lane_m, t.m);
-        __syncwarp();
-        store_flat(t.c, t.here, t.m * t.n, lane);
-        return;
+        const int next = j % 2 ? NEXT_1 : NEXT_0;
+        c += next * t.ldc;
+        old += next * t.ldo;
     }
-#endif
-    store(t.c + lane_n * t.ldc + lane_m, t.ldc);
 }
 
 template <int TILE_M>
 INLINE void multiply_columns(int tile_n, const Tile &t, int at_m, int at_n, int lane, const Scalars &s) {
-    if (!FINE) {
+    if (FINE != 1) {
         if (tile_n <= HALF_N) multiply<TILE_M, HALF_N>(t, at_m, at_n, lane, s);
         else multiply<TILE_M, COLUMNS>(t, at_m, at_n, lane, s);
     } else if (tile_n <= 2 || COLUMNS <= 2) multiply<TILE_M, 2>(t, at_m, at_n, lane, s);
@@ -448,9 +446,17 @@ constexpr int MOST_M = ROWS * LANES, MOST_N = COLUMNS * ACROSS;
 // All of what a warp computes, in tiles of nearly the same size.
 INLINE void multiply_all(const Tile &t, int lane, const Scalars &s) {
     const int down = (t.m + LANES - 1) / LANES, over = (t.n + ACROSS - 1) / ACROSS;
+    if (LARGEST_M <= MOST_M && LARGEST_N <= MOST_N) {
+        multiply_tile(down, over, t, 0, 0, lane, s);
+        return;
+    }
     const int times_m = (down + ROWS - 1) / ROWS, times_n = (over + COLUMNS - 1) / COLUMNS;
-    int tile_m = (down + times_m - 1) / times_m, tile_n = (over + times_n - 1) / times_n;
-    if (FINE) tile_n += tile_n & 1;
+    // A division takes longer than a small product.
+    auto share = [](int all, int times, bool few) {
+        return !few ? (all + times - 1) / times : times == 1 ? all : (all + 1) / 2;
+    };
+    int tile_m = share(down, times_m, LARGEST_M <= 2 * MOST_M), tile_n = share(over, times_n, LARGEST_N <= 2 * MOST_N);
+    if (FINE == 1) tile_n += tile_n & 1;
     else tile_n = tile_n <= HALF_N ? HALF_N : COLUMNS;
     if (!FINE || MMA) tile_m = tile_m <= HALF_M ? HALF_M : ROWS;
     _Pragma("unroll 1") for (int j = 0; j < times_n; j++) {
@@ -466,15 +472,19 @@ INLINE void multiply_all(const Tile &t, int lane, const Scalars &s) {
 extern __shared__ __align__(128) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __grid_constant__ Products g) {
+    // Kept in a register: the compiler would work it out anew wherever it is used.
+    unsigned int window = shared_address(shared_memory);
+    asm volatile("" : "+r"(window));
+    unsigned char *const shared = (unsigned char *)__cvta_shared_to_generic(window);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int team = warp / TEAM, member = warp % TEAM;  // the warp's number in its team
     const int thread = threadIdx.x - team * 32 * TEAM;   // the thread's
     const int blocks = gridDim.x, block = blockIdx.x;
-    unsigned int *const queue = (unsigned int *)(shared_memory + AT_QUEUE) + WORDS * DEPTH * team;
-    int *const hand = (int *)(shared_memory + AT_HAND);
-    int *const told = (int *)(shared_memory + AT_HAND + 16) + 2 * team;
-    unsigned char *const ring = shared_memory + AT_RING + team * RING;
-    const unsigned int barriers = shared_address(shared_memory) + 8 * DEPTH * team;
+    unsigned int *const queue = (unsigned int *)(shared + AT_QUEUE) + WORDS * SLOTS * team;
+    int *const hand = (int *)(shared + AT_HAND);
+    int *const told = (int *)(shared + AT_HAND + 16) + 2 * team;
+    unsigned char *const ring = shared + AT_RING + team * RING;
+    const unsigned int barriers = window + 8 * DEPTH * team;
 
     if (BULK && thread < DEPTH) {
         barrier_start(barriers + 8 * thread);
@@ -485,12 +495,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
     // This block's products: one of each row of the list, back and forth.
     auto nth = [&](int i) { return i * blocks + (i & 1 ? blocks - 1 - block : block); };
     // Descriptors come from far: the first AHEAD of a block at once, and none of them is waited for later.
-    unsigned int *const ahead = (unsigned int *)(shared_memory + AT_AHEAD);
+    unsigned int *const ahead = (unsigned int *)(shared + AT_AHEAD);
     for (int at = 4 * threadIdx.x; at < WORDS * AHEAD; at += 4 * THREADS) {
         const int which = nth(at / WORDS);
         if (which < g.count) word_load<16>(ahead + at, g.list + (long long)which * WORDS + at % WORDS, 16);
     }
-    if (AHEAD) {
+    // Those of a team whose products are known: the first SLOTS of them, and later another one for each that is done.
+    auto order = [&](int i) { return nth(i * TEAMS + (i & 1 ? TEAMS - 1 - team : team)); };
+    auto describe = [&](int i, int quarter) {
+        const int which = order(i);
+        if (which < g.count)
+            line_load(queue + i % SLOTS * WORDS + 4 * quarter, g.list + (long long)which * WORDS + 4 * quarter);
+    };
+    if (HAND == 0)
+        for (int at = thread; at < 4 * SLOTS; at += 32 * TEAM) describe(at / 4, at % 4);
+    if (AHEAD || HAND == 0) {
         words_commit();
         words_wait<0>();
     }
@@ -500,11 +519,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
     int next = nth(turn);
     unsigned int words = 0;  // of the next product's descriptor, one in each of the first lanes
     auto read = [&]() {
-        if (next >= g.count || lane >= WORDS) return;
+        if (HAND == 0 || next >= g.count || lane >= WORDS) return;
         if (turn < AHEAD) words = ahead[turn * WORDS + lane];
         else words = __ldg(g.list + (long long)next * WORDS + lane);
     };
-    auto word = [&](int which) { return __shfl_sync(0xffffffffu, words, which); };
     read();
 
     int put = 0, done = 0;     // products put into the ring, and products done
@@ -513,7 +531,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
     _Pragma("unroll 1") while (true) {
         // ---- ask for as many products as there is room for
         _Pragma("unroll 1") while (next < g.count && put - done < DEPTH) {
-            const unsigned int chunks_ab = word(CHUNKS_AB), chunks_c = word(CHUNKS_C);
+            const int slot = put % DEPTH;
+            unsigned int *const d = queue + put % SLOTS * WORDS;
+            if (HAND) {
+                if (member == 0 && lane < WORDS) d[lane] = words;
+                team_sync(team);
+            }
+            const unsigned int chunks_ab = d[CHUNKS_AB], chunks_c = d[CHUNKS_C];
             const int bytes = (int)(chunks_c >> 16) * 16;
             int place = head;
             if (put == done) {
@@ -526,50 +550,59 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
             } else if (head + bytes >= tail) {
                 break;
             }
-            const int slot = put % DEPTH;
-            const unsigned int extents = word(EXTENTS), shared_ld = word(SHARED_LD), copies = word(COPIES);
+            if (thread == 0) d[PLACE] = (unsigned int)place;
+            const unsigned int extents = d[EXTENTS], copies = d[COPIES];
             const int m = extents & 255, n = extents >> 8 & 255, k = extents >> 16 & 255;
-            const int after_a = place + (int)(chunks_ab & 0xffff) * 16, after_b = after_a + (int)(chunks_ab >> 16) * 16;
-            if (member == 0) {
-                // Each eight lanes know their operand; the last eight have none.
-                const int which = min(lane >> 3, 2);
-                const unsigned long long low = word(2 * which), high = word(2 * which + 1);
-                const bool reads = lane < 24 && (which < 2 ? k != 0 : (chunks_c & 0xffff) != 0);
-                const int bytes_here =
-                    !reads || (copies >> 4 * which & 15) ? 0 : (which == 0 ? m * k : which == 1 ? k * n : m * n) * SIZE;
-                const unsigned char *const from = (const unsigned char *)(high << 32 | low);
-                unsigned char *const to = ring + (which == 0 ? place : which == 1 ? after_a : after_b) + ((int)low & 15);
-                const Ends e = ends_of(from, bytes_here, lane);
-                if (e.left > 0) word_load<4>(to + e.at, from + e.at, e.left);
-                if (BULK) {
-                    const unsigned int barrier = barriers + 8 * slot;
-                    const int all = __shfl_sync(0xffffffffu, e.lines, 0) + __shfl_sync(0xffffffffu, e.lines, 8) +
-                                    __shfl_sync(0xffffffffu, e.lines, 16);
-                    if (lane == 0) barrier_expect(barrier, all);
-                    __syncwarp();
-                    if ((lane & 7) == 0 && e.lines > 0)
-                        bulk_load<false>(to + e.line, from + e.line, e.lines, barrier, 0);
-                }
-                if (lane < WORDS) queue[slot * WORDS + lane] = lane == PLACE ? (unsigned int)place : words;
+            const int after_a = (int)(chunks_ab & 0xffff) * 16, after_b = after_a + (int)(chunks_ab >> 16) * 16;
+            const bool reads = BETA != 0 && (chunks_c & 0xffff) != 0;
+            unsigned char *const here = ring + place;
+            auto lines = [&](int which, int elements) {
+                return lines_of(d[ADDRESSES + 2 * which], d[ADDRESSES + 2 * which + 1],
+                                copies >> 4 * which & 15 ? 0 : elements * SIZE);
+            };
+            const Lines a = lines(0, m * k), b = lines(1, k * n), c = lines(2, reads ? m * n : 0);
+            if (BULK && thread == 0)
+                barrier_expect(barriers + 8 * slot, (a.bytes & ~15) + (b.bytes & ~15) + (c.bytes & ~15));
+            if (!BULK) {
+                auto fetch = [&](unsigned char *to, const Lines &x) {
+                    const unsigned char *from = x.from + 16 * thread;
+                    to += 16 * thread;
+                    _Pragma("unroll 1") for (int left = x.bytes - 16 * thread; left >= 16; left -= 16 * 32 * TEAM) {
+                        line_load(to, from);
+                        from += 16 * 32 * TEAM;
+                        to += 16 * 32 * TEAM;
+                    }
+                };
+                fetch(here, a);
+                fetch(here + after_a, b);
+                if (BETA) fetch(here + after_b, c);
+            } else {
+                __syncwarp();
             }
-            _Pragma("unroll 1") for (int which = 0; which < (BETA ? 3 : 2); which++) {
-                const int copy = copies >> 4 * which & 15;
-                if ((BULK && copy == 0) || (which < 2 ? k == 0 : (chunks_c & 0xffff) == 0)) continue;
-                const unsigned long long low = word(2 * which), high = word(2 * which + 1);
-                Operand x;
-                x.from = (const unsigned char *)(high << 32 | low);
-                x.to = ring + (which == 0 ? place : which == 1 ? after_a : after_b) + ((int)low & 15);
-                x.rows = which == 0 ? (TRANS_A ? k : m) : which == 1 ? (TRANS_B ? n : k) : m;
-                x.columns = which == 0 ? (TRANS_A ? m : k) : which == 1 ? (TRANS_B ? k : n) : n;
-                const long long step = (long long)(int)word(LEADING + which) * SIZE;
-                const int here = (int)(shared_ld >> 8 * which & 255) * SIZE;
-                if (copy == 4) fetch_columns<16>(x, step, here, thread);
-                else if (copy == 3) fetch_columns<8>(x, step, here, thread);
-                else if (copy == 2) fetch_columns<4>(x, step, here, thread);
-                else if (!BULK) {
-                    const Ends e = ends_of(x.from, x.rows * x.columns * SIZE, 0);
-                    for (int at = e.line + 16 * thread; at < e.line + e.lines; at += 16 * 32 * TEAM)
-                        word_load<16>(x.to + at, x.from + at, 16);
+            // Each of the first threads has one operand: its last line, and the bulk copy.
+            if (thread < (BETA ? 3 : 2)) {
+                const Lines x = thread == 0 ? a : thread == 1 ? b : c;
+                unsigned char *const to = here + (thread == 0 ? 0 : thread == 1 ? after_a : after_b);
+                const int whole = x.bytes & ~15;
+                if (x.bytes & 15) word_load<16>(to + whole, x.from + whole, x.bytes & 15);
+                if (BULK && whole) bulk_load<false>(to, x.from, whole, barriers + 8 * slot, 0);
+            }
+            if (copies != 0) {
+                const unsigned int shared_ld = d[SHARED_LD];
+                _Pragma("unroll 1") for (int which = 0; which < (BETA ? 3 : 2); which++) {
+                    const int copy = copies >> 4 * which & 15;
+                    if (copy == 0 || (which < 2 ? k == 0 : !reads)) continue;
+                    const unsigned int low = d[ADDRESSES + 2 * which], high = d[ADDRESSES + 2 * which + 1];
+                    Operand x;
+                    x.from = (const unsigned char *)((unsigned long long)high << 32 | low);
+                    x.to = here + (which == 0 ? 0 : which == 1 ? after_a : after_b) + ((int)low & 15);
+                    x.rows = which == 0 ? (TRANS_A ? k : m) : which == 1 ? (TRANS_B ? n : k) : m;
+                    x.columns = which == 0 ? (TRANS_A ? m : k) : which == 1 ? (TRANS_B ? k : n) : n;
+                    const long long step = (long long)(int)d[LEADING + which] * SIZE;
+                    const int step_here = (int)(shared_ld >> 8 * which & 255) * SIZE;
+                    if (copy == 4) fetch_columns<16>(x, step, step_here, thread);
+                    else if (copy == 3) fetch_columns<8>(x, step, step_here, thread);
+                    else fetch_columns<4>(x, step, step_here, thread);
                 }
             }
             words_commit();
@@ -577,13 +610,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
             put++;
             // ---- and learn of another
             if (HAND == 0) {
-                turn += TEAMS;
-            } else if (TEAM == 1) {
-                if (lane == 0) turn = atomicAdd(hand, 1);
+                next = order(put);
+                continue;
+            }
+            if (TEAM == 1) {
+                if (lane == 0) turn = next_place(hand);
                 turn = __shfl_sync(0xffffffffu, turn, 0);
             } else {
                 // Two places in turns: what was told last is still being read.
-                if (thread == 0) told[asked] = atomicAdd(hand, 1);
+                if (thread == 0) told[asked] = next_place(hand);
                 team_sync(team);
                 turn = told[asked];
                 asked ^= 1;
@@ -601,7 +636,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
             phases ^= 1u << slot;
         }
         team_sync(team);
-        const unsigned int *const d = queue + slot * WORDS;
+        const unsigned int *const d = queue + done % SLOTS * WORDS;
         const unsigned int extents = d[EXTENTS], shared_ld = d[SHARED_LD], chunks_ab = d[CHUNKS_AB], chunks_c = d[CHUNKS_C];
         const int place = d[PLACE], after_a = place + (int)(chunks_ab & 0xffff) * 16;
         const int after_b = after_a + (int)(chunks_ab >> 16) * 16;
@@ -619,11 +654,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         t.old = (const Stored *)(ring + after_b + (d[ADDRESSES + 4] & 15));
         // Known to be global, lest stores are compiled for memory of any kind.
         t.c = (Stored *)__cvta_global_to_generic((unsigned long long)d[ADDRESSES + 5] << 32 | d[ADDRESSES + 4]);
-        // C may lie where A and B do: where it has no gaps, fits, and is one tile, so that both have been read.
-        const int begin = d[ADDRESSES + 4] & 15;
-        const bool one = t.m <= MOST_M && n <= MOST_N && t.ldc == t.m && n > 1;
-        const bool fits = begin + t.m * n * SIZE <= (int)((chunks_ab & 0xffff) + (chunks_ab >> 16)) * 16;
-        t.here = STAGED && TEAM == 1 && one && fits ? (Stored *)(ring + place + begin) : nullptr;
         // The warps of a team share the columns.
         const int each = (n + TEAM - 1) / TEAM, from = member * each;
         t.n = min(n - from, each);
@@ -640,9 +670,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
             s.beta = scalar(g.beta);
         }
         if (t.n > 0) multiply_all(t, lane, s);
-        if (BULK) async_fence();
+        if (BULK && BETA != 0) async_fence();
         team_sync(team);
+        if (HAND == 0 && thread < 4) describe(done + SLOTS, thread);
         done++;
-        if (done < put) tail = (int)queue[done % DEPTH * WORDS + PLACE];
+        if (done < put) tail = (int)queue[done % SLOTS * WORDS + PLACE];
     }
 }

@@ -12,14 +12,15 @@ differ, what is added is a matter of balance, and sizes are no constants:
     team     warps that share a product: several, where products are so large that few of them fit
     warps    of a block
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the list
-    hand     1: teams ask a counter of their block for the next product; 0: each has every n-th
+    hand     1: teams ask a counter of their block for the next product; 0: each of n has one of
+             every n, back and forth
     lanes, rows, columns   of a warp's tile of C: lanes along a column, and elements of a lane; smaller
              products are run by smaller tiles of the same kind
     deep     steps of k in one turn of the loop
-    fine     1: a tile for each number of rows and columns; 0: whole tiles and halves, which is less code:
-             each instruction is fetched once on every SM before it runs, and a launch takes 20 us
+    fine     1: a tile for each number of rows and columns; 2: for each number of rows; 0: whole tiles and
+             halves, which is less code: each instruction is fetched once on every SM before it runs, and a
+             launch takes 20 us
     mma      tensor cores multiply (float64 and 16 bits)
-    staged   C passes shared memory where it has no gaps, and is written by words of 16 bytes
     ahead    descriptors that a block reads when it begins, so that none is waited for later
     bulk     operands without gaps come by bulk copies
 
@@ -55,6 +56,8 @@ CROWDED = 64
 """Columns of a multiple of so many bytes begin in few different banks, of 128 bytes in all."""
 IN_FLIGHT = 32 * 1024
 """Bytes per SM on their way that hide the latency of memory."""
+BEYOND = 32
+"""Elements that a warp may read beyond an operand, for tiles are at most so much larger than a product."""
 STEPS = (4, 8, 16, 24, 32, 48, LARGEST)
 """What the largest extents are rounded up to, so that few kernels serve all lists."""
 _FULL = 1024
@@ -90,12 +93,20 @@ def largest(p: Problem) -> int:
     a = (p.k, p.m) if p.turned_a else (p.m, p.k)
     b = (p.n, p.k) if p.turned_b else (p.k, p.n)
     read = [a, b] if p.beta == "0" else [a, b, (p.m, p.n)]
-    return sum(-(-(LINE - 1 + (rows + LINE // size) * cols * size) // LINE) * LINE for rows, cols in read)
+    taken = [-(-(LINE - 1 + (rows + LINE // size) * cols * size) // LINE) * LINE for rows, cols in read]
+    return int(max(sum(taken), *_reach(taken, size, p.turned_a, p.turned_b)))
+
+
+def _reach(taken: Any, size: int, turned_a: bool, turned_b: bool) -> list[Any]:
+    """Bytes of a product that are read, with what is looked at and not used: lanes of rows beyond the last
+    one of A and of columns beyond the last one of B, fewer than ``BEYOND`` of them."""
+    more = BEYOND * size
+    return [taken[0] + (0 if turned_a else more), taken[0] + taken[1] + (more if turned_b else 0)]
 
 
 def fixed_bytes(teams: Any, depth: Any, ahead: Any = 0) -> Any:
     """Shared memory before the rings: barriers, descriptors, what hands out products."""
-    return -(-(8 * teams * depth + 64 * teams * depth + 16 + 8 * teams) // 128) * 128 + 64 * ahead
+    return -(-(8 * teams * depth + 128 * teams * depth + 16 + 8 * teams) // 128) * 128 + 64 * ahead
 
 
 def shared_bytes(team: Any, warps: Any, ring: Any, depth: Any, ahead: Any = 0) -> Any:
@@ -156,6 +167,7 @@ class GroupedStencil:
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {"LARGEST": largest(problem)}
+        defines |= {"LARGEST_M": problem.m, "LARGEST_N": problem.n}
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are promised to as many blocks as are to stay on an SM.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
@@ -173,7 +185,7 @@ class GroupedStencil:
 
 # -- the space ---------------------------------------------------------------------------------------------
 _TEAMS = (1, 2, 4, 8)
-_WARPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24)
+_WARPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32)
 _PER_SM = (1, 2, 3, 4)
 _DEPTHS = (2, 4, 8)
 _AHEAD = (0, 96)
@@ -206,9 +218,8 @@ def _params(p: Problem, device: Device) -> list[Param]:
         Param("rows", (1, 2, 3, 4)),
         Param("columns", (2, 4, 6, 8)),
         Param("deep", (1, 2, 4)),
-        Param("fine", (0, 1)),
+        Param("fine", (0, 1, 2)),
         Param("mma", (0, 1)),
-        Param("staged", (0, 1)),
         Param("team", _TEAMS),
         Param("warps", _WARPS),
         Param("depth", _DEPTHS),
@@ -275,16 +286,16 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda fine: fine == int(p.dtype.letter == "c"),
     )
     yield Rule(
-        "direct",
-        "soft",
-        "C is written as it is made: by way of shared memory it takes longer",
-        lambda staged: staged == 0,
+        "ahead",
+        "hard",
+        "descriptors are read for a whole block where its teams ask for their products",
+        lambda ahead, hand: (ahead == 0) | (hand == 1),
     )
     yield Rule(
         "ahead-all",
         "soft",
         "descriptors of a block are read when it begins, where arithmetic does not set the pace",
-        lambda ahead: (ahead > 0) == (p.dtype.real_bits != 32),
+        lambda ahead, hand: (ahead > 0) == ((p.dtype.real_bits != 32) & (hand == 1)),
     )
     yield Rule(
         "sums-fit",
@@ -411,8 +422,8 @@ def _best(p: Problem, device: Device) -> Config:
     """
     lanes, rows, columns = _tile(p)
     mma = int(p.dtype.real_bits != 32)
-    # Measured in turns on an H200: "staged" costs 0.6 to 3.5 us of 17 to 50, "ahead" gains 1 to 4 us for
-    # float64 and 16 bits and costs as much for the others, "fine" gains for complex64 alone.
+    # Measured in turns on an H200: "ahead" gains 1 to 4 us of 17 to 50 for float64 and 16 bits and costs as
+    # much for the others, "fine" gains for complex64 alone.
     least, per_sm = largest(p), device["registers_per_sm"]
     ahead = 0 if p.dtype.real_bits == 32 else _AHEAD[-1]
     block = min(device["shared_per_sm"] - device["shared_reserved"], device["shared_per_block_optin"])
@@ -450,10 +461,10 @@ def _best(p: Problem, device: Device) -> Config:
             "lanes": lanes,
             "rows": rows,
             "columns": columns,
-            "deep": 1 if mma and p.dtype.real_bits == 16 else 2,
+            # A step has as many additions to addresses as a turn: few where a step is short.
+            "deep": 1 if mma and p.dtype.real_bits == 16 else 4 if p.dtype.letter == "s" else 2,
             "fine": int(p.dtype.letter == "c"),
             "mma": mma,
-            "staged": 0,
             "team": team,
             "warps": warps,
             "depth": depth,
@@ -569,8 +580,25 @@ def describe(
     words[:, 10] = lead
     words[:, 11] = copies
     words[:, 12] = chunks[0] | chunks[1] << 16
-    words[:, 13] = chunks[2] | sum(chunks) << 16
+    bytes_ = [LINE * taken for taken in chunks]
+    room = np.maximum.reduce([sum(bytes_), *_reach(bytes_, size, turned_a, turned_b)])
+    words[:, 13] = chunks[2] | -(-room // LINE) << 16
     words[:, 14] = np.arange(count) if numbers is None else numbers
-    # Bytes through memory, and some for the multiplication, which many of the largest could be held up by.
-    work = size * (m * k + k * n + m * n * (1 + reads)) + m * n * k // 8
-    return words[np.argsort(-work, kind="stable")]
+    return words[np.argsort(-_work(dtype, m, n, k, reads), kind="stable")]
+
+
+def _work(dtype: DType, m: Integers, n: Integers, k: Integers, reads: NDArray[np.bool_]) -> Integers:
+    """What the list is sorted by, so that all SMs get the same of it.
+
+    Bytes through memory, and some for the multiplication, which many of the largest could be held up by;
+    for float32 and complex64 the instructions of a warp, which set the pace (simulated for 10,000 products of
+    1 to 32: the busiest SM has 0.3 % more of them than the mean in place of 4 %).
+    """
+    if dtype.real_bits != 32:
+        moved: Integers = dtype.itemsize * (m * k + k * n + m * n * (1 + reads)) + m * n * k // 8
+        return moved
+    # For each k: multiply-adds, one element of each row and column, and addresses.
+    rows, columns = -(-m // 8), 2 * -(-n // 8)
+    per_k = (4 if dtype.is_complex else 1) * rows * columns + rows + columns + 4
+    issued: Integers = k * per_k + 2 * rows * columns
+    return issued

@@ -19,6 +19,9 @@
 // Blocks stay: each walks over (group of matrices, tile) and (step), and what comes next is fetched across the borders
 // of tiles and matrices. Numbers outside of a matrix are zeros in shared memory; nothing outside is read or written.
 //
+// Where C is read, its tile is asked for into the second-level cache when the first step of it is fetched, and many words of
+// it are on their way to registers at a time.
+//
 // Complex products, of (re, im) pairs as they are stored: with SPLIT, stripes become planes of re and of im in shared
 // memory, and four real products of planes make one complex product. Without it a pair stays a pair. In half precision a
 // pair is one word and two neighbours in k of a real product: (ar, ai) times (br, -bi) is re, times (bi, br) is im. All
@@ -205,6 +208,7 @@ INLINE void clear(unsigned int &w) { w = 0; }
 INLINE void clear(uint2 &w) { w = make_uint2(0, 0); }
 INLINE void clear(uint4 &w) { w = make_uint4(0, 0, 0, 0); }
 
+INLINE constexpr int least(int a, int b) { return a < b ? a : b; }
 INLINE constexpr int common(int a, int b) { return b ? common(b, a % b) : a; }
 
 INLINE void block_sync() {
@@ -256,14 +260,33 @@ template <bool K_ALONG, int FREE_BLK, int PITCH> struct Stripe {
         return column_there ? max(0, min(VEC, (K_ALONG ? k_left : free_left) - last)) : 0;
     }
 
+#if STAGES > 1
+    // The first elements of a word: a copy that is told to leave out the others is a read of all of it to some tools. A
+    // single half passes a register, in time for the barrier that makes the step known to all threads.
+    INLINE void fetch_part(int count, const Stored *from, Kept *to) const {
+        constexpr int UNIT = SIZE < 4 ? 2 : 1;
+        UNROLL for (int v = 0; v < VEC; v += UNIT) {
+            const bool there = v + UNIT <= count;
+            if (UNIT == 2 && v + 1 == count)
+                *(unsigned int *)(to + v) = *(const unsigned short *)(from + v);
+            else
+                word_load<UNIT * SIZE>(to + v, there ? from + v : at, there ? UNIT * SIZE : 0);
+        }
+    }
+#endif
+
     template <bool WHOLE> INLINE void fetch_as(int k_left, Kept *stripe) {
-        UNROLL for (int q = 0; q < Q; q++) {
+        constexpr int TOGETHER = WHOLE || STAGES == 1 ? Q : 1;  // what is rare is short
+        _Pragma("unroll (TOGETHER)") for (int q = 0; q < Q; q++) {
             if (!EVEN && across + q * ACROSS >= GROUP * COLUMNS) break;
             UNROLL for (int p = 0; p < P; p++) {
                 const int count = WHOLE ? VEC : there(p, q, k_left);
 #if STAGES > 1
                 Kept *const to = stripe + (across + q * ACROSS) * PITCH + along + p * DOWN * VEC;
-                word_load<VEC * SIZE>(to, count ? place(p, q) : at, count * SIZE);
+                if (WHOLE || count == VEC || count == 0)
+                    word_load<VEC * SIZE>(to, count ? place(p, q) : at, count ? VEC * SIZE : 0);
+                else
+                    fetch_part(count, place(p, q), to);
 #else
                 if (count == VEC) {
                     global_load(piece[p][q].word, (const typename Words<VEC * SIZE>::Type *)place(p, q));
@@ -356,13 +379,16 @@ typedef double Register;
 constexpr int BLOCKS_M = WARP_M / 8, BLOCKS_N = WARP_N / 8;
 constexpr int QUADS = HALVES ? 2 : TC_K / 4;  // blocks along k of one product
 
-INLINE constexpr int run(bool k_along, int blocks) {
-    return k_along || (HALVES && !PAIRS) ? 1
-           : PAIRS && blocks % 4 == 0    ? 4
+// Tensor cores want what they take of A in four neighbouring registers, rows r and r + 8 at one k, then at the next: two
+// neighbours in a column are half of that as they come, and nothing is moved. What they take of pairs of B has been
+// through the change of signs, which puts it anywhere.
+INLINE constexpr int run(bool k_along, int blocks, int most) {
+    return k_along || (HALVES && !PAIRS)   ? 1
+           : PAIRS && blocks % 4 == 0      ? most
            : KEPT <= 8 && blocks % 2 == 0 ? 2
-                                         : 1;
+                                          : 1;
 }
-constexpr int RUN_A = run(A_ALONG, BLOCKS_M), RUN_B = run(B_ALONG, BLOCKS_N);
+constexpr int RUN_A = run(A_ALONG, BLOCKS_M, 2), RUN_B = run(B_ALONG, BLOCKS_N, 4);
 
 // Row (or column) of a warp's part that lane row r has of a block.
 template <int RUN> INLINE int of_block(int block, int r) { return block / RUN * 8 * RUN + RUN * r + block % RUN; }
@@ -373,7 +399,8 @@ template <int COUNT> union Loaded {
     INLINE Loaded() {}
 };
 
-template <bool K_ALONG, int COUNT, int RUN, int PITCH, int PLANE>
+// IN_PAIRS: both halves of k of one block lie in neighbouring registers, as of B, not one half of two blocks, as of A.
+template <bool K_ALONG, bool IN_PAIRS, int COUNT, int RUN, int PITCH, int PLANE>
 INLINE void fragments_load(Register (&x)[PARTS][COUNT][QUADS], const Kept *from, int lane) {
 #if TYPE_BITS == 16
     if constexpr (K_ALONG || !PAIRS) {
@@ -386,7 +413,10 @@ INLINE void fragments_load(Register (&x)[PARTS][COUNT][QUADS], const Kept *from,
                                : plane + (quad * 8 + i) * PITCH + block * 8;
             };
             UNROLL for (int n = 0; n + 1 < COUNT; n += 2)
-                matrices_load<!K_ALONG>(x[p][n][0], x[p][n + 1][0], x[p][n][1], x[p][n + 1][1], row(n + j % 2, j / 2));
+                if (IN_PAIRS)
+                    matrices_load<!K_ALONG>(x[p][n][0], x[p][n][1], x[p][n + 1][0], x[p][n + 1][1], row(n + j / 2, j % 2));
+                else
+                    matrices_load<!K_ALONG>(x[p][n][0], x[p][n + 1][0], x[p][n][1], x[p][n + 1][1], row(n + j % 2, j / 2));
             if (COUNT % 2)
                 matrices_load<!K_ALONG>(x[p][COUNT - 1][0], x[p][COUNT - 1][1], row(COUNT - 1, j % 2));
         }
@@ -431,8 +461,8 @@ struct Fragments {
     Register x[PARTS][BLOCKS_M][QUADS], y[PARTS][BLOCKS_N][QUADS];
 
     INLINE void load(const Kept *a, const Kept *b, int k, int lane) {
-        fragments_load<A_ALONG, BLOCKS_M, RUN_A, PITCH_A, PLANE_A>(x, a + k * (A_ALONG ? 1 : PITCH_A), lane);
-        fragments_load<B_ALONG, BLOCKS_N, RUN_B, PITCH_B, PLANE_B>(y, b + k * (B_ALONG ? 1 : PITCH_B), lane);
+        fragments_load<A_ALONG, false, BLOCKS_M, RUN_A, PITCH_A, PLANE_A>(x, a + k * (A_ALONG ? 1 : PITCH_A), lane);
+        fragments_load<B_ALONG, true, BLOCKS_N, RUN_B, PITCH_B, PLANE_B>(y, b + k * (B_ALONG ? 1 : PITCH_B), lane);
     }
 };
 
@@ -478,21 +508,51 @@ INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int lane) {
 #endif
 
 // ---- results ---------------------------------------------------------------------------------------------------------------
-// COUNT neighbours in a column of C, of which `there` are inside; sum(v) is the v-th sum.
+#if !ROUNDED
+// The same number, of which the compiler knows nothing: what follows from it is computed where it is used, and does not wait
+// in registers.
+INLINE long long anew(long long x) {
+    asm volatile("" : "+l"(x));
+    return x;
+}
+
+// Registers for what is read of C: what a block that stays leaves beside sums, addresses and what has been loaded ahead.
+#if TC < 3
+constexpr int BESIDE = 72;
+#else
+constexpr int BESIDE = 72 + AHEAD * (int)sizeof(Fragments) / 4;
+#endif
+constexpr int PROMISED = 65536 / (THREADS * BLOCKS) < 255 ? 65536 / (THREADS * BLOCKS) : 255;
+constexpr int LEFT = PROMISED - (int)sizeof(Sums) / 4 - BESIDE, ROOM = LEFT < 8 ? 8 : LEFT < 64 ? LEFT : 64;
+// Where there is room, words that are next are read before these are used.
+constexpr int SETS = ROOM >= 48 ? 2 : 1;
+
+// Of so many words of COUNT elements, those that are read together: few where each has to be asked whether it is there.
+template <int COUNT, bool INSIDE> INLINE constexpr int fitting(int words) {
+    const int each = COUNT * SIZE < 4 ? 1 : COUNT * SIZE / 4, most = ROOM / SETS / each;
+    return most < 1 ? 1 : least(least(most, INSIDE ? 16 : 2), words);
+}
+
+// COUNT neighbours in a column of C, of which `there` are inside; sum(v) is the v-th sum. A whole word of them has been
+// read by look(), long before: reads and writes of device memory keep their order, and each would wait for its own.
+template <int COUNT, bool INSIDE> INLINE void look(Pack<COUNT> &old, const Stored *c, int there) {
+    if (BETA != 0 && (INSIDE || there >= COUNT)) global_load(old.word, (const typename Words<COUNT * SIZE>::Type *)c);
+}
+
 template <int COUNT, bool INSIDE, class Sum>
-INLINE void update(Stored *c, const Scalars &s, int there, const Sum &sum) {
-    typedef typename Words<COUNT * SIZE>::Type Word;
-    Pack<COUNT> out;
+INLINE void update(Stored *c, const Scalars &s, int there, const Pack<COUNT> &old, const Sum &sum) {
     if (INSIDE || there >= COUNT) {
-        if (BETA != 0) global_load(out.word, (const Word *)c);
+        Pack<COUNT> out;
         UNROLL for (int v = 0; v < COUNT; v++)
-            out.element[v] = narrowed(scaled(s, sum(v), BETA ? widened(out.element[v]) : zero()));
-        global_store((Word *)c, out.word);
+            out.element[v] = narrowed(scaled(s, sum(v), BETA ? widened(old.element[v]) : zero()));
+        global_store((typename Words<COUNT * SIZE>::Type *)c, out.word);
     } else {
         UNROLL for (int v = 0; v < COUNT; v++)
             if (v < there) c[v] = narrowed(scaled(s, sum(v), BETA ? widened(c[v]) : zero()));
     }
 }
+
+#endif
 
 // A warp's part of C, whose first element is at c; rows and columns are those that there are from there on.
 template <bool INSIDE>
@@ -529,21 +589,40 @@ INLINE void store(const Sums &sum, Stored *c, long long ldc, int rows, int colum
         }
     }
 #elif TC < 3 || (TYPE_BITS == 16 && !COMPLEX)
-    constexpr int RUNS = WARP_M / VEC_C;
-    UNROLL for (int first = 0; first < WARP_N; first += OUT_COLUMNS) {
-        __syncwarp();  // what was there has been read
-        UNROLL for (int part = 0; part < SUMS; part++) UNROLL for (int i = 0; i < SUBS_M; i++) {
-#if TC < 3
-            wmma_store(out + part * OUT_PLANE + i * TC_M, sum[part][i][first / TC_N], OUT_PITCH);
-#else
-            UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j++) UNROLL for (int e = 0; e < 4; e++)
-                out[(j * 8 + lane % 4 * 2 + e % 2) * OUT_PITCH + i * 16 + e / 2 * 8 + lane / 4] =
-                    sum[part][i][first / 8 + j][e];
-#endif
+    constexpr int RUNS = WARP_M / VEC_C, TURNS = (RUNS * OUT_COLUMNS + 31) / 32;
+    constexpr int EACH = fitting<VEC_C, INSIDE>(TURNS), PER = (TURNS + EACH - 1) / EACH, ALL = WARP_N / OUT_COLUMNS * PER;
+    Pack<VEC_C> old[SETS][EACH];
+    // The run of a lane, and its column, of the columns that are in shared memory together; none where there is none.
+    auto run_of = [&](int batch, int i) { return lane + (batch % PER * EACH + i) * 32; };
+    auto looks = [&](int batch, Pack<VEC_C> (&old)[EACH]) {
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int run = run_of(batch, i), row = run % RUNS * VEC_C, column = batch / PER * OUT_COLUMNS + run / RUNS;
+            if (run >= RUNS * OUT_COLUMNS || (!INSIDE && column >= columns)) break;
+            look<VEC_C, INSIDE>(old[i], c + row + column * ld, rows - row);
         }
-        __syncwarp();
-        UNROLL for (int run = lane; run < RUNS * OUT_COLUMNS; run += 32) {
-            const int row = run % RUNS * VEC_C, column = run / RUNS;
+    };
+    if (BETA != 0 && SETS == 2) looks(0, old[0]);
+    UNROLL for (int batch = 0; batch < ALL; batch++) {
+        const int next = batch + SETS - 1, first = batch / PER * OUT_COLUMNS;
+        if (BETA != 0 && next < ALL) looks(next, old[next % SETS]);
+        if (batch % PER == 0) {
+            __syncwarp();  // what was there has been read
+            UNROLL for (int part = 0; part < SUMS; part++) UNROLL for (int i = 0; i < SUBS_M; i++) {
+#if TC < 3
+                wmma_store(out + part * OUT_PLANE + i * TC_M, sum[part][i][first / TC_N], OUT_PITCH);
+#else
+                UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j++) UNROLL for (int e = 0; e < 4; e++)
+                    out[(j * 8 + lane % 4 * 2 + e % 2) * OUT_PITCH + i * 16 + e / 2 * 8 + lane / 4] =
+                        sum[part][i][first / 8 + j][e];
+#endif
+            }
+            __syncwarp();
+        }
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int run = run_of(batch, i), row = run % RUNS * VEC_C, column = run / RUNS;
+            if (run >= RUNS * OUT_COLUMNS || (!INSIDE && first + column >= columns)) break;
             const float *const from = out + column * OUT_PITCH + row;
             Real found[SUMS][VEC_C];
             UNROLL for (int part = 0; part < SUMS; part++) {
@@ -553,33 +632,56 @@ INLINE void store(const Sums &sum, Stored *c, long long ldc, int rows, int colum
                     UNROLL for (int v = 0; v < VEC_C; v++) found[part][v] = from[part * OUT_PLANE + v];
                 }
             }
-            if (INSIDE || first + column < columns)
-                update<VEC_C, INSIDE>(c + row + (first + column) * ldc, s, rows - row, [&](int v) {
+            update<VEC_C, INSIDE>(c + row + (first + column) * ld, s, rows - row, old[batch % SETS][i], [&](int v) {
 #if COMPLEX
-                    return Element{found[0][v], found[1][v]};
+                return Element{found[0][v], found[1][v]};
 #else
-                    return found[0][v];
+                return found[0][v];
 #endif
-                });
+            });
         }
     }
 #else
     constexpr int WIDE = VEC_C < RUN_A ? VEC_C : RUN_A, TALL = TC_M / 8;
+    // Words of a lane: down its rows, then the columns.
+    constexpr int DOWN = BLOCKS_M / WIDE, WORDS = DOWN * BLOCKS_N * 2, EACH = fitting<WIDE, INSIDE>(WORDS);
     const int r = lane / 4, t = lane % 4;
-    UNROLL for (int j = 0; j < BLOCKS_N; j++) UNROLL for (int e = 0; e < 2; e++) {
-        const int column = of_block<RUN_B>(j, 2 * t + e);
-        if (INSIDE || column < columns)
-            UNROLL for (int block = 0; block < BLOCKS_M; block += WIDE) {
-                const int row = of_block<RUN_A>(block, r);
-                update<WIDE, INSIDE>(c + row + column * ldc, s, rows - row, [&](int v) {
-                    const int at = (block + v) / TALL, number = (block + v) % TALL * 2 + e;
+    Pack<WIDE> old[SETS][EACH];
+    auto row_of = [&](int word) { return of_block<RUN_A>(word % DOWN * WIDE, r); };
+    auto column_of = [&](int word) { return of_block<RUN_B>(word / DOWN / 2, 2 * t + word / DOWN % 2); };
+    Stored *const mine = c + row_of(0) + column_of(0) * ldc;
+    auto apart = [&](int word, long long ld) {  // how far from there
+        return of_block<RUN_A>(word % DOWN * WIDE, 0) + of_block<RUN_B>(word / DOWN / 2, word / DOWN % 2) * ld;
+    };
+    auto looks = [&](int first, Pack<WIDE> (&old)[EACH]) {
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int word = first + i;
+            if (word >= WORDS) break;
+            if (INSIDE || column_of(word) < columns)
+                look<WIDE, INSIDE>(old[i], mine + apart(word, ld), rows - row_of(word));
+        }
+    };
+    if (BETA != 0 && SETS == 2) looks(0, old[0]);
+    UNROLL for (int first = 0; first < WORDS; first += EACH) {
+        const int next = first + (SETS - 1) * EACH;
+        if (BETA != 0 && next < WORDS) looks(next, old[next / EACH % SETS]);
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int word = first + i;
+            if (word >= WORDS) break;
+            if (!INSIDE && column_of(word) >= columns) continue;
+            update<WIDE, INSIDE>(mine + apart(word, ld), s, rows - row_of(word), old[first / EACH % SETS][i],
+                                 [&](int v) {
+                const int j = word / DOWN / 2, block = word % DOWN * WIDE + v;
+                const int at = block / TALL, number = block % TALL * 2 + word / DOWN % 2;
 #if COMPLEX
-                    return Element{sum[0][at][j][number], sum[1][at][j][number]};
+                return Element{sum[0][at][j][number], sum[1][at][j][number]};
 #else
-                    return sum[0][at][j][number];
+                return sum[0][at][j][number];
 #endif
-                });
-            }
+            });
+        }
     }
 #endif
 }
@@ -587,30 +689,47 @@ INLINE void store(const Sums &sum, Stored *c, long long ldc, int rows, int colum
 // ---- the walk -----------------------------------------------------------------------------------------------------------------
 // One group of matrices and one tile after another: what a block works on.
 struct Walk {
-    int group, tile, tiles_m, tiles, groups;
-    int step_group, step_tile;
+    static constexpr unsigned int UP = 0x10000;
+    unsigned int tile, tiles;        // tiles along m and n as one number: m + UP * n
+    unsigned int step_tile;          // from one to the next, so that nothing is divided on the way
+    int group, step_group, groups;
 
     INLINE Walk(const Gemm &g) {
-        tiles_m = (g.m + BLK_M - 1) / BLK_M;
-        tiles = tiles_m * ((g.n + BLK_N - 1) / BLK_N);
+        const int tiles_m = (g.m + BLK_M - 1) / BLK_M, tiles_n = (g.n + BLK_N - 1) / BLK_N, all = tiles_m * tiles_n;
+        const int first = blockIdx.x % all, step = gridDim.x % all;
         groups = (g.batch + GROUP - 1) / GROUP;
-        group = blockIdx.x / tiles;
-        tile = blockIdx.x % tiles;
-        step_group = gridDim.x / tiles;
-        step_tile = gridDim.x % tiles;
+        group = blockIdx.x / all;
+        step_group = gridDim.x / all;
+        tiles = tiles_m + UP * tiles_n;
+        tile = first % tiles_m + UP * (first / tiles_m);
+        step_tile = step % tiles_m + UP * (step / tiles_m);
     }
     INLINE bool there() const { return group < groups; }
-    INLINE int first_m() const { return tile % tiles_m * BLK_M; }
-    INLINE int first_n() const { return tile / tiles_m * BLK_N; }
+    INLINE int first_m() const { return (int)(tile % UP) * BLK_M; }
+    INLINE int first_n() const { return (int)(tile / UP) * BLK_N; }
     INLINE void next() {
         group += step_group;
         tile += step_tile;
-        if (tile >= tiles) {
-            tile -= tiles;
+        if (tile % UP >= tiles % UP) tile += UP - tiles % UP;
+        if (tile / UP >= tiles / UP) {
+            tile -= tiles / UP * UP;
             group++;
         }
     }
 };
+
+// Asks for a tile of C of a group to come into the second-level cache, while products are summed up.
+INLINE void expect(const Gemm &g, const Walk &walk) {
+    constexpr int SECTOR = 32, DOWN = (BLK_M * SIZE + SECTOR - 1) / SECTOR;
+    const int rows = min(BLK_M, g.m - walk.first_m()), columns = min(BLK_N, g.n - walk.first_n());
+    const int first = walk.group * GROUP, matrices = GROUP == 1 ? 1 : min(GROUP, g.batch - first);
+    const Stored *const c = (const Stored *)g.c + first * g.stride_c + walk.first_m() + walk.first_n() * g.ldc;
+    _Pragma("unroll 1") for (int i = threadIdx.x; i < DOWN * columns * matrices; i += THREADS) {
+        const int row = i % DOWN * (SECTOR / SIZE), across = i / DOWN;
+        const int matrix = GROUP == 1 ? 0 : across / columns, column = GROUP == 1 ? across : across % columns;
+        if (row < rows) global_expect(c + row + column * g.ldc + (GROUP == 1 ? 0 : matrix * g.stride_c));
+    }
+}
 
 extern __shared__ __align__(128) unsigned char shared_memory[];
 
@@ -637,6 +756,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
             a.start(g.a, g.lda, g.stride_a, first, g.batch, ahead.first_m(), g.m);
             b.start(g.b, g.ldb, g.stride_b, first, g.batch, ahead.first_n(), g.n);
             k_left = g.k;
+            if (BETA != 0) expect(g, ahead);
         }
         a.fetch(k_left, stage);
         b.fetch(k_left, stage + STAGE_B);

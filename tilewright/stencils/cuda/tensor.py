@@ -661,6 +661,7 @@ def _best(p: Problem, device: Device) -> Config:
     need for it, and what one block needs, one thing after the other, over the blocks that overlap.
     """
     half, is_complex, size = p.dtype.real_bits == 16, p.dtype.is_complex, p.dtype.itemsize
+    reads_c = p.beta != "0"
     hopper, sms = device["capability"] >= 90, device["sms"]
     unit_a, unit_b, unit_c = units(p)
     vec, vec_c = min(unit_a, unit_b) // size, unit_c // size
@@ -697,15 +698,20 @@ def _best(p: Problem, device: Device) -> Config:
     loads = (blk_m * warps_n + blk_n * warps_m + blk_m + blk_n) * deep * size * group / 128
     stripes = (blk_m + blk_n) * blk_k * group * size
     unique = p.bytes * np.minimum(group, p.batch) / tiles / 18
-    passed = (stripes * steps + blk_m * blk_n * group * size) / 24
-    # Bytes on their way hide the latency of memory: Little's law. What is loaded ahead frees a stage early.
-    flying = stay * stripes * np.maximum(stages - 1 + 0.5 * ahead, 1)
+    results = blk_m * blk_n * group * size
+    passed = (stripes * steps + results * (2 if reads_c else 1)) / 24
+    # Bytes on their way hide the latency of memory: Little's law. What is loaded ahead frees a stage early,
+    # and a tile of C is asked for with its first step.
+    flying = stay * (stripes + results / steps * reads_c) * np.maximum(stages - 1 + 0.5 * ahead, 1)
     memory = np.maximum(unique, passed) * np.maximum(1.0, 28 * 1024 / flying)
-    waits = np.where(stages == 1, 900 + 500 * steps, 600 + 100 * steps)
+    waits = np.where(stages == 1, 900 + 500 * steps, 600 + 100 * steps) + 400 * reads_c
+    # Instructions of a tile beside products: addresses, results.
+    issued = (warps * (250 + 50 * steps) + blk_m * blk_n * group * (4 + 2 * reads_c) / 32) / 4
     # What is loaded ahead is hidden behind products, and so is most of what is on its way from device memory.
     plain, hidden = sums + loads + memory / stay, np.maximum(sums, loads) + 0.3 * memory / stay
     alone = waits + np.where((ahead == 1) & (stages > 2), hidden, plain - 0.5 * ahead * loads)
-    time = np.maximum(np.maximum(sums, loads), np.maximum(memory, alone / stay)) + 60 * steps / stay
+    busy = np.maximum(np.maximum(sums, loads), np.maximum(memory, issued))
+    time = np.maximum(busy, alone / stay) + 60 * steps / stay + 0.05 * alone / stay
     whole = -(-items // (sms * stay)) * stay * time
     best = int(np.argmin(np.where(fits, whole, np.inf)))
     values = {name: int(columns[name][best]) for name in _NAMES}

@@ -17,8 +17,10 @@
 //                         |
 //   device memory   C |0 1 2 3|...
 //
-// PATH  2  bulk copies (sm_90) by one thread: operands without gaps, on addresses that are multiples of 16.
-//          The last matrices, less than a group, are read element by element.
+// PATH  2  bulk copies (sm_90) by one thread: operands that lie evenly, on addresses that are multiples of 16.
+//          Padding and gaps of a known rhythm come with the rest and lie in shared memory as they do in device
+//          memory; those of C are never written: there the result leaves by words of all threads. The last
+//          matrices, a group at most, are read element by element.
 //       1  words of 4, 8 or 16 bytes (sm_80) by all threads: any leading dimensions, gaps and addresses.
 //       0  no staging: tiles are read from and written to device memory, and the first-level cache joins
 //          what neighbours read.
@@ -93,6 +95,24 @@
 #ifndef UNIT_C
 #define UNIT_C 16  // and for C
 #endif
+#ifndef LEAD_A
+#define LEAD_A 0  // leading dimension of A, if there is padding and it is a constant of the compiler
+#endif
+#ifndef LEAD_B
+#define LEAD_B 0  // the same for B
+#endif
+#ifndef LEAD_C
+#define LEAD_C 0  // and for C
+#endif
+#ifndef NEXT_A
+#define NEXT_A 0  // elements from one A to the next, where LEAD_A is given
+#endif
+#ifndef NEXT_B
+#define NEXT_B 0  // the same for B
+#endif
+#ifndef NEXT_C
+#define NEXT_C 0  // and for C
+#endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
 #ifndef PATH
@@ -161,11 +181,20 @@ CONSTANT int vector(int unit, int extent, int tile) {
 constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;
 constexpr int ROWS_B = TRANS_B ? SIZE_N : SIZE_K, COLS_B = TRANS_B ? SIZE_K : SIZE_N;
 CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0); }
-constexpr int LD_A = skewed(ROWS_A), LD_B = skewed(ROWS_B), LD_C = skewed(SIZE_M);
-constexpr int STEP_A = SHARED_A ? 0 : LD_A * COLS_A, STEP_B = SHARED_B ? 0 : LD_B * COLS_B, STEP_C = LD_C * SIZE_N;
+CONSTANT int between(int lead, int rows) { return PATH == 2 && lead ? lead : skewed(rows); }
+CONSTANT int apart(int lead, int next, int packed) { return PATH == 2 && lead ? next : packed; }
+constexpr int LD_A = between(LEAD_A, ROWS_A), LD_B = between(LEAD_B, ROWS_B), LD_C = between(LEAD_C, SIZE_M);
+constexpr int STEP_A = SHARED_A ? 0 : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
+constexpr int STEP_B = SHARED_B ? 0 : apart(LEAD_B, NEXT_B, LD_B * COLS_B);
+constexpr int STEP_C = apart(LEAD_C, NEXT_C, LD_C * SIZE_N);
+#if MMA
+// Whether all columns in shared memory begin at multiples of two elements.
+constexpr bool EVEN_A = LD_A % 2 == 0 && STEP_A % 2 == 0, EVEN_B = LD_B % 2 == 0 && STEP_B % 2 == 0;
+constexpr bool EVEN_C = LD_C % 2 == 0 && STEP_C % 2 == 0;
+#endif
 #if PATH != 0
-constexpr int BYTES_A = padded((SHARED_A ? 1 : GROUP) * LD_A * COLS_A * SIZE);
-constexpr int BYTES_B = padded((SHARED_B ? 1 : GROUP) * LD_B * COLS_B * SIZE);
+constexpr int BYTES_A = padded((SHARED_A ? LD_A * COLS_A : GROUP * STEP_A) * SIZE);
+constexpr int BYTES_B = padded((SHARED_B ? LD_B * COLS_B : GROUP * STEP_B) * SIZE);
 constexpr int BYTES_C = padded(GROUP * STEP_C * SIZE);
 // Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
 constexpr int AT_A = PATH == 2 ? padded(8 * STAGES) : 0;
@@ -175,14 +204,23 @@ constexpr int STAGE_B = SHARED_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (SHARED_B ? 
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
 constexpr int AT_OUT = AT_RING + STAGES * STAGE;
 #endif
+#if PATH == 1
+// With POINTERS: addresses of the matrices of groups whose turn comes later, those of C last.
+constexpr int AT_LISTS = AT_OUT + (BETA ? 0 : BYTES_C);
+constexpr int LISTS = 2 * STAGES - 1, LIST = 3 * GROUP * 8;
+#endif
 
 constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
 constexpr int SLOTS = MMA ? WARPS : THREADS;  // who computes tiles
 
 static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 16, 32 or 64 bits");
 static_assert(ALIGN % SIZE == 0, "element: addresses are multiples of an element's bytes");
-static_assert(PATH != 2 || ((FLAT_A || SHARED_A) && (FLAT_B || SHARED_B) && FLAT_C),
-              "bulk-flat: bulk copies take operands without gaps");
+static_assert(PATH != 2 || ((FLAT_A || SHARED_A || LEAD_A) && (FLAT_B || SHARED_B || LEAD_B) && (FLAT_C || LEAD_C)),
+              "bulk-flat: bulk copies take operands without gaps, or with such as are known to the compiler");
+static_assert(PATH != 2 || (STEP_A >= (SHARED_A ? 0 : LD_A * (COLS_A - 1) + ROWS_A) &&
+                            STEP_B >= (SHARED_B ? 0 : LD_B * (COLS_B - 1) + ROWS_B) &&
+                            STEP_C >= LD_C * (SIZE_N - 1) + SIZE_M),
+              "bulk-apart: matrices of a stream do not overlap");
 static_assert(PATH != 2 || !POINTERS, "bulk-stream: what lies where an array says is no stream");
 static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
 static_assert(PATH != 2 || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 0) &&
@@ -309,10 +347,11 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
                          const Scalars &s) {
     constexpr int FRAGMENTS_M = ROWS / 8, FRAGMENTS_N = COLUMNS / 8, PART = MMA / 8;
     constexpr int TWO = SIZE == 8 ? 2 : 1;
-    constexpr int VM = SIZE_M % TWO == 0 ? TWO : 1;
-    constexpr int VN = TRANS_B && SIZE_N % TWO == 0 ? TWO : 1;
+    constexpr int VM = SIZE_M % TWO == 0 && EVEN_C && (TRANS_A || EVEN_A) ? TWO : 1;
+    constexpr int VN = TRANS_B && SIZE_N % TWO == 0 && EVEN_B ? TWO : 1;
     // Not where the last step would be half empty for it.
-    constexpr int VK = (TRANS_A || !TRANS_B) && SIZE_K % TWO == 0 && (SIZE_K % 8 == 0 || SIZE_K % 8 > 4) ? TWO : 1;
+    constexpr int VK = (TRANS_A || !TRANS_B) && SIZE_K % TWO == 0 && (EVEN_A || !TRANS_A) && (EVEN_B || TRANS_B) &&
+                               (SIZE_K % 8 == 0 || SIZE_K % 8 > 4) ? TWO : 1;
     constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * VK * (COMPLEX ? 4 : 1), STEPS = ceiling(SIZE_K, 4 * VK);
     constexpr int AHEAD = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
     constexpr bool WHOLE_M = SIZE_M % ROWS == 0, WHOLE_N = SIZE_N % COLUMNS == 0;
@@ -434,13 +473,14 @@ constexpr int UNIT_K = COMPLEX ? 1 : 2;  // k of a word
 constexpr int SPAN = 8 * UNIT_K;          // k of a product
 constexpr int PRODUCTS = ceiling(SIZE_K, SPAN);
 constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
-constexpr bool PAIR_M = LD_C % 2 == 0 && (TRANS_A || LD_A % 2 == 0);
-constexpr bool PAIR_N = TRANS_B && LD_B % 2 == 0 && FRAGMENTS_N % 2 == 0;
+constexpr bool PAIR_M = EVEN_C && (TRANS_A || EVEN_A);
+constexpr bool PAIR_N = TRANS_B && EVEN_B && FRAGMENTS_N % 2 == 0;
 
 // Words along k that divide a stored column and begin at multiples of themselves.
-CONSTANT int deep(int ld) {
-    return ld % (16 * UNIT_K) == 0 && SIZE_K % (16 * UNIT_K) == 0 ? 4
-           : ld % (8 * UNIT_K) == 0 && SIZE_K % (8 * UNIT_K) == 0 ? 2 : 1;
+CONSTANT int deep(int ld, int step) {
+    return ld % (16 * UNIT_K) == 0 && step % (16 * UNIT_K) == 0 && SIZE_K % (16 * UNIT_K) == 0 ? 4
+           : ld % (8 * UNIT_K) == 0 && step % (8 * UNIT_K) == 0 && SIZE_K % (8 * UNIT_K) == 0  ? 2
+                                                                                               : 1;
 }
 CONSTANT bool crowded(int ld) { return COMPLEX ? ld % 8 == 0 && ld % 32 : ld % 16 == 0 && ld % 64; }
 
@@ -489,9 +529,9 @@ CONSTANT int best_run() {
     return best;
 }
 
-constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A), deep(LD_B))
-                     : TRANS_A           ? deep(LD_A)
-                     : !TRANS_B          ? deep(LD_B)
+constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A, STEP_A), deep(LD_B, STEP_B))
+                     : TRANS_A           ? deep(LD_A, STEP_A)
+                     : !TRANS_B          ? deep(LD_B, STEP_B)
                                          : COMPLEX && SIZE_K % 8 == 0 ? 2 : 1;
 constexpr int RUN = WIDE > 1 ? WIDE : best_run();
 constexpr int SPREAD = !PAIR_N && FRAGMENTS_N > 1 && all_turns(RUN, FRAGMENTS_N) < all_turns(RUN, 1) ? FRAGMENTS_N : 1;
@@ -510,7 +550,7 @@ INLINE unsigned int pair_of(const Stored *low, const Stored *high) {
 }
 
 // The words of a lane along a stored column, for the TOGETHER products from product on.
-template <int LD> INLINE void along_k(unsigned int (&words)[TOGETHER][2], const Stored *column, int product, int q, bool half) {
+template <bool EVEN> INLINE void along_k(unsigned int (&words)[TOGETHER][2], const Stored *column, int product, int q, bool half) {
     if (WIDE > 1) {
         const Pack<WIDE * UNIT_K> piece = load<WIDE * UNIT_K>(column + k_of(RUN, product, 0, q));
         UNROLL for (int s = 0; s < TOGETHER; s++) UNROLL for (int h = 0; h < 2; h++)
@@ -520,8 +560,8 @@ template <int LD> INLINE void along_k(unsigned int (&words)[TOGETHER][2], const 
         if (h == 1 && half) continue;
         const int k = k_of(RUN, product + s, h, q), at = min(k, (SIZE_K - 1) / UNIT_K * UNIT_K);
         const Stored *const from = column + at;
-        words[s][h] = inside(COMPLEX || LD % 2 == 0 ? load<UNIT_K>(from).words[0]
-                                                    : pair_of(from, column + min(at + 1, SIZE_K - 1)), k);
+        words[s][h] = inside(COMPLEX || EVEN ? load<UNIT_K>(from).words[0]
+                                             : pair_of(from, column + min(at + 1, SIZE_K - 1)), k);
     }
 }
 
@@ -601,7 +641,7 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
         UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
 #if TRANS_A
             UNROLL for (int e = 0; e < 2; e++)
-                along_k<LD_A>(x[i][e], a + min(row_of(i, e), SIZE_M - 1) * LD_A, product, q, half);
+                along_k<EVEN_A>(x[i][e], a + min(row_of(i, e), SIZE_M - 1) * LD_A, product, q, half);
 #else
             across<LD_A, SIZE_M, PAIR_M>(x[i][0], x[i][1], a, row_of(i, 0), row_of(i, 1), product, q, half);
 #endif
@@ -616,7 +656,7 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
         }
 #else
         UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
-            along_k<LD_B>(y[j], b + min(column_of(j, r), SIZE_N - 1) * LD_B, product, q, half);
+            along_k<EVEN_B>(y[j], b + min(column_of(j, r), SIZE_N - 1) * LD_B, product, q, half);
 #endif
         UNROLL for (int t = 0; t < TOGETHER; t++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
             unsigned int w[4] = {x[i][0][t][0], x[i][1][t][0], x[i][0][t][1], x[i][1][t][1]};
@@ -681,8 +721,9 @@ INLINE void multiply_group(const Stored *a, const Stored *b, const Stored *c, St
 #if MMA
         multiply_mma(tile, from_a, from_b, c + matrix * STEP_C, out + matrix * STEP_C, s);
 #else
-        multiply<ROWS, COLUMNS, word(LD_A * SIZE, 16), word(LD_B * SIZE, 16), word(LD_C * SIZE, 16), TURN>(
-            tile, matrix, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C, out + matrix * STEP_C, LD_C, s);
+        multiply<ROWS, COLUMNS, word(LD_A * SIZE, STEP_A * SIZE), word(LD_B * SIZE, STEP_B * SIZE),
+                 word(LD_C * SIZE, STEP_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C,
+                                                         out + matrix * STEP_C, LD_C, s);
 #endif
     }
 }
@@ -712,8 +753,40 @@ template <int TILE_M, int TILE_N> INLINE void multiply_there(const Gemm &g, int 
 }
 
 // ---- copies by all threads of the block ------------------------------------------------------------------------------
+// Word after word of column after column of matrix after matrix: this thread's words are THREADS apart, and it goes
+// from one to the next with additions alone.
+template <int WORDS, int OF_MATRIX> struct Walk {
+    int word = threadIdx.x % WORDS, column = threadIdx.x / WORDS % OF_MATRIX, matrix = threadIdx.x / (WORDS * OF_MATRIX);
+    bool next_column = false, next_matrix = false;  // whether the last step was beyond the end of one
+
+    INLINE void go() {
+        word += THREADS % WORDS;
+        next_column = THREADS % WORDS != 0 && word >= WORDS;
+        if (next_column) word -= WORDS;
+        column += THREADS / WORDS % OF_MATRIX + next_column;
+        next_matrix = (THREADS / WORDS % OF_MATRIX != 0 || THREADS % WORDS != 0) && column >= OF_MATRIX;
+        if (next_matrix) column -= OF_MATRIX;
+        matrix += THREADS / (WORDS * OF_MATRIX) + next_matrix;
+    }
+    // Bytes from the first word to this one, where words, columns and matrices are so far apart; and of the last step.
+    template <typename Bytes> INLINE Bytes place(Bytes per_word, Bytes per_column, Bytes per_matrix) const {
+        return word * per_word + column * per_column + matrix * per_matrix;
+    }
+    template <typename Bytes> INLINE Bytes gone(Bytes per_word, Bytes per_column, Bytes per_matrix) const {
+        Bytes bytes = THREADS % WORDS * per_word + THREADS / WORDS % OF_MATRIX * per_column +
+                      THREADS / (WORDS * OF_MATRIX) * per_matrix;
+        if (next_column) bytes += per_column - WORDS * per_word;
+        if (next_matrix) bytes += per_matrix - OF_MATRIX * per_column;
+        return bytes;
+    }
+};
+
+// Distances in device memory: small where the compiler knows them.
+template <bool KNOWN> struct Distance { typedef int Type; };
+template <> struct Distance<false> { typedef long long Type; };
+
 // A group as it is stored, in the largest pieces without gaps: all MATRICES of it, whole matrices, or columns.
-template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int MATRICES> struct Group {
+template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEAD, int NEXT, int MATRICES> struct Group {
     typedef Matrices<STORED_ROWS, STORED_COLS, FLAT, false> There;
     static constexpr bool WHOLE = FLAT && LD == STORED_ROWS, ONE_PIECE = WHOLE && !POINTERS;
     static constexpr int COLUMN = (WHOLE ? STORED_COLS : 1) * STORED_ROWS * SIZE, COLUMNS_OF_IT = WHOLE ? 1 : STORED_COLS;
@@ -721,43 +794,105 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int MAT
     static constexpr int WORD = ONE_PIECE ? word(ALIGN, MATRICES * MATRIX) : word(WHOLE ? ALIGN : UNIT, COLUMN);
     static constexpr int IN_COLUMN = (ONE_PIECE ? MATRICES * MATRIX : COLUMN) / WORD;
     static constexpr int COUNT = ONE_PIECE ? IN_COLUMN : IN_COLUMN * COLUMNS_OF_IT * MATRICES;
+    static constexpr int AT_ONCE = smaller(ceiling(COUNT, THREADS), 4);
+    typedef typename Distance<(LEAD || FLAT)>::Type Far;
+    typedef typename Words<WORD>::Type Word;
 
-    // Calls act(bytes into shared memory, address in device memory, bytes that are there) for this thread's words of
-    // matrices first to first + count - 1.
+    // Some words of a thread: bytes into shared memory, addresses in device memory, and bytes that are there, which
+    // are fewer than WORD, or none, behind the last matrix.
+    struct Some {
+        int here[AT_ONCE], bytes[AT_ONCE];
+        const unsigned char *there[AT_ONCE];
+    };
+
+    // Calls act with all of this thread's words of matrices first to first + count - 1, AT_ONCE at a time, so that
+    // nothing waits for each of them alone.
     template <typename Act> static INLINE void each(const void *base, long long ld, long long stride, int first, int count, Act act) {
-        _Pragma("unroll 4") for (int w = threadIdx.x; w < COUNT; w += THREADS) {
-            if (ONE_PIECE) {
-                const int left = smaller(count * MATRIX - w * WORD, WORD);
-                if (left > 0) act(w * WORD, (const unsigned char *)There::at(base, stride, first) + w * WORD, left);
-            } else {
-                const int in = w % IN_COLUMN * WORD, column = w / IN_COLUMN % COLUMNS_OF_IT;
-                const int matrix = w / (IN_COLUMN * COLUMNS_OF_IT);
-                if (matrix < count)
-                    act((matrix * STORED_COLS + column) * LD * SIZE + in,
-                        (const unsigned char *)(There::at(base, stride, first + matrix) + column * ld) + in, WORD);
+        Some some;
+        if (ONE_PIECE) {
+            const unsigned char *const from = (const unsigned char *)There::at(base, stride, first);
+            _Pragma("unroll 1") for (int w = threadIdx.x; w < COUNT; w += AT_ONCE * THREADS) {
+                UNROLL for (int i = 0; i < AT_ONCE; i++) {
+                    some.here[i] = (w + i * THREADS) * WORD;
+                    some.there[i] = from + some.here[i];
+                    some.bytes[i] = smaller(count * MATRIX - some.here[i], WORD);
+                }
+                act(some);
+            }
+        } else {
+            constexpr int HERE_COLUMN = LD * SIZE, HERE_MATRIX = LD * STORED_COLS * SIZE;
+            const Far per_column = (LEAD ? LEAD : FLAT ? STORED_ROWS : (Far)ld) * SIZE;
+            const Far per_matrix = POINTERS ? 0 : (LEAD ? NEXT : FLAT ? STORED_ROWS * STORED_COLS : (Far)stride) * SIZE;
+            const unsigned char *const from = (const unsigned char *)(POINTERS ? base : There::at(base, stride, first));
+            const int words = count * (IN_COLUMN * COLUMNS_OF_IT);
+            Walk<IN_COLUMN, COLUMNS_OF_IT> walk;
+            int here = walk.place(WORD, HERE_COLUMN, HERE_MATRIX);
+            Far there = walk.place((Far)WORD, per_column, per_matrix);
+            _Pragma("unroll 1") for (int w = threadIdx.x; w < COUNT; w += AT_ONCE * THREADS) {
+                UNROLL for (int i = 0; i < AT_ONCE; i++) {
+                    some.bytes[i] = w + i * THREADS < words ? WORD : 0;
+                    some.here[i] = here;
+                    // With POINTERS base is a list of addresses in shared memory, of which any will do for no bytes.
+                    const int matrix = COUNT % (AT_ONCE * THREADS) ? min(walk.matrix, MATRICES - 1) : walk.matrix;
+                    some.there[i] = (POINTERS ? (const unsigned char *)There::at(base, 0, first + matrix) : from) + there;
+                    walk.go();
+                    here += walk.gone(WORD, HERE_COLUMN, HERE_MATRIX);
+                    there += walk.gone((Far)WORD, per_column, per_matrix);
+                }
+                act(some);
             }
         }
     }
 
     static INLINE void fetch(unsigned char *to, const void *from, long long ld, long long stride, int first, int count) {
-        each(from, ld, stride, first, count, [&](int here, const unsigned char *there, int bytes) {
-            word_load<WORD>(to + here, there, bytes);
+        each(from, ld, stride, first, count, [&](const Some &some) {
+            UNROLL for (int i = 0; i < AT_ONCE; i++) {
+                if (some.bytes[i] == WORD) word_load<WORD>(to + some.here[i], some.there[i], WORD);
+                // Nothing is asked for behind the last matrix, not even as a part of a word that is not copied.
+                else if (ONE_PIECE) _Pragma("unroll 1") for (int at = 0; at < some.bytes[i]; at += SIZE)
+                    *(Stored *)(to + some.here[i] + at) = *(const Stored *)(some.there[i] + at);
+            }
         });
     }
 
-    static INLINE void write(void *to, const unsigned char *from, long long ld, long long stride, int first, int count) {
-        typedef typename Words<WORD>::Type Word;
-        each(to, ld, stride, first, count, [&](int here, const unsigned char *there, int bytes) {
-            unsigned char *const at = (unsigned char *)there;
-            if (bytes == WORD) *(Word *)at = *(const Word *)(from + here);
-            else for (int i = 0; i < bytes; i += SIZE) *(Stored *)(at + i) = *(const Stored *)(from + here + i);
+    static INLINE void write(const void *to, const unsigned char *from, long long ld, long long stride, int first, int count) {
+        each(to, ld, stride, first, count, [&](const Some &some) {
+            Word word[AT_ONCE];
+            UNROLL for (int i = 0; i < AT_ONCE; i++)
+                if (some.bytes[i] == WORD) word[i] = *(const Word *)(from + some.here[i]);
+            UNROLL for (int i = 0; i < AT_ONCE; i++) {
+                unsigned char *const at = (unsigned char *)some.there[i];
+                if (some.bytes[i] == WORD) *(Word *)at = word[i];
+                else if (ONE_PIECE) _Pragma("unroll 1") for (int e = 0; e < some.bytes[i]; e += SIZE)
+                    *(Stored *)(at + e) = *(const Stored *)(from + some.here[i] + e);
+            }
         });
     }
 };
 
-typedef Group<ROWS_A, COLS_A, LD_A, FLAT_A, UNIT_A, GROUP> GroupA;
-typedef Group<ROWS_B, COLS_B, LD_B, FLAT_B, UNIT_B, GROUP> GroupB;
-typedef Group<SIZE_M, SIZE_N, LD_C, FLAT_C, UNIT_C, GROUP> GroupC;
+typedef Group<ROWS_A, COLS_A, LD_A, FLAT_A, UNIT_A, LEAD_A, NEXT_A, GROUP> GroupA;
+typedef Group<ROWS_B, COLS_B, LD_B, FLAT_B, UNIT_B, LEAD_B, NEXT_B, GROUP> GroupB;
+typedef Group<SIZE_M, SIZE_N, LD_C, FLAT_C, UNIT_C, LEAD_C, NEXT_C, GROUP> GroupC;
+
+// A group of C from shared memory, where it lies as in device memory: the columns and nothing between them.
+INLINE void write_columns(unsigned char *to, const unsigned char *from) {
+    constexpr int WORDS = ceiling(SIZE_M * SIZE, UNIT_C), REST = SIZE_M * SIZE % UNIT_C;
+    typedef typename Words<UNIT_C>::Type Word;
+    Walk<WORDS, SIZE_N> walk;
+    int at = walk.place(UNIT_C, LD_C * SIZE, STEP_C * SIZE);
+    _Pragma("unroll 4") for (int w = threadIdx.x; w < GROUP * SIZE_N * WORDS; w += THREADS) {
+        if (REST == 0 || walk.word != WORDS - 1) {
+            *(Word *)(to + at) = *(const Word *)(from + at);
+        } else {
+            if (REST & 8) *(uint2 *)(to + at) = *(const uint2 *)(from + at);
+            if (REST & 4) *(unsigned int *)(to + at + REST / 8 * 8) = *(const unsigned int *)(from + at + REST / 8 * 8);
+            if (REST & 2)
+                *(unsigned short *)(to + at + REST / 4 * 4) = *(const unsigned short *)(from + at + REST / 4 * 4);
+        }
+        walk.go();
+        at += walk.gone(UNIT_C, LD_C * SIZE, STEP_C * SIZE);
+    }
+}
 
 // What the whole batch shares, element by element.
 template <int STORED_ROWS, int STORED_COLS, int LD> INLINE void fetch_once(unsigned char *to, const void *from, long long ld) {
@@ -787,35 +922,68 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
     auto b_of = [&](unsigned char *stage) { return (const Stored *)(SHARED_B ? shared_memory + AT_B : stage + STAGE_B); };
 #if PATH == 1
     const int groups = g.batch / GROUP + (g.batch % GROUP != 0);
-    auto fetch = [&](long long group, int to) {
+    const void *list_a = g.a, *list_b = g.b, *list_c = g.c;
+    // Addresses come so early that matrices need not wait for them: those of the group that is 2 STAGES - 2 ahead.
+    auto fetch_list = [&](long long group, int to) {
+        if (!POINTERS || group >= groups) return;
+        unsigned char *const list = shared_memory + AT_LISTS + to * LIST;
+        const int first = (int)group * GROUP, count = min(GROUP, g.batch - first);
+        _Pragma("unroll 1") for (int i = threadIdx.x; i < count; i += THREADS) {
+            if (!SHARED_A) word_load<8>(list + 8 * i, (const void *const *)g.a + first + i, 8);
+            if (!SHARED_B) word_load<8>(list + 8 * (GROUP + i), (const void *const *)g.b + first + i, 8);
+            word_load<8>(list + 8 * (2 * GROUP + i), (const void *const *)g.c + first + i, 8);
+        }
+    };
+    // The operands of a group: with POINTERS, from the list number by.
+    auto at_list = [&](int by) {
+        if (!POINTERS) return;
+        const unsigned char *const list = shared_memory + AT_LISTS + by * LIST;
+        list_a = list;
+        list_b = list + 8 * GROUP;
+        list_c = list + 16 * GROUP;
+    };
+    auto fetch = [&](long long group, int to, int by) {
         if (group < groups) {
             unsigned char *const stage = ring + to * STAGE;
-            const int first = (int)group * GROUP, count = min(GROUP, g.batch - first);
-            if (!SHARED_A) GroupA::fetch(stage, g.a, g.lda, g.stride_a, first, count);
-            if (!SHARED_B) GroupB::fetch(stage + STAGE_B, g.b, g.ldb, g.stride_b, first, count);
-            if (BETA != 0) GroupC::fetch(stage + STAGE_C, g.c, g.ldc, g.stride_c, first, count);
+            const int first = (int)group * GROUP, count = min(GROUP, g.batch - first), from = POINTERS ? 0 : first;
+            at_list(by);
+            if (!SHARED_A) GroupA::fetch(stage, list_a, g.lda, g.stride_a, from, count);
+            if (!SHARED_B) GroupB::fetch(stage + STAGE_B, list_b, g.ldb, g.stride_b, from, count);
+            if (BETA != 0) GroupC::fetch(stage + STAGE_C, list_c, g.ldc, g.stride_c, from, count);
         }
         words_commit();  // of nothing, too: groups of words are counted
     };
-    UNROLL for (int i = 0; i < STAGES - 1; i++) fetch(blockIdx.x + (long long)i * blocks, i);
-    int now = 0;
+    if (POINTERS) {
+        _Pragma("unroll 1") for (int i = 0; i < LISTS - 1; i++) fetch_list(blockIdx.x + (long long)i * blocks, i);
+        words_commit();
+        words_wait<0>();
+        block_sync();
+    }
+    UNROLL for (int i = 0; i < STAGES - 1; i++) fetch(blockIdx.x + (long long)i * blocks, i, i);
+    int now = 0, list = 0;
     _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
         words_wait<STAGES - 2>();
         block_sync();  // this group is there for all threads, and the stage before it is free
-        fetch(group + (long long)(STAGES - 1) * blocks, now ? now - 1 : STAGES - 1);
+        fetch_list(group + (long long)(LISTS - 1) * blocks, list ? list - 1 : LISTS - 1);
+        fetch(group + (long long)(STAGES - 1) * blocks, now ? now - 1 : STAGES - 1,
+              list + STAGES - 1 < LISTS ? list + STAGES - 1 : list - STAGES);
         unsigned char *const stage = ring + now * STAGE;
         // With beta, the result takes the place of C.
         unsigned char *const out = BETA != 0 ? stage + STAGE_C : shared_memory + AT_OUT;
         const int first = (int)group * GROUP, count = min(GROUP, g.batch - first);
         multiply_group(a_of(stage), b_of(stage), (const Stored *)out, (Stored *)out, count, scalars);
         block_sync();
-        GroupC::write(g.c, out, g.ldc, g.stride_c, first, count);
+        at_list(list);
+        GroupC::write(list_c, out, g.ldc, g.stride_c, POINTERS ? 0 : first, count);
         now = now + 1 == STAGES ? 0 : now + 1;
+        list = list + 1 == LISTS ? 0 : list + 1;
     }
 #else
     const Stored *const a = (const Stored *)g.a, *const b = (const Stored *)g.b;
     Stored *const c = (Stored *)g.c;
-    const int groups = g.batch / GROUP;  // whole ones
+    // Whole ones; what lies behind the last column of the batch is not ours to read.
+    constexpr bool BEYOND = (!SHARED_A && LEAD_A) || (!SHARED_B && LEAD_B) || (BETA && LEAD_C);
+    const int groups = (g.batch - BEYOND) / GROUP;
     const bool leader = threadIdx.x == 0;
     const unsigned int barriers = shared_address(shared_memory);
     const unsigned long long policy = EVICT ? evict_first() : 0;
@@ -836,7 +1004,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
         UNROLL for (int i = 0; i < STAGES; i++) fetch(blockIdx.x + (long long)i * blocks, i);
     }
     block_sync();
-    // Less than a group is left over.
+    // A group at most is left over.
     const int done = groups * GROUP;
     multiply_there<1, 1>(g, done, g.batch - done, blockIdx.x * THREADS + threadIdx.x, blocks * THREADS, scalars);
     int now = 0, out = 0;
@@ -846,19 +1014,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
         barrier_wait(barriers + 8 * now, parity);
         multiply_group(a_of(stage), b_of(stage), (const Stored *)(stage + STAGE_C), (Stored *)to, GROUP, scalars);
         async_fence();
-        if (leader) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
-        block_sync();                // this one is written, and the stage is free
+        if (leader && !LEAD_C) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
+        block_sync();                           // this one is written, and the stage is free
         if (leader) {
-            bulk_store<EVICT>(c + group * GROUP * STEP_C, to, GROUP * STEP_C * SIZE, policy);
+            if (!LEAD_C) bulk_store<EVICT>(c + group * GROUP * STEP_C, to, GROUP * STEP_C * SIZE, policy);
             fetch(group + (long long)STAGES * blocks, now);
         }
+        // The other buffer is free when all threads are at the next barrier.
+        if (LEAD_C) write_columns((unsigned char *)(c + group * GROUP * STEP_C), to);
         out ^= 1;
         if (++now == STAGES) {
             now = 0;
             parity ^= 1;
         }
     }
-    if (leader) bulk_done();
+    if (leader && !LEAD_C) bulk_done();
 #endif
 #endif
 }

@@ -11,7 +11,8 @@ all of C of several matrices, and sizes are compiled in (section 7). How fast it
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the batch
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores);
              section 7.4 has several elements to a thread where matrices are large
-    path     "bulk", "async" or "plain": how matrices come into shared memory, or that they do not
+    path     "bulk", "async" or "plain": how matrices come into shared memory, or that they do not; bulk
+             copies bring padding and gaps along, of C as well, but only its columns are written back
     across, turn, pad   against several threads that ask for the same bank of shared memory
     evict    the second-level cache is told that nothing is used again
 
@@ -42,6 +43,8 @@ IN_FLIGHT = 32 * 1024
 """Bytes per SM on their way that hide the latency of memory: 4.3 TB/s times 0.8 us, shared by 132 SMs, is
 26 kB (Little's law)."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
+LONGEST = 128 * 1024
+"""Bytes from one matrix to the next up to which they are constants of the compiler."""
 _COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 
@@ -84,18 +87,67 @@ def units(p: Problem) -> tuple[int, int, int]:
     return a, b, c
 
 
+def spaced(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Leading dimension and batch stride of A, B and C as constants of the compiler: where there is padding
+    in a rhythm, else (0, 0). With pointers there is no stride."""
+
+    def known(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> tuple[int, int]:
+        extent = ld * (cols - 1) + rows
+        if is_flat or stride == 0 or max(extent, stride) * p.dtype.itemsize > LONGEST or ld < rows:
+            return 0, 0
+        if p.pointers:
+            return ld, 0
+        return (ld, stride) if stride >= extent else (0, 0)
+
+    a, b, c = (
+        known(rows, cols, ld or 0, stride, is_flat)
+        for (rows, cols), ld, stride, is_flat in zip(
+            _stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), strict=True
+        )
+    )
+    return a, b, c
+
+
+def _steps(p: Problem) -> tuple[int, int, int]:
+    """Elements from one matrix of A, B and C to the next where bulk copies bring them, 0 for shared ones."""
+    a, b, c = (
+        0 if stride == 0 else step or rows * cols
+        for (rows, cols), stride, (_, step) in zip(_stored(p), p.strides, spaced(p), strict=True)
+    )
+    return a, b, c
+
+
 def whole(p: Problem) -> int:
     """Fewest matrices that are a multiple of 16 bytes of each operand that is not shared."""
-    size, least = p.dtype.itemsize, 1
-    for (rows, cols), stride in zip(_stored(p), p.strides, strict=True):
-        if stride:
-            least = max(least, WIDEST // gcd(WIDEST, rows * cols * size))
-    return least
+    return max(WIDEST // gcd(WIDEST, step * p.dtype.itemsize) for step in (*_steps(p), WIDEST) if step)
 
 
-def stage_bytes(p: Problem, group: Any, pad: Any) -> Any:
-    """Bytes of a stage: a group of every operand that is read and not shared."""
-    sizes = _chunks(p, group, pad)
+def sectors(p: Problem) -> tuple[float, float, float]:
+    """Bytes that one matrix of A, B and C takes from memory, which comes in sectors of 32 bytes: the mean
+    over where columns begin."""
+
+    def taken(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> float:
+        size = p.dtype.itemsize
+        if is_flat:
+            return float(rows * cols * size)
+        # Memory is given out at multiples of 32 and more.
+        unit = gcd(32, ld * size, stride * size, p.align if p.align < WIDEST else 0)
+        column = sum(-(-(start + rows * size) // 32) for start in range(0, 32, unit)) * unit
+        return float(min(max(stride, rows * cols) * size, cols * column))
+
+    a, b, c = (
+        taken(rows, cols, ld or 0, stride, is_flat) if stride else 0.0
+        for (rows, cols), ld, stride, is_flat in zip(
+            _stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), strict=True
+        )
+    )
+    return a, b, c
+
+
+def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
+    """Bytes of a stage: a group of every operand that is read and not shared, with bulk copies as it lies in
+    memory."""
+    sizes = _chunks(p, group, pad, path)
     return sum(
         chunk
         for chunk, stride, read in zip(sizes, p.strides, (True, True, p.beta != "0"), strict=True)
@@ -103,22 +155,29 @@ def stage_bytes(p: Problem, group: Any, pad: Any) -> Any:
     )
 
 
-def _chunks(p: Problem, group: Any, pad: Any) -> tuple[Any, Any, Any]:
-    size = p.dtype.itemsize
+def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
+    size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     a, b, c = (
-        _rounded((group if stride else 1) * (rows + pad * _vector(size, rows)) * cols * size)
-        for (rows, cols), stride in zip(_stored(p), p.strides, strict=True)
+        _rounded(
+            (group if stride else 1)
+            * (bulk * (step or rows * cols) + (1 - bulk) * (rows + pad * _vector(size, rows)) * cols)
+            * size
+        )
+        for (rows, cols), stride, step in zip(_stored(p), p.strides, _steps(p), strict=True)
     )
     return a, b, c
 
 
 def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> Any:
-    """Shared memory of a block: barriers, what the batch shares, the ring, and results on their way out."""
-    a, b, c = _chunks(p, group, pad)
+    """Shared memory of a block: barriers, what the batch shares, the ring, results on their way out, and with
+    pointers the addresses of the groups to come."""
+    a, b, c = _chunks(p, group, pad, path)
     once = (0 if p.strides[0] else a) + (0 if p.strides[1] else b)
     bulk, plain = path == "bulk", path == "plain"
     outs = c * (2 * bulk + (1 - bulk) * (p.beta == "0"))
-    return (_rounded(8 * stages) * bulk + once + stages * stage_bytes(p, group, pad) + outs) * (1 - plain)
+    lists = (2 * stages - 1) * 24 * group * p.pointers * (1 - bulk)
+    ring = stages * stage_bytes(p, group, pad, path)
+    return (_rounded(8 * stages) * bulk + once + ring + outs + lists) * (1 - plain)
 
 
 def tiles(p: Problem, rows: Any, columns: Any) -> Any:
@@ -198,10 +257,13 @@ class TinyStencil:
         return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
 
     def on_record(self, problem: Problem) -> bool:
-        """Padded columns that no word of 16 bytes divides take so many short copies that cuBLAS was faster on
-        an H200, from 16 rows on in 16 bits and from 24 on in others."""
+        """Padded columns that no word of 16 bytes divides, and that are no stream for bulk copies, take so
+        many short copies that cuBLAS was faster on an H200, from 16 rows on in 16 bits and from 24 on in
+        others."""
         from_rows = 16 if problem.dtype.real_bits == 16 else 24
-        short = min(units(problem)) < WIDEST and not _streams(problem)
+        streams = _streams(problem) and _dense(problem)
+        packed = streams and not any(lead for lead, _ in spaced(problem))
+        short = min(units(problem)) < WIDEST and not (packed or (streams and problem.align == WIDEST))
         return short and max(problem.m, problem.n, problem.k) >= from_rows
 
     def space(self, problem: Problem, device: Device) -> Space:
@@ -223,6 +285,10 @@ class TinyStencil:
         }
         defines |= {f"FLAT_{x}": int(f) for x, f in zip("ABC", flat(p), strict=True)}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
+        # What is not staged needs no constants, and one program serves all leading dimensions.
+        known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
+        defines |= {f"LEAD_{x}": lead for x, (lead, _) in zip("ABC", known, strict=True)}
+        defines |= {f"NEXT_{x}": step for x, (_, step) in zip("ABC", known, strict=True)}
         defines |= {name.upper(): value for name, value in config.items()}
         defines["PATH"] = PATHS.index(config["path"])
         # Registers are promised to as many blocks as are to stay on an SM.
@@ -253,7 +319,8 @@ def _sides(extent: int) -> tuple[int, ...]:
 
 def _groups(p: Problem) -> tuple[int, ...]:
     """Matrices of a stage: some and many, whole for bulk copies; at most 32 KB of the largest operand."""
-    largest = max(rows * cols for rows, cols in _stored(p)) * p.dtype.itemsize
+    largest = max(rows * cols for rows, cols in _stored(p))
+    largest = max(largest, *_steps(p)) * p.dtype.itemsize
     return _groups_of(largest, whole(p))
 
 
@@ -281,25 +348,39 @@ def _params(p: Problem, device: Device) -> list[Param]:
 
 
 def _streams(p: Problem) -> bool:
-    """Whether every operand is one stream of bytes, or one matrix for the whole batch."""
-    streams = all(f or not stride for f, stride in zip(flat(p), p.strides, strict=True))
+    """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch."""
+    streams = all(
+        is_flat or stride == 0 or step > 0
+        for is_flat, stride, (_, step) in zip(flat(p), p.strides, spaced(p), strict=True)
+    )
     return streams and p.strides[2] != 0 and not p.pointers
+
+
+def _dense(p: Problem) -> bool:
+    """Whether most of the bytes that bulk copies bring must come anyway, sector by sector. Words of 16 bytes
+    are quick; shorter ones are worth more padding."""
+    count = 2 if p.beta == "0" else 3
+    limit = 1.25 if min(units(p)) == WIDEST else 1.6
+    return sum(_steps(p)[:count]) * p.dtype.itemsize <= limit * sum(sectors(p)[:count])
 
 
 def _bulk(p: Problem, device: Device) -> bool:
     """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words."""
     worth = p.batch >= 2 * whole(p) * device["sms"]
-    return worth and _streams(p) and p.align == WIDEST and device["capability"] >= 90
+    return worth and _streams(p) and _dense(p) and p.align == WIDEST and device["capability"] >= 90
 
 
 def _crowded(p: Problem) -> bool:
     """Whether matrices begin in few different banks (of 128 bytes in all)."""
-    return any(rows * cols * p.dtype.itemsize % 64 == 0 for rows, cols in _stored(p)[:2])
+    return any(
+        (step or rows * cols) * p.dtype.itemsize % 64 == 0
+        for (rows, cols), step in zip(_stored(p)[:2], _steps(p), strict=False)
+    )
 
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     capability, sms = device["capability"], device["sms"]
-    least, streams = whole(p), _streams(p)
+    least, streams, dense = whole(p), _streams(p), _dense(p)
     crowded = _crowded(p)
     words, bits = _words(p), p.dtype.real_bits
 
@@ -312,8 +393,14 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "bulk-flat",
         "hard",
-        "bulk copies take operands without gaps",
+        "bulk copies take operands without gaps, or with such as are known to the compiler",
         lambda path: (path != "bulk") | streams,
+    )
+    yield Rule(
+        "bulk-dense",
+        "soft",
+        "most of what bulk copies bring must come anyway, in sectors of 32 bytes",
+        lambda path: (path != "bulk") | dense,
     )
     yield Rule(
         "bulk-stream",
@@ -519,7 +606,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
         lambda path, group, stages, pad, blocks: (
-            (path == "plain") | (stage_bytes(p, group, pad) * stages * (blocks // sms) >= IN_FLIGHT)
+            (path == "plain") | (stage_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
         ),
     )
     yield Rule(
@@ -574,7 +661,9 @@ def _config(
 def _tiles(p: Problem, device: Device) -> tuple[tuple[int, int, int], ...]:
     """Tensor cores or not, rows and columns of a few tiles: much work for each load, little of it wasted."""
     size = p.dtype.itemsize
-    if p.dtype.real_bits == 16 and min(p.m, p.n, p.k) >= 8:
+    # Multiply-adds for each element that is moved: what tensor cores save must outweigh their padding.
+    dense = p.m * p.n * p.k / (p.m * p.k + p.k * p.n + p.m * p.n)
+    if p.dtype.real_bits == 16 and (min(p.m, p.n, p.k) >= 8 or dense >= 8 / 3):
         rows = min(-(-p.m // 16) * 16, 32)
         columns = min(-(-p.n // 8) * 8, 32)
         return (16, rows, columns), (16, rows, -(-columns // 16) * 8)
@@ -623,9 +712,15 @@ def _thread_tiles(
 
     by_cost = sorted(shapes, key=cost)
     # More threads for each matrix, where few matrices fit.
-    small = [shape for shape in by_cost if 2 * shape[0] * shape[1] <= by_cost[0][0] * by_cost[0][1]]
+    small = [
+        next(
+            (shape for shape in by_cost if part * shape[0] * shape[1] <= by_cost[0][0] * by_cost[0][1]), None
+        )
+        for part in (2, 4)
+    ]
     known = _FEW_CONFLICTS.get(size, {}).get(m) if m == n else None
-    return tuple((0, *shape) for shape in ([known] if known else by_cost[:2]) + small[:1])
+    shapes = ([known] if known else by_cost[:2]) + [shape for shape in small if shape]
+    return tuple((0, *shape) for shape in dict.fromkeys(shapes))
 
 
 def _rings(
