@@ -2,8 +2,9 @@
 
 A child process launches the universal stencil in all its forms, the defaults of the other stencils and all
 configs of the ladder on a small and odd product, each with scalars that read C and with such that do not;
-further ``tiny`` for every n of 1 to 40 in all types, ``tensor`` for odd shapes of 16-bit types, and
-``grouped`` for lists of products of all sizes, from bases that are aligned to one element only.
+further ``tiny`` for every n of 1 to 40 in all types and as streams of bytes, ``tensor`` for odd shapes of
+16-bit types, and ``grouped`` for lists of products of all sizes, most from bases that are aligned to one
+element only.
 Operands fill their allocations to the last element, so an access beyond them is seen by the tool; what is
 written between their columns, and wrong results, are seen by the project's own checks. Under ``initcheck``
 a C that is not to be read is not initialised either.
@@ -57,6 +58,7 @@ PAPER = (
 ORDERS = {False: ("nn", "tn", "nt", "tt"), True: ("nn", "cn", "nt", "jc")}
 """Transpositions of real and of complex types, that other jobs take in turns."""
 TINY = range(1, 41)
+STREAMS = (1, 3, 8, 13, 17, 24, 31, 32, 40)
 ODD = (
     *((17, 33, 5), (33, 17, 65), (67, 45, 37), (1, 40, 23), (41, 1, 9), (64, 65, 1)),
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
@@ -134,6 +136,7 @@ def jobs(device: Device) -> Iterator[Job]:
                 if stencil.target == "cuda":
                     yield from _of_stencil(stencil, spelling, number, device)
     yield from _tiny(device)
+    yield from _streams(device)
     yield from _tensor(device)
     yield from _lists(device)
     for rung in ladder.RUNGS:
@@ -189,25 +192,44 @@ def _tiny(device: Device) -> Iterator[Job]:
         yield from _made(stencil, problem, f"tiny_{dtype.letter}_{trans}_{n}_{layout}", device)
 
 
+def _streams(device: Device) -> Iterator[Job]:
+    """Batches of small matrices as streams of bytes, as only large batches are read: packed, and padded."""
+    stencil = STENCILS["tiny"]
+    for turn, (dtype, n) in enumerate((dtype, n) for dtype in DTYPES.values() for n in STREAMS):
+        trans = ORDERS[dtype.is_complex][(turn + n // 4) % 4]
+        for gap in (0, 1 + turn % 2):
+            beta = ("any", "0")[(turn + gap) % 2]
+            (problem,) = Problem.parse(f"{dtype.letter}:{trans}:{n}x{n}x{n}", alpha="any", beta=beta)
+            problem = problem.with_(m=n, lda=n + gap, ldb=n + gap, ldc=n + gap, batch=10**6)
+            config = stencil.default(problem, device)
+            some = problem.with_(batch=2 * config["group"] + 1)
+            yield from _made(stencil, some, f"tiny_stream_{dtype.letter}_{trans}_{n}_{gap}", device, config)
+
+
 def _tensor(device: Device) -> Iterator[Job]:
-    """Odd shapes of 16-bit types."""
+    """Odd shapes of 16-bit types, with columns anywhere and with such that words of 16 bytes divide."""
     stencil = STENCILS["tensor"]
     for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b", "hc") for odd in ODD):
         dtype = DTYPES[letter]
         trans = ORDERS[dtype.is_complex][(turn + turn // 12) % 4]
         beta = ("any", "0")[turn % 2]
-        (problem,) = Problem.parse(
-            f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=dtype.itemsize
-        )
-        yield from _made(stencil, problem, f"tensor_{letter}_{trans}_{m}_{n}_{k}", device)
+        for align in (dtype.itemsize, 16):
+            (problem,) = Problem.parse(f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align)
+            lds = (8 * -(-(ld or 0) // 8) for ld in (problem.lda, problem.ldb, problem.ldc))
+            if align == 16:
+                problem = problem.with_(m=m, **dict(zip(("lda", "ldb", "ldc"), lds, strict=True)))
+            yield from _made(stencil, problem, f"tensor_{letter}_{trans}_{m}_{n}_{k}_{align}", device)
 
 
-def _made(stencil: Any, problem: Problem, name: str, device: Device) -> Iterator[Job]:
-    """The default config of a problem, where the stencil accepts it, from an odd base."""
+def _made(
+    stencil: Any, problem: Problem, name: str, device: Device, config: Config | None = None
+) -> Iterator[Job]:
+    """A config (the default one) of a problem, if the stencil accepts it; from an odd base if it may be."""
     if stencil.accepts(problem, device) is None:
-        config = stencil.default(problem, device)
+        config = config or stencil.default(problem, device)
         source = named(stencil.source(problem, config, device), name)
-        yield Job(name, problem, stencil.launch(problem, config), source, shift=problem.dtype.itemsize)
+        shift = problem.align if problem.align == problem.dtype.itemsize else 0
+        yield Job(name, problem, stencil.launch(problem, config), source, shift=shift)
 
 
 def _lists(device: Device) -> Iterator[Job]:
@@ -220,7 +242,7 @@ def _lists(device: Device) -> Iterator[Job]:
         if stencil.accepts(problem, device) is not None:
             continue
         default = stencil.default(problem, device)
-        other = default.with_(mma=0, fine=1, ahead=0, hand=0, bulk=0, warps=4, team=2, columns=4)
+        other = default.with_(mma=0, fine=1, bulk=0, warps=4, team=2, columns=4)
         for form, config in (("default", default), ("plain", other)):
             if any(rule.kind in HARDWARE for rule in stencil.space(problem, device).why(config)):
                 continue

@@ -192,13 +192,17 @@ def _near(
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
         sized = getattr(STENCILS.get(record.stencil), "sized", False)
-        other = (record.problem.m, record.problem.n, record.problem.k) != (problem.m, problem.n, problem.k)
-        if sized and other:
+        if sized and _shape(record.problem) != _shape(problem):
             continue
         # What was tuned for another place in memory may be slow here, not only wrong.
         if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device, KINDS):
             return record.stencil, record.config, record.problem.key
     return None
+
+
+def _shape(problem: Problem) -> tuple[int, int, int, bool]:
+    """Sizes, and whether columns are apart, which makes other demands on how bytes are moved."""
+    return problem.m, problem.n, problem.k, problem.layout.startswith("packed")
 
 
 def _fits(

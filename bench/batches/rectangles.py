@@ -7,7 +7,7 @@ import random
 
 from bench import lines
 from bench.batches.points import Point
-from bench.batches.problems import SEED, filling, sectors
+from bench.batches.problems import SEED, filling, forced
 from bench.batches.run import Run
 from tilewright import dispatch
 from tilewright.model import DTYPES, Problem
@@ -31,15 +31,15 @@ def rectangles(run: Run) -> None:
                 for n in PADDED
                 for ld in paddings(n)
             ]
-    filled = [filling(one, given.bytes, sectors(one)) for one in problems]
+    filled = [filling(one, given.bytes, forced(one)) for one in problems]
     if not given.budget and not given.seeds:
-        run.turns(run.points(filled, run.chosen, moved=sectors, telling=lambda p: {"plain_bytes": p.bytes}))
+        run.turns(run.points(filled, run.chosen, moved=forced, telling=lambda p: {"plain_bytes": p.bytes}))
         return
     for problem in filled:
         if run.over():
             return
         says = {"plain_bytes": problem.bytes}
-        point = Point(problem, dispatch.regime(problem, run.device), (), sectors(problem), says)
+        point = Point(problem, dispatch.regime(problem, run.device), (), forced(problem), says)
         run.tuned(point, given.stencil)
 
 

@@ -47,27 +47,28 @@ def test_types_are_spelled_with_commas_or_without() -> None:
             lines.letters(text)
 
 
-def test_whole_sectors_are_counted() -> None:
+def test_lines_and_sectors_are_counted() -> None:
     packed = [one(text) for text in ("d:8x8x8", "h:3x3x3", "s:7x13x24", "hc:5x5x5", "z:tn:3x8x13")]
     for problem in packed:
         for beta in ("0", "1"):
             asked = problem.with_(beta=beta)
-            assert problems.sectors(asked) == pytest.approx(asked.bytes)
-    # Columns of 24 bytes, 64 apart: one sector each, and two where they cross into the next.
+            assert problems.forced(asked) == pytest.approx(asked.bytes)
+    # Columns of 24 bytes, 64 apart: a line of 64 each is read, a sector of 32 written, for whose rest C is read.
     wide = one("d:3x3x3", lda=8, ldb=8, ldc=8)
-    assert problems.sectors(wide) == 3 * 3 * 32
-    assert problems.sectors(wide.with_(beta="1")) == 4 * 3 * 32
-    # 32 bytes from column to column: each has a sector of its own, of which 24 bytes are wanted.
-    assert problems.sectors(one("d:3x3x3", lda=4, ldb=4, ldc=4)) == 3 * 3 * 32
-    # Gaps of two bytes cost as much as no gaps: every sector is touched.
-    assert problems.sectors(one("h:3x3x3", lda=4, ldb=4, ldc=4)) == 3 * 24
-    # 17 doubles: columns begin anywhere in a sector, and share those at their ends with the next.
-    assert problems.sectors(one("d:16x16x16", lda=17, ldb=17, ldc=17)) == 3 * 17 * 16 * 8
-    # By hand: columns of 40 bytes, 72 apart, four of them in 288 bytes, which are 9 sectors; touched are
-    # 0-1, 2-3, 4-5, 6-7: the last is not.
-    assert problems.sectors(one("d:5x4x4", lda=9, ldb=4, ldc=9)) == 2 * 8 * 32 + 4 * 4 * 8
+    assert problems.forced(wide) == 3 * 3 * 64 + 3 * 32
+    assert problems.forced(wide.with_(beta="1")) == 3 * 3 * 64 + 3 * 32
+    # Whole sectors, each half of a line: nothing of C needs to be read.
+    assert problems.forced(one("d:4x4x4", lda=8, ldb=8, ldc=8)) == 2 * 4 * 64 + 4 * 32
+    # 32 bytes from column to column, of which 24 are wanted: all that lies there is read.
+    assert problems.forced(one("d:3x3x3", lda=4, ldb=4, ldc=4)) == 4 * 96
+    # Gaps of two bytes cost as much as no gaps, but that each sector of C is written in part.
+    assert problems.forced(one("h:3x3x3", lda=4, ldb=4, ldc=4)) == 4 * 24
+    # 17 doubles: columns begin anywhere in a sector; each gap makes one sector a part, in a line of its own.
+    assert problems.forced(one("d:16x16x16", lda=17, ldb=17, ldc=17)) == 3 * 17 * 16 * 8 + 16 * 64
+    # By hand: columns of 40 bytes, 72 apart, eight of them in 576 bytes, which are 9 lines: all of them.
+    assert problems.forced(one("d:5x4x4", lda=9, ldb=4, ldc=5)) == 288 + 128 + 160
     shared = one("d:8x8x8@10", stride_b=0)
-    assert problems.sectors(shared) == pytest.approx(8 * 64 * 2.1)
+    assert problems.forced(shared) == pytest.approx(8 * 64 * 2.1)
 
 
 def test_shapes_are_the_same_every_time() -> None:
@@ -248,7 +249,7 @@ def test_rectangles_are_timed_as_dispatch_chooses(bench_run: Any) -> None:
     assert {line["layout"] for line in found} >= {"packed", "ld4,4,4", "ld6,6,6", "ld16,16,16"}
     assert "stop" in run.tuner.bench.asked
     padded = next(line for line in found if line["layout"] == "ld4,4,4")
-    assert padded["of_copy"] == pytest.approx(288 / 216, rel=1e-3)
+    assert padded["of_copy"] == pytest.approx(384 / 216, rel=1e-3)
     run, found = bench_run("rectangles", "--types", "d", "--parts", "padded", "--budget", "1")
     assert len(run.tuner.searched) == 15
     assert {line["stencil"] for line in found} == {"tiny"}
@@ -259,7 +260,7 @@ def test_rectangles_are_tuned_from_seeds(bench_run: Any, tmp_path: Path) -> None
     tiny = STENCILS["tiny"]
     # The made-up tuner fails at 7 rows.
     asked = [one(f"d:{m}x{n}x{k}") for m, n, k in rectangles.mixed(5) if m != 7]
-    filled = [problems.filling(problem, 1.3e8, problems.sectors(problem)) for problem in asked]
+    filled = [problems.filling(problem, 1e9, problems.forced(problem)) for problem in asked]
     default = [tiny.default(problem, KNOWN) for problem in filled]
     drawn = [
         [config for config in tiny.space(problem, KNOWN).sample(4, 1) if config != start][:3]

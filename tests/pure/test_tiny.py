@@ -17,10 +17,10 @@ from tilewright.stencils.cuda.tiny import (
     _groups,
     flat,
     registers,
-    sectors,
     shared_bytes,
     spaced,
     stage_bytes,
+    taken,
     units,
     whole,
 )
@@ -158,11 +158,11 @@ def test_padding_and_gaps_in_a_rhythm_are_a_stream() -> None:
 def test_much_padding_is_not_copied() -> None:
     # Columns of 64 bytes, each second line of 64 bytes: half of the bytes need not come.
     p = problem("d:8x8x8@1000000", lda=16, ldb=16, ldc=16)
-    assert sectors(p) == (512, 512, 512)
+    assert taken(p) == (512, 512, 512)
     assert TINY.default(p, H200)["path"] == "async"
     # Columns of 16 bytes, each in a sector of its own: all of them must come.
     p = problem("h:8x8x8@1000000", lda=16, ldb=16, ldc=16)
-    assert sectors(p) == (256, 256, 256)
+    assert taken(p) == (256, 256, 256)
     assert TINY.default(p, H200)["path"] == "bulk"
 
 

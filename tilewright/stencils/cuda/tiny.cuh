@@ -204,6 +204,13 @@ constexpr int STAGE_B = SHARED_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (SHARED_B ? 
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
 constexpr int AT_OUT = AT_RING + STAGES * STAGE;
 #endif
+#if PATH == 2
+// A sector of 32 bytes that is written in part must be read some time. Where C is written by words of 2 or 4 bytes, that
+// costs least when C comes with A and B, as it does with a beta; nobody looks at it, and all groups of it go to one place.
+constexpr bool PARTLY =
+    BETA == 0 && LEAD_C && UNIT_C <= 4 && (SIZE_M * SIZE % 32 || LEAD_C * SIZE % 32 || NEXT_C * SIZE % 32);
+constexpr int AT_WASTE = AT_OUT + 2 * BYTES_C;
+#endif
 #if PATH == 1
 // With POINTERS: addresses of the matrices of groups whose turn comes later, those of C last.
 constexpr int AT_LISTS = AT_OUT + (BETA ? 0 : BYTES_C);
@@ -982,7 +989,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
     const Stored *const a = (const Stored *)g.a, *const b = (const Stored *)g.b;
     Stored *const c = (Stored *)g.c;
     // Whole ones; what lies behind the last column of the batch is not ours to read.
-    constexpr bool BEYOND = (!SHARED_A && LEAD_A) || (!SHARED_B && LEAD_B) || (BETA && LEAD_C);
+    constexpr bool BEYOND = (!SHARED_A && LEAD_A) || (!SHARED_B && LEAD_B) || ((BETA || PARTLY) && LEAD_C);
     const int groups = (g.batch - BEYOND) / GROUP;
     const bool leader = threadIdx.x == 0;
     const unsigned int barriers = shared_address(shared_memory);
@@ -992,10 +999,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_
         unsigned char *const stage = ring + to * STAGE;
         const unsigned int barrier = barriers + 8 * to;
         constexpr int COUNT_A = GROUP * STEP_A * SIZE, COUNT_B = GROUP * STEP_B * SIZE, COUNT_C = GROUP * STEP_C * SIZE;
-        barrier_expect(barrier, COUNT_A + COUNT_B + (BETA ? COUNT_C : 0));
+        barrier_expect(barrier, COUNT_A + COUNT_B + (BETA || PARTLY ? COUNT_C : 0));
         if (!SHARED_A) bulk_load<EVICT>(stage, a + group * GROUP * STEP_A, COUNT_A, barrier, policy);
         if (!SHARED_B) bulk_load<EVICT>(stage + STAGE_B, b + group * GROUP * STEP_B, COUNT_B, barrier, policy);
         if (BETA) bulk_load<EVICT>(stage + STAGE_C, c + group * GROUP * STEP_C, COUNT_C, barrier, policy);
+        if (PARTLY) bulk_load<EVICT>(shared_memory + AT_WASTE, c + group * GROUP * STEP_C, COUNT_C, barrier, policy);
     };
     if (leader) {
         UNROLL for (int i = 0; i < STAGES; i++) barrier_start(barriers + 8 * i);

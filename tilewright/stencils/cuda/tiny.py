@@ -21,7 +21,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from math import gcd
 from typing import Any
@@ -122,21 +122,30 @@ def whole(p: Problem) -> int:
     return max(WIDEST // gcd(WIDEST, step * p.dtype.itemsize) for step in (*_steps(p), WIDEST) if step)
 
 
-def sectors(p: Problem) -> tuple[float, float, float]:
-    """Bytes that one matrix of A, B and C takes from memory, which comes in sectors of 32 bytes: the mean
-    over where columns begin."""
+def partly(p: Problem) -> bool:
+    """Whether bulk copies read a C that the product does not need, because sectors of 32 bytes are written
+    in part, which memory cannot do. On an H200 this made half precision 15 % faster and float32 5 %, but
+    float64, which is written by longer words, 4 to 10 % slower."""
+    lead, step = spaced(p)[2]
+    short = p.beta == "0" and lead > 0 and units(p)[2] <= 4
+    return short and any(x * p.dtype.itemsize % 32 for x in (p.m, lead, step))
 
-    def taken(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> float:
+
+def taken(p: Problem) -> tuple[float, float, float]:
+    """Bytes that one matrix of A, B and C takes from memory, which comes 64 at a time: the mean over where
+    columns begin. (On an H200 columns of 32 bytes, 64 apart, come at half the speed of a copy.)"""
+
+    def of(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> float:
         size = p.dtype.itemsize
         if is_flat:
             return float(rows * cols * size)
-        # Memory is given out at multiples of 32 and more.
-        unit = gcd(32, ld * size, stride * size, p.align if p.align < WIDEST else 0)
-        column = sum(-(-(start + rows * size) // 32) for start in range(0, 32, unit)) * unit
+        # Memory is given out at multiples of 64 and more.
+        unit = gcd(64, ld * size, stride * size, p.align if p.align < WIDEST else 0)
+        column = sum(-(-(start + rows * size) // 64) for start in range(0, 64, unit)) * unit
         return float(min(max(stride, rows * cols) * size, cols * column))
 
     a, b, c = (
-        taken(rows, cols, ld or 0, stride, is_flat) if stride else 0.0
+        of(rows, cols, ld or 0, stride, is_flat) if stride else 0.0
         for (rows, cols), ld, stride, is_flat in zip(
             _stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), strict=True
         )
@@ -169,12 +178,12 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
 
 
 def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> Any:
-    """Shared memory of a block: barriers, what the batch shares, the ring, results on their way out, and with
-    pointers the addresses of the groups to come."""
+    """Shared memory of a block: barriers, what the batch shares, the ring, results on their way out (and a C
+    that nobody looks at), and with pointers the addresses of the groups to come."""
     a, b, c = _chunks(p, group, pad, path)
     once = (0 if p.strides[0] else a) + (0 if p.strides[1] else b)
     bulk, plain = path == "bulk", path == "plain"
-    outs = c * (2 * bulk + (1 - bulk) * (p.beta == "0"))
+    outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * p.pointers * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
     return (_rounded(8 * stages) * bulk + once + ring + outs + lists) * (1 - plain)
@@ -357,11 +366,11 @@ def _streams(p: Problem) -> bool:
 
 
 def _dense(p: Problem) -> bool:
-    """Whether most of the bytes that bulk copies bring must come anyway, sector by sector. Words of 16 bytes
-    are quick; shorter ones are worth more padding."""
+    """Whether most of the bytes that bulk copies bring must come anyway. Words of 16 bytes are quick; shorter
+    ones are worth more padding."""
     count = 2 if p.beta == "0" else 3
-    limit = 1.25 if min(units(p)) == WIDEST else 1.6
-    return sum(_steps(p)[:count]) * p.dtype.itemsize <= limit * sum(sectors(p)[:count])
+    limit = 1.2 if min(units(p)) == WIDEST else 1.6
+    return sum(_steps(p)[:count]) * p.dtype.itemsize <= limit * sum(taken(p)[:count])
 
 
 def _bulk(p: Problem, device: Device) -> bool:
@@ -370,9 +379,9 @@ def _bulk(p: Problem, device: Device) -> bool:
     return worth and _streams(p) and _dense(p) and p.align == WIDEST and device["capability"] >= 90
 
 
-def _crowded(p: Problem) -> bool:
-    """Whether matrices begin in few different banks (of 128 bytes in all)."""
-    return any(
+def _crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> bool:
+    """Whether matrices of A or B (``all``: of both) begin in few different banks (of 128 bytes in all)."""
+    return which(
         (step or rows * cols) * p.dtype.itemsize % 64 == 0
         for (rows, cols), step in zip(_stored(p)[:2], _steps(p), strict=False)
     )
@@ -399,7 +408,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "bulk-dense",
         "soft",
-        "most of what bulk copies bring must come anyway, in sectors of 32 bytes",
+        "most of what bulk copies bring must come anyway, as memory comes 64 bytes at a time",
         lambda path: (path != "bulk") | dense,
     )
     yield Rule(
@@ -661,19 +670,51 @@ def _config(
 def _tiles(p: Problem, device: Device) -> tuple[tuple[int, int, int], ...]:
     """Tensor cores or not, rows and columns of a few tiles: much work for each load, little of it wasted."""
     size = p.dtype.itemsize
-    # Multiply-adds for each element that is moved: what tensor cores save must outweigh their padding.
+    # Multiply-adds for each element that is moved: what tensor cores save must outweigh their padding, and
+    # reads of single halves where k is odd.
     dense = p.m * p.n * p.k / (p.m * p.k + p.k * p.n + p.m * p.n)
-    if p.dtype.real_bits == 16 and (min(p.m, p.n, p.k) >= 8 or dense >= 8 / 3):
+    halves = p.dtype.real_bits == 16
+    if halves and (min(p.m, p.n, p.k) >= 8 or dense >= 8 / 3) and (dense >= 4 or p.k * size % 4 == 0):
         rows = min(-(-p.m // 16) * 16, 32)
         columns = min(-(-p.n // 8) * 8, 32)
         return (16, rows, columns), (16, rows, -(-columns // 16) * 8)
-    if p.dtype.real_bits == 64 and min(p.m, p.n) >= 12:
+    padding = -(-p.m // 8) * 8 * -(-p.n // 8) * 8 / (p.m * p.n)
+    if p.dtype.real_bits == 64 and (min(p.m, p.n) >= 12 or (dense >= 2.9 and padding <= 1.75)):
         tall = device["capability"] >= 90 and -(-p.m // 16) * 2 == -(-p.m // 8)
         step = 16 if tall else 8
         rows = min(-(-p.m // step) * step, 32)
         columns = min(-(-p.n // 8) * 8, 32 if size == 8 else 16)
         return (step, rows, columns), (step, rows, -(-columns // 16) * 8)
-    return _thread_tiles(p.m, p.n, size, p.turned_a, _vector(size, p.m), _vector(size, p.k))
+    return _thread_tiles(p.m, p.n, size, p.turned_a, *_deep(p))
+
+
+def _deep(p: Problem) -> tuple[int, int]:
+    """Elements of the widest words along the stored columns of A and B in shared memory, padding included."""
+    deep = (
+        _vector(p.dtype.itemsize, gcd(rows, lead, step))
+        for (rows, _), (lead, step) in zip(_stored(p)[:2], spaced(p), strict=False)
+    )
+    return next(deep), next(deep)
+
+
+def _reads(size: int, rows: int, columns: int, turned_a: bool, deep_m: int, deep_k: int) -> float:
+    """Reads from shared memory for each multiply-add of a tile, by instructions and by width."""
+    wide = 1 if turned_a else min(deep_m, rows & -rows)
+    return 2.0 / columns / wide + 2.0 / rows / deep_k
+
+
+def _pace(p: Problem, tile: tuple[int, int, int]) -> float:
+    """How much of the speed of memory multiply-add units and reads from shared memory leave, by a tile."""
+    mma, rows, columns = tile
+    if mma:
+        return 1.0
+    size, deep_m, deep_k = p.dtype.itemsize, *_deep(p)
+    reads = _reads(size, rows, columns, p.turned_a, deep_m, deep_k)
+    reads += (1 / rows + 1 / columns) * max(1.0, size / 8)
+    each = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
+    work = int(tiles(p, rows, columns)) * rows * columns * p.k * each * (1 + reads)
+    # Clocks of an SM: 128 float32 units, a third of the time at their best; 17.5 bytes.
+    return float((1 + (3 * work / 128 * 17.5 / p.bytes) ** 2) ** -0.5)
 
 
 # Tiles of square matrices whose reads from shared memory meet in fewest banks, counted access by access, for
@@ -707,8 +748,7 @@ def _thread_tiles(
     def cost(shape: tuple[int, int]) -> float:
         rows, columns = shape
         work = -(-m // rows) * rows * -(-n // columns) * columns
-        wide = 1 if turned_a else min(deep_m, rows & -rows)
-        return work * (1.0 + 2.0 / columns / wide + 2.0 / rows / deep_k)
+        return work * (1.0 + _reads(size, rows, columns, turned_a, deep_m, deep_k))
 
     by_cost = sorted(shapes, key=cost)
     # More threads for each matrix, where few matrices fit.
@@ -735,9 +775,14 @@ def _rings(
     used = items / (-(-items // slots) * slots)
     if used < 0.75 and not (warps == 1 and items <= 32):
         return
-    stage = int(stage_bytes(p, group, 0))
-    # One or two threads to a matrix all begin in the same bank, where matrices are multiples of all banks.
-    turn = int(not mma and items <= 2 * group and _crowded(p))
+    stage = int(stage_bytes(p, group, 0, path))
+    # Threads of different matrices begin in the same bank, where matrices are multiples of all banks: the
+    # more matrices a warp works on, the worse.
+    few = items <= 2 * group and _crowded(p)
+    turn = int(not mma and (few or (items <= 10 * group and _crowded(p, all))))
+    # Where words are moved by all threads, they take part in it.
+    movers = 12 if path == "bulk" and not spaced(p)[2][0] else 16
+    pace = _pace(p, tile)
     for stages in (2, 3, 4):
         shared = int(shared_bytes(p, path, group, stages, 0))
         if shared > device["shared_per_block_optin"]:
@@ -756,11 +801,11 @@ def _rings(
         # blocks on an SM. One block alone has nobody to multiply while it waits, which costs where
         # multiplying takes as long as moving.
         flying = min(1.0, per_sm * stages * stage / (96 * 1024))
-        running = min(1.0, per_sm * warps / 8)
+        running = min(1.0, per_sm * warps / movers)
         long = min(stage, 24 * 1024)
         # The last round leaves part of the SMs idle.
         rounds = p.batch / (group * per_sm * device["sms"])
         alone = 0.92 if per_sm == 1 else 1 - 0.01 * (per_sm - 2)
         shape = long / (long + 3072) * rounds / (rounds + 0.5) * alone
-        score = flying**0.5 * running**0.3 * used**0.7 * shape
+        score = flying**0.5 * running**0.3 * used**0.7 * shape * pace
         yield score, _config(path, tile, warps, group, stages, per_sm * device["sms"], turn)
