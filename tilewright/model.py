@@ -351,8 +351,9 @@ class Launch:
     On a CPU: how many products a core needs to be worth waking (``grain``), and the number that a
     core's share should be a multiple of (``unit``). On a GPU: blocks (``grid``), threads of a block
     (``block``), bytes of dynamic shared memory (``shared``), blocks of a cluster along y
-    (``cluster``), and what the operands are read through (``reading``: "" for plain loads, "tex1d" or
-    "tex2d" for textures that the launching side makes).
+    (``cluster``), what the operands are read through (``reading``: "" for plain loads, "tex1d" or
+    "tex2d" for textures that the launching side makes), and whether the kernel waits by itself for those
+    before it in its stream, so that its blocks may start while they end (``overlap``, from capability 9.0).
     """
 
     grain: int = 1
@@ -362,6 +363,7 @@ class Launch:
     shared: int = 0
     cluster: int = 1
     reading: str = ""
+    overlap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ those of a copy within device memory, which is measured when a run begins. Every
 written as soon as it is known, and one on the screen.
 
 ``squares`` searches, or tries again the best of what ``--seeds`` holds, beside the stencil's default; its
-tries are recorded. ``rectangles`` does the same with ``--budget`` or ``--seeds``. The others time what
-dispatch chooses without a search, and compile ahead of the clock. ``origin`` says where a config is from:
-``tuned`` (a record or a search of this very problem), ``near`` or ``default``.
+tries are recorded. ``rectangles`` and ``updates`` do the same with ``--budget`` or ``--seeds``. The others
+time what dispatch chooses without a search, and compile ahead of the clock. ``origin`` says where a config is
+from: ``tuned`` (a record or a search of this very problem), ``near`` or ``default``.
 """
 
 from __future__ import annotations
@@ -86,16 +86,26 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     parts("--padded", dest="parts", action="store_const", const="padded", help="--parts padded")
     add("--count", type=int, default=0, help="shapes (default: 60), or configs of each kind (crossover: 12)")
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")
-    add("--budget", type=float, default=0.0, help="seconds of a search (squares: 20; rectangles: none)")
+    add(
+        "--budget",
+        type=float,
+        default=0.0,
+        help="seconds of a search (squares: 20; rectangles, updates: none)",
+    )
     add("--tolerate", type=int, default=0, help="bytes that a searched kernel may spill (default: 0)")
     add("--limit", type=float, default=float("inf"), help="seconds for all")
     add(
         "--seeds",
         type=Path,
-        help="try only the best that this file holds of each problem (squares, rectangles)",
+        help="try only the best that this file holds of each problem (squares, rectangles, updates)",
     )
     add("--top", type=int, default=4, help="so many of them (default: 4)")
-    add("--stencil", default="tiny", choices=SMALL, help="that is tuned (squares, rectangles; default: tiny)")
+    add(
+        "--stencil",
+        default="tiny",
+        choices=SMALL,
+        help="that is tuned (squares, rectangles, updates; default: tiny)",
+    )
     add("--records", type=Path, help="SQLite file of the tries (default: the user's)")
     add("--summary", type=Path, help="measure nothing: sum up this file")
     add("--draw", type=Path, help="measure nothing: draw what this file holds")

@@ -66,7 +66,6 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         ({"team": 4, "warps": 6}, "teams"),
         ({"team": 1, "warps": 2, "ring": 1024}, "ring"),
         ({"rows": 3}, "mma-tile"),
-        ({"ahead": 96, "hand": 0}, "ahead"),
     ):
         broken = config.with_(**changes)
         assert words in [rule.name for rule in GROUPED.space(p, H200).why(broken)]

@@ -134,9 +134,47 @@ def test_what_is_loaded_of_pairs_lies_where_tensor_cores_want_it(trans: str) -> 
     assert sum(re.match(r"(@\S+ )?(MOV|IMAD\.MOV)", word) is not None for word in loop) < 64
 
 
+def in_groups(p: Problem, tile: tuple[int, int], warps: tuple[int, int], stages: int, per_sm: int) -> Config:
+    """A config of warp groups, the rest as the type wants it."""
+    wide, split = 16 // p.dtype.itemsize, "registers" if p.dtype.is_complex else "none"
+    return Config(
+        {"tc": "64x8x16", "split": split, "stages": stages, "ahead": 0, "vec": wide, "vec_c": wide}
+        | {"blk_k": 8 * wide, "blk_m": tile[0], "blk_n": tile[1], "dim_x": 8}
+        | {"dim_y": 4 * warps[0] * warps[1], "group": 1, "warps_m": warps[0]}
+        | {"blocks": per_sm * H200["sms"]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("letter", "trans", "tile", "warps", "per_sm"),
+    [
+        ("hc", "nn", (128, 128), (8, 1), 1),
+        ("hc", "cj", (64, 64), (4, 1), 3),
+        ("h", "nn", (128, 256), (8, 1), 1),
+        ("b", "tn", (128, 128), (4, 2), 1),
+        ("h", "nn", (128, 96), (4, 1), 2),
+    ],
+)
+@pytest.mark.parametrize("beta", ["0", "any"])
+def test_products_of_warp_groups_are_not_waited_for(
+    letter: str, trans: str, tile: tuple[int, int], warps: tuple[int, int], per_sm: int, beta: str
+) -> None:
+    p = problem(f"{letter}:{trans}:256x256x256@1000", beta=beta, alpha="any")
+    config = in_groups(p, tile, warps, 3 if per_sm == 2 else 4, per_sm)
+    assert TENSOR.space(p, H200).why(config) == []
+    # ptxas warns of products that it has waited for one by one.
+    assert compiled(p, config, H200)["spills"] == 0
+    if listing.disassembler() is not None:
+        text = listing.sass(cuda.compile(TENSOR.source(p, config, H200), H200))
+        each = tile[0] // warps[0] // 16 * (2 if p.dtype.is_complex else 1)
+        assert len(re.findall(r"\bHGMMA", text)) == 4 * each
+
+
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:
     p = problem("hc:64x64x64@1000")
-    config = TENSOR.default(p, H200)
+    config = TENSOR.default(p, H200).with_(blk_m=64, blk_n=32, blk_k=32, group=1, warps_m=1, stages=2)
+    config = config.with_(dim_x=16, dim_y=8, ahead=0, blocks=2 * H200["sms"])
+    assert not any(rule.kind in HARDWARE for rule in TENSOR.space(p, H200).why(config))
     for changes, words in (
         ({"tc": "8x8x4"}, "tc-type"),
         ({"tc": "16x16x16", "split": "registers"}, "wmma-planes"),
@@ -151,3 +189,24 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         assert words in [rule.name for rule in TENSOR.space(p, H200).why(broken)]
         with pytest.raises(CompileError, match=words):
             cuda.compile(TENSOR.source(p, broken, H200), H200)
+
+
+def test_a_hard_rule_of_warp_groups_speaks_when_it_is_broken() -> None:
+    p = problem("hc:64x64x64@1000")
+    config = in_groups(p, (64, 64), (4, 1), 4, 1)
+    for changes, words in (
+        ({"ahead": 1}, "ahead-mma"),
+        ({"dim_y": 32, "warps_m": 2}, "wgmma-group"),
+        ({"blk_n": 24}, "wgmma-columns"),
+        ({"blk_k": 64}, "wgmma-step"),
+        ({"vec": 2}, "wgmma-words"),
+        ({"stages": 2}, "wgmma-stages"),
+        ({"split": "shared", "stages": 1}, "wgmma-pairs"),
+    ):
+        broken = config.with_(**changes)
+        assert words in [rule.name for rule in TENSOR.space(p, H200).why(broken)]
+        with pytest.raises(CompileError, match=words):
+            cuda.compile(TENSOR.source(p, broken, H200), H200)
+    assert "wgmma-device" in [rule.name for rule in TENSOR.space(p, A100).why(config)]
+    with pytest.raises(CompileError, match="wgmma-device"):
+        cuda.compile(TENSOR.source(p, config, A100), A100)

@@ -116,6 +116,36 @@ def test_random_configs_are_right(seed: int) -> None:
     pytest.fail(f"{p.key} has no config")
 
 
+@pytest.mark.parametrize("stages", [3, 6])
+@pytest.mark.parametrize(
+    "tile", [(64, 64, 4, 1), (128, 128, 8, 1), (128, 96, 4, 2), (64, 256, 4, 2), (64, 32, 4, 1)]
+)
+@pytest.mark.parametrize("kind", ["h:nn", "b:tn", "hc:nn", "hc:cj", "hc:tn", "hc:nj"])
+def test_warp_groups_are_right(kind: str, tile: tuple[int, int, int, int], stages: int) -> None:
+    device = cuda.probe()
+    if device["capability"] != 90:
+        pytest.skip("warp groups multiply on compute capability 9.0 alone")
+    blk_m, blk_n, warps_m, warps_n = tile
+    betas = ("0", "1", "any")
+    for number, size in enumerate(("64x64x64", "67x45x37", "200x136x72", "24x200x8", "130x70x300")):
+        p = Problem.parse(f"{kind}:{size}@20000", beta=betas[number % 3], alpha="any")[0]
+        p = layouts(p)[-1]
+        wide = 16 // p.dtype.itemsize
+        config = Config(
+            {"tc": "64x8x16", "split": "registers" if p.dtype.is_complex else "none", "stages": stages}
+            | {"ahead": 0, "vec": wide, "vec_c": wide, "blk_k": 8 * wide, "blk_m": blk_m, "blk_n": blk_n}
+            | {"dim_x": 8, "dim_y": 4 * warps_m * warps_n, "group": 1, "warps_m": warps_m}
+            | {"blocks": device["sms"]}
+        )
+        broken = [rule.name for rule in TENSOR.space(p, device).why(config) if rule.kind in HARDWARE]
+        if set(broken) <= {"shared-per-block", "promise-shared", "registers-per-thread", "promise-registers"}:
+            if not broken:
+                found = verdict(p, config, (1, 5, 150)[number % 3])
+                assert found.ok, f"{p.key} {config}: {found.why}"
+        else:
+            pytest.fail(f"{config} breaks {broken}")
+
+
 def drawn(p: Problem, space: Space, draw: random.Random) -> Config:
     """Any values, but for threads that come in warps, tiles that they can share, and aligned accesses."""
     values = {param.name: draw.choice(param.values) for param in space.params}

@@ -53,7 +53,7 @@ def test_lines_and_sectors_are_counted() -> None:
         for beta in ("0", "1"):
             asked = problem.with_(beta=beta)
             assert problems.forced(asked) == pytest.approx(asked.bytes)
-    # Columns of 24 bytes, 64 apart: a line of 64 each is read, a sector of 32 written, for whose rest C is read.
+    # Columns of 24 bytes, 64 apart: a line of each is read, a sector written, for whose rest C is read.
     wide = one("d:3x3x3", lda=8, ldb=8, ldc=8)
     assert problems.forced(wide) == 3 * 3 * 64 + 3 * 32
     assert problems.forced(wide.with_(beta="1")) == 3 * 3 * 64 + 3 * 32

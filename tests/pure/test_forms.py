@@ -111,17 +111,17 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
             words = at(start, (count, 16), (16, 1), np.dtype(np.uint32)).astype(np.int64)
             assert count == p.batch
             for w in words:
-                where = tuple(int(w[2 * i] | w[2 * i + 1] << 32) for i in range(3))
-                ld = tuple(int(np.int32(np.uint32(w[6 + i]))) for i in range(3))
-                m, n, k = (int(w[9] >> 8 * i & 255) for i in range(3))
+                where = tuple(int(w[4 * i] | w[4 * i + 1] << 32) for i in range(3))
+                ld = tuple(int(np.int32(np.uint32(w[4 * i + 3]))) for i in range(3))
+                m, n, k = (int(w[12] >> 8 * i & 255) for i in range(3))
                 assert m <= p.m
                 assert n <= p.n
                 assert k <= p.k
                 scalars = complex(ar, ai), complex(br, bi)
                 if own:
-                    x = at(own + 32 * int(w[14]), (4,), (1,), np.dtype(np.float64))
+                    x = at(own + 32 * int(w[15]), (4,), (1,), np.dtype(np.float64))
                     scalars = complex(x[0], x[1]), complex(x[2], x[3])
-                assert (int(w[13]) & 0xFFFF != 0) == (scalars[1] != 0)
+                assert (int(w[10]) & 8191 != 0) == (scalars[1] != 0)
                 product(p, where, ld, (m, n, k), scalars)  # type: ignore[arg-type]
 
     class Handle:

@@ -18,6 +18,7 @@ from tilewright.stencils.cuda.grouped import (
     BEYOND,
     GroupedStencil,
     Products,
+    _order,
     describe,
     fixed_bytes,
     largest,
@@ -121,18 +122,16 @@ def test_tensor_cores_multiply_where_they_can() -> None:
         p = listed(letter)
         config, space = GROUPED.default(p, H200), GROUPED.space(p, H200)
         assert config["mma"] == (DTYPES[letter].real_bits != 32)
-        assert config["ahead"] == (96 if config["mma"] else 0)
         assert config["fine"] == (letter == "c")
         if not config["mma"]:
             assert "mma-type" in [rule.name for rule in space.why(config.with_(mma=1))]
         else:
-            for changes in ({"lanes": 16}, {"rows": 3}):
-                assert "mma-tile" in [rule.name for rule in space.why(config.with_(**changes))]
+            assert "mma-tile" in [rule.name for rule in space.why(config.with_(rows=3))]
 
 
 def test_two_places_are_enough_but_for_the_smallest_products() -> None:
     assert GROUPED.default(listed("d"), H200)["depth"] == 2
-    assert GROUPED.default(listed("h", 4), H200)["depth"] == 8
+    assert GROUPED.default(listed("h", 4), H200)["depth"] == 4
 
 
 def test_large_products_are_shared_by_warps() -> None:
@@ -141,10 +140,11 @@ def test_large_products_are_shared_by_warps() -> None:
 
 
 def test_shared_memory_is_that_of_the_kernel() -> None:
-    # Barriers for 4 places of 2 teams, twice as many descriptors of 64 bytes, the counter, and what it told.
-    assert fixed_bytes(2, 4) == -(-(64 + 1024 + 16 + 16) // 128) * 128
+    # Barriers for 4 places of 2 teams, as many descriptors of 64 bytes, the counter, and what it told.
+    assert fixed_bytes(2, 4) == -(-(64 + 512 + 16 + 16) // 128) * 128
     assert shared_bytes(2, 4, 1600, 4) == fixed_bytes(2, 4) + 3200
-    assert shared_bytes(2, 4, 1600, 4, 96) == shared_bytes(2, 4, 1600, 4) + 96 * 64
+    # Descriptors begin at multiples of 16 bytes, and are read by as many.
+    assert fixed_bytes(15, 2) == -(-(240 + 1920 + 16 + 120) // 128) * 128
     assert registers(listed("z"), 4, 4) > registers(listed("s"), 4, 4)
 
 
@@ -164,8 +164,8 @@ def row(*numbers: int) -> np.ndarray:
 def test_the_product_with_most_work_comes_first() -> None:
     m = row(3, 30, 8)
     words = describe(DTYPES["d"], "nn", (m, m, m), (m * 0 + 64,) * 3, (m, m, m), m < 0)
-    assert (words[:, 9] & 255).tolist() == [30, 8, 3]
-    assert words[:, 14].tolist() == [1, 2, 0]
+    assert (words[:, 12] & 255).tolist() == [30, 8, 3]
+    assert words[:, 15].tolist() == [1, 2, 0]
     assert words.shape == (3, 16)
 
 
@@ -173,15 +173,15 @@ def test_work_is_instructions_where_these_set_the_pace() -> None:
     m, n, k = row(8, 25), row(32, 9), row(32, 25)
     for letter, first in (("d", 0), ("s", 1), ("c", 1)):
         words = describe(DTYPES[letter], "nn", (m, n, k), (m * 0 + 64,) * 3, (m, k, m), m < 0)
-        assert int(words[0, 14]) == first
+        assert int(words[0, 15]) == first
 
 
 def test_addresses_and_leading_dimensions_have_all_their_bits() -> None:
     one = row(2)
     where = (row(0x7F12_3456_789A_BCD0), row(0x10_0000_0008), row(0x18))
     words = describe(DTYPES["d"], "nn", (one, one, one), where, (row(-5), row(2**31 - 1), row(2)), one > 0)
-    assert words[0, :6].tolist() == [0x789A_BCD0, 0x7F12_3456, 8, 0x10, 0x18, 0]
-    assert words[0, 6:9].view(np.int32).tolist() == [-5, 2**31 - 1, 2]
+    assert words[0, [0, 1, 4, 5, 8, 9]].tolist() == [0x789A_BCD0, 0x7F12_3456, 8, 0x10, 0x18, 0]
+    assert words[0, [3, 7, 11]].view(np.int32).tolist() == [-5, 2**31 - 1, 2]
 
 
 @pytest.mark.parametrize("letter", LETTERS)
@@ -198,9 +198,12 @@ def test_copies_fit_and_are_aligned(letter: str) -> None:
         where = [size * draw.integers(1, 4000, count) for _ in range(3)]
         reads = draw.random(count) < 0.5
         words = describe(dtype, trans, (m, n, k), tuple(where), tuple(lead), reads).astype(np.int64)  # type: ignore[arg-type]
-        order = words[:, 14]
-        chunks = (words[:, 12] & 0xFFFF, words[:, 12] >> 16, words[:, 13] & 0xFFFF)
-        taken = words[:, 13] >> 16
+        order = words[:, 15]
+        chunks = tuple(words[:, 4 * which + 2] & 8191 for which in range(3))
+        taken = words[:, 14] & 0xFFFF
+        for which in range(3):
+            begin = 16 * sum(chunks[:which]) + where[which][order] % 16
+            assert (words[:, 4 * which + 2] >> 13 == begin).all()
         assert (taken >= sum(chunks)).all()
         # Lanes beyond the last row of A or column of B read what comes next, which belongs to the product.
         if trans[0] == "n":
@@ -213,9 +216,9 @@ def test_copies_fit_and_are_aligned(letter: str) -> None:
         for which in range(2):
             rows, columns = (x[order] for x in stored[which])
             ld, start = lead[which][order], where[which][order]
-            there = words[:, 10] >> 8 * which & 255
-            log = words[:, 11] >> 4 * which & 15
-            flat = log == 0
+            there = words[:, 13] >> 8 * which & 255
+            log = words[:, 14] >> 16 + 4 * which & 15
+            flat = log <= 1
             assert (ld[flat & (columns > 1)] == rows[flat & (columns > 1)]).all()
             assert (there[flat] == rows[flat]).all()
             end = start % 16 + ((columns - 1) * there + rows) * size
@@ -236,8 +239,44 @@ def test_copies_fit_and_are_aligned(letter: str) -> None:
 
 def test_columns_that_would_meet_in_a_bank_get_a_gap() -> None:
     n = row(32)
-    words = describe(DTYPES["d"], "nn", (n, n, n), (row(256),) * 3, (n, n, n), n < 0)
+    words = describe(DTYPES["s"], "nn", (n, n, n), (row(256),) * 3, (n, n, n), n < 0)
     # Lanes read different columns of B at a time, and rows of A.
-    assert int(words[0, 10]) & 255 == 32
-    assert int(words[0, 10]) >> 8 & 255 == 34
-    assert int(words[0, 11]) == 4 << 4
+    assert int(words[0, 13]) & 255 == 32
+    assert int(words[0, 13]) >> 8 & 255 == 36
+    assert int(words[0, 14]) >> 16 == 4 << 4
+    # Not where words are narrow, nor for tensor cores.
+    for letter, address in (("s", 264), ("d", 256)):
+        words = describe(DTYPES[letter], "nn", (n, n, n), (row(address),) * 3, (n, n, n), n < 0)
+        assert int(words[0, 14]) >> 16 & 0xEEE == 0
+
+
+def test_a_line_is_read_whole_where_all_of_it_is_known() -> None:
+    one = row(1, 1, 1)
+    a, b, c = row(256, 260, 268), row(512, 1024, 2048), row(4096, 8192, 9216)
+    words = describe(
+        DTYPES["s"], "nn", (one, one, row(1, 2, 1)), (a, b, c), (one, row(1, 2, 1), one), one < 0
+    )
+    by_number = words[np.argsort(words[:, 15])]
+    # The line at 256 is full, for the third A has its end; the second B ends within a line of its own.
+    assert (by_number[:, 14] >> 16 & 15).tolist() == [0, 0, 0]
+    assert (by_number[:, 14] >> 20 & 15).tolist() == [1, 1, 1]
+    # C is not read.
+    assert (by_number[:, 14] >> 24).tolist() == [0, 0, 0]
+    end = describe(DTYPES["d"], "nn", (one, one, one), (row(264, 264, 264),) * 3, (one,) * 3, one > 0)
+    assert (end[:, 14] >> 16).tolist() == [0, 0, 0]
+
+
+def test_launches_overlap_where_the_kernel_waits_by_itself() -> None:
+    p = listed("s", count=1000)
+    chosen = GROUPED.default(p, H200)
+    assert GROUPED.launch(p, chosen).overlap == bool(chosen["bulk"])
+    assert not GROUPED.launch(p, chosen.with_(bulk=0)).overlap
+
+
+def test_some_of_middle_size_come_before_the_largest() -> None:
+    sizes = np.arange(1, 61, dtype=np.int64).repeat(50)
+    order = _order(DTYPES["d"], sizes, sizes, sizes, np.zeros(len(sizes), bool))
+    assert sorted(order) == list(range(len(sizes)))
+    front = len(sizes) // 10
+    assert sizes[order[:front]].max() <= 31 < sizes[order[front]] == 60
+    assert (np.diff(sizes[order[front : len(sizes) // 2]]) <= 0).all()

@@ -127,6 +127,30 @@ def test_shared_memory_and_steps() -> None:
     assert step_of(problem("z:8x8x8"), "16x8x4", "registers") == 4
 
 
+def test_what_warp_groups_read_is_not_padded() -> None:
+    p = problem("h:64x64x64@9")
+    # 64 columns of 64 halves, 8 more each; 64 rows of 128 bytes; then 32 columns of 16 halves, 8 more each.
+    tile = ("64x8x16", "none", 3, (64, 64, 64), (4, 1, 4))
+    assert shared_bytes(p, *tile) == 3 * (64 * 72 * 2 + 64 * 128) + 4 * 32 * 24 * 2
+    # Stripes begin at multiples of 1024 bytes: 64 columns of 96 halves, 8 more each.
+    tile = ("64x8x16", "none", 3, (96, 64, 64), (4, 1, 4))
+    assert shared_bytes(p, *tile) == 3 * (13 * 1024 + 64 * 128) + 4 * 32 * 32 * 2
+    assert registers(p, "64x8x16", "none", 3, 0, (64, 64, 64), (4, 1, 4)) == 40 + 16 * 64 // 32 + 16
+    pairs = problem("hc:64x64x64@9")
+    assert registers(pairs, "64x8x16", "registers", 3, 0, (64, 64, 32), (4, 1, 4)) == 40 + 2 * 32 + 32
+
+
+@pytest.mark.parametrize(
+    ("spelling", "there"), [("h:nn", 1), ("h:nt", 0), ("hc:cj", 1), ("b:tn", 1), ("d:nn", 0)]
+)
+def test_warp_groups_are_offered_where_b_lies_along_k(spelling: str, there: int) -> None:
+    p = problem(f"{spelling}:128x128x128@1000")
+    groups = TENSOR.space(p, H200).restricted(tc="64x8x16") if p.dtype.real_bits == 16 else None
+    assert bool(groups and groups.count()) == bool(there)
+    if groups:
+        assert TENSOR.space(p, A100).restricted(tc="64x8x16").count() == 0
+
+
 # -- the choice --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("beta", ["0", "any"])
 @pytest.mark.parametrize("letter", LETTERS)

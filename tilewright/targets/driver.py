@@ -26,6 +26,8 @@ from tilewright.targets.cuda import Owned, bindings, check, failure
 
 CLUSTER_DIMENSION = 4
 """CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION."""
+OVERLAP = 6
+"""CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
 PORTABLE_CLUSTER = 8
 """Blocks of a cluster that every device with clusters can run; more must be asked for."""
 
@@ -141,7 +143,7 @@ def stream_new() -> Owned:
 
 
 class _Value(ctypes.Union):
-    _fields_ = (("pad", ctypes.c_char * 64), ("cluster", ctypes.c_uint * 3))
+    _fields_ = (("pad", ctypes.c_char * 64), ("cluster", ctypes.c_uint * 3), ("yes", ctypes.c_int))
 
 
 class Attribute(ctypes.Structure):
@@ -221,13 +223,17 @@ class Launcher:
         _fits(kernel, block_of_arguments)
         block = (ctypes.c_char * len(block_of_arguments)).from_buffer(block_of_arguments)
         parameters = (ctypes.c_void_p * 1)(ctypes.addressof(block))
-        attributes = (Attribute * 1)()
-        attributes[0].id = CLUSTER_DIMENSION
-        # The blocks of a cluster are neighbours along y, the axis that shares the k of one tile.
-        attributes[0].value.cluster[:] = (1, launch.cluster, 1)
-        self._configuration = Configuration(
-            launch.grid, launch.block, launch.shared, None, attributes, int(launch.cluster > 1)
-        )
+        attributes, count = (Attribute * 2)(), 0
+        if launch.cluster > 1:
+            attributes[count].id = CLUSTER_DIMENSION
+            # The blocks of a cluster are neighbours along y, the axis that shares the k of one tile.
+            attributes[count].value.cluster[:] = (1, launch.cluster, 1)
+            count += 1
+        if launch.overlap:
+            attributes[count].id = OVERLAP
+            attributes[count].value.yes = 1
+            count += 1
+        self._configuration = Configuration(launch.grid, launch.block, launch.shared, None, attributes, count)
         # Of the two functions that launch, this one reads all sizes from memory: a third of the cost
         # of converting eleven arguments. Every driver of CUDA 12 and later has it.
         self._call = _library().cuLaunchKernelEx

@@ -6,11 +6,9 @@
 // is known to the compiler, and that blocks which finish early would leave memory idle. Hence:
 //
 //   device memory   descriptors, the largest product first   |0|1|2|3|4|5|6|7|8|...     64 bytes each
-//                        | block b takes one of each row of gridDim, back and forth: all blocks get equal shares,
-//                        | and reads its first AHEAD of them when it begins
-//   a block              | a counter in shared memory gives the next of them to the team that asks (HAND 1), or
-//                        | teams share them back and forth as well, and have theirs read long before (HAND 0)
-//   a team of TEAM warps | reads descriptors ahead, and asks for A, B (and C) as long as its ring has room:
+//                        | block b takes one of each row of gridDim, back and forth: all blocks get equal shares
+//   a block              | a counter in shared memory gives the next of them to the team that asks
+//   a team of TEAM warps | asks for A, B (and C) as long as its ring has room, and reads the next descriptor then:
 //
 //   shared memory   ring of a team  |A B C|A B C|A B|  at most DEPTH products, each with the bytes that it needs
 //                        |
@@ -21,16 +19,19 @@
 //   device memory   C_i
 //
 // How an operand is copied is written in its descriptor: without gaps, as 16-byte lines (BULK 1: one bulk copy), or
-// column by column in words of 4, 8 or 16 bytes. In shared memory an operand begins as many bytes after a multiple of
-// 16 as in device memory. The host's side of the descriptors is in grouped.py.
+// column by column in words of 4, 8 or 16 bytes. Lines are copied whole, also those that an operand shares with what
+// lies before it or with another matrix of the list after it; of what else lies there nothing is read. In shared memory
+// an operand begins as many bytes after a multiple of 16 as in device memory. The host's side of the descriptors is in
+// grouped.py.
 //
 // What bounds it, for 10,000 products with extents of 1 to 32 on 132 multiprocessors: a multiprocessor has 76 of
 // them, 250 KB of float32 or complex64 twice that (8 and 15 us at 4.2 TB/s), and each of its four schedulers issues
 // one instruction at a time. Of a mean product of float32, all lanes together do 4,500 multiply-adds, 140
 // instructions; with what they waste on tiles of 8 x 4 lanes, operands from shared memory, and addresses it is 500,
 // and 300 before and after. So 19 products of a scheduler take 15,000 clocks (8 us) when none is lost: instructions
-// are as short as memory is, and not to be spent on small change. By tensor cores 16 bits take 100 in place of the
-// 500, and what is left is latency: a launch, a descriptor, the first operands and the last results, 4 us in all.
+// are as short as memory is, and not to be spent on small change: whatever the host can work out is in the descriptor.
+// By tensor cores 16 bits take 100 in place of the 500, and what is left is latency: a launch, a descriptor, the first
+// operands and the last results, 4 us in all.
 #include "lib/bulk.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -77,9 +78,6 @@
 #ifndef BULK
 #define BULK 1  // 1: operands without gaps by bulk copies (sm_90), 0: by words of 16 bytes (sm_80)
 #endif
-#ifndef LANES
-#define LANES 8  // lanes of a warp that share a column of C: 4, 8 or 16
-#endif
 #ifndef ROWS
 #define ROWS 4  // most rows of C that a lane computes at a time
 #endif
@@ -105,13 +103,7 @@
 #define RING 13440  // bytes of shared memory of a team
 #endif
 #ifndef DEPTH
-#define DEPTH 4  // products of a team in its ring
-#endif
-#ifndef AHEAD
-#define AHEAD 96  // descriptors of a block that are read when it begins
-#endif
-#ifndef HAND
-#define HAND 1  // 1: a team asks for its next product, 0: it has one of each TEAMS, back and forth
+#define DEPTH 2  // products of a team in its ring: 2 or 4
 #endif
 #ifndef BLOCKS
 #define BLOCKS 1  // blocks per multiprocessor that registers must allow
@@ -123,32 +115,25 @@
 
 constexpr int THREADS = 32 * WARPS;
 constexpr int TEAMS = WARPS / TEAM;
-constexpr int ACROSS = 32 / LANES;  // lanes that share a row of C
-constexpr int WORDS = 16;           // of a descriptor, 4 bytes each
-// Descriptors of a team in shared memory. One that takes the place of another arrives with the operands that are asked
-// for next, and these have been waited for DEPTH products later.
-constexpr int SLOTS = 2 * DEPTH;
+constexpr int LANES = 8, ACROSS = 32 / LANES;  // lanes that share a column of C, and a row
+constexpr int WORDS = 16;                     // of a descriptor, 4 bytes each
+constexpr int OPERANDS = BETA ? 3 : 2;        // that are read
 // The smaller tiles where there is not one of each size.
 constexpr int HALF_M = MMA ? 2 : (ROWS + 1) / 2, HALF_N = COLUMNS <= 4 ? 2 : 4;
 
-// Shared memory: barriers, descriptors of what is in the rings, what hands out products, descriptors that were read
-// when the block began, the rings.
-constexpr int AT_QUEUE = 8 * TEAMS * DEPTH;
-constexpr int AT_HAND = AT_QUEUE + 4 * WORDS * TEAMS * SLOTS;
-constexpr int AT_AHEAD = (AT_HAND + 16 + 8 * TEAMS + 127) / 128 * 128;
-constexpr int AT_RING = AT_AHEAD + 4 * WORDS * AHEAD;
+// Shared memory: barriers, descriptors of what is in the rings, what hands out products, the rings.
+constexpr int AT_QUEUE = (8 * TEAMS * DEPTH + 15) / 16 * 16;
+constexpr int AT_HAND = AT_QUEUE + 4 * WORDS * TEAMS * DEPTH;
+constexpr int AT_RING = (AT_HAND + 16 + 8 * TEAMS + 127) / 128 * 128;
 
 static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 16, 32 or 64 bits");
 static_assert(WARPS % TEAM == 0, "teams: all warps of a block belong to whole teams");
 static_assert(TEAM == 1 || TEAMS <= 15, "team-barriers: a block has fifteen barriers for its teams");
 static_assert(LARGEST <= RING && RING % 16 == 0, "ring: a team's ring has room for the largest product");
-static_assert(LANES == 4 || LANES == 8 || LANES == 16, "lanes: 4, 8 or 16 lanes share a column");
 static_assert(!MMA || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
-static_assert(!MMA || (LANES == 8 && ROWS % 2 == 0 && COLUMNS % 2 == 0),
+static_assert(!MMA || (ROWS % 2 == 0 && COLUMNS % 2 == 0),
               "mma-tile: a tile is whole tensor-core products of 16 rows and 8 columns");
-static_assert(AHEAD % 2 == 0, "ahead: rings begin at multiples of 128 bytes");
-static_assert(AHEAD == 0 || HAND == 1, "ahead: a team that knows its products has their descriptors to itself");
-static_assert(DEPTH == 2 || DEPTH == 4 || DEPTH == 8, "depth: a ring has places for 2, 4 or 8 products");
+static_assert(DEPTH == 2 || DEPTH == 4, "depth: a ring has places for 2 or 4 products");
 
 // The one argument; grouped.py packs it.
 struct Products {
@@ -159,17 +144,19 @@ struct Products {
 };
 static_assert(sizeof(Products) == 56, "grouped.py packs 56 bytes");
 
-// Words of a descriptor. Leading dimensions may be negative; those in shared memory have 8 bits each, as m, n and k.
+// Words of a descriptor: four for each of A, B and C, then those below. Leading dimensions may be negative; those in
+// shared memory have 8 bits each, as m, n and k.
 enum Word {
-    ADDRESSES = 0,   // of A, B and C: three times two words
-    LEADING = 6,     // lda, ldb, ldc in elements
-    EXTENTS = 9,     // m, n << 8, k << 16
-    SHARED_LD = 10,  // of A, B << 8, C << 16
-    COPIES = 11,     // 4 bits for each operand: 0: without gaps; else log2 of the bytes of a word
-    CHUNKS_AB = 12,  // multiples of 16 bytes that A takes in the ring, and B << 16
-    CHUNKS_C = 13,   // C, and what is set aside for all << 16; C takes none where it is not read
-    NUMBER = 14,     // whose scalars are meant
-    PLACE = 15,      // where it begins in the ring: written here
+    ADDRESS = 0,     // of an operand: two words
+    REGION = 2,      // multiples of 16 bytes that it takes in the ring, and << 13 where it begins there, in bytes from
+                     // the begin of the product; C takes none where it is not read
+    LEADING = 3,     // its leading dimension in elements
+    EXTENTS = 12,    // m, n << 8, k << 16
+    SHARED_LD = 13,  // of A, B << 8, C << 16
+    ROOM = 14,       // multiples of 16 bytes that are set aside for all, and << 16 how each of them is copied, 4 bits:
+                     // 0: whole lines; 1: lines, of the last one what is the operand's; else log2 of the bytes of a
+                     // word
+    NUMBER = 15,     // whose scalars are meant
 };
 
 // ---- teams --------------------------------------------------------------------------------------
@@ -184,11 +171,14 @@ INLINE void words_wait_but(int few) {
     if (few == 0) words_wait<0>();
     else if (few == 1 || DEPTH == 2) words_wait<1>();
     else if (few == 2) words_wait<2>();
-    else if (few == 3 || DEPTH == 4) words_wait<3>();
-    else if (few == 4) words_wait<4>();
-    else if (few == 5) words_wait<5>();
-    else if (few == 6) words_wait<6>();
-    else words_wait<7>();
+    else words_wait<3>();
+}
+
+// Until the kernels before this one in its stream are done, if it was launched before; the next one may be launched.
+INLINE void after_others() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -231,24 +221,18 @@ INLINE void line_load(void *to, const void *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
 }
 
-// The next place in the list of a block, told to one thread.
-INLINE int next_place(int *counter) {
+// The next place in the list of a block, told to one thread. It counts up to most, for the compiler, before it adds a
+// number that it knows, counts who else asks.
+INLINE int next_place(unsigned int counter, int most) {
     int place;
-    // Not as a sum, for which the compiler would first count who else asks.
-    asm volatile("atom.shared.inc.u32 %0, [%1], -1;" : "=r"(place) : "r"(shared_address(counter)) : "memory");
+    asm volatile("atom.shared.inc.u32 %0, [%1], %2;"
+                 : "=r"(place) : "r"(counter), "r"(most) : "memory");
     return place;
 }
 
-// The 16-byte lines that hold an operand without gaps, of which the first may begin before it: whatever lies there is
-// of the same line, and nobody looks at it. The last one is copied as far as the operand goes.
-struct Lines {
-    const unsigned char *from;
-    int bytes;
-};
-
-INLINE Lines lines_of(unsigned int low, unsigned int high, int bytes) {
-    const int before = (int)low & 15;
-    return Lines{(const unsigned char *)((unsigned long long)high << 32 | (low - before)), bytes ? bytes + before : 0};
+// A barrier that each of some threads arrives at, with what it asked for.
+INLINE void barrier_start_for(unsigned int barrier, int threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 // ---- the product of one warp --------------------------------------------------------------------
@@ -398,8 +382,6 @@ template <int TILE_M, int TILE_N> INLINE void multiply(const Tile &t, int at_m, 
     _Pragma("unroll 1") for (; p + DEEP <= t.k; p += DEEP) UNROLL for (int q = 0; q < DEEP; q++) step();
     if (DEEP > 1) _Pragma("unroll 1") for (; p < t.k; p++) step();
 #endif
-    // A and B have been read. Later, this would wait for the stores.
-    if (BULK && BETA == 0) async_fence();
     // Pointers that move on: an address for each column would take the registers of the sums.
     const Stored *old = t.old + lane_n * t.ldo + lane_m;
     bool in_rows[TILE_M];
@@ -472,153 +454,127 @@ INLINE void multiply_all(const Tile &t, int lane, const Scalars &s) {
 extern __shared__ __align__(128) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __grid_constant__ Products g) {
-    // Kept in a register: the compiler would work it out anew wherever it is used.
-    unsigned int window = shared_address(shared_memory);
-    asm volatile("" : "+r"(window));
-    unsigned char *const shared = (unsigned char *)__cvta_shared_to_generic(window);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int team = warp / TEAM, member = warp % TEAM;  // the warp's number in its team
-    const int thread = threadIdx.x - team * 32 * TEAM;   // the thread's
-    const int blocks = gridDim.x, block = blockIdx.x;
-    unsigned int *const queue = (unsigned int *)(shared + AT_QUEUE) + WORDS * SLOTS * team;
-    int *const hand = (int *)(shared + AT_HAND);
-    int *const told = (int *)(shared + AT_HAND + 16) + 2 * team;
-    unsigned char *const ring = shared + AT_RING + team * RING;
-    const unsigned int barriers = window + 8 * DEPTH * team;
+    int thread = threadIdx.x - team * 32 * TEAM;         // the thread's
+    const int most = g.count | 1 << 30;                  // more than all teams ask for
+    // Kept in registers: the compiler would work them out anew wherever they are used.
+    int blocks = gridDim.x, block = blockIdx.x;
+    const unsigned int *list = g.list + thread;
+    const unsigned int window = shared_address(shared_memory);
+    unsigned int barriers = window + 8 * DEPTH * team, queue_at = window + AT_QUEUE + 4 * WORDS * DEPTH * team;
+    unsigned int ring_at = window + AT_RING + team * RING, hand = window + AT_HAND;
+    asm volatile("" : "+r"(barriers), "+r"(queue_at), "+r"(ring_at), "+r"(hand), "+r"(blocks), "+r"(block),
+                 "+l"(list), "+r"(thread));
+    unsigned int *const queue = (unsigned int *)__cvta_shared_to_generic(queue_at);
+    unsigned char *const ring = (unsigned char *)__cvta_shared_to_generic(ring_at);
+    int *const told = (int *)(shared_memory + AT_HAND + 16) + 2 * team;
 
-    if (BULK && thread < DEPTH) {
-        barrier_start(barriers + 8 * thread);
-        barriers_started();
-    }
-    if (threadIdx.x == 0) *hand = TEAMS;
-
-    // This block's products: one of each row of the list, back and forth.
+    // This block's products: one of each row of the list, back and forth. Descriptors are read long before.
     auto nth = [&](int i) { return i * blocks + (i & 1 ? blocks - 1 - block : block); };
-    // Descriptors come from far: the first AHEAD of a block at once, and none of them is waited for later.
-    unsigned int *const ahead = (unsigned int *)(shared + AT_AHEAD);
-    for (int at = 4 * threadIdx.x; at < WORDS * AHEAD; at += 4 * THREADS) {
-        const int which = nth(at / WORDS);
-        if (which < g.count) word_load<16>(ahead + at, g.list + (long long)which * WORDS + at % WORDS, 16);
-    }
-    // Those of a team whose products are known: the first SLOTS of them, and later another one for each that is done.
-    auto order = [&](int i) { return nth(i * TEAMS + (i & 1 ? TEAMS - 1 - team : team)); };
-    auto describe = [&](int i, int quarter) {
-        const int which = order(i);
-        if (which < g.count)
-            line_load(queue + i % SLOTS * WORDS + 4 * quarter, g.list + (long long)which * WORDS + 4 * quarter);
-    };
-    if (HAND == 0)
-        for (int at = thread; at < 4 * SLOTS; at += 32 * TEAM) describe(at / 4, at % 4);
-    if (AHEAD || HAND == 0) {
-        words_commit();
-        words_wait<0>();
-    }
-    __syncthreads();
-
-    int turn = team, asked = 0;
-    int next = nth(turn);
+    int next = nth(team), asked = 0;
     unsigned int words = 0;  // of the next product's descriptor, one in each of the first lanes
     auto read = [&]() {
-        if (HAND == 0 || next >= g.count || lane >= WORDS) return;
-        if (turn < AHEAD) words = ahead[turn * WORDS + lane];
-        else words = __ldg(g.list + (long long)next * WORDS + lane);
+        if (next < g.count && thread < WORDS) words = __ldg(list + (long long)next * WORDS);
     };
     read();
+    if (BULK && thread < DEPTH) {
+        barrier_start_for(barriers + 8 * thread, OPERANDS);
+        barriers_started();
+    }
+    if (threadIdx.x == 0) *(int *)(shared_memory + AT_HAND) = TEAMS;
+    __syncthreads();
+    // Where launches may overlap, all so far runs while the kernel before ends: descriptors are no kernel's results.
+    after_others();
 
-    int put = 0, done = 0;     // products put into the ring, and products done
-    int head = 0, tail = 0;    // bytes: where the next product begins, and where the oldest one does
-    unsigned int phases = 0;   // of the barriers, a bit each
+    unsigned int put = 0, done = 0;   // products put into the ring, and products done
+    unsigned int head = 0, tail = 0;  // bytes: where the next product begins, and where the oldest one does
+    unsigned long long later = 0;     // where the others do: 16 bits for each, in multiples of 16 bytes
     _Pragma("unroll 1") while (true) {
         // ---- ask for as many products as there is room for
         _Pragma("unroll 1") while (next < g.count && put - done < DEPTH) {
-            const int slot = put % DEPTH;
-            unsigned int *const d = queue + put % SLOTS * WORDS;
-            if (HAND) {
-                if (member == 0 && lane < WORDS) d[lane] = words;
-                team_sync(team);
+            const unsigned int slot = put % DEPTH;
+            unsigned int *const d = queue + slot * WORDS;
+            if (thread < WORDS) d[thread] = words;
+            team_sync(team);
+            const unsigned int room = d[ROOM], copies = room >> 16;
+            const unsigned int bytes = (room & 0xffff) * 16;
+            if (put == done) head = tail = 0;
+            unsigned int place = head;
+            if (head + bytes > (head < tail ? tail - 16 : RING)) {
+                if (head < tail || bytes >= tail) break;
+                place = 0;
             }
-            const unsigned int chunks_ab = d[CHUNKS_AB], chunks_c = d[CHUNKS_C];
-            const int bytes = (int)(chunks_c >> 16) * 16;
-            int place = head;
-            if (put == done) {
-                place = tail = 0;
-            } else if (head > tail) {
-                if (head + bytes > RING) {
-                    if (bytes >= tail) break;
-                    place = 0;
-                }
-            } else if (head + bytes >= tail) {
-                break;
-            }
-            if (thread == 0) d[PLACE] = (unsigned int)place;
-            const unsigned int extents = d[EXTENTS], copies = d[COPIES];
-            const int m = extents & 255, n = extents >> 8 & 255, k = extents >> 16 & 255;
-            const int after_a = (int)(chunks_ab & 0xffff) * 16, after_b = after_a + (int)(chunks_ab >> 16) * 16;
-            const bool reads = BETA != 0 && (chunks_c & 0xffff) != 0;
+            if (put == done) tail = place;
+            else if (DEPTH == 2) later = place / 16;
+            else later |= (unsigned long long)(place / 16) << 16 * (put - done - 1);
             unsigned char *const here = ring + place;
-            auto lines = [&](int which, int elements) {
-                return lines_of(d[ADDRESSES + 2 * which], d[ADDRESSES + 2 * which + 1],
-                                copies >> 4 * which & 15 ? 0 : elements * SIZE);
+            // ---- learn of another, whose descriptor is read below
+            int turn = 0;
+            if (TEAM == 1 && thread == 0) turn = next_place(hand, most);
+            // Two places in turns: what was told last is still being read.
+            if (TEAM > 1 && thread == 0) told[asked] = next_place(hand, most);
+            // The 16-byte lines that hold an operand, of which the first may begin before it and the last one end
+            // after it: nobody looks at what lies there.
+            auto lines = [&](const uint4 &x, int which) {
+                const unsigned int copy = copies >> 4 * which & 15;
+                return copy > 1 ? 0u : ((x.z & 8191) - copy) * 16;
             };
-            const Lines a = lines(0, m * k), b = lines(1, k * n), c = lines(2, reads ? m * n : 0);
-            if (BULK && thread == 0)
-                barrier_expect(barriers + 8 * slot, (a.bytes & ~15) + (b.bytes & ~15) + (c.bytes & ~15));
-            if (!BULK) {
-                auto fetch = [&](unsigned char *to, const Lines &x) {
-                    const unsigned char *from = x.from + 16 * thread;
-                    to += 16 * thread;
-                    _Pragma("unroll 1") for (int left = x.bytes - 16 * thread; left >= 16; left -= 16 * 32 * TEAM) {
+            auto source = [&](const uint4 &x) {
+                return (const unsigned char *)((unsigned long long)x.y << 32 | (x.x & ~15u));
+            };
+            auto target = [&](const uint4 &x) { return here + (x.z >> 13 & ~15u); };
+            if (BULK) {
+                if (thread < OPERANDS) {
+                    const uint4 x = ((const uint4 *)d)[thread];
+                    const int count = lines(x, thread);
+                    barrier_expect(barriers + 8 * slot, count);
+                    if (count) bulk_load<false>(target(x), source(x), count, barriers + 8 * slot, 0);
+                }
+            } else {
+                UNROLL for (int which = 0; which < OPERANDS; which++) {
+                    const uint4 x = ((const uint4 *)d)[which];
+                    const unsigned char *from = source(x) + 16 * thread;
+                    unsigned char *to = target(x) + 16 * thread;
+                    const int count = lines(x, which);
+                    _Pragma("unroll 1") for (int at = 16 * thread; at < count; at += 16 * 32 * TEAM) {
                         line_load(to, from);
                         from += 16 * 32 * TEAM;
                         to += 16 * 32 * TEAM;
                     }
-                };
-                fetch(here, a);
-                fetch(here + after_a, b);
-                if (BETA) fetch(here + after_b, c);
-            } else {
-                __syncwarp();
-            }
-            // Each of the first threads has one operand: its last line, and the bulk copy.
-            if (thread < (BETA ? 3 : 2)) {
-                const Lines x = thread == 0 ? a : thread == 1 ? b : c;
-                unsigned char *const to = here + (thread == 0 ? 0 : thread == 1 ? after_a : after_b);
-                const int whole = x.bytes & ~15;
-                if (x.bytes & 15) word_load<16>(to + whole, x.from + whole, x.bytes & 15);
-                if (BULK && whole) bulk_load<false>(to, x.from, whole, barriers + 8 * slot, 0);
+                }
             }
             if (copies != 0) {
-                const unsigned int shared_ld = d[SHARED_LD];
-                _Pragma("unroll 1") for (int which = 0; which < (BETA ? 3 : 2); which++) {
+                const unsigned int extents = d[EXTENTS], shared_ld = d[SHARED_LD];
+                const int m = extents & 255, n = extents >> 8 & 255, k = extents >> 16 & 255;
+                _Pragma("unroll 1") for (int which = 0; which < OPERANDS; which++) {
                     const int copy = copies >> 4 * which & 15;
-                    if (copy == 0 || (which < 2 ? k == 0 : !reads)) continue;
-                    const unsigned int low = d[ADDRESSES + 2 * which], high = d[ADDRESSES + 2 * which + 1];
+                    if (copy == 0 || (d[4 * which + REGION] & 8191) == 0) continue;
+                    const unsigned int low = d[4 * which + ADDRESS], high = d[4 * which + ADDRESS + 1];
                     Operand x;
                     x.from = (const unsigned char *)((unsigned long long)high << 32 | low);
-                    x.to = here + (which == 0 ? 0 : which == 1 ? after_a : after_b) + ((int)low & 15);
+                    x.to = here + (d[4 * which + REGION] >> 13);
                     x.rows = which == 0 ? (TRANS_A ? k : m) : which == 1 ? (TRANS_B ? n : k) : m;
                     x.columns = which == 0 ? (TRANS_A ? m : k) : which == 1 ? (TRANS_B ? k : n) : n;
-                    const long long step = (long long)(int)d[LEADING + which] * SIZE;
+                    if (copy == 1) {
+                        const int end = (int)(low & 15) + x.rows * x.columns * SIZE, last = end - (end & 15) - (low & 15);
+                        if (thread == 0) word_load<16>(x.to + last, x.from + last, end & 15);
+                        continue;
+                    }
+                    const long long step = (long long)(int)d[4 * which + LEADING] * SIZE;
                     const int step_here = (int)(shared_ld >> 8 * which & 255) * SIZE;
                     if (copy == 4) fetch_columns<16>(x, step, step_here, thread);
                     else if (copy == 3) fetch_columns<8>(x, step, step_here, thread);
                     else fetch_columns<4>(x, step, step_here, thread);
                 }
+                if (BULK) words_commit();
             }
-            words_commit();
+            if (!BULK) words_commit();
             head = place + bytes;
             put++;
-            // ---- and learn of another
-            if (HAND == 0) {
-                next = order(put);
-                continue;
-            }
             if (TEAM == 1) {
-                if (lane == 0) turn = next_place(hand);
                 turn = __shfl_sync(0xffffffffu, turn, 0);
             } else {
-                // Two places in turns: what was told last is still being read.
-                if (thread == 0) told[asked] = next_place(hand);
                 team_sync(team);
                 turn = told[asked];
                 asked ^= 1;
@@ -629,17 +585,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         if (put == done) break;
 
         // ---- multiply the oldest
-        const int slot = done % DEPTH;
-        words_wait_but(put - done - 1);
-        if (BULK) {
-            barrier_wait(barriers + 8 * slot, phases >> slot & 1);
-            phases ^= 1u << slot;
-        }
-        team_sync(team);
-        const unsigned int *const d = queue + done % SLOTS * WORDS;
-        const unsigned int extents = d[EXTENTS], shared_ld = d[SHARED_LD], chunks_ab = d[CHUNKS_AB], chunks_c = d[CHUNKS_C];
-        const int place = d[PLACE], after_a = place + (int)(chunks_ab & 0xffff) * 16;
-        const int after_b = after_a + (int)(chunks_ab >> 16) * 16;
+        const unsigned int slot = done % DEPTH;
+        const unsigned int *const d = queue + slot * WORDS;
+        const unsigned int extents = d[EXTENTS], shared_ld = d[SHARED_LD];
+        const bool by_words = d[ROOM] >> 16 != 0;
+        const unsigned char *const here = ring + tail;
         Tile t;
         t.m = extents & 255;
         const int n = extents >> 8 & 255;
@@ -647,13 +597,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         t.lda = shared_ld & 255;
         t.ldb = shared_ld >> 8 & 255;
         t.ldo = shared_ld >> 16 & 255;
-        t.ldc = (int)d[LEADING + 2];
-        t.reads = (chunks_c & 0xffff) != 0;
-        t.a = (const Stored *)(ring + place + (d[ADDRESSES] & 15));
-        t.b = (const Stored *)(ring + after_a + (d[ADDRESSES + 2] & 15));
-        t.old = (const Stored *)(ring + after_b + (d[ADDRESSES + 4] & 15));
+        t.ldc = (int)d[8 + LEADING];
+        t.reads = (d[8 + REGION] & 8191) != 0;
+        t.a = (const Stored *)(here + (d[REGION] >> 13));
+        t.b = (const Stored *)(here + (d[4 + REGION] >> 13));
+        t.old = (const Stored *)(here + (d[8 + REGION] >> 13));
         // Known to be global, lest stores are compiled for memory of any kind.
-        t.c = (Stored *)__cvta_global_to_generic((unsigned long long)d[ADDRESSES + 5] << 32 | d[ADDRESSES + 4]);
+        t.c = (Stored *)__cvta_global_to_generic((unsigned long long)d[8 + ADDRESS + 1] << 32 | d[8 + ADDRESS]);
+        if (!BULK || by_words) {
+            words_wait_but(BULK ? 0 : (int)(put - done) - 1);
+            team_sync(team);
+        }
+        if (BULK) barrier_wait(barriers + 8 * slot, done / DEPTH & 1);
         // The warps of a team share the columns.
         const int each = (n + TEAM - 1) / TEAM, from = member * each;
         t.n = min(n - from, each);
@@ -669,11 +624,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
             s.alpha = scalar(g.alpha);
             s.beta = scalar(g.beta);
         }
-        if (t.n > 0) multiply_all(t, lane, s);
-        if (BULK && BETA != 0) async_fence();
+        if (TEAM == 1 || t.n > 0) multiply_all(t, lane, s);
+        // Bulk copies may take the place of what a thread wrote itself. What was only read is in registers by now.
+        if (BULK && by_words) async_fence();
         team_sync(team);
-        if (HAND == 0 && thread < 4) describe(done + SLOTS, thread);
         done++;
-        if (done < put) tail = (int)queue[done % SLOTS * WORDS + PLACE];
+        tail = (unsigned int)(later & 0xffff) * 16;
+        if (DEPTH > 2) later >>= 16;
     }
 }

@@ -12,16 +12,13 @@ differ, what is added is a matter of balance, and sizes are no constants:
     team     warps that share a product: several, where products are so large that few of them fit
     warps    of a block
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the list
-    hand     1: teams ask a counter of their block for the next product; 0: each of n has one of
-             every n, back and forth
-    lanes, rows, columns   of a warp's tile of C: lanes along a column, and elements of a lane; smaller
+    rows, columns   elements of a lane in a warp's tile of C, which 8 lanes share along a column; smaller
              products are run by smaller tiles of the same kind
     deep     steps of k in one turn of the loop
     fine     1: a tile for each number of rows and columns; 2: for each number of rows; 0: whole tiles and
              halves, which is less code: each instruction is fetched once on every SM before it runs, and a
              launch takes 20 us
     mma      tensor cores multiply (float64 and 16 bits)
-    ahead    descriptors that a block reads when it begins, so that none is waited for later
     bulk     operands without gaps come by bulk copies
 
 The list is sorted, most work first, and dealt to the blocks back and forth, so that all get nearly the
@@ -31,7 +28,7 @@ same; what is left at the end is small. Sizes are in elements, shared memory in 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -52,12 +49,14 @@ MODERN = 80
 """The compute capability from which the kernel runs."""
 LINE = 16
 """Bytes of the widest access of a thread, and what bulk copies are multiples of."""
-CROWDED = 64
-"""Columns of a multiple of so many bytes begin in few different banks, of 128 bytes in all."""
+CROWDED = 128
+"""Columns of a multiple of so many bytes begin in the same bank."""
 IN_FLIGHT = 32 * 1024
 """Bytes per SM on their way that hide the latency of memory."""
 BEYOND = 32
 """Elements that a warp may read beyond an operand, for tiles are at most so much larger than a product."""
+FRONT = 1024
+"""Products of middle size at the front of a list: some 8 for each SM of an H200."""
 STEPS = (4, 8, 16, 24, 32, 48, LARGEST)
 """What the largest extents are rounded up to, so that few kernels serve all lists."""
 _FULL = 1024
@@ -104,15 +103,16 @@ def _reach(taken: Any, size: int, turned_a: bool, turned_b: bool) -> list[Any]:
     return [taken[0] + (0 if turned_a else more), taken[0] + taken[1] + (more if turned_b else 0)]
 
 
-def fixed_bytes(teams: Any, depth: Any, ahead: Any = 0) -> Any:
+def fixed_bytes(teams: Any, depth: Any) -> Any:
     """Shared memory before the rings: barriers, descriptors, what hands out products."""
-    return -(-(8 * teams * depth + 128 * teams * depth + 16 + 8 * teams) // 128) * 128 + 64 * ahead
+    queue = -(-8 * teams * depth // LINE) * LINE
+    return -(-(queue + 64 * teams * depth + 16 + 8 * teams) // 128) * 128
 
 
-def shared_bytes(team: Any, warps: Any, ring: Any, depth: Any, ahead: Any = 0) -> Any:
+def shared_bytes(team: Any, warps: Any, ring: Any, depth: Any) -> Any:
     """Shared memory of a block."""
     teams = warps // team
-    return fixed_bytes(teams, depth, ahead) + teams * ring
+    return fixed_bytes(teams, depth) + teams * ring
 
 
 def registers(p: Problem, rows: Any, columns: Any) -> Any:
@@ -179,7 +179,10 @@ class GroupedStencil:
         return Launch(
             grid=(min(c["blocks"], problem.batch), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(c["team"], c["warps"], c["ring"], c["depth"], c["ahead"])),
+            shared=int(shared_bytes(c["team"], c["warps"], c["ring"], c["depth"])),
+            # Bulk copies came with the same compute capability. Back to back, lists of 10,000 products of up
+            # to 32 took 1 to 2 us less (of 10 to 40) on an H200.
+            overlap=bool(c["bulk"]),
         )
 
 
@@ -187,8 +190,7 @@ class GroupedStencil:
 _TEAMS = (1, 2, 4, 8)
 _WARPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32)
 _PER_SM = (1, 2, 3, 4)
-_DEPTHS = (2, 4, 8)
-_AHEAD = (0, 96)
+_DEPTHS = (2, 4)
 
 
 def _rings(p: Problem, device: Device) -> tuple[int, ...]:
@@ -202,19 +204,18 @@ def _rings_of(least: int, per_sm: int, per_block: int) -> tuple[int, ...]:
     for blocks in _PER_SM:
         block = min(per_sm // blocks - _FULL, per_block)
         for teams in _WARPS:
-            found |= {_ring(block, teams, depth, _AHEAD[-1]) for depth in _DEPTHS}
+            found |= {_ring(block, teams, depth) for depth in _DEPTHS}
     return tuple(sorted(ring for ring in found if ring >= least))
 
 
-def _ring(block: int, teams: int, depth: int, ahead: int = 0) -> int:
+def _ring(block: int, teams: int, depth: int) -> int:
     """The largest ring of so many teams in the shared memory of a block."""
-    return max(0, (block - int(fixed_bytes(teams, depth, ahead))) // teams // LINE * LINE)
+    return max(0, (block - int(fixed_bytes(teams, depth))) // teams // LINE * LINE)
 
 
 def _params(p: Problem, device: Device) -> list[Param]:
     return [
         Param("bulk", (0, 1)),
-        Param("lanes", (4, 8, 16)),
         Param("rows", (1, 2, 3, 4)),
         Param("columns", (2, 4, 6, 8)),
         Param("deep", (1, 2, 4)),
@@ -224,8 +225,6 @@ def _params(p: Problem, device: Device) -> list[Param]:
         Param("warps", _WARPS),
         Param("depth", _DEPTHS),
         Param("ring", _rings(p, device)),
-        Param("ahead", _AHEAD),
-        Param("hand", (0, 1)),
         Param("blocks", tuple(count * device["sms"] for count in _PER_SM)),
     ]
 
@@ -248,17 +247,14 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "tile-in-c",
         "soft",
         "a warp's tile is not larger than the largest C",
-        lambda lanes, rows, columns: (
-            ((rows - 2 + rows % 2) * lanes < p.m) & ((columns - 2) * (32 // lanes) < np.maximum(p.n, 1))
-        ),
+        lambda rows, columns: ((rows - 2 + rows % 2) * 8 < p.m) & ((columns - 2) * 4 < p.n),
     )
     yield Rule(
         "square",
         "soft",
         "a warp's tile is at most twice as long as it is wide, or as C asks for",
-        lambda lanes, rows, columns: (
-            (2 * lanes * rows >= np.minimum(32 // lanes * columns, p.m))
-            & (2 * (32 // lanes) * columns >= np.minimum(lanes * rows, p.n))
+        lambda rows, columns: (
+            (16 * rows >= np.minimum(4 * columns, p.m)) & (8 * columns >= np.minimum(8 * rows, p.n))
         ),
     )
     yield Rule(
@@ -271,7 +267,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "mma-tile",
         "hard",
         "a tile is whole tensor-core products of 16 rows and 8 columns",
-        lambda lanes, rows, columns, mma: (mma == 0) | ((lanes == 8) & (rows % 2 == 0) & (columns % 2 == 0)),
+        lambda rows, columns, mma: (mma == 0) | ((rows % 2 == 0) & (columns % 2 == 0)),
     )
     yield Rule(
         "mma-better",
@@ -284,18 +280,6 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "whole tiles and halves are enough, but for complex64, where arithmetic sets the pace",
         lambda fine: fine == int(p.dtype.letter == "c"),
-    )
-    yield Rule(
-        "ahead",
-        "hard",
-        "descriptors are read for a whole block where its teams ask for their products",
-        lambda ahead, hand: (ahead == 0) | (hand == 1),
-    )
-    yield Rule(
-        "ahead-all",
-        "soft",
-        "descriptors of a block are read when it begins, where arithmetic does not set the pace",
-        lambda ahead, hand: (ahead > 0) == ((p.dtype.real_bits != 32) & (hand == 1)),
     )
     yield Rule(
         "sums-fit",
@@ -355,8 +339,8 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared-per-block",
         "queryable",
         "the rings fit in the shared memory that a block may ask for",
-        lambda team, warps, depth, ahead, ring: (
-            shared_bytes(team, warps, ring, depth, ahead) <= device["shared_per_block_optin"]
+        lambda team, warps, depth, ring: (
+            shared_bytes(team, warps, ring, depth) <= device["shared_per_block_optin"]
         ),
     )
     yield Rule(
@@ -380,8 +364,8 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "promise-shared",
         "tabled",
         "the blocks that are to stay on an SM leave each other the shared memory that they need",
-        lambda team, warps, depth, ahead, ring, blocks: (
-            (shared_bytes(team, warps, ring, depth, ahead) + device["shared_reserved"]) * (blocks // sms)
+        lambda team, warps, depth, ring, blocks: (
+            (shared_bytes(team, warps, ring, depth) + device["shared_reserved"]) * (blocks // sms)
             <= device["shared_per_sm"]
         ),
     )
@@ -389,19 +373,18 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared-used",
         "soft",
         "rings take three quarters of the shared memory of an SM, or have room for all that they may hold",
-        lambda team, warps, depth, ahead, ring, blocks: (
-            (
-                4 * shared_bytes(team, warps, ring, depth, ahead) * (blocks // sms)
-                >= 3 * device["shared_per_sm"]
-            )
+        lambda team, warps, depth, ring, blocks: (
+            (4 * shared_bytes(team, warps, ring, depth) * (blocks // sms) >= 3 * device["shared_per_sm"])
             | (ring >= least * depth)
         ),
     )
     yield Rule(
         "in-flight",
         "soft",
-        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
-        lambda team, warps, ring, blocks: warps // team * ring * (blocks // sms) >= IN_FLIGHT,
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory, or full rings",
+        lambda team, warps, ring, blocks: (
+            (warps // team * ring * (blocks // sms) >= IN_FLIGHT) | (ring >= least * _DEPTHS[-1])
+        ),
     )
     yield Rule(
         "warps-enough",
@@ -420,22 +403,19 @@ def _best(p: Problem, device: Device) -> Config:
     are enough for all but the smallest: more are filled before the first product is multiplied (H200,
     10,000 products of 1 to 32: 33 us with 2 places, 35.5 us with 4, 37 us with 8).
     """
-    lanes, rows, columns = _tile(p)
+    rows, columns = _tile(p)
     mma = int(p.dtype.real_bits != 32)
-    # Measured in turns on an H200: "ahead" gains 1 to 4 us of 17 to 50 for float64 and 16 bits and costs as
-    # much for the others, "fine" gains for complex64 alone.
     least, per_sm = largest(p), device["registers_per_sm"]
-    ahead = 0 if p.dtype.real_bits == 32 else _AHEAD[-1]
     block = min(device["shared_per_sm"] - device["shared_reserved"], device["shared_per_block_optin"])
-    if _ring(block, 1, _DEPTHS[0], ahead) < least:
-        ahead = 0
     found: list[tuple[float, int, int, int, int]] = []
     for team in _TEAMS:
         # The compiler takes more, for reads ahead and for C, and for the two k of a word.
         more = 16 * (p.dtype.real_bits == 16 and p.dtype.is_complex)
         if p.beta == "any" or (mma and p.beta == "1"):
-            more = 24 if p.dtype.real_bits == 16 else 16
+            more = 16 if p.dtype.real_bits != 16 else 8 if p.beta == "1" and not p.dtype.is_complex else 24
         needed = int(1.25 * int(registers(p, rows, columns))) + 8 + more
+        if p.dtype.letter == "c":  # One step of k in a turn: nothing is read ahead.
+            needed = min(needed, 128 + more)
         for warps in _WARPS:
             teams = warps // team
             # Each of the four schedulers has registers of its own.
@@ -445,44 +425,42 @@ def _best(p: Problem, device: Device) -> Config:
                 continue
             # Two places, or more where products are so small that too few bytes would be on their way.
             for depth in _DEPTHS:
-                ring = min(max(_ring(block, teams, depth, _AHEAD[-1]), least), least * depth)
+                ring = min(max(_ring(block, teams, depth), least), least * depth)
                 if teams * ring >= 2 * IN_FLIGHT:
                     break
-            if shared_bytes(team, warps, ring, depth, ahead) > block:
+            if shared_bytes(team, warps, ring, depth) > block:
                 continue
             waiting = min(1.0, teams / 12) ** 0.5
             running = min(1.0, warps / 16) ** 0.5
-            room = min(1.0, ring / least / 1.25) ** 0.5
+            room = min(1.0, ring / least / 1.25) ** 0.25
             found.append((waiting * running * room * 0.97 ** (team - 1), team, warps, depth, ring))
     _, team, warps, depth, ring = max(found)
     return Config(
         {
             "bulk": int(device["capability"] >= 90),
-            "lanes": lanes,
             "rows": rows,
             "columns": columns,
             # A step has as many additions to addresses as a turn: few where a step is short.
-            "deep": 1 if mma and p.dtype.real_bits == 16 else 4 if p.dtype.letter == "s" else 2,
+            "deep": {"s": 4, "d": 2, "z": 2}.get(p.dtype.letter, 1),
             "fine": int(p.dtype.letter == "c"),
             "mma": mma,
             "team": team,
             "warps": warps,
             "depth": depth,
             "ring": ring,
-            "ahead": ahead,
-            "hand": 1,
             "blocks": device["sms"],
         }
     )
 
 
-def _tile(p: Problem) -> tuple[int, int, int]:
-    """Lanes along a column, and rows and columns of a lane, for the largest products."""
+def _tile(p: Problem) -> tuple[int, int]:
+    """Rows and columns of a lane, for the largest products."""
     rows = min(4, -(-p.m // 8))
     if p.dtype.real_bits != 32:
         rows += rows & 1
-    columns = min(8 if _words(p) <= 2 and not p.dtype.is_complex else 4, -(-p.n // 4))
-    return 8, rows, columns + (columns & 1)
+    wide = p.dtype.letter == "c" or (_words(p) <= 2 and not p.dtype.is_complex)
+    columns = min(8 if wide else 4, -(-p.n // 4))
+    return rows, columns + (columns & 1)
 
 
 # -- descriptors -------------------------------------------------------------------------------------------
@@ -519,7 +497,9 @@ def _copied(x: Operand, size: int) -> tuple[Integers, Integers, Integers]:
     together = x.address | np.where(x.columns > 1, x.ld * size, 0) | column
     word = np.minimum(LINE, together & -together)
     word = np.where(word == 0, LINE, word)
-    crowded = x.strided & (column % CROWDED == 0) & (x.columns >= 4) & (word >= max(size, 4))
+    # A gap costs a copy of each column in place of one of all: worth it where lanes that read elements of
+    # four columns (tensor cores read of other places) meet in a bank, and copies are wide.
+    crowded = x.strided & (size == 4) & (column % CROWDED == 0) & (x.columns >= 4) & (word == LINE)
     words = ~flat | crowded
     # Columns with a gap of one word begin in different banks.
     lead = x.rows + np.where(words & (column % (2 * word) == 0), np.maximum(word // size, 1), 0)
@@ -534,6 +514,25 @@ def _copied(x: Operand, size: int) -> tuple[Integers, Integers, Integers]:
     # A word of 4 bytes fills up to the end of a multiple of 4, which is within the multiple of 16.
     chunks = np.where(x.read & (reach > 0), -(-((x.address & (LINE - 1)) + reach) // LINE), 0)
     return np.where(x.read, word, 0), lead, chunks
+
+
+def _bounded(operands: Iterable[Operand], size: int) -> list[NDArray[np.bool_]]:
+    """Whether the 16-byte line in which an operand ends may be read as a whole: it ends there, or the last
+    byte of the line belongs to a matrix of the list. Whose all others are, nobody knows."""
+    begins, ends = [], []
+    for x in operands:
+        reach = np.where(x.ld > 0, np.maximum(x.columns - 1, 0) * x.ld + x.rows, x.rows) * size
+        begins.append(x.address)
+        ends.append(x.address + np.where((x.rows > 0) & (x.columns > 0), reach, 0))
+    every = np.concatenate(begins)
+    order = np.argsort(every, kind="stable")
+    # Of all that begin no later than a byte, the one that ends last has it, if any.
+    starts, farthest = every[order], np.maximum.accumulate(np.concatenate(ends)[order])
+    found = []
+    for end in ends:
+        last = (end | (LINE - 1)) - LINE * (end % LINE == 0)
+        found.append(farthest[np.searchsorted(starts, last, "right") - 1] > last)
+    return found
 
 
 def describe(
@@ -563,28 +562,37 @@ def describe(
     words = np.zeros((count, 16), np.uint32)
     copies = np.zeros(count, np.int64)
     lead = np.zeros(count, np.int64)
-    chunks = []
+    bytes_: list[Integers] = []
+    whole = _bounded(operands, size)
     for which, operand in enumerate(operands):
         word, there, taken = _copied(operand, size)
         address = operand.address.astype(np.uint64)
-        words[:, 2 * which] = (address & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-        words[:, 2 * which + 1] = (address >> np.uint64(32)).astype(np.uint32)
-        words[:, 6 + which] = operand.ld.astype(np.int32).view(np.uint32)
-        log = np.zeros(count, np.int64)
+        begin = sum(bytes_) + (operand.address & (LINE - 1))
+        words[:, 4 * which] = (address & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+        words[:, 4 * which + 1] = (address >> np.uint64(32)).astype(np.uint32)
+        words[:, 4 * which + 2] = taken | begin << 13
+        words[:, 4 * which + 3] = operand.ld.astype(np.int32).view(np.uint32)
+        log = np.where(whole[which] | (taken == 0), 0, 1)
         for bits in (2, 3, 4):
             log[word == 1 << bits] = bits
         copies |= log << 4 * which
         lead |= there << 8 * which
-        chunks.append(taken)
-    words[:, 9] = m | n << 8 | k << 16
-    words[:, 10] = lead
-    words[:, 11] = copies
-    words[:, 12] = chunks[0] | chunks[1] << 16
-    bytes_ = [LINE * taken for taken in chunks]
+        bytes_.append(LINE * taken)
     room = np.maximum.reduce([sum(bytes_), *_reach(bytes_, size, turned_a, turned_b)])
-    words[:, 13] = chunks[2] | -(-room // LINE) << 16
-    words[:, 14] = np.arange(count) if numbers is None else numbers
-    return words[np.argsort(-_work(dtype, m, n, k, reads), kind="stable")]
+    words[:, 12] = m | n << 8 | k << 16
+    words[:, 13] = lead
+    words[:, 14] = -(-room // LINE) | copies << 16
+    words[:, 15] = np.arange(count) if numbers is None else numbers
+    return words[_order(dtype, m, n, k, reads)]
+
+
+def _order(dtype: DType, m: Integers, n: Integers, k: Integers, reads: NDArray[np.bool_]) -> Integers:
+    """The products in the order of the list: the largest first, so that all SMs end together, but for some of
+    middle size before them, which are multiplied while the largest are on their way."""
+    largest_first = np.argsort(-_work(dtype, m, n, k, reads), kind="stable")
+    front, half = min(FRONT, len(m) // 10), len(m) // 2
+    parts = (largest_first[half : half + front], largest_first[:half], largest_first[half + front :])
+    return np.concatenate(parts)
 
 
 def _work(dtype: DType, m: Integers, n: Integers, k: Integers, reads: NDArray[np.bool_]) -> Integers:

@@ -19,13 +19,15 @@
 // Blocks stay: each walks over (group of matrices, tile) and (step), and what comes next is fetched across the borders
 // of tiles and matrices. Numbers outside of a matrix are zeros in shared memory; nothing outside is read or written.
 //
-// Where C is read, its tile is asked for into the second-level cache when the first step of it is fetched, and many words of
-// it are on their way to registers at a time.
+// Where C is read, many words of it are on their way to registers at a time.
 //
 // Complex products, of (re, im) pairs as they are stored: with SPLIT, stripes become planes of re and of im in shared
 // memory, and four real products of planes make one complex product. Without it a pair stays a pair. In half precision a
 // pair is one word and two neighbours in k of a real product: (ar, ai) times (br, -bi) is re, times (bi, br) is im. All
 // signs, also those of conjugates, are turned in B.
+//
+// Warp groups (TC 7): four warps multiply together, each with its rows of A in registers, all with the columns of B that the
+// warp's part has, which tensor cores read from shared memory by themselves; signs are turned in A.
 //
 // Requires: addresses, leading dimensions and batch strides of A and B that are multiples of VEC elements, of C of
 // VEC_C. Sizes may be anything.
@@ -62,7 +64,7 @@
 
 // ---- the parameters of the space --------------------------------------------------------------------------------
 #ifndef TC
-#define TC 3  // 0: 16x16x16, 1: 32x8x16, 2: 8x32x16 (wmma), 3: 16x8x16, 4: 8x8x4, 5: 16x8x4, 6: 16x8x8 (mma)
+#define TC 3  // 0: 16x16x16, 1: 32x8x16, 2: 8x32x16 (wmma), 3: 16x8x16, 4: 8x8x4, 5: 16x8x4, 6: 16x8x8 (mma), 7: 64x8x16 (wgmma)
 #endif
 #ifndef SPLIT
 #define SPLIT 0  // whether complex stripes become planes in shared memory
@@ -117,13 +119,16 @@
 #endif
 #include "lib/mma.cuh"
 #include "lib/fragment.cuh"
+#if TC == 7
+#include "lib/wgmma.cuh"
+#endif
 
-constexpr bool HALVES = TYPE_BITS == 16, WMMA = TC < 3;
+constexpr bool HALVES = TYPE_BITS == 16, WMMA = TC < 3, WGMMA = TC == 7;
 constexpr bool PLANES = COMPLEX && SPLIT;             // re and im apart in shared memory
 constexpr bool PAIRS = COMPLEX && HALVES && !PLANES;  // a pair is a word, and two k of a real product
-constexpr int TC_M = TC == 1 ? 32 : TC == 2 || TC == 4 ? 8 : 16;
+constexpr int TC_M = TC == 1 ? 32 : TC == 2 || TC == 4 ? 8 : 16;  // of one warp
 constexpr int TC_N = TC == 0 ? 16 : TC == 2 ? 32 : 8;
-constexpr int TC_K = TC < 4 ? 16 : TC == 6 ? 8 : 4;
+constexpr int TC_K = TC < 4 || WGMMA ? 16 : TC == 6 ? 8 : 4;
 constexpr int STEP = PAIRS ? TC_K / 2 : TC_K;  // elements along k of one product
 
 constexpr int THREADS = DIM_X * DIM_Y, WARPS = THREADS / 32, WARPS_EACH = WARPS / GROUP;  // of one matrix
@@ -140,12 +145,25 @@ static_assert(WARPS_EACH > 0 && WARPS_EACH % WARPS_M == 0, "warps-dealt: the war
 static_assert(BLK_M % (TC_M * WARPS_M) == 0, "tile-dealt-m: every warp has whole products along m");
 static_assert(BLK_N % (TC_N * WARPS_N) == 0, "tile-dealt-n: every warp has whole products along n");
 static_assert(BLK_K % STEP == 0, "step-whole: a step is made of whole products");
-static_assert(HALVES ? TC <= 3 : TC >= 3, "tc-type: tensor cores multiply this type in this shape");
+static_assert(HALVES ? TC <= 3 || WGMMA : TC >= 3 && !WGMMA, "tc-type: tensor cores multiply this type in this shape");
 static_assert(COMPLEX || !SPLIT, "split-complex: only pairs can be split");
 static_assert(!WMMA || !COMPLEX || PLANES, "wmma-planes: wmma takes planes, because its fragments hide what is a pair");
 static_assert(!PLANES || STAGES == 1, "planes-by-registers: what is split passes through registers");
 static_assert(!AHEAD || STAGES > 1, "ahead-copies: what is loaded ahead has been copied to shared memory");
-static_assert(!AHEAD || !WMMA, "ahead-mma: fragments of wmma are loaded where they are multiplied");
+static_assert(!AHEAD || !(WMMA || WGMMA), "ahead-mma: only fragments of mma are loaded ahead by choice");
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool HAS_WGMMA = true;
+#else
+constexpr bool HAS_WGMMA = false;
+#endif
+static_assert(!WGMMA || HAS_WGMMA, "wgmma-device: warp groups multiply on compute capability 9.0 alone");
+static_assert(!WGMMA || WARPS_M % 4 == 0, "wgmma-group: four warps multiply together, one below the other");
+static_assert(!WGMMA || (WARP_N % 16 == 0 && WARP_N <= 256 && (WARP_N <= 128 || WARP_N % 64 == 0)),
+              "wgmma-columns: warp groups multiply 16 to 128 columns in sixteens, 192, or 256");
+static_assert(!WGMMA || (B_ALONG && BLK_K * SIZE == 128), "wgmma-step: tensor cores read B in rows of 128 bytes along k");
+static_assert(!WGMMA || VEC * SIZE == 16, "wgmma-words: in rows of B, words of 16 bytes change places");
+static_assert(!WGMMA || STAGES >= 3, "wgmma-stages: one step is multiplied, the next is there, others come");
+static_assert(!WGMMA || !PLANES, "wgmma-pairs: warp groups multiply pairs as they are");
 static_assert(VEC * SIZE <= 16, "access-width: one access moves 16 bytes at most");
 static_assert(VEC_C * SIZE <= 16, "access-width-c: one access moves 16 bytes at most");
 static_assert(STAGES == 1 || VEC * SIZE >= 4, "copy-width: copies to shared memory move 4 bytes or more");
@@ -180,14 +198,16 @@ INLINE constexpr int pitch(bool k_along, int along) {
 }
 
 constexpr int PITCH_A = pitch(A_ALONG, A_ALONG ? BLK_K : BLK_M), ACROSS_A = A_ALONG ? BLK_M : BLK_K;
-constexpr int PITCH_B = pitch(B_ALONG, B_ALONG ? BLK_K : BLK_N), ACROSS_B = B_ALONG ? BLK_N : BLK_K;
-constexpr int PLANE_A = GROUP * ACROSS_A * PITCH_A, PLANE_B = GROUP * ACROSS_B * PITCH_B;
+constexpr int PITCH_B = WGMMA ? BLK_K : pitch(B_ALONG, B_ALONG ? BLK_K : BLK_N), ACROSS_B = B_ALONG ? BLK_N : BLK_K;
+// What warp groups read begins at multiples of 1024 bytes.
+constexpr int PLANE_A = WGMMA ? padded(GROUP * ACROSS_A * PITCH_A, 0, 1024 / KEPT) : GROUP * ACROSS_A * PITCH_A;
+constexpr int PLANE_B = GROUP * ACROSS_B * PITCH_B;
 constexpr int STAGE_B = (PLANES ? 2 : 1) * PLANE_A, STAGE = STAGE_B + (PLANES ? 2 : 1) * PLANE_B;
 
 // Results of halves are gathered in shared memory, some columns of a warp at a time, so that whole lines are written:
 // as halves where nothing is added to them, as float32 where C is. Where lanes hold 4 bytes or more of a column of C, they
 // write it themselves.
-#define ROUNDED (TYPE_BITS == 16 && !COMPLEX && TC == 3 && BETA == 0)
+#define ROUNDED (TYPE_BITS == 16 && !COMPLEX && (TC == 3 || TC == 7) && BETA == 0)
 #if ROUNDED
 typedef Half Out;
 #else
@@ -218,7 +238,8 @@ INLINE void block_sync() {
 // ---- one operand: device memory -> registers -> shared memory, or there at once ---------------------------------------
 // FREE is m for A and n for B. A stripe is FREE_BLK by BLK_K for each matrix of the group; its stored columns, one matrix
 // after the other, are dealt out to DOWN threads along and ACROSS the others.
-template <bool K_ALONG, int FREE_BLK, int PITCH> struct Stripe {
+// In a stripe that is SWIZZLED, the words of 16 bytes of a stored column of 128 change places: see wgmma.cuh.
+template <bool K_ALONG, int FREE_BLK, int PITCH, bool SWIZZLED> struct Stripe {
     static constexpr int ALONG = K_ALONG ? BLK_K : FREE_BLK, COLUMNS = K_ALONG ? FREE_BLK : BLK_K;
     static constexpr int DOWN = common(DIM_X, ALONG / VEC), ACROSS = THREADS / DOWN;
     static constexpr int P = ALONG / VEC / DOWN, Q = (GROUP * COLUMNS + ACROSS - 1) / ACROSS;
@@ -282,7 +303,8 @@ template <bool K_ALONG, int FREE_BLK, int PITCH> struct Stripe {
             UNROLL for (int p = 0; p < P; p++) {
                 const int count = WHOLE ? VEC : there(p, q, k_left);
 #if STAGES > 1
-                Kept *const to = stripe + (across + q * ACROSS) * PITCH + along + p * DOWN * VEC;
+                const int column = across + q * ACROSS, at_k = along + p * DOWN * VEC;
+                Kept *const to = stripe + column * PITCH + (SWIZZLED ? at_k ^ column % 8 * VEC : at_k);
                 if (WHOLE || count == VEC || count == 0)
                     word_load<VEC * SIZE>(to, count ? place(p, q) : at, count ? VEC * SIZE : 0);
                 else
@@ -329,8 +351,8 @@ template <bool K_ALONG, int FREE_BLK, int PITCH> struct Stripe {
 #endif
 };
 
-typedef Stripe<A_ALONG, BLK_M, PITCH_A> StripeA;
-typedef Stripe<B_ALONG, BLK_N, PITCH_B> StripeB;
+typedef Stripe<A_ALONG, BLK_M, PITCH_A, false> StripeA;
+typedef Stripe<B_ALONG, BLK_N, PITCH_B, WGMMA> StripeB;
 
 // ---- products ------------------------------------------------------------------------------------------------------------
 // A warp's sums: of its products along m and n, the numbers that its lane holds; re and im apart.
@@ -505,6 +527,32 @@ INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int lane) {
         multiply(sum, f);
     }
 }
+
+#if TC == 7
+// What a warp group has of A: for re and im of the sums, 16 rows of each warp and 16 along k. B is read as it lies, so signs
+// are turned here: re of (ar, ai) (br, bi) is the product of (ar, -ai) with (br, bi), im is that of (ai, ar).
+struct Rows {
+    Register x[SUMS][SUBS_M][4];
+
+    INLINE void load(const Kept *a, int lane) {
+        Register found[PARTS][BLOCKS_M][QUADS];
+        fragments_load<A_ALONG, false, BLOCKS_M, RUN_A, PITCH_A, PLANE_A>(found, a, lane);
+        UNROLL for (int i = 0; i < SUBS_M; i++) UNROLL for (int e = 0; e < 4; e++) {
+            const Register pair = found[0][2 * i + e % 2][e / 2];
+#if COMPLEX
+            x[0][i][e] = signs_turned<CONJ_A == CONJ_B ? 0x80000000u : 0u>(pair);
+            x[1][i][e] = signs_turned<(CONJ_A ? 0x8000u : 0u) | (CONJ_B ? 0x80000000u : 0u)>(halves_swapped(pair));
+#else
+            x[0][i][e] = pair;
+#endif
+        }
+    }
+    INLINE void multiply(Sums &sum, unsigned long long b) const {
+        UNROLL for (int p = 0; p < SUMS; p++) UNROLL for (int i = 0; i < SUBS_M; i++)
+            wgmma_16<WARP_N>(&sum[p][i][0][0], x[p][i][0], x[p][i][1], x[p][i][2], x[p][i][3], b);
+    }
+};
+#endif
 #endif
 
 // ---- results ---------------------------------------------------------------------------------------------------------------
@@ -718,20 +766,7 @@ struct Walk {
     }
 };
 
-// Asks for a tile of C of a group to come into the second-level cache, while products are summed up.
-INLINE void expect(const Gemm &g, const Walk &walk) {
-    constexpr int SECTOR = 32, DOWN = (BLK_M * SIZE + SECTOR - 1) / SECTOR;
-    const int rows = min(BLK_M, g.m - walk.first_m()), columns = min(BLK_N, g.n - walk.first_n());
-    const int first = walk.group * GROUP, matrices = GROUP == 1 ? 1 : min(GROUP, g.batch - first);
-    const Stored *const c = (const Stored *)g.c + first * g.stride_c + walk.first_m() + walk.first_n() * g.ldc;
-    _Pragma("unroll 1") for (int i = threadIdx.x; i < DOWN * columns * matrices; i += THREADS) {
-        const int row = i % DOWN * (SECTOR / SIZE), across = i / DOWN;
-        const int matrix = GROUP == 1 ? 0 : across / columns, column = GROUP == 1 ? across : across % columns;
-        if (row < rows) global_expect(c + row + column * g.ldc + (GROUP == 1 ? 0 : matrix * g.stride_c));
-    }
-}
-
-extern __shared__ __align__(128) unsigned char shared_memory[];
+extern __shared__ __align__(TC == 7 ? 1024 : 128) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __grid_constant__ Gemm g) {
     Kept *const stages = (Kept *)shared_memory;
@@ -756,7 +791,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
             a.start(g.a, g.lda, g.stride_a, first, g.batch, ahead.first_m(), g.m);
             b.start(g.b, g.ldb, g.stride_b, first, g.batch, ahead.first_n(), g.n);
             k_left = g.k;
-            if (BETA != 0) expect(g, ahead);
         }
         a.fetch(k_left, stage);
         b.fetch(k_left, stage + STAGE_B);
@@ -774,7 +808,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
         words_commit();
     }
 #endif
-#if AHEAD
+#if TC == 7
+    constexpr int PRODUCTS = BLK_K / STEP;
+    Rows rows[PRODUCTS];
+    words_wait<STAGES - 2>();
+    async_fence();
+    block_sync();
+    rows[0].load(stages + from_a, lane);
+#elif AHEAD
     Fragments fragments[2];
     words_wait<STAGES - 1>();
     block_sync();
@@ -792,6 +833,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
             block_sync();
             fetch(stages);
             multiply(sum, stages + from_a, stages + from_b, lane);
+#elif TC == 7
+            // Tensor cores have all of this step to do while the next one comes and its first rows are loaded. Nothing
+            // is on its way across the border of steps, or ptxas would have every product waited for.
+            const Kept *const here = stages + stage * STAGE;
+            const unsigned long long columns = wgmma_operand(here + from_b);
+            UNROLL for (int i = 0; i < PRODUCTS; i++) {
+                if (i) rows[i].load(here + from_a + i * STEP * (A_ALONG ? 1 : PITCH_A), lane);
+                wgmma_fence();
+                rows[i].multiply(sum, columns + 2 * i);
+                wgmma_commit();
+            }
+            words_wait<STAGES - 3>();
+            async_fence();
+            block_sync();  // the next step is there for all warp groups, and the stage before this one is free
+            fetch(stages + (stage ? stage - 1 : STAGES - 1) * STAGE);
+            words_commit();  // of nothing, too: groups of words are counted
+            stage = stage + 1 == STAGES ? 0 : stage + 1;
+            wgmma_wait<PRODUCTS - 1>();
+            rows[0].load(stages + stage * STAGE + from_a, lane);
+            wgmma_wait<0>();
 #elif AHEAD
             Kept *const here = stages + stage * STAGE;
             constexpr int PRODUCTS = BLK_K / STEP;

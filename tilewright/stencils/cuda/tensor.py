@@ -6,7 +6,8 @@ pairs; float64 by the same kernel. Its parameters keep their names:
 
     blk_m, blk_n, blk_k   the tile of C of a block and the depth of one step, of any size
     tc       the product that tensor cores are asked for: "16x16x16", "32x8x16", "8x32x16" by the wmma
-             instructions that the paper had, "16x8x16" and those of float64 by mma
+             instructions that the paper had, "16x8x16" and those of float64 by mma, "64x8x16" by wgmma:
+             four warps multiply together, and by any number of eights of columns at once
     dim_x, dim_y   the threads of a block while they read: dim_x along the stored columns, or the most that
              divides them; then they are regrouped into warps
     warps_m  warps of a matrix along m. The paper deals sub-tiles out one by one; in rectangles, what a
@@ -48,10 +49,12 @@ SHAPES: dict[str, tuple[int, int, int]] = {
     "8x8x4": (8, 8, 4),
     "16x8x4": (16, 8, 4),
     "16x8x8": (16, 8, 8),
+    "64x8x16": (16, 8, 16),
 }
-"""Products of tensor cores by name, in the order in which the kernel counts them."""
+"""Products of tensor cores by name, in the order in which the kernel counts them; m of one warp."""
 WMMA = ("16x16x16", "32x8x16", "8x32x16")
-HALF_SHAPES = ("16x8x16", *WMMA)
+WGMMA = "64x8x16"
+HALF_SHAPES = ("16x8x16", *WMMA, WGMMA)
 DOUBLE_SHAPES = ("16x8x4", "16x8x8", "16x8x16", "8x8x4")
 SPLITS = ("registers", "shared")
 LARGEST = 1024
@@ -117,9 +120,13 @@ def shared_bytes(
     planes = split == "shared"
     along_a, across_a = (blk_k, blk_m) if p.turned_a else (blk_m, blk_k)
     along_b, across_b = (blk_n, blk_k) if p.turned_b else (blk_k, blk_n)
-    stripes = across_a * _pitch(p, tc, planes, p.turned_a, along_a)
-    stripes = stripes + across_b * _pitch(p, tc, planes, not p.turned_b, along_b)
-    ring = stages * group * stripes * p.dtype.itemsize
+    stripe_a = group * across_a * _pitch(p, tc, planes, p.turned_a, along_a) * p.dtype.itemsize
+    stripe_b = group * across_b * _pitch(p, tc, planes, not p.turned_b, along_b) * p.dtype.itemsize
+    # What warp groups read is not padded, and begins at multiples of 1024 bytes.
+    groups = np.equal(tc, WGMMA)
+    stripe_a = np.where(groups, -(-stripe_a // 1024) * 1024, stripe_a)
+    stripe_b = np.where(groups, group * blk_n * 128, stripe_b)
+    ring = stages * (stripe_a + stripe_b)
     if p.dtype.real_bits == 64:
         return ring
     wmma = _is_wmma(tc)
@@ -153,6 +160,9 @@ def registers(
     sums = warp_m * warp_n // 32 * (2 if p.dtype.is_complex else 1) * word
     parts = 1 + 1 * (p.dtype.is_complex & ((split == "shared") | (p.dtype.real_bits == 64)))
     fragments = (warp_m + warp_n) // 8 * parts * np.where(p.dtype.real_bits == 64, _tc(tc, 2) // 2, 2)
+    # Warp groups have the rows of a whole step, and columns of none.
+    rows = warp_m * blk_k * p.dtype.itemsize // 128 * (2 if p.dtype.is_complex else 1)
+    fragments = np.where(np.equal(tc, WGMMA), rows, fragments)
     waiting = (blk_m + blk_n) * blk_k * group * p.dtype.itemsize // (128 * all_warps)
     # A single half takes a register of its own.
     waiting = waiting * (2 if min(units(p)[:2]) < 4 else 1)
@@ -281,6 +291,7 @@ def _params(p: Problem, device: Device) -> list[Param]:
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield from _of_the_product(p, device)
+    yield from _of_warp_groups(p, device)
     yield from _of_the_reads(p)
     yield from _of_the_warps(p, device)
     yield from _of_the_sizes(p)
@@ -335,8 +346,8 @@ def _of_the_product(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "ahead-mma",
         "hard",
-        "fragments of wmma are loaded where they are multiplied",
-        lambda tc, ahead: (ahead == 0) | np.logical_not(_is_wmma(tc)),
+        "only fragments of mma are loaded ahead by choice",
+        lambda tc, ahead: (ahead == 0) | np.logical_not(_is_wmma(tc) | (tc == WGMMA)),
     )
     yield Rule(
         "access-width",
@@ -356,6 +367,59 @@ def _of_the_product(p: Problem, device: Device) -> Iterator[Rule]:
         "one access moves 16 bytes at most",
         lambda vec_c: vec_c * size <= WIDEST,
     )
+
+
+def _of_warp_groups(p: Problem, device: Device) -> Iterator[Rule]:
+    """What warp groups need, beside what the others do."""
+    size = p.dtype.itemsize
+    yield Rule(
+        "wgmma-device",
+        "hard",
+        "warp groups multiply on compute capability 9.0 alone",
+        lambda tc: (tc != WGMMA) | (device["capability"] == 90),
+    )
+    yield Rule(
+        "wgmma-group",
+        "hard",
+        "four warps multiply together, one below the other",
+        lambda tc, warps_m: (tc != WGMMA) | (warps_m % 4 == 0),
+    )
+    yield Rule(
+        "wgmma-columns",
+        "hard",
+        "warp groups multiply 16 to 128 columns in sixteens, 192, or 256",
+        lambda tc, blk_n, dim_x, dim_y, group, warps_m: (
+            (tc != WGMMA) | _columns(blk_n // np.maximum(dim_x * dim_y // 32 // group // warps_m, 1))
+        ),
+    )
+    yield Rule(
+        "wgmma-step",
+        "hard",
+        "tensor cores read B in rows of 128 bytes along k",
+        lambda tc, blk_k: (tc != WGMMA) | ((not p.turned_b) & (blk_k * size == 128)),
+    )
+    yield Rule(
+        "wgmma-words",
+        "hard",
+        "in rows of B, words of 16 bytes change places",
+        lambda tc, vec: (tc != WGMMA) | (vec * size == WIDEST),
+    )
+    yield Rule(
+        "wgmma-stages",
+        "hard",
+        "one step is multiplied, the next is there, others come",
+        lambda tc, stages: (tc != WGMMA) | (stages >= 3),
+    )
+    yield Rule(
+        "wgmma-pairs",
+        "hard",
+        "warp groups multiply pairs as they are",
+        lambda tc, split: (tc != WGMMA) | (split != "shared"),
+    )
+
+
+def _columns(n: Any) -> Any:
+    return (n % 16 == 0) & (n <= 256) & ((n <= 128) | (n % 64 == 0))
 
 
 def _of_the_reads(p: Problem) -> Iterator[Rule]:
@@ -496,9 +560,9 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "warp-shape",
         "soft",
-        "a warp's part that is more than three times as long as wide loads more for the same work",
-        lambda blk_m, blk_n, dim_x, dim_y, group, warps_m: _shapely(
-            p, blk_m, blk_n, np.maximum(dim_x * dim_y // 32 // group, 1), warps_m
+        "a warp's part that is much longer than wide loads more for the same work",
+        lambda tc, blk_m, blk_n, dim_x, dim_y, group, warps_m: (
+            (tc == WGMMA) | _shapely(p, blk_m, blk_n, np.maximum(dim_x * dim_y // 32 // group, 1), warps_m)
         ),
     )
     yield Rule(
@@ -620,58 +684,138 @@ def _reading(p: Problem, vec: Any, blk: tuple[Any, Any, Any], group: Any, dim_x:
 
 def _shapely(p: Problem, blk_m: Any, blk_n: Any, warps: Any, warps_m: Any) -> Any:
     tall, long = blk_m // warps_m, blk_n // np.maximum(warps // warps_m, 1)
-    return ((tall <= 3 * long) | (blk_n <= 16)) & ((long <= 3 * tall) | (blk_m <= 16))
+    # Halves are gathered a few columns of a warp at a time: tall parts are read and written in fewer turns.
+    most = 3 if p.dtype.real_bits == 64 else 4 if p.dtype.is_complex else 8
+    most = 4 if p.dtype.letter == "d" and p.k <= 32 else most
+    return ((tall <= most * long) | (blk_n <= 16)) & ((long <= 3 * tall) | (blk_m <= 16))
 
 
 # -- the choice without a search ---------------------------------------------------------------------------
 # Parts of C of one warp, by whether the type is a half and whether it is complex: as large as registers allow
 # for the largest, because what a warp has loaded is then multiplied most often.
 _PARTS: dict[tuple[bool, bool], tuple[tuple[int, int], ...]] = {
-    (True, False): ((16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (48, 48), (64, 32), (64, 64)),
-    (True, True): ((16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (64, 32)),
-    (False, False): ((8, 8), (16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (64, 32)),
+    (True, False): (
+        *((16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (48, 48), (64, 16), (64, 32), (64, 64)),
+        *((96, 24), (128, 16)),
+    ),
+    (True, True): ((16, 8), (16, 16), (32, 16), (32, 32), (48, 24), (48, 48), (64, 16), (64, 32)),
+    (False, False): ((8, 8), (16, 8), (16, 16), (32, 8), (32, 16), (32, 32), (48, 24), (64, 32)),
     (False, True): ((8, 8), (16, 8), (16, 16), (32, 16), (32, 32)),
 }
-_WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (2, 4), (4, 2))
+_WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 4), (4, 2), (1, 8))
 _NAMES = ("blk_m", "blk_n", "blk_k", "warps_m", "warps_n", "group", "stages", "per_sm", "ahead")
+_MODEL: dict[str, float] = {
+    "rate": 1500,  # multiply-adds of halves in a clock of an SM
+    "start": 200,  # clocks of a tile before its first product, and of a step
+    "step": 64,
+    "start_held": 900,  # the same where the next step waits in registers
+    "step_held": 500,
+    "look": 1300,  # clocks until a batch of C is there
+    "each": 4.6,  # clocks from one instruction of a warp to its next
+    "flying": 14,  # KiB on their way that hide half of the latency of memory
+    "unique": 14,  # bytes of device memory in a clock, for an SM, that are read once
+    "passed": 104,  # and of all that pass the second-level cache
+    "hidden": 0.125,  # part of a transfer's time that is not hidden behind products
+    "ahead": 0.65,  # part of the loads of fragments that is hidden where they are loaded ahead
+    "fixed": 150,  # instructions of a warp for a tile, for a step, and for each number written and read
+    "by_step": 20,
+    "write": 2,
+    "read": 1,
+    "sharp": 5,  # how little of what takes less than the longest is in its way
+    "crowd": 0.015,  # of the time, for each further block of an SM where C is not read, or is
+    "crowd_read": 0.002,
+    "lone": 0.018,  # and where a matrix has fewer warps than an SM has schedulers
+    "spare": 0.006,  # and for each stage
+}
 
 
 @cache
 def _candidates(half: bool, is_complex: bool) -> dict[str, Any]:
     """Columns of candidates: parts of a warp times warps, steps, groups, stages, blocks of an SM."""
     tiles = product(_PARTS[half, is_complex], _WARPS, (8, 16, 32, 64) if half else (8, 16, 32))
-    known = {8, 16, 24, 32, 48, 64, 96, 128, 256}
+    known = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256}
     rows = [
         (part_m * warps_m, part_n * warps_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead)
         for (part_m, part_n), (warps_m, warps_n), blk_k in tiles
-        for group, stages, per_sm in product((1, 2, 4, 8), (1, 2, 3, 4), (1, 2, 3, 4, 6, 8))
-        for ahead in ((0, 1) if half and stages > 1 and part_m * part_n >= 1024 else (0,))
         if {part_m * warps_m, part_n * warps_n} <= known
-        and warps_m * warps_n * group <= 8
+        for group, stages, per_sm in product((1, 2, 4, 8), (1, 2, 3, 4, 6), (1, 2, 3, 4, 5, 6, 8))
+        for ahead in ((0, 1) if half and stages > 1 and part_m * part_n >= 512 else (0,))
+        if warps_m * warps_n * group <= 8
         and warps_m * warps_n * group * per_sm >= 4
         and (group == 1 or part_m * warps_m * part_n * warps_n <= 2048)
+        and stages * blk_k <= (256 if half else 64)
     ]
     return dict(zip(_NAMES, np.array(rows).T, strict=True))
 
 
-def _best(p: Problem, device: Device) -> Config:
-    """The candidate that a model of one SM gives the least time.
+def _modelled(p: Problem, device: Device, columns: dict[str, Any]) -> Any:
+    """Clocks of the whole batch by a model of one SM, for columns of candidates.
 
-    Time is counted in clocks. A tile takes the largest of what tensor cores, shared memory and device memory
-    need for it, and what one block needs, one thing after the other, over the blocks that overlap.
+    A tile takes a little more than the largest of what tensor cores, shared memory and device memory need for
+    it, and what one block needs, one thing after the other, over the blocks that overlap. Fitted to times of
+    some ninety configs on an H200.
     """
     half, is_complex, size = p.dtype.real_bits == 16, p.dtype.is_complex, p.dtype.itemsize
-    reads_c = p.beta != "0"
+    reads_c, x = p.beta != "0", _MODEL
     hopper, sms = device["capability"] >= 90, device["sms"]
-    unit_a, unit_b, unit_c = units(p)
-    vec, vec_c = min(unit_a, unit_b) // size, unit_c // size
-    tc = "16x8x16" if half else "16x8x4" if hopper and p.m > 8 else "8x8x4"
-    split = "registers" if is_complex else "none"
-
-    columns = _candidates(half, is_complex)
     blk_m, blk_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead = (columns[name] for name in _NAMES)
-    each = warps_m * warps_n
-    warps, blk = each * group, (blk_m, blk_n, blk_k)
+    warps = warps_m * warps_n * group
+    tiles = -(-p.m // blk_m) * -(-p.n // blk_n)
+    steps = np.maximum(-(-p.k // blk_k), 1)
+    deep = steps * blk_k
+    items = -(-p.batch // group) * tiles
+    stay = np.minimum(per_sm, -(-items // sms))
+    rate = (x["rate"] if hopper else 900) if half else (120 if hopper else 60)
+    sums = blk_m * blk_n * deep * group * (4 if is_complex else 1) / rate
+    loads = (blk_m * warps_n + blk_n * warps_m + blk_m + blk_n) * deep * size * group / 128
+    stripes = (blk_m + blk_n) * blk_k * group * size
+    unique = p.bytes * np.minimum(group, p.batch) / tiles / x["unique"]
+    results = blk_m * blk_n * group * size
+    passed = (stripes * steps + results * (2 if reads_c else 1)) / x["passed"]
+    # Bytes on their way hide the latency of memory: Little's law. What is loaded ahead frees a stage early.
+    flying = stay * stripes * np.maximum(stages - 1 + 0.5 * ahead, 1)
+    # C is read in batches of as many words as there are registers for: 16 at most, and of the columns that
+    # halves are gathered in. Where registers are left, a batch is on its way while one is used.
+    warp_m, warp_n = blk_m // warps_m, blk_n // warps_n
+    kept = warp_m * warp_n // 32 * (size // 2 if half else size // 4)
+    room = np.minimum(65536 // (32 * warps * per_sm), 255) - kept - 72 - ahead * (warp_m + warp_n) // 4
+    sets = np.where(room >= 48, 2, 1)
+    wide = 8 if half and is_complex else WIDEST
+    together = np.clip(room * 4 // (wide * sets), 1, 16)
+    gathered = np.where(warp_n % 16 == 0, 16, 8) if half and not is_complex else warp_n
+    words = -(-warp_m * gathered * size // (32 * wide))
+    batches = warp_n // gathered * -(-words // together)
+    # Two words where a tile reaches beyond C.
+    inside = (p.m // blk_m) * (p.n // blk_n) / tiles
+    batches = inside * (1 + (batches - 1) / sets) + (1 - inside) * warp_n // gathered * words / 2
+    flying = flying + stay * 32 * warps * np.minimum(words, together * sets) * wide * reads_c
+    memory = (unique + passed) * (1 + (x["flying"] * 1024 / flying) ** x["sharp"]) ** (1 / x["sharp"])
+    held = stages == 1
+    waits = np.where(held, x["start_held"] + x["step_held"] * steps, x["start"] + x["step"] * steps)
+    # Instructions beside products: addresses, results. A warp has one at a time.
+    each = x["fixed"] + x["by_step"] * steps
+    each = each + blk_m * blk_n * group * (x["write"] + x["read"] * reads_c) / 32 / warps
+    waits = waits + x["look"] * batches * reads_c + x["each"] * each
+    # Warps of a scheduler multiply while others load, and so does a warp that loads ahead.
+    slow = sums * np.maximum(1, 4 / warps)
+    over = np.minimum(slow, loads) * (1 - x["ahead"] * ahead) / np.maximum(1, warps / 4)
+    alone = waits + np.maximum(slow, loads) + over + np.where(held, 1, x["hidden"]) * memory / stay
+    # What takes nearly as long as the longest is in its way.
+    parts = (sums, loads, memory, warps * each / 4, alone / stay)
+    time = sum(part ** x["sharp"] for part in parts) ** (1 / x["sharp"])
+    # Blocks of an SM are in each other's way, as are idle stages; few warps wait for themselves.
+    crowd = x["crowd_read"] if reads_c else x["crowd"]
+    time = time * (1 + crowd * (stay - 1)) * (1 + x["lone"] * np.maximum(4 / (warps_m * warps_n) - 1, 0))
+    time = time * (1 + x["spare"] * stages)
+    return -(-items // (sms * stay)) * stay * time
+
+
+def _fitting(p: Problem, device: Device, tc: str, split: str, columns: dict[str, Any]) -> Any:
+    """Which candidates obey the hard rules; of those the ones that the soft rules want, if there are any."""
+    half, size = p.dtype.real_bits == 16, p.dtype.itemsize
+    vec = min(units(p)[:2]) // size
+    blk_m, blk_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead = (columns[name] for name in _NAMES)
+    warps, blk = warps_m * warps_n * group, (blk_m, blk_n, blk_k)
     along = (blk_k if p.turned_a else blk_m, blk_n if p.turned_b else blk_k)
     shared = shared_bytes(p, tc, split, stages, blk, (warps, group, warps_m))
     needed = registers(p, tc, split, stages, ahead, blk, (warps, group, warps_m))
@@ -687,40 +831,30 @@ def _best(p: Problem, device: Device) -> Config:
     shapely = fits & ((blk_m <= 2 * blk_n) | (blk_n >= p.n)) & ((blk_n <= 2 * blk_m) | (blk_m >= p.m))
     shapely &= (blk_m < 2 * p.m) | (blk_m <= (16 if half else 8))
     shapely &= (blk_n < 2 * p.n) | (blk_n <= 8)
-    fits = shapely if shapely.any() else fits
+    # Half of the threads have something to read, or more.
+    shapely &= np.minimum(blk_m, blk_n) * blk_k * group >= 16 * warps * vec
+    return shapely if shapely.any() else fits
 
-    steps = np.maximum(-(-p.k // blk_k), 1)
-    deep = steps * blk_k
-    items = -(-p.batch // group) * tiles
-    stay = np.minimum(per_sm, -(-items // sms))
-    rate = (1270 if hopper else 900) if half else (120 if hopper else 60)
-    sums = blk_m * blk_n * deep * group * (4 if is_complex else 1) / rate
-    loads = (blk_m * warps_n + blk_n * warps_m + blk_m + blk_n) * deep * size * group / 128
-    stripes = (blk_m + blk_n) * blk_k * group * size
-    unique = p.bytes * np.minimum(group, p.batch) / tiles / 18
-    results = blk_m * blk_n * group * size
-    passed = (stripes * steps + results * (2 if reads_c else 1)) / 24
-    # Bytes on their way hide the latency of memory: Little's law. What is loaded ahead frees a stage early,
-    # and a tile of C is asked for with its first step.
-    flying = stay * (stripes + results / steps * reads_c) * np.maximum(stages - 1 + 0.5 * ahead, 1)
-    memory = np.maximum(unique, passed) * np.maximum(1.0, 28 * 1024 / flying)
-    waits = np.where(stages == 1, 900 + 500 * steps, 600 + 100 * steps) + 400 * reads_c
-    # Instructions of a tile beside products: addresses, results.
-    issued = (warps * (250 + 50 * steps) + blk_m * blk_n * group * (4 + 2 * reads_c) / 32) / 4
-    # What is loaded ahead is hidden behind products, and so is most of what is on its way from device memory.
-    plain, hidden = sums + loads + memory / stay, np.maximum(sums, loads) + 0.3 * memory / stay
-    alone = waits + np.where((ahead == 1) & (stages > 2), hidden, plain - 0.5 * ahead * loads)
-    busy = np.maximum(np.maximum(sums, loads), np.maximum(memory, issued))
-    time = np.maximum(busy, alone / stay) + 60 * steps / stay + 0.05 * alone / stay
-    whole = -(-items // (sms * stay)) * stay * time
-    best = int(np.argmin(np.where(fits, whole, np.inf)))
+
+def _best(p: Problem, device: Device) -> Config:
+    """The candidate that the model gives the least time."""
+    half, is_complex, size = p.dtype.real_bits == 16, p.dtype.is_complex, p.dtype.itemsize
+    hopper, sms = device["capability"] >= 90, device["sms"]
+    unit_a, unit_b, unit_c = units(p)
+    vec, vec_c = min(unit_a, unit_b) // size, unit_c // size
+    tc = "16x8x16" if half else "16x8x4" if hopper and p.m > 8 else "8x8x4"
+    split = "registers" if is_complex else "none"
+
+    columns = _candidates(half, is_complex)
+    fits = _fitting(p, device, tc, split, columns)
+    best = int(np.argmin(np.where(fits, _modelled(p, device, columns), np.inf)))
     values = {name: int(columns[name][best]) for name in _NAMES}
     threads = 32 * values["warps_m"] * values["warps_n"] * values["group"]
     words = int(_words(p, vec, values["blk_m"], values["blk_n"], values["blk_k"]))
-    dim_x = min(32, 1 << (words.bit_length() - 1))
     tile = (values["blk_m"], values["blk_n"], values["blk_k"])
-    while dim_x * vec * size > 32 and _reading(p, vec, tile, values["group"], dim_x, threads) < 1:
-        dim_x //= 2
+    most = min(32, 1 << (words.bit_length() - 1))
+    along_one = [x for x in (32, 16, 8, 4, 2, 1) if x <= most and (x == most or x * vec * size >= 32)]
+    dim_x = max(along_one, key=lambda x: float(_reading(p, vec, tile, values["group"], x, threads)))
     return Config(
         {"tc": tc, "split": split, "stages": values["stages"], "ahead": values["ahead"]}
         | {"vec": vec, "vec_c": vec_c}

@@ -1,7 +1,7 @@
 // Fragments: the parts of matrices that the lanes of a warp hold while tensor cores multiply them.
 //
-// One function for one instruction, and nothing else; mma.cuh, which comes first, has the products of one. Which lane holds what, with r = lane / 4 and t = lane % 4
-// (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"):
+// One function for one instruction, and nothing else; mma.cuh, which comes first, has the products of one. Which lane holds
+// what, with r = lane / 4 and t = lane % 4 (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"):
 //
 //   16 x 8 x 16, halves      a[q + 2 h]: row r + 8 q, k = 2 t + {0, 1} + 8 h    two numbers in a register
 //                            b[h]: column r, k = 2 t + {0, 1} + 8 h

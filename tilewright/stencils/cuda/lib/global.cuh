@@ -24,6 +24,3 @@ GLOBAL_INLINE void global_load(uint4 &x, const uint4 *from) {
     asm volatile("ld.global.v4.b32 {%0,%1,%2,%3}, [%4];"
                  : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(from) : "memory");
 }
-
-// A hint that the 32 bytes around this address will be asked for soon: they come into the second-level cache.
-GLOBAL_INLINE void global_expect(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
