@@ -186,14 +186,17 @@ def _near(
     """Stencil, config and key of the nearest record that this problem can use, the vendor's among them.
 
     Libraries have one routine for batches and another for a product alone (``single``): that the vendor
-    wins at one says nothing of the other.
+    wins at one says nothing of the other. Where sizes are compiled in (``sized``), other sizes say little,
+    of the vendor too, which has its good ones.
     """
+    accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
+    exact = getattr(next(accepting, None), "sized", False)
     for record in records().near(problem, kind, device.key, without="" if vendor else VENDOR):
-        if record.stencil == VENDOR and (record.problem.batch == 1) == single:
-            return VENDOR, record.config, record.problem.key
-        sized = getattr(STENCILS.get(record.stencil), "sized", False)
+        sized = exact or getattr(STENCILS.get(record.stencil), "sized", False)
         if sized and _shape(record.problem) != _shape(problem):
             continue
+        if record.stencil == VENDOR and (record.problem.batch == 1) == single:
+            return VENDOR, record.config, record.problem.key
         # What was tuned for another place in memory may be slow here, not only wrong.
         if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device, KINDS):
             return record.stencil, record.config, record.problem.key

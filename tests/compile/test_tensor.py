@@ -76,10 +76,10 @@ def test_conjugates(letter: str, trans: str, split: str) -> None:
 @pytest.mark.parametrize(("letter", "beta"), [("h", "0"), ("h", "any"), ("b", "0"), ("hc", "0"), ("d", "1")])
 def test_what_is_loaded_ahead_fits_in_registers(letter: str, beta: str) -> None:
     p = problem(f"{letter}:256x256x256@1000", beta=beta, alpha="any")
-    config = TENSOR.default(p, H200).with_(blk_m=64, blk_n=64, blk_k=32, group=1, warps_m=2)
+    config = TENSOR.default(p, H200).with_(tc="16x8x16", blk_m=64, blk_n=64, blk_k=32, group=1, warps_m=2)
     config = config.with_(dim_x=8, dim_y=16, stages=3, ahead=1, blocks=2 * H200["sms"])
     if letter == "d":
-        config = config.with_(blk_k=16)
+        config = config.with_(tc="16x8x4", blk_k=16)
     assert not any(rule.kind in HARDWARE for rule in TENSOR.space(p, H200).why(config))
     assert compiled(p, config, H200)["spills"] == 0
 
@@ -126,8 +126,8 @@ def hottest(text: str) -> list[str]:
 @pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
 def test_what_is_loaded_of_pairs_lies_where_tensor_cores_want_it(trans: str) -> None:
     p = problem(f"hc:{trans}:256x256x256@1000")
-    config = TENSOR.default(p, H200).with_(blk_m=128, blk_n=128, blk_k=32, group=1, warps_m=2, dim_x=8)
-    config = config.with_(dim_y=32, stages=3, ahead=1, blocks=H200["sms"])
+    config = TENSOR.default(p, H200).with_(tc="16x8x16", blk_m=128, blk_n=128, blk_k=32, group=1)
+    config = config.with_(warps_m=2, dim_x=8, dim_y=32, stages=3, ahead=1, blocks=H200["sms"])
     loop = hottest(listing.sass(cuda.compile(TENSOR.source(p, config, H200), H200)))
     assert sum("HMMA" in word for word in loop) == 128
     # Registers are moved where addresses of a tile are made, and nowhere else: it was three for each product.

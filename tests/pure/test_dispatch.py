@@ -103,6 +103,22 @@ def test_what_is_tuned_for_one_size_serves_that_size(
     assert (plan.origin, plan.stencil) == (origin, name)
 
 
+@pytest.mark.parametrize(("n", "stencil"), [(50, "tiny"), (52, None), (100, None)])
+def test_a_vendor_that_is_faster_at_one_size_has_that_size_where_sizes_are_compiled_in(
+    told: Any, n: int, stencil: str | None
+) -> None:
+    class Vendor(Told):
+        """Records that know where the vendor is faster: at 52, and at 96."""
+
+        def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
+            found = [problem.with_(m=m, n=m, k=m, alpha="any") for m in (52, 96)]
+            return [Record(p, regime, dispatch.VENDOR, Config({}), "ok", device, "1") for p in found]
+
+    told(Vendor(1000))
+    plan = dispatch.plan(Problem.parse(f"d:{n}x{n}x{n}@5000")[0], H200)
+    assert plan.stencil == stencil
+
+
 class Empty(Told):
     """Records that know nothing."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,3 +236,21 @@ def test_spaces_are_of_a_size_that_can_be_searched(letter: str) -> None:
     for n in (16, 64, 256):
         p = Problem(DTYPES[letter], n, n, n, batch=20_000)
         assert 20 < TENSOR.space(p, H200).count() < 200_000
+
+
+def test_warp_groups_are_the_choice_for_large_products_of_pairs() -> None:
+    def chosen(text: str, device: Any = H200, **fields: Any) -> str:
+        return str(TENSOR.default(problem(text, **fields), device)["tc"])
+
+    for beta in ("0", "1", "any"):
+        for text in ("hc:nn:128x128x128@5000", "hc:cn:256x256x256@2000", "hc:tj:512x512x64@500"):
+            p = problem(text, beta=beta)
+            config = TENSOR.default(p, H200)
+            assert config["tc"] == "64x8x16"
+            assert not any(rule.kind in HARDWARE for rule in TENSOR.space(p, H200).why(config))
+    # Not where B lies across k, where words are short, where tiles would be half empty, on other devices.
+    assert chosen("hc:nt:256x256x256@2000") == "16x8x16"
+    assert chosen("hc:nn:256x256x256@2000", align=4) == "16x8x16"
+    assert chosen("hc:nn:192x192x192@2000") == "16x8x16"
+    assert chosen("hc:nn:256x256x256@2000", device=A100) == "16x8x16"
+    assert chosen("h:nn:256x256x256@2000") == "16x8x16"

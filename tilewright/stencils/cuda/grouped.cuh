@@ -206,7 +206,9 @@ INLINE void fetch_columns(const Operand &x, long long step, int step_here, int f
             to -= before;
             left += before;
         }
-        if (left > 0) word_load<BYTES>(to + word * BYTES, from + word * BYTES, left < BYTES ? left : BYTES);
+        // What is left of a word is one half.
+        if (left >= BYTES) word_load<BYTES>(to + word * BYTES, from + word * BYTES, BYTES);
+        else if (left > 0) word_load<2>(to + word * BYTES, from + word * BYTES, 2);
         column += down;
         word += over;
         if (word >= in_column) {
@@ -215,6 +217,9 @@ INLINE void fetch_columns(const Operand &x, long long step, int step_here, int f
         }
     }
 }
+
+// Bytes that divide every address, and that a copy by itself can have.
+constexpr int SMALLEST = TYPE_BITS == 16 ? 2 : 4;
 
 // A whole line.
 INLINE void line_load(void *to, const void *from) {
@@ -558,7 +563,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
                     x.columns = which == 0 ? (TRANS_A ? m : k) : which == 1 ? (TRANS_B ? k : n) : n;
                     if (copy == 1) {
                         const int end = (int)(low & 15) + x.rows * x.columns * SIZE, last = end - (end & 15) - (low & 15);
-                        if (thread == 0) word_load<16>(x.to + last, x.from + last, end & 15);
+                        const int at = SMALLEST * thread;
+                        if (at < (end & 15)) word_load<SMALLEST>(x.to + last + at, x.from + last + at, SMALLEST);
                         continue;
                     }
                     const long long step = (long long)(int)d[4 * which + LEADING] * SIZE;

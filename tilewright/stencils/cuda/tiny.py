@@ -22,7 +22,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from math import gcd
 from typing import Any
 
@@ -87,6 +87,7 @@ def units(p: Problem) -> tuple[int, int, int]:
     return a, b, c
 
 
+@lru_cache(maxsize=256)
 def spaced(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Leading dimension and batch stride of A, B and C as constants of the compiler: where there is padding
     in a rhythm, else (0, 0). With pointers there is no stride."""
@@ -108,6 +109,7 @@ def spaced(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int
     return a, b, c
 
 
+@lru_cache(maxsize=256)
 def _steps(p: Problem) -> tuple[int, int, int]:
     """Elements from one matrix of A, B and C to the next where bulk copies bring them, 0 for shared ones."""
     a, b, c = (
@@ -703,6 +705,7 @@ def _reads(size: int, rows: int, columns: int, turned_a: bool, deep_m: int, deep
     return 2.0 / columns / wide + 2.0 / rows / deep_k
 
 
+@lru_cache(maxsize=256)
 def _pace(p: Problem, tile: tuple[int, int, int]) -> float:
     """How much of the speed of memory multiply-add units and reads from shared memory leave, by a tile."""
     mma, rows, columns = tile
