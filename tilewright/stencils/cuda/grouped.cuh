@@ -5,7 +5,7 @@
 // memory (section 7). What is different here is that no two products need be of one size, so nothing of the sizes
 // is known to the compiler, and that blocks which finish early would leave memory idle. Hence:
 //
-//   device memory   descriptors, the largest product first   |0|1|2|3|4|5|6|7|8|...     64 bytes each
+//   device memory   descriptors, 64 bytes each   |0|1|2|3|4|5|6|7|8|...   a few of middle size, then the largest first
 //                        | block b takes one of each row of gridDim, back and forth: all blocks get equal shares
 //   a block              | a counter in shared memory gives the next of them to the team that asks
 //   a team of TEAM warps | asks for A, B (and C) as long as its ring has room, and reads the next descriptor then:
