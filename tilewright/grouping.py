@@ -487,6 +487,9 @@ def _launches(
             *(complex(alphas[which[0]]), complex(betas[which[0]])),
         )
         launch = stencil.launch(plan.problem, plan.config)
+        if not lasting:
+            # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
+            launch = replace(launch, overlap=False)
         made._launchers.append(driver.Launcher(execute_cuda.kernel(plan, place.index), launch, argument))
         made.plans.append(plan)
     return True

@@ -8,9 +8,3 @@
 ``summed``, ``figures``      lines in short, and drawn
 ``commands``, ``plan``       the command line; several commands in one process
 """
-
-from bench.batches.commands import COMMANDS, parsed
-from bench.batches.run import Run
-from bench.batches.summed import summary
-
-__all__ = ["COMMANDS", "Run", "parsed", "summary"]

@@ -309,6 +309,24 @@ def test_a_plan_runs_again_and_goes_into_a_graph(torch: Any) -> None:
         close(torch, got, x @ y)
 
 
+def test_lists_in_a_row_see_what_those_before_them_wrote(torch: Any) -> None:
+    # Launches of plans may overlap; each of the two lists reads what the other has written.
+    draw = random.Random(4)
+    sizes = [draw.randrange(1, 33) for _ in range(1000)]
+    # Orthogonal factors leave lengths as they are, so nothing grows.
+    factors = [torch.linalg.qr(x)[0].contiguous() for x in some(torch, [(n, n) for n in range(1, 33)])]
+    a, b = some(torch, [(n, n) for n in sizes]), [factors[n - 1] for n in sizes]
+    between, begin = [torch.empty_like(x) for x in a], [x.clone() for x in a]
+    forth, back = tw.plan_grouped(a, b, out=between), tw.plan_grouped(between, b, out=a)
+    for _ in range(10):
+        forth.run()
+        back.run()
+    torch.cuda.synchronize()
+    powers = [torch.linalg.matrix_power(factor, 20) for factor in factors]
+    for got, x, n in zip(a, begin, sizes, strict=True):
+        close(torch, got, x @ powers[n - 1])
+
+
 def test_groups_from_integers_on_the_gpu(torch: Any) -> None:
     draw = random.Random(5)
     sizes = [tuple(draw.randrange(1, 33) for _ in range(3)) for _ in range(100)]
