@@ -18,7 +18,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
 
@@ -138,49 +138,58 @@ def best_of(path: Path, problem: Problem, count: int) -> list[Config]:
 
 
 class Run:
-    """One run of a command: the tuner, where lines go, and when it has to end."""
+    """One run, of a command or of several: the tuner, where lines go, and when a command has to end."""
+
+    program = "sweep"
+    """What the command's name follows in the lines of a run."""
 
     def __init__(self, options: argparse.Namespace, device: Device, console: Console):
-        self.options, self.device, self.console = options, device, console
+        self.device, self.console = device, console
         self.records = Records(options.records)
-        self.sink = lines.Sink(options.out, f"sweep {options.command}", device, vars(options))
+        self.begin(options)
+
+    def begin(self, options: argparse.Namespace) -> None:
+        """Begin a command: its lines go where it says, its seconds run from now."""
+        self.options = options
         self.end = time.monotonic() + options.limit
+        self.sink = lines.Sink(options.out, f"{self.program} {options.command}", self.device, vars(options))
 
-    def tuned(
-        self, problem: Problem, stages: Sequence[tuple[str, str, float, Callable[[Space], Space]]]
-    ) -> None:
-        """Go through stages of (name, search, seconds, space) for one problem, a line for each."""
-        regime = dispatch.regime(problem, self.device)
-        if self.options.seeds:
-            seeds = best_of(self.options.seeds, problem, self.options.top)
-            stages = [("seeds", "exhaustive", float("inf"), lambda space: Listed(space, seeds))]
-        for stage, search, budget, spaces in stages:
-            left = self.end - time.monotonic()
-            if left <= 0:
-                self.console.print(f"{problem.spelling}: no time left for {stage}", style="yellow")
-                return
-            result = self.tuner.tune(
-                problem,
-                regime,
-                search=search,
-                budget=min(budget, left),
-                stencils=[STENCIL],
-                spaces=spaces,
-                tolerate=self.options.tolerate,
-            )
-            line = said(self.options.command, result, stage)
-            self.sink.write(line)
-            if search != "climb" and not self.options.seeds:
-                self.sink.write(tries(problem, regime, self.device, self.records, stage))
-            self.console.print(shown(line), markup=False)
-
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         self.tuner = Tuner(self.device, self.records)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.tuner.__exit__()
         self.records.close()
+
+
+def tuned(
+    run: Run, problem: Problem, stages: Sequence[tuple[str, str, float, Callable[[Space], Space]]]
+) -> None:
+    """Go through stages of (name, search, seconds, space) for one problem, a line for each."""
+    given, regime = run.options, dispatch.regime(problem, run.device)
+    if given.seeds:
+        seeds = best_of(given.seeds, problem, given.top)
+        stages = [("seeds", "exhaustive", float("inf"), lambda space: Listed(space, seeds))]
+    for stage, search, budget, spaces in stages:
+        left = run.end - time.monotonic()
+        if left <= 0:
+            run.console.print(f"{problem.spelling}: no time left for {stage}", style="yellow")
+            return
+        result = run.tuner.tune(
+            problem,
+            regime,
+            search=search,
+            budget=min(budget, left),
+            stencils=[STENCIL],
+            spaces=spaces,
+            tolerate=given.tolerate,
+        )
+        line = said(given.command, result, stage)
+        run.sink.write(line)
+        if search != "climb" and not given.seeds:
+            run.sink.write(tries(problem, regime, run.device, run.records, stage))
+        run.console.print(shown(line), markup=False)
 
 
 def sweep(run: Run) -> None:
@@ -194,7 +203,7 @@ def sweep(run: Run) -> None:
         if given.climb:
             stages.append(("all", "climb", given.climb, whole))
         for trans in lines.words(given.trans or "nn,nt,tn,tt"):
-            run.tuned(Problem(DTYPES[letter], n, n, n, trans[0], trans[1]), stages)
+            tuned(run, Problem(DTYPES[letter], n, n, n, trans[0], trans[1]), stages)
 
 
 # What is held for short k: C is the most of what is moved, so it is called early, and shared memory left
@@ -220,7 +229,7 @@ def updates(run: Run) -> None:
             ]
             if run.options.climb:
                 stages.append(("all", "climb", run.options.climb, whole))
-            run.tuned(problem, stages)
+            tuned(run, problem, stages)
 
 
 def small(run: Run) -> None:
@@ -238,7 +247,7 @@ def small(run: Run) -> None:
             ]
             if run.options.climb:
                 stages.append(("all", "climb", run.options.climb, whole))
-            run.tuned(Problem(DTYPES[letter], n, n, n), stages)
+            tuned(run, Problem(DTYPES[letter], n, n, n), stages)
 
 
 def sizes(run: Run) -> None:

@@ -6,10 +6,8 @@ import itertools
 import random
 
 from bench import lines
-from bench.batches.points import Point
 from bench.batches.problems import SEED, filling, forced
 from bench.batches.run import Run
-from tilewright import dispatch
 from tilewright.model import DTYPES, Problem
 
 EXTENTS, SHAPES = (3, 7, 8, 13, 16, 24, 32), 60
@@ -32,15 +30,7 @@ def rectangles(run: Run) -> None:
                 for ld in paddings(n)
             ]
     filled = [filling(one, given.bytes, forced(one)) for one in problems]
-    if not given.budget and not given.seeds:
-        run.turns(run.points(filled, run.chosen, moved=forced, telling=lambda p: {"plain_bytes": p.bytes}))
-        return
-    for problem in filled:
-        if run.over():
-            return
-        says = {"plain_bytes": problem.bytes}
-        point = Point(problem, dispatch.regime(problem, run.device), (), forced(problem), says)
-        run.tuned(point, given.stencil)
+    run.best(filled, moved=forced, telling=lambda p: {"plain_bytes": p.bytes})
 
 
 def mixed(count: int = SHAPES, seed: int = SEED) -> list[tuple[int, int, int]]:

@@ -1,4 +1,4 @@
-"""A run: the tuner with its children, the copy, where lines go, and when a command has to end."""
+"""What commands share: a run with the speed of a copy, kernels in turns, searches, and lines of all that."""
 
 from __future__ import annotations
 
@@ -8,50 +8,32 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-
-from bench import lines
+from bench import lines, sweep
 from bench.batches.points import Entry, Point, planned
 from bench.batches.result import line_of, shown
 from bench.batches.seeds import origin_of, seeds_of
 from bench.batches.turns import Turns
 from bench.lines import Line
 from bench.pruning import Listed
-from bench.sweep import said, whole
 from tilewright import dispatch, roofline_cuda
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Config, Device, Problem, Record
-from tilewright.records import Records
-from tilewright.tune import VENDOR, Tuner, speed
+from tilewright.model import Config, Problem, Record
+from tilewright.tune import VENDOR, speed
 
 
-class Run:
-    """One run, of a command or of several: the tuner, where lines go, and when a command has to end."""
+class Run(sweep.Run):
+    """A run that keeps the lines of its command, and bytes a second of a copy."""
 
-    def __init__(self, options: argparse.Namespace, device: Device, console: Console):
-        self.device, self.console = device, console
-        self.records = Records(options.records)
-        self.copy: float | None = None
-        self.begin(options)
+    program = "batches"
+    copy: float | None = None
 
     def begin(self, options: argparse.Namespace) -> None:
-        """Begin a command, the first or another: its lines go where it says, its seconds run from now. A
-        copy that was measured is not measured again."""
-        self.options = options
-        self.end = time.monotonic() + options.limit
+        """Begin a command, the first or another. A copy that was measured is not measured again."""
+        super().begin(options)
         self.found: list[Line] = []
-        self.sink = lines.Sink(options.out, f"batches {options.command}", self.device, vars(options))
         if self.copy is not None:
             self.sink.write({"kind": "copy", "bytes_per_second": self.copy})
-
-    def __enter__(self) -> Run:
-        self.tuner = Tuner(self.device, self.records)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.tuner.__exit__()
-        self.records.close()
 
     def look(self) -> None:
         """Measure a copy, which takes about a second."""
@@ -82,11 +64,28 @@ class Run:
         for letter, n, beta in itertools.product(given.types, lines.numbers(given.sizes), betas):
             yield lines.square(letter, n, beta)
 
-    def tuned(self, point: Point, stencil: str) -> None:
+    def best(
+        self,
+        problems: Iterable[Problem],
+        *,
+        moved: Callable[[Problem], float | None] = lambda problem: None,
+        telling: Callable[[Problem], Mapping[str, Any]] = lambda problem: {},
+    ) -> None:
+        """Search for the best config of each problem; with neither ``--budget`` nor ``--seeds`` time what
+        dispatch chooses."""
+        if not self.options.budget and not self.options.seeds:
+            self.turns(self.points(problems, self.chosen, moved=moved, telling=telling))
+            return
+        for point in self.points(problems, lambda problem: (), moved=moved, telling=telling):
+            if self.over():
+                return
+            self._searched(point)
+
+    def _searched(self, point: Point) -> None:
         """Search for the best config of a point and keep its line; with ``--seeds`` among these alone."""
-        given, problem = self.options, point.problem
+        given, problem, stencil = self.options, point.problem, self.options.stencil
         seeds: list[Config] = []
-        kept: dict[str, Any] = {"search": "climb", "budget": given.budget, "spaces": whole}
+        kept: dict[str, Any] = {"search": "climb", "budget": given.budget, "spaces": sweep.whole}
         if given.seeds:
             seeds = seeds_of(given.seeds, problem, stencil, given.top)
             kept = {"search": "exhaustive", "budget": float("inf"), "spaces": lambda s: Listed(s, seeds)}
@@ -99,7 +98,7 @@ class Run:
         except TilewrightError as error:
             self.add(line | {"missing": str(error)})
             return
-        line = said(given.command, result, "seeds" if given.seeds else "climb")
+        line = sweep.said(given.command, result, "seeds" if given.seeds else "climb")
         line |= {"layout": problem.layout, "stencil": stencil}
         line |= {"peer": result.vendor.toolchain if result.vendor else "", "origin": ""}
         if result.best:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 
 from bench import lines
-from bench.batches.points import Point
 from bench.batches.problems import MOST, filling
 from bench.batches.run import Run
-from tilewright import dispatch
 from tilewright.model import DTYPES, Problem
 
 
@@ -21,11 +19,4 @@ def updates(run: Run) -> None:
         filling(Problem(DTYPES[letter], n, n, k, alpha="any", beta="1"), given.bytes, most=MOST)
         for letter, k, n in itertools.product(*axes)
     ]
-    if not given.budget and not given.seeds:
-        run.turns(run.points(problems, run.chosen, telling=lambda p: {"k": p.k}))
-        return
-    for problem in problems:
-        if run.over():
-            return
-        regime = dispatch.regime(problem, run.device)
-        run.tuned(Point(problem, regime, (), says={"k": problem.k}), given.stencil)
+    run.best(problems, telling=lambda p: {"k": p.k})

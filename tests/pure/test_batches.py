@@ -184,7 +184,7 @@ def bench_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_home: Path
 ) -> Callable[..., tuple[Run, list[dict[str, Any]]]]:
     """Run a command on a GPU that is not there; the run, and the lines that it wrote."""
-    monkeypatch.setattr("bench.batches.run.Tuner", FakeTuner)
+    monkeypatch.setattr("bench.sweep.Tuner", FakeTuner)
     monkeypatch.setattr("bench.batches.turns.stream", Compiled)
     monkeypatch.setattr("bench.batches.half.conversion", lambda problem: 1.0)
 
@@ -423,7 +423,7 @@ def planned(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, Faked, str]]:
     """Carry out a plan with such commands: the exit status, what ran, and what was printed."""
-    monkeypatch.setattr("bench.batches.run.Tuner", FakeTuner)
+    monkeypatch.setattr("bench.sweep.Tuner", FakeTuner)
     monkeypatch.setattr(TARGETS["cuda"], "missing", lambda: None)
     monkeypatch.setattr(dispatch, "device", functools.cache(lambda kind: KNOWN))
     monkeypatch.setattr(lines, "facts", lambda device: {})

@@ -1,0 +1,44 @@
+"""A job: a kernel under its own name, and the product that it is launched on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import HARDWARE
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A kernel under its own name, and the product that it is launched on."""
+
+    name: str
+    problem: Problem
+    launch: Launch
+    source: Source
+    swapped: bool = False
+    """Row-major, as the ladder's: A and B, and m and n, change places in the argument."""
+    shift: int = 0
+    """Bytes by which operands begin after a multiple of 256."""
+
+    @property
+    def stencil(self) -> str:
+        """What its name begins with: a stencil, or a rung of the ladder."""
+        return self.name.split("_")[0]
+
+
+def named(source: Source, name: str) -> Source:
+    """The same program with another name for its kernel."""
+    return replace(source, entry=name, defines=(*source.defines, (source.entry, name)))
+
+
+def made(stencil: Any, problem: Problem, config: Config, name: str, device: Device, shift: int = 0) -> Job:
+    """The job of a stencil's config for a problem that it accepts."""
+    source = named(stencil.source(problem, config, device), name)
+    return Job(name, problem, stencil.launch(problem, config), source, shift=shift)
+
+
+def fits(stencil: Any, problem: Problem, config: Config, device: Device) -> bool:
+    """Whether no limit of the hardware forbids a config."""
+    return not any(rule.kind in HARDWARE for rule in stencil.space(problem, device).why(config))

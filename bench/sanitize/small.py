@@ -1,0 +1,106 @@
+"""Stencils for batches and lists of small products, of all types that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from bench.sanitize.job import Job, fits, made
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.stencils.cuda import grouped
+
+ORDERS = {False: ("nn", "tn", "nt", "tt"), True: ("nn", "cn", "nt", "jc")}
+"""Transpositions of real and of complex types, that jobs take in turns."""
+TINY = range(1, 41)
+STREAMS = (1, 3, 8, 13, 17, 24, 31, 32, 40)
+ODD = (
+    *((17, 33, 5), (33, 17, 65), (67, 45, 37), (1, 40, 23), (41, 1, 9), (64, 65, 1)),
+    *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
+)
+"""m, n and k of products for tensor cores."""
+LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
+"""Of lists: the largest extent, the number of products, and the class of beta."""
+
+
+def tiny(device: Device) -> Iterator[Job]:
+    """Every small n in all types; layouts and transpositions in turns."""
+    stencil = STENCILS["tiny"]
+    for turn, (dtype, n) in enumerate((dtype, n) for dtype in DTYPES.values() for n in TINY):
+        trans = ORDERS[dtype.is_complex][(turn + n // 4) % 4]
+        layout = turn % 3
+        (problem,) = Problem.parse(
+            f"{dtype.letter}:{trans}:{n}x{n}x{n}@{29 if n < 8 else 5}",
+            alpha="any",
+            beta="any",
+            align=dtype.itemsize,
+            pointers=layout == 2,
+        )
+        if layout:
+            # With the size named again, matrices lie as far apart as their columns ask for.
+            problem = problem.with_(m=n, lda=n + 1, ldb=n + 2, ldc=n + 3)
+        yield from _accepted(stencil, problem, f"tiny_{dtype.letter}_{trans}_{n}_{layout}", device)
+
+
+def streams(device: Device) -> Iterator[Job]:
+    """Batches of small matrices as streams of bytes, as only large batches are read: packed, and padded."""
+    stencil = STENCILS["tiny"]
+    for turn, (dtype, n) in enumerate((dtype, n) for dtype in DTYPES.values() for n in STREAMS):
+        trans = ORDERS[dtype.is_complex][(turn + n // 4) % 4]
+        for gap in (0, 1 + turn % 2):
+            beta = ("any", "0")[(turn + gap) % 2]
+            (problem,) = Problem.parse(f"{dtype.letter}:{trans}:{n}x{n}x{n}", alpha="any", beta=beta)
+            problem = problem.with_(m=n, lda=n + gap, ldb=n + gap, ldc=n + gap, batch=10**6)
+            config = stencil.default(problem, device)
+            some = problem.with_(batch=2 * config["group"] + 1)
+            name = f"tiny_stream_{dtype.letter}_{trans}_{n}_{gap}"
+            yield from _accepted(stencil, some, name, device, config)
+
+
+def tensor(device: Device) -> Iterator[Job]:
+    """Odd shapes of 16-bit types, with columns anywhere and with such that words of 16 bytes divide; where C
+    is read, also with what of it comes early."""
+    stencil = STENCILS["tensor"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b", "hc") for odd in ODD):
+        dtype = DTYPES[letter]
+        trans = ORDERS[dtype.is_complex][(turn + turn // 12) % 4]
+        beta = ("any", "0")[turn % 2]
+        for align in (dtype.itemsize, 16):
+            (problem,) = Problem.parse(f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align)
+            lds = (8 * -(-(ld or 0) // 8) for ld in (problem.lda, problem.ldb, problem.ldc))
+            if align == 16:
+                problem = problem.with_(m=m, **dict(zip(("lda", "ldb", "ldc"), lds, strict=True)))
+            name = f"tensor_{letter}_{trans}_{m}_{n}_{k}_{align}"
+            yield from _accepted(stencil, problem, name, device)
+            early = stencil.default(problem, device).with_(early_c=1)
+            if fits(stencil, problem, early, device):
+                yield from _accepted(stencil, problem, f"{name}_early", device, early)
+
+
+def _accepted(
+    stencil: Any, problem: Problem, name: str, device: Device, config: Config | None = None
+) -> Iterator[Job]:
+    """A config (the default one) of a problem, if the stencil accepts it; from an odd base if it may be."""
+    if stencil.accepts(problem, device) is None:
+        config = config or stencil.default(problem, device)
+        shift = problem.align if problem.align == problem.dtype.itemsize else 0
+        yield made(stencil, problem, config, name, device, shift)
+
+
+def lists(device: Device) -> Iterator[Job]:
+    """Lists of products of all sizes: the default, and what it leaves out."""
+    stencil = STENCILS["grouped"]
+    for turn, (dtype, (top, count, beta)) in enumerate((d, some) for d in DTYPES.values() for some in LISTS):
+        trans = ORDERS[dtype.is_complex][turn % 4]
+        alpha = "any" if beta == "any" else "1"
+        problem = grouped.products(dtype, top, top, top, trans, count, alpha=alpha, beta=beta)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        default = stencil.default(problem, device)
+        other = default.with_(mma=0, fine=1, bulk=0, warps=4, team=2, columns=4)
+        for form, config in (("default", default), ("plain", other)):
+            if fits(stencil, problem, config, device):
+                job = made(stencil, problem, config, f"grouped_{dtype.letter}_{trans}_{top}_{form}", device)
+                # A few blocks, so that each has many products, one after another.
+                yield replace(job, launch=replace(job.launch, grid=(3, 1, 1)))
