@@ -87,18 +87,20 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     """
     if dtype is not None:
         return _matmul_of_pairs(a, b, out, dtype)
-    try:
-        if out is None:
-            key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
-            function, shape, dtype, make = _FAST[key]
-            result = function(a, b, make(shape, dtype))
-        else:
-            into = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
-            result = _INTO[into](a, b, out)
-        if result is not NotImplemented:
-            return result
-    except (KeyError, AttributeError, TypeError):
-        pass
+    # A tensor has no strides to be looked up by, and finding that out takes as long as a launch.
+    if type(a) is np.ndarray:
+        try:
+            if out is None:
+                key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
+                function, shape, dtype, make = _FAST[key]
+                result = function(a, b, make(shape, dtype))
+            else:
+                into = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
+                result = _INTO[into](a, b, out)
+            if result is not NotImplemented:
+                return result
+        except (KeyError, AttributeError, TypeError):
+            pass
     calls = warm.CALLS.get(type(a))
     if calls is not None:
         result = calls(calls.memo, "matmul", a, b, out)
@@ -253,7 +255,7 @@ def gemm(
     """
     if dtype is not None:
         return _gemm_of_pairs((alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
-    if out is not None and (c is None or c is out or beta == 0):
+    if type(a) is np.ndarray and out is not None and (c is None or c is out or beta == 0):
         try:
             look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
             if _GEMM[(*look, alpha, beta, trans_a, trans_b)](a, b, out) is not NotImplemented:

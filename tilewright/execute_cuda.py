@@ -1,9 +1,9 @@
 """A plan bound to arrays on a GPU, and what stands in for NumPy there.
 
-``Bound`` is one kernel with its argument block: a call packs three addresses into the block and launches
-on the caller's stream, without waiting and without memory of its own, so that it can be recorded into a
-CUDA graph. ``Gpu`` is the place of a call: its library, GPU and stream, and what copies and multiplies
-there when no kernel can take the arrays as they are.
+``Bound`` is one kernel with its argument block: a call puts three addresses into the block, or into a copy
+of it, and launches on the caller's stream, without waiting and without device memory of its own, so that it
+can be recorded into a CUDA graph. ``Gpu`` is the place of a call: its library, GPU and stream, and what
+copies and multiplies there when no kernel can take the arrays as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tilewright.errors import ArgumentError, DeviceError, DTypeError
 from tilewright.halves import COMPLEX_HALF, is_complex
 from tilewright.model import Kernel, Plan, Problem
 from tilewright.stencils.cuda import call
-from tilewright.targets import driver
+from tilewright.targets import driver, starter
 
 Run = Callable[[int, int, int, int], None]
 
@@ -142,7 +142,13 @@ class Bound:
         self.run: Run = self._once() if not job.outer and not self.reading else self._often
 
     def _once(self) -> Run:
-        """What makes the one launch of most jobs, with all that it needs at hand."""
+        """What makes the one launch of most jobs: by a compiled program, by Python where there is none."""
+        places = (1, 0, 2) if self.job.swap else (0, 1, 2)
+        careful = self._packed()
+        return starter.starting(self.launcher, places, careful) or careful
+
+    def _packed(self) -> Run:
+        """The one launch in Python, with all that it needs at hand."""
         lock, pack, swap = self.lock, call.POINTERS.pack_into, self.job.swap
         block, launcher, again = self.block, self.launcher, self._again
 

@@ -161,6 +161,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "Launcher", Launcher)
+    monkeypatch.setattr(execute_cuda.starter, "starting", lambda *_: None)
     monkeypatch.setattr(execute_cuda.build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setattr(device_arrays, "default_library", lambda: None)

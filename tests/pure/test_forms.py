@@ -146,6 +146,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "Launcher", Launcher)
+    monkeypatch.setattr(execute_cuda.starter, "starting", lambda *_: None)
     monkeypatch.setattr(driver, "allocate", Memory)
     monkeypatch.setattr(driver, "upload", copy)
     monkeypatch.setattr(

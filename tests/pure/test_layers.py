@@ -44,6 +44,7 @@ RANKS = {
     "targets.native": 4,
     "targets.driver": 4,
     "targets.listing": 4,
+    "targets.starter": 5,
     "roofline_cuda": 5,
     "stencils.cuda.tiny": 4,
     "stencils.cuda.classic": 4,

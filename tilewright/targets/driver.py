@@ -15,7 +15,7 @@ import functools
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -208,6 +208,19 @@ def _raise_limit(function: int, attribute: str, value: int, what: str) -> None:
     check(api.cuFuncSetAttribute(api.CUfunction(function), which, value), what)
 
 
+class Told(NamedTuple):
+    """What a launch tells the driver, by addresses: ``function(configuration, kernel, ..., NULL)``.
+
+    ``configuration`` is a ``Configuration``, ``block`` the ``size`` bytes of the kernel's one argument.
+    """
+
+    function: int
+    kernel: int
+    configuration: int
+    block: int
+    size: int
+
+
 class Launcher:
     """A kernel with its launch and its one argument, ready to be started again and again.
 
@@ -243,6 +256,15 @@ class Launcher:
             f"launching {kernel.binary.entry} with grid={launch.grid}, block={launch.block}, "
             f"shared={launch.shared}, cluster={launch.cluster}"
         )
+
+    @property
+    def told(self) -> Told:
+        """Where all that a launch reads lies for as long as this launcher lives: for who starts the kernel
+        from copies of it, with a stream and pointers of their own."""
+        configuration, kernel, *_ = self._told
+        _, _, block, *_ = self._held
+        function = ctypes.cast(self._call, ctypes.c_void_p).value or 0
+        return Told(function, kernel, configuration, ctypes.addressof(block), ctypes.sizeof(block))
 
     def __call__(self, stream: int = 0) -> None:
         """Start the kernel and return at once. Raises ``DeviceError`` when the driver refuses."""

@@ -26,7 +26,7 @@ import struct
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -339,7 +339,7 @@ finish:
     return same + apart + part + team + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
 
 
-class _MethodDef(ctypes.Structure):
+class MethodDef(ctypes.Structure):
     """CPython's ``PyMethodDef``."""
 
     _fields_ = (
@@ -351,6 +351,46 @@ class _MethodDef(ctypes.Structure):
 
 
 _METH_FASTCALL = 0x0080
+_make_builtin = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+
+
+def method(entry: int) -> MethodDef:
+    """What makes builtins of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
+    return MethodDef(b"tilewright", entry, _METH_FASTCALL, None)
+
+
+def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., Any]:
+    """A builtin function whose ``self`` is a context. It holds ``made_of`` and ``keep`` while it lives."""
+    # CPython asks nothing of the module of a builtin but to hold it, and its garbage collector looks in.
+    function: Callable[..., Any] = _make_builtin(ctypes.addressof(made_of), context, (made_of, keep))
+    return function
+
+
+def ordinary() -> bool:
+    """Whether Python and the system call compiled code as the programs of this package are written."""
+    return (
+        sys.implementation.name == "cpython"
+        and not sysconfig.get_config_var("Py_GIL_DISABLED")
+        and ctypes.sizeof(ctypes.c_void_p) == 8
+        and sys.byteorder == "little"
+        and os.name == "posix"
+    )
+
+
+def load(text: str, entries: tuple[str, ...], device: Device) -> tuple[Kernel, dict[str, int]]:
+    """A program in memory, from the disk or compiled and put there, and the address of each entry.
+
+    Raises ``CompileError`` when LLVM refuses it.
+    """
+    source = Source(text, entries[0])
+    name = hashlib.sha256(f"{source.digest} {device.features} {cpu.toolchain()}".encode()).hexdigest()[:32]
+    binary = objects.read(name)
+    if binary is None:
+        binary = cpu.compile(source, device)
+        objects.write(name, binary)
+    return cpu.load_entries(binary, entries)
 
 
 @dataclass(frozen=True)
@@ -363,7 +403,8 @@ class Team:
     path: str
 
 
-def _address(function: Any) -> int:
+def address_of(function: Any) -> int:
+    """Where a function of ``ctypes`` lies."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
@@ -387,9 +428,9 @@ def find_team() -> Team | None:
         try:
             library = ctypes.CDLL(name)
             return Team(
-                _address(library.GOMP_parallel),
-                _address(library.omp_get_thread_num),
-                _address(library.omp_get_num_threads),
+                address_of(library.GOMP_parallel),
+                address_of(library.omp_get_thread_num),
+                address_of(library.omp_get_num_threads),
                 name,
             )
         except (OSError, AttributeError):
@@ -412,7 +453,7 @@ class Native:
     run: Callable[..., None]
     common: dict[str, int]
     trusted: bool
-    keep: list[Any] = field(default_factory=list)
+    method: MethodDef
 
     def context(
         self,
@@ -431,10 +472,7 @@ class Native:
 
     def function(self, context: bytes) -> Callable[[Any, Any, Any], Any]:
         """A builtin ``f(a, b, out)``: out where the arrays are as planned, else ``NotImplemented``."""
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        function: Callable[[Any, Any, Any], Any] = make(ctypes.addressof(self.keep[0]), context, None)
-        return function
+        return builtin(self.method, context, self.program)
 
 
 _natives: dict[Device, Native] = {}
@@ -448,36 +486,27 @@ def native(device: Device) -> Native:
 
 
 def _make(device: Device) -> Native:
-    source = Source(_program(), "call")
-    name = hashlib.sha256(f"{source.digest} {device.features} {cpu.toolchain()}".encode()).hexdigest()[:32]
-    binary = objects.read(name)
-    if binary is None:
-        binary = cpu.compile(source, device)
-        objects.write(name, binary)
-    program, addresses = cpu.load_entries(binary, ("call", "run"))
+    program, addresses = load(_program(), ("call", "run"), device)
     team = find_team()
     api = ctypes.pythonapi
     common = {
         "array_type": id(np.ndarray),
         "not_implemented": id(NotImplemented),
-        "save_thread": _address(api.PyEval_SaveThread),
-        "restore_thread": _address(api.PyEval_RestoreThread),
-        "incref": _address(api.Py_IncRef),
+        "save_thread": address_of(api.PyEval_SaveThread),
+        "restore_thread": address_of(api.PyEval_RestoreThread),
+        "incref": address_of(api.Py_IncRef),
         "parallel": team.parallel if team else 0,
         "thread_num": team.thread_num if team else 0,
         "num_threads": team.num_threads if team else 0,
         "teams_allowed": ctypes.addressof(_teams_allowed),
     }
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
-    method = _MethodDef(b"tilewright", addresses["call"], _METH_FASTCALL, None)
-    return Native(program, addresses["call"], run, common, _trusted(), [method])
+    return Native(program, addresses["call"], run, common, _trusted(), method(addresses["call"]))
 
 
 def _trusted() -> bool:
     """Whether array objects look as this file believes they do."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return False
-    if ctypes.sizeof(ctypes.c_void_p) != 8:
+    if not ordinary():
         return False
     probe = np.arange(24.0).reshape(2, 3, 4)[:, ::-1]
     raw = id(probe)

@@ -1,0 +1,449 @@
+"""The compiled program that launches; a function in place of the driver's says what it was given."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import struct
+import sys
+import threading
+import time
+import weakref
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilewright import execute_cuda
+from tilewright.arrays import Job
+from tilewright.catalog import STENCILS
+from tilewright.errors import CompileError, DeviceError
+from tilewright.model import Binary, Kernel, Launch, Plan, Problem, Source
+from tilewright.stencils.cuda import call
+from tilewright.targets import capability, cpu, driver, native, starter
+
+pytestmark = pytest.mark.cpu
+
+KERNEL = 0x1234
+CODE = 201
+"""CUDA_ERROR_INVALID_CONTEXT, what a thread without one gets."""
+FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, *(ctypes.c_void_p,) * 4)
+
+
+@dataclass
+class Seen:
+    """One launch as the driver got it: bytes as they were at that moment, and where they lay."""
+
+    configuration: bytes
+    argument: bytes
+    kernel: int
+    extra: int | None
+    at: tuple[int, int]
+
+    @property
+    def stream(self) -> int | None:
+        return driver.Configuration.from_buffer_copy(self.configuration).stream
+
+
+@dataclass
+class Fake:
+    """``cuLaunchKernelEx``: ``codes`` are returned one after another, and then 0."""
+
+    size: int = call.BLOCK.size
+    codes: list[int] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+
+    def launch(self, configuration: int, kernel: int, parameters: int, extra: int | None) -> int:
+        argument = ctypes.c_void_p.from_address(parameters).value
+        assert argument is not None
+        told = ctypes.string_at(configuration, ctypes.sizeof(driver.Configuration))
+        block = ctypes.string_at(argument, self.size)
+        self.seen.append(Seen(told, block, kernel, extra, (configuration, argument)))
+        return self.codes.pop(0) if self.codes else 0
+
+
+class Careful:
+    """What is called instead, and with what."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.error: Exception | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.calls.append(arguments)
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    made = Fake()
+    function = FUNCTION(made.launch)
+    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=function))
+    monkeypatch.setattr(driver, "prepare", lambda *_: None)
+    monkeypatch.setattr(driver, "_fits", lambda *_: None)
+    return made
+
+
+LAUNCH = Launch(grid=(5, 4, 3), block=(128, 2, 1), shared=60000, cluster=4, overlap=True)
+
+
+def block_of(size: int = call.BLOCK.size) -> bytearray:
+    return bytearray(range(7, 7 + size))
+
+
+def launcher(block: bytearray) -> driver.Launcher:
+    return driver.Launcher(Kernel(KERNEL, Binary(b"", "k", "")), LAUNCH, block)
+
+
+def starting(block: bytearray, places: tuple[int, int, int] = (0, 1, 2)) -> tuple[Any, Careful]:
+    careful = Careful()
+    made = starter.starting(launcher(block), places, careful)
+    assert made is not None
+    return made, careful
+
+
+# ---- what the driver gets
+
+
+@pytest.mark.parametrize("places", [(0, 1, 2), (1, 0, 2), (16, 3, 9)])
+def test_addresses_land_where_they_belong(fake: Fake, places: tuple[int, int, int]) -> None:
+    block = block_of()
+    before = bytes(block)
+    start, careful = starting(block, places)
+    addresses = (0x7F00_0000_1000, 2**64 - 2, 0)
+    assert start(*addresses, 0xABCD) is None
+    (seen,) = fake.seen
+    want = list(struct.unpack("<17Q", before))
+    for place, address in zip(places, addresses, strict=True):
+        want[place] = address
+    assert struct.unpack("<17Q", seen.argument) == tuple(want)
+    assert block == before
+    assert (seen.kernel, seen.extra) == (KERNEL, None)
+    assert careful.calls == []
+
+
+def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fake) -> None:
+    block = block_of()
+    made = launcher(block)
+    start = starter.starting(made, (0, 1, 2), Careful())
+    assert start is not None
+    made(77)
+    for stream in (5, 0, 2**64 - 1):
+        start(1, 2, 3, stream)
+    made(0)
+    by_python, *compiled, again = fake.seen
+    size = driver.Configuration.stream.offset
+    assert [each.stream for each in compiled] == [5, None, 2**64 - 1]
+    for each in compiled:
+        assert each.configuration[:size] == by_python.configuration[:size]
+        assert each.configuration[size + 8 :] == by_python.configuration[size + 8 :]
+    assert again.configuration == compiled[1].configuration
+    told = driver.Configuration.from_buffer_copy(compiled[0].configuration)
+    assert (tuple(told.grid), tuple(told.block), told.shared) == (LAUNCH.grid, LAUNCH.block, LAUNCH.shared)
+    assert [told.attributes[i].id for i in range(told.count)] == [driver.CLUSTER_DIMENSION, driver.OVERLAP]
+
+
+def test_the_copies_are_the_calls_own(fake: Fake) -> None:
+    made = launcher(block_of())
+    start = starter.starting(made, (0, 1, 2), Careful())
+    assert start is not None
+    start(1, 2, 3, 4)
+    (seen,) = fake.seen
+    assert seen.at[0] != made.told.configuration
+    assert seen.at[1] != made.told.block
+    assert seen.at[1] % 16 == 0
+
+
+def test_what_is_constant_is_read_at_every_call(fake: Fake) -> None:
+    block = block_of()
+    start, _ = starting(block)
+    start(1, 2, 3, 4)
+    block[24:32] = b"changed!"
+    start(1, 2, 3, 4)
+    first, second = fake.seen
+    assert first.argument[24:32] == bytes(range(31, 39))
+    assert second.argument[24:32] == b"changed!"
+    assert first.argument[32:] == second.argument[32:]
+
+
+@pytest.mark.parametrize("size", [24, 64, 4096])
+def test_arguments_of_other_sizes(fake: Fake, size: int) -> None:
+    fake.size = size
+    block = bytearray(np.random.default_rng(size).bytes(size))
+    start, _ = starting(block)
+    start(10, 20, 30, 0)
+    assert fake.seen[0].argument == struct.pack("<3Q", 10, 20, 30) + block[24:]
+
+
+def test_what_no_program_is_made_for(fake: Fake) -> None:
+    assert starter.starting(launcher(block_of(60)), (0, 1, 2), Careful()) is None
+    assert starter.starting(launcher(block_of(64)), (0, 1, 8), Careful()) is None
+    assert starter.starting(launcher(block_of(64)), (-1, 1, 2), Careful()) is None
+
+
+# ---- what is not launched
+
+
+def test_what_the_driver_refuses_goes_to_python(fake: Fake) -> None:
+    start, careful = starting(block_of())
+    fake.codes += [CODE, 999]
+    arguments = (11, 2**63, 33, 44)
+    assert start(*arguments) is None
+    assert careful.calls == [arguments]
+    careful.error = DeviceError("no context is current on this thread")
+    with pytest.raises(DeviceError, match="no context") as caught:
+        start(*arguments)
+    assert caught.value is careful.error
+    assert careful.calls == [arguments] * 2
+    assert start(*arguments) is None
+    assert len(careful.calls) == 2
+    assert len(fake.seen) == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        (1, 2, 3),
+        (1, 2, 3, 4, 5),
+        (-1, 2, 3, 4),
+        (1, -(2**70), 3, 4),
+        (1, 2, 2**64, 4),
+        (1, 2, 3, None),
+        (1, "2", 3, 4),
+        (1.0, 2, 3, 4),
+        (np.uint64(1), 2, 3, 4),
+        (None, None, None, None),
+    ],
+)
+def test_other_arguments_go_to_python_as_they_are(fake: Fake, arguments: tuple[Any, ...]) -> None:
+    start, careful = starting(block_of())
+    start(*arguments)
+    (got,) = careful.calls
+    assert len(got) == len(arguments)
+    assert all(x is y for x, y in zip(got, arguments, strict=True))
+    careful.error = ValueError("of Python")
+    with pytest.raises(ValueError, match="of Python"):
+        start(*arguments)
+    assert fake.seen == []
+    start_again, _ = starting(block_of())
+    start_again(1, 2, 3, 4)
+    assert len(fake.seen) == 1
+
+
+def test_names_of_arguments_are_refused(fake: Fake) -> None:
+    start, careful = starting(block_of())
+    with pytest.raises(TypeError, match="keyword"):
+        start(1, 2, 3, stream=4)
+    assert (fake.seen, careful.calls) == ([], [])
+
+
+# ---- threads and lifetimes
+
+
+def test_threads_never_mix_their_addresses(fake: Fake) -> None:
+    start, careful = starting(block_of(), (1, 0, 2))
+    count, before = 2000, sys.getswitchinterval()
+    together = threading.Barrier(4)
+
+    def work(mine: int) -> None:
+        together.wait()
+        for i in range(count):
+            word = mine << 32 | i
+            start(word, word | 1 << 60, word | 2 << 60, word | 3 << 60)
+
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in range(4)]
+    # The function in place of the driver's is Python's, so threads take turns in the middle of launches.
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(before)
+    assert careful.calls == []
+    words = []
+    for seen in fake.seen:
+        b, a, out = struct.unpack_from("<3Q", seen.argument)
+        assert (b, out, seen.stream) == (a | 1 << 60, a | 2 << 60, a | 3 << 60)
+        words.append(a)
+    assert sorted(words) == [mine << 32 | i for mine in range(4) for i in range(count)]
+    turns = [word >> 32 for word in words]
+    assert sum(x != y for x, y in pairwise(turns)) > 3, "one thread ran after another"
+
+
+# In place of the driver's function: says that it runs, and waits to be told to end, without Python.
+WAIT = """
+define i32 @wait(ptr %configuration, ptr %flags, ptr %parameters, ptr %extra) {
+entry:
+  store atomic i32 1, ptr %flags seq_cst, align 4
+  %end = getelementptr i32, ptr %flags, i64 1
+  br label %look
+look:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %again ]
+  %told = load atomic i32, ptr %end seq_cst, align 4
+  %stop = icmp ne i32 %told, 0
+  br i1 %stop, label %ended, label %again
+again:
+  %i.next = add i64 %i, 1
+  %patient = icmp ult i64 %i.next, 4000000000
+  br i1 %patient, label %look, label %late
+ended:
+  ret i32 0
+late:
+  ret i32 1
+}
+"""
+
+
+def test_another_thread_runs_while_the_driver_works(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = cpu.load(cpu.compile(Source(WAIT, "wait"), cpu.probe()))
+    function = FUNCTION(waiting.address)
+    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=function))
+    flags = (ctypes.c_int32 * 2)()
+    careful = Careful()
+    kernel = Kernel(ctypes.addressof(flags), Binary(b"", "k", ""))
+    start = starter.starting(driver.Launcher(kernel, LAUNCH, block_of()), (0, 1, 2), careful)
+    assert start is not None
+    thread = threading.Thread(target=start, args=(1, 2, 3, 4))
+    thread.start()
+    while not flags[0]:
+        time.sleep(0)
+    assert thread.is_alive()
+    flags[1] = 1
+    thread.join(60)
+    assert careful.calls == []
+
+
+def test_the_builtin_keeps_what_it_points_to(fake: Fake) -> None:
+    block = block_of()
+    start, careful = starting(block)
+    gone = weakref.ref(careful)
+    want = bytes(block)
+    del block, careful
+    gc.collect()
+    _ = [bytearray(len(want)) for _ in range(1000)]
+    assert gone() is not None
+    start(1, 2, 3, 4)
+    assert fake.seen[0].argument[24:] == want[24:]
+    assert fake.seen[0].kernel == KERNEL
+    start(-1, 2, 3, 4)
+    kept = gone()
+    assert kept is not None
+    assert kept.calls == [(-1, 2, 3, 4)]
+    # A ring, as a bound call has it: what is called instead holds the builtin.
+    kept.ring = start  # type: ignore[attr-defined]
+    del kept, start
+    gc.collect()
+    assert gone() is None
+
+
+def test_no_reference_is_lost_or_kept(fake: Fake) -> None:
+    start, careful = starting(block_of())
+    large = 2**63 + 12345
+
+    def held() -> list[int]:
+        fake.seen.clear()
+        careful.calls.clear()
+        return [sys.getrefcount(x) for x in (large, careful, None)]
+
+    start(large, large, large, large)
+    before = held()
+    for _ in range(1000):
+        start(large, large, large, large)
+        start(large, -1, large, large)
+    assert len(careful.calls) == 1000
+    after = held()
+    assert after[:2] == before[:2]
+    # Others hold None too, for moments.
+    assert abs(after[2] - before[2]) < 100
+
+
+# ---- the bound call, and where there is no program
+
+
+@pytest.fixture
+def bound(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes the ``Bound`` of a batch, whose kernel is none."""
+
+    def make(swap: bool) -> execute_cuda.Bound:
+        device = capability.named("h200")
+        (problem,) = Problem.parse("s:8x8x8@100")
+        stencil = STENCILS["tiny"]
+        plan = Plan(problem, device, "cached", "default", "", "tiny", stencil.default(problem, device))
+        return execute_cuda.Bound(Job(problem, swap, (), ()), plan, (1, 0), 0)
+
+    monkeypatch.setattr(execute_cuda, "kernel", lambda *_: Kernel(KERNEL, Binary(b"", "k", "")))
+    return make
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_bound_call_is_what_it_is_in_python(fake: Fake, bound: Any, swap: bool) -> None:
+    made = bound(swap)
+    careful = made._packed()
+    assert type(made.run) is not type(careful)
+    made.run(0x1000, 0x2000, 0x3000, 9)
+    assert struct.unpack_from("<3Q", made.block) == (0, 0, 0)
+    careful(0x1000, 0x2000, 0x3000, 9)
+    one, two = fake.seen
+    assert (one.configuration, one.argument, one.kernel) == (two.configuration, two.argument, two.kernel)
+    a_and_b = (0x2000, 0x1000) if swap else (0x1000, 0x2000)
+    assert struct.unpack_from("<3Q", one.argument) == (*a_and_b, 0x3000)
+
+
+def test_a_thread_without_a_context_gets_one(fake: Fake, bound: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    contexts: list[int] = []
+    monkeypatch.setattr(driver, "context", contexts.append)
+    made = bound(True)
+    # The program, Python, and Python again with a context.
+    fake.codes += [CODE, CODE]
+    made.run(1, 2, 3, 4)
+    assert contexts == [0]
+    assert [struct.unpack_from("<3Q", each.argument) for each in fake.seen] == [(2, 1, 3)] * 3
+    fake.codes += [CODE] * 3
+    with pytest.raises(DeviceError, match="launching k with grid="):
+        made.run(1, 2, 3, 4)
+    assert contexts == [0, 0]
+
+
+@pytest.mark.parametrize("what", ["python", "compiler", "processor"])
+def test_where_there_is_no_program_python_launches(
+    what: str, fake: Fake, bound: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise CompileError("LLVM refused") if what == "compiler" else DeviceError("no vectors")
+
+    if what == "python":
+        monkeypatch.setattr(native.sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
+    else:
+        monkeypatch.setattr(*((native, "load", refuse) if what == "compiler" else (cpu, "probe", refuse)))
+    starter._loaded.cache_clear()
+    try:
+        made = bound(False)
+        assert starter.starting(made.launcher, (0, 1, 2), Careful()) is None
+    finally:
+        starter._loaded.cache_clear()
+    made.run(1, 2, 3, 4)
+    assert struct.unpack_from("<3Q", made.block) == (1, 2, 3)
+    assert fake.seen[0].stream == 4
+
+
+def test_the_program_is_kept_on_disk(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[Any] = []
+    compile_ = cpu.compile
+    monkeypatch.setattr(cpu, "compile", lambda *a: compiled.append(a) or compile_(*a))
+    starter._loaded.cache_clear()
+    try:
+        for _ in range(2):
+            assert starter._loaded() is not None
+            starter._loaded.cache_clear()
+    finally:
+        starter._loaded.cache_clear()
+    assert len(compiled) == 1
+    assert len([path for path in (new_home / "objects").rglob("*") if path.is_file()]) == 1

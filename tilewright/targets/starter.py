@@ -1,0 +1,199 @@
+"""From three addresses and a stream to a launch on a GPU: one small program, compiled once.
+
+A *context* is a bytes object that holds, as 64-bit words, all that a launch needs: the driver's function
+that launches, the kernel, where its configuration and its argument lie and which words of the argument
+are the addresses. The compiled entry is a C function of CPython's fast calling convention whose ``self``
+is the context, as in ``native``. It copies configuration and argument to its own stack, at every call,
+and writes the addresses and the stream into the copies: threads that launch at once share nothing, and
+no lock is needed. The global lock is released for the driver, as ``ctypes`` does.
+
+Whatever is not four plain integers, and whatever the driver refuses, goes to a function of Python with
+the same arguments, so errors are made in one place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+
+from tilewright.model import Kernel
+from tilewright.targets import cpu, native
+from tilewright.targets.driver import Configuration, Launcher
+
+Start = Callable[[int, int, int, int], None]
+
+WORDS = [
+    "launch",
+    "kernel",
+    "configuration",
+    "block",
+    "block_words",
+    "place_a",
+    "place_b",
+    "place_out",
+    "careful",
+    "none",
+    "as_word",
+    "occurred",
+    "clear",
+    "save_thread",
+    "restore_thread",
+    "vectorcall",
+    "incref",
+]
+AT = {name: index for index, name in enumerate(WORDS)}
+BYTES = 8
+
+
+def _word(name: str, value: str, kind: str = "ptr") -> str:
+    """IR that loads a word of the context."""
+    address = f"%{value}.at = getelementptr i64, ptr %context, i64 {AT[name]}"
+    return f"  {address}\n  %{value} = load {kind}, ptr %{value}.at\n"
+
+
+def _argument(index: int, value: str) -> str:
+    """IR that reads an argument of the call as 64 bits without a sign; all ones may be an exception."""
+    return f"""\
+  %{value}.at = getelementptr ptr, ptr %args, i64 {index}
+  %{value}.object = load ptr, ptr %{value}.at
+  %{value} = call i64 %as_word(ptr %{value}.object)
+  %{value}.doubt = icmp eq i64 %{value}, -1
+"""
+
+
+def _placed(name: str, value: str) -> str:
+    """IR that writes an address into the copy of the argument."""
+    return f"""\
+{_word(f"place_{name}", f"{value}.place", "i64")}\
+  %{value}.to = getelementptr i64, ptr %block, i64 %{value}.place
+  store i64 %{value}, ptr %{value}.to
+"""
+
+
+def _program() -> str:
+    """The program: ``copy``, and the entry ``start``."""
+    words, stream = ctypes.sizeof(Configuration) // BYTES, Configuration.stream.offset // BYTES
+    return f"""
+define internal void @copy(ptr %to, ptr %from, i64 %words) {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %word ]
+  %more = icmp ult i64 %i, %words
+  br i1 %more, label %word, label %done
+word:
+  %from.at = getelementptr i64, ptr %from, i64 %i
+  %value = load i64, ptr %from.at
+  %to.at = getelementptr i64, ptr %to, i64 %i
+  store i64 %value, ptr %to.at
+  %i.next = add i64 %i, 1
+  br label %next
+done:
+  ret void
+}}
+
+define ptr @start(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {native.BYTES_HEAD}
+  %configuration = alloca [{words} x i64], align 16
+  %parameters = alloca ptr
+  %four = icmp eq i64 %given, 4
+  br i1 %four, label %read, label %careful
+read:
+{_word("as_word", "as_word")}\
+{_argument(0, "a")}{_argument(1, "b")}{_argument(2, "out")}{_argument(3, "stream")}\
+  %doubt.1 = or i1 %a.doubt, %b.doubt
+  %doubt.2 = or i1 %out.doubt, %stream.doubt
+  %doubt = or i1 %doubt.1, %doubt.2
+  br i1 %doubt, label %ask, label %go
+ask:
+{_word("occurred", "occurred")}\
+  %exception = call ptr %occurred()
+  %fine = icmp eq ptr %exception, null
+  br i1 %fine, label %go, label %forget
+forget:
+{_word("clear", "clear")}\
+  call void %clear()
+  br label %careful
+go:
+{_word("configuration", "configuration.from")}{_word("block", "block.from")}\
+{_word("block_words", "block.words", "i64")}\
+  call void @copy(ptr %configuration, ptr %configuration.from, i64 {words})
+  %block = alloca i64, i64 %block.words, align 16
+  call void @copy(ptr %block, ptr %block.from, i64 %block.words)
+{_placed("a", "a")}{_placed("b", "b")}{_placed("out", "out")}\
+  %stream.to = getelementptr i64, ptr %configuration, i64 {stream}
+  store i64 %stream, ptr %stream.to
+  store ptr %block, ptr %parameters
+{_word("launch", "launch")}{_word("kernel", "kernel")}\
+{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
+  %state = call ptr %save()
+  %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
+  call void %restore(ptr %state)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %careful
+done:
+{_word("none", "none")}{_word("incref", "incref")}\
+  call void %incref(ptr %none)
+  ret ptr %none
+careful:
+{_word("vectorcall", "vectorcall")}{_word("careful", "function")}\
+  %made = call ptr %vectorcall(ptr %function, ptr %args, i64 %given, ptr null)
+  ret ptr %made
+}}
+"""
+
+
+@functools.cache
+def _loaded() -> tuple[Kernel, native.MethodDef, dict[str, int]] | None:
+    """The program for this machine, what makes builtins of it, and the words that every context holds;
+    None where it cannot be used. Compiling it takes about 30 ms, once for all processes."""
+    # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
+    with suppress(Exception):
+        if native.ordinary():
+            program, addresses = native.load(_program(), ("start",), cpu.probe())
+            python = {
+                "as_word": "PyLong_AsUnsignedLongLong",
+                "occurred": "PyErr_Occurred",
+                "clear": "PyErr_Clear",
+                "save_thread": "PyEval_SaveThread",
+                "restore_thread": "PyEval_RestoreThread",
+                "vectorcall": "PyObject_Vectorcall",
+                "incref": "Py_IncRef",
+            }
+            common = {name: native.address_of(getattr(ctypes.pythonapi, of)) for name, of in python.items()}
+            return program, native.method(addresses["start"]), common | {"none": id(None)}
+    return None
+
+
+def starting(launcher: Launcher, places: tuple[int, int, int], careful: Start) -> Start | None:
+    """A builtin ``start(a, b, out, stream)`` that launches for these addresses; None where none can be made.
+
+    ``places``: which 64-bit words of the argument's bytes become a, b and out; all others are read from the
+    launcher's block at every call, and the block is not written to. ``careful`` is called with the same
+    arguments when the driver refuses the launch, and for arguments that are not four integers of 64 bits
+    without a sign: what it returns or raises is the call's.
+
+    The builtin keeps the launcher and ``careful``. Any number of threads may call it at once.
+    """
+    loaded = _loaded()
+    if loaded is None:
+        return None
+    program, method, common = loaded
+    told = launcher.told
+    if told.size % BYTES or not all(0 <= place < told.size // BYTES for place in places):
+        return None
+    values = common | {
+        "launch": told.function,
+        "kernel": told.kernel,
+        "configuration": told.configuration,
+        "block": told.block,
+        "block_words": told.size // BYTES,
+        "careful": id(careful),
+        **dict(zip(("place_a", "place_b", "place_out"), places, strict=True)),
+    }
+    context = struct.pack(f"<{len(WORDS)}Q", *(values[name] for name in WORDS))
+    return native.builtin(method, context, (program, launcher, careful))
