@@ -134,12 +134,14 @@ def test_what_is_loaded_of_pairs_lies_where_tensor_cores_want_it(trans: str) -> 
     assert sum(re.match(r"(@\S+ )?(MOV|IMAD\.MOV)", word) is not None for word in loop) < 64
 
 
-def in_groups(p: Problem, tile: tuple[int, int], warps: tuple[int, int], stages: int, per_sm: int) -> Config:
+def in_groups(
+    p: Problem, tile: tuple[int, int], warps: tuple[int, int], stages: int, per_sm: int, early_c: int = 0
+) -> Config:
     """A config of warp groups, the rest as the type wants it."""
     wide, split = 16 // p.dtype.itemsize, "registers" if p.dtype.is_complex else "none"
     return Config(
-        {"tc": "64x8x16", "split": split, "stages": stages, "ahead": 0, "vec": wide, "vec_c": wide}
-        | {"blk_k": 8 * wide, "blk_m": tile[0], "blk_n": tile[1], "dim_x": 8}
+        {"tc": "64x8x16", "split": split, "stages": stages, "ahead": 0, "early_c": early_c}
+        | {"vec": wide, "vec_c": wide, "blk_k": 8 * wide, "blk_m": tile[0], "blk_n": tile[1], "dim_x": 8}
         | {"dim_y": 4 * warps[0] * warps[1], "group": 1, "warps_m": warps[0]}
         | {"blocks": per_sm * H200["sms"]}
     )
@@ -155,12 +157,21 @@ def in_groups(p: Problem, tile: tuple[int, int], warps: tuple[int, int], stages:
         ("h", "nn", (128, 96), (4, 1), 2),
     ],
 )
-@pytest.mark.parametrize("beta", ["0", "any"])
+@pytest.mark.parametrize(("beta", "early_c"), [("0", 0), ("any", 0), ("any", 1)])
 def test_products_of_warp_groups_are_not_waited_for(
-    letter: str, trans: str, tile: tuple[int, int], warps: tuple[int, int], per_sm: int, beta: str
+    letter: str,
+    trans: str,
+    tile: tuple[int, int],
+    warps: tuple[int, int],
+    per_sm: int,
+    beta: str,
+    early_c: int,
 ) -> None:
     p = problem(f"{letter}:{trans}:256x256x256@1000", beta=beta, alpha="any")
-    config = in_groups(p, tile, warps, 3 if per_sm == 2 else 4, per_sm)
+    config = in_groups(p, tile, warps, 3 if per_sm > 1 or early_c else 4, per_sm, early_c)
+    if early_c and "promise-shared" in [rule.name for rule in TENSOR.space(p, H200).why(config)]:
+        config = in_groups(p, (64, 128), (4, 1), 3, 1, early_c)
+        tile, warps = (64, 128), (4, 1)
     assert TENSOR.space(p, H200).why(config) == []
     # ptxas warns of products that it has waited for one by one.
     assert compiled(p, config, H200)["spills"] == 0
@@ -168,6 +179,22 @@ def test_products_of_warp_groups_are_not_waited_for(
         text = listing.sass(cuda.compile(TENSOR.source(p, config, H200), H200))
         each = tile[0] // warps[0] // 16 * (2 if p.dtype.is_complex else 1)
         assert len(re.findall(r"\bHGMMA", text)) == 4 * each
+
+
+@pytest.mark.parametrize("device", [H200, A100], ids=["sm_90a", "sm_80"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_c_comes_early_without_registers(letter: str, device: Device) -> None:
+    p = problem(f"{letter}:96x96x96@1000", beta="1", alpha="any")
+    config = TENSOR.default(p, device).with_(blk_m=96, blk_n=24 if letter == "z" else 48, blk_k=16, group=1)
+    config = config.with_(warps_m=3, dim_x=4, dim_y=24, stages=3, ahead=0, early_c=1, blocks=device["sms"])
+    assert not any(rule.kind in HARDWARE for rule in TENSOR.space(p, device).why(config))
+    facts = compiled(p, config, device)
+    assert facts["spills"] == 0
+    assert facts["registers"] <= compiled(p, config.with_(early_c=0), device)["registers"] + 8
+    if listing.disassembler() is not None:
+        # Of C no more than single elements, where a word of it is not whole, is read into registers.
+        text = listing.sass(cuda.compile(TENSOR.source(p, config, device), device))
+        assert all(int(bits) <= 8 * p.dtype.itemsize for bits in re.findall(r"\bLDG\.E\.(\d+)", text))
 
 
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:
@@ -180,6 +207,7 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         ({"tc": "16x16x16", "split": "registers"}, "wmma-planes"),
         ({"split": "shared", "stages": 2}, "planes-by-registers"),
         ({"stages": 1, "ahead": 1}, "ahead-copies"),
+        ({"early_c": 1}, "early-read"),
         ({"vec": 8}, "access-width"),
         ({"vec_c": 8}, "access-width-c"),
         ({"blk_m": 8}, "tile-dealt-m"),
@@ -189,6 +217,13 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         assert words in [rule.name for rule in TENSOR.space(p, H200).why(broken)]
         with pytest.raises(CompileError, match=words):
             cuda.compile(TENSOR.source(p, broken, H200), H200)
+    read = problem("h:63x63x63@1000", beta="1")
+    config = TENSOR.default(read, H200).with_(early_c=1)
+    for changes, words in (({"stages": 1}, "early-copies"), ({"stages": 2, "vec_c": 1}, "early-width")):
+        broken = config.with_(**changes)
+        assert words in [rule.name for rule in TENSOR.space(read, H200).why(broken)]
+        with pytest.raises(CompileError, match=words):
+            cuda.compile(TENSOR.source(read, broken, H200), H200)
 
 
 def test_a_hard_rule_of_warp_groups_speaks_when_it_is_broken() -> None:

@@ -133,9 +133,9 @@ def test_warp_groups_are_right(kind: str, tile: tuple[int, int, int, int], stage
         wide = 16 // p.dtype.itemsize
         config = Config(
             {"tc": "64x8x16", "split": "registers" if p.dtype.is_complex else "none", "stages": stages}
-            | {"ahead": 0, "vec": wide, "vec_c": wide, "blk_k": 8 * wide, "blk_m": blk_m, "blk_n": blk_n}
-            | {"dim_x": 8, "dim_y": 4 * warps_m * warps_n, "group": 1, "warps_m": warps_m}
-            | {"blocks": device["sms"]}
+            | {"ahead": 0, "early_c": int(number in (2, 4)), "vec": wide, "vec_c": wide, "blk_k": 8 * wide}
+            | {"blk_m": blk_m, "blk_n": blk_n, "dim_x": 8, "dim_y": 4 * warps_m * warps_n, "group": 1}
+            | {"warps_m": warps_m, "blocks": device["sms"]}
         )
         broken = [rule.name for rule in TENSOR.space(p, device).why(config) if rule.kind in HARDWARE]
         if set(broken) <= {"shared-per-block", "promise-shared", "registers-per-thread", "promise-registers"}:
@@ -146,13 +146,33 @@ def test_warp_groups_are_right(kind: str, tile: tuple[int, int, int, int], stage
             pytest.fail(f"{config} breaks {broken}")
 
 
+@pytest.mark.parametrize("stages", [2, 4])
+@pytest.mark.parametrize("kind", ["h:nn", "h:tt", "b:nt", "hc:nn", "hc:tc", "d:nn", "z:tn"])
+def test_c_that_comes_early_is_the_c_that_was_there(kind: str, stages: int) -> None:
+    # Fewer steps than stages, as many and more; parts of words at the end of columns; none along k.
+    device = cuda.probe()
+    for number, size in enumerate(("64x48x8", "33x41x64", "100x72x256", "8x8x0", "19x200x40")):
+        beta = ("1", "any")[number % 2]
+        for p in layouts(Problem.parse(f"{kind}:{size}@20000", beta=beta, alpha="any")[0])[::3]:
+            config = TENSOR.default(p, device).with_(early_c=1, stages=stages, ahead=0, blocks=device["sms"])
+            broken = [rule.name for rule in TENSOR.space(p, device).why(config) if rule.kind in HARDWARE]
+            if broken:
+                # Words of two bytes cannot be copied; what is as large leaves less room for C.
+                assert set(broken) <= {"copy-width", "early-width", "shared-per-block", "promise-shared"}
+                continue
+            found = verdict(p, config, (1, 5, 300)[number % 3])
+            assert found.ok, f"{p.key} {config}: {found.why}"
+
+
 def drawn(p: Problem, space: Space, draw: random.Random) -> Config:
     """Any values, but for threads that come in warps, tiles that they can share, and aligned accesses."""
     values = {param.name: draw.choice(param.values) for param in space.params}
     unit_a, unit_b, unit_c = (unit // p.dtype.itemsize for unit in units(p))
     values["vec"] = draw.choice([w for w in (1, 2, 4, 8) if w <= min(unit_a, unit_b)])
     values["vec_c"] = draw.choice([w for w in (1, 2, 4, 8) if w <= unit_c])
-    group, warps_m, warps_n = (draw.choice((1, 1, 2, 4)) for _ in range(3))
+    group, warps_m, warps_n = (
+        draw.choice(counts) for counts in ((1, 1, 2, 4), (1, 1, 2, 3, 4), (1, 1, 2, 4))
+    )
     m, n, _ = SHAPES[values["tc"]]
     for name, unit in (("blk_m", m * warps_m), ("blk_n", n * warps_n)):
         wanted = [size for size in (8, 16, 32, 48, 64, 96, 128) if size % unit == 0]

@@ -116,11 +116,15 @@ def test_shared_memory_and_steps() -> None:
     # Columns of 64 and of 32 halves, 8 more each; then columns of C for 4 warps: 32 of 32 halves, 8 more
     # each, or, where C is added, 16 of 32 float32, 4 more each.
     stripes = (32 * 72 + 64 * 40) * 2
-    tile = ("16x8x16", "none", 2, (64, 64, 32), (4, 1, 2))
+    tile = ("16x8x16", "none", 2, 0, (64, 64, 32), (4, 1, 2))
     assert shared_bytes(p, *tile) == 2 * stripes + 4 * 32 * 40 * 2
-    assert shared_bytes(p.with_(beta="1"), *tile) == 2 * stripes + 4 * 16 * 36 * 4
+    read = p.with_(beta="1")
+    assert shared_bytes(read, *tile) == 2 * stripes + 4 * 16 * 36 * 4
+    # The tile of C beside it, where it comes early.
+    early = ("16x8x16", "none", 2, 1, (64, 64, 32), (4, 1, 2))
+    assert shared_bytes(read, *early) == shared_bytes(read, *tile) + 64 * 64 * 2
     pairs = problem("hc:64x64x64@9")
-    assert shared_bytes(pairs, "16x8x16", "registers", 2, (64, 64, 32), (4, 1, 2)) == 2 * (
+    assert shared_bytes(pairs, "16x8x16", "registers", 2, 0, (64, 64, 32), (4, 1, 2)) == 2 * (
         (32 * 72 + 64 * 36) * 4
     )
     assert step_of(pairs, "16x8x16", "registers") == 8
@@ -131,10 +135,10 @@ def test_shared_memory_and_steps() -> None:
 def test_what_warp_groups_read_is_not_padded() -> None:
     p = problem("h:64x64x64@9")
     # 64 columns of 64 halves, 8 more each; 64 rows of 128 bytes; then 32 columns of 16 halves, 8 more each.
-    tile = ("64x8x16", "none", 3, (64, 64, 64), (4, 1, 4))
+    tile = ("64x8x16", "none", 3, 0, (64, 64, 64), (4, 1, 4))
     assert shared_bytes(p, *tile) == 3 * (64 * 72 * 2 + 64 * 128) + 4 * 32 * 24 * 2
     # Stripes begin at multiples of 1024 bytes: 64 columns of 96 halves, 8 more each.
-    tile = ("64x8x16", "none", 3, (96, 64, 64), (4, 1, 4))
+    tile = ("64x8x16", "none", 3, 0, (96, 64, 64), (4, 1, 4))
     assert shared_bytes(p, *tile) == 3 * (13 * 1024 + 64 * 128) + 4 * 32 * 32 * 2
     assert registers(p, "64x8x16", "none", 3, 0, (64, 64, 64), (4, 1, 4)) == 40 + 16 * 64 // 32 + 16
     pairs = problem("hc:64x64x64@9")

@@ -166,14 +166,6 @@ INLINE void team_sync(int team) {
     else asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(32 * TEAM) : "memory");
 }
 
-// Until all but the last few of this thread's groups of words have arrived; few is less than DEPTH.
-INLINE void words_wait_but(int few) {
-    if (few == 0) words_wait<0>();
-    else if (few == 1 || DEPTH == 2) words_wait<1>();
-    else if (few == 2) words_wait<2>();
-    else words_wait<3>();
-}
-
 // Until the kernels before this one in its stream are done, if it was launched before; the next one may be launched.
 INLINE void after_others() {
 #if __CUDA_ARCH__ >= 900
@@ -611,7 +603,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         // Known to be global, lest stores are compiled for memory of any kind.
         t.c = (Stored *)__cvta_global_to_generic((unsigned long long)d[8 + ADDRESS + 1] << 32 | d[8 + ADDRESS]);
         if (!BULK || by_words) {
-            words_wait_but(BULK ? 0 : (int)(put - done) - 1);
+            words_wait_but<DEPTH - 1>(BULK ? 0 : (int)(put - done) - 1);
             team_sync(team);
         }
         if (BULK) barrier_wait(barriers + 8 * slot, done / DEPTH & 1);

@@ -19,7 +19,8 @@
 // Blocks stay: each walks over (group of matrices, tile) and (step), and what comes next is fetched across the borders
 // of tiles and matrices. Numbers outside of a matrix are zeros in shared memory; nothing outside is read or written.
 //
-// Where C is read, many words of it are on their way to registers at a time.
+// Where C is read, many words of it are on their way to registers at a time; with EARLY_C to shared memory, all of the
+// tile's, while it is multiplied.
 //
 // Complex products, of (re, im) pairs as they are stored: with SPLIT, stripes become planes of re and of im in shared
 // memory, and four real products of planes make one complex product. Without it a pair stays a pair. In half precision a
@@ -102,6 +103,9 @@
 #ifndef VEC_C
 #define VEC_C 8  // elements of one access to C
 #endif
+#ifndef EARLY_C
+#define EARLY_C 0  // whether what is read of C comes to shared memory while the tile is multiplied
+#endif
 #ifndef BLOCKS
 #define BLOCKS 2  // blocks that stay on a multiprocessor
 #endif
@@ -167,6 +171,9 @@ static_assert(!WGMMA || !PLANES, "wgmma-pairs: warp groups multiply pairs as the
 static_assert(VEC * SIZE <= 16, "access-width: one access moves 16 bytes at most");
 static_assert(VEC_C * SIZE <= 16, "access-width-c: one access moves 16 bytes at most");
 static_assert(STAGES == 1 || VEC * SIZE >= 4, "copy-width: copies to shared memory move 4 bytes or more");
+static_assert(!EARLY_C || BETA, "early-read: nothing of C comes early where it is not read");
+static_assert(!EARLY_C || STAGES > 1, "early-copies: C is copied to shared memory where the steps are");
+static_assert(!EARLY_C || VEC_C * SIZE >= 4, "early-width: copies to shared memory move 4 bytes or more");
 static_assert((A_ALONG ? BLK_K : BLK_M) % VEC == 0, "stripe-a: stored columns of a stripe are whole reads");
 static_assert((B_ALONG ? BLK_K : BLK_N) % VEC == 0, "stripe-b: stored columns of a stripe are whole reads");
 static_assert(TC != 2 || A_ALONG || BLK_M == 8, "wmma-aligned-a: fragments of wmma begin at multiples of 32 bytes");
@@ -216,6 +223,8 @@ typedef float Out;
 constexpr int OUT_COLUMNS = WMMA ? TC_N : SUBS_N % 2 ? 8 : ROUNDED && SUBS_N % 4 == 0 ? 32 : 16;
 constexpr int OUT_PITCH = WARP_M + (WMMA || ROUNDED ? 8 : 4), OUT_PLANE = OUT_PITCH * OUT_COLUMNS;
 constexpr int AT_OUT = STAGES * STAGE * KEPT;
+constexpr bool GATHERED = WMMA || (HALVES && !COMPLEX);
+constexpr int AT_OLD = AT_OUT + (GATHERED ? WARPS * SUMS * OUT_PLANE * (int)sizeof(Out) : 0);  // what is read of C early
 
 template <int COUNT> union Plane {
     typename Words<COUNT * KEPT>::Type word;
@@ -297,7 +306,8 @@ template <bool K_ALONG, int FREE_BLK, int PITCH, bool SWIZZLED> struct Stripe {
 #endif
 
     template <bool WHOLE> INLINE void fetch_as(int k_left, Kept *stripe) {
-        constexpr int TOGETHER = WHOLE || STAGES == 1 ? Q : 1;  // what is rare is short
+        // What is rare is short; of odd sizes all of float64 is not whole, and a word is there or not.
+        constexpr int TOGETHER = WHOLE || STAGES == 1 || (VEC == 1 && !HALVES) ? Q : 1;
         _Pragma("unroll (TOGETHER)") for (int q = 0; q < Q; q++) {
             if (!EVEN && across + q * ACROSS >= GROUP * COLUMNS) break;
             UNROLL for (int p = 0; p < P; p++) {
@@ -305,7 +315,7 @@ template <bool K_ALONG, int FREE_BLK, int PITCH, bool SWIZZLED> struct Stripe {
 #if STAGES > 1
                 const int column = across + q * ACROSS, at_k = along + p * DOWN * VEC;
                 Kept *const to = stripe + column * PITCH + (SWIZZLED ? at_k ^ column % 8 * VEC : at_k);
-                if (WHOLE || count == VEC || count == 0)
+                if (WHOLE || VEC == 1 || count == VEC || count == 0)
                     word_load<VEC * SIZE>(to, count ? place(p, q) : at, count ? VEC * SIZE : 0);
                 else
                     fetch_part(count, place(p, q), to);
@@ -364,7 +374,7 @@ template <bool YES, int COUNT> INLINE void turn(unsigned int (&to)[COUNT], const
     UNROLL for (int i = 0; i < COUNT; i++) to[i] = signs_turned<YES ? 0x80008000u : 0u>(x[i]);
 }
 
-INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int) {
+INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int, int) {
     UNROLL for (int k = 0; k < BLK_K; k += TC_K) {
         unsigned int x[PARTS][SUBS_M][WMMA_A];
         UNROLL for (int p = 0; p < PARTS; p++) UNROLL for (int i = 0; i < SUBS_M; i++)
@@ -520,8 +530,11 @@ INLINE void multiply(Sums &sum, const Fragments &f) {
     }
 }
 
-INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int lane) {
+// A step, of which k_left are there. What follows is zeros: products of float64 take long enough to ask whether to leave
+// them out.
+INLINE void multiply(Sums &sum, const Kept *a, const Kept *b, int k_left, int lane) {
     UNROLL for (int k = 0; k < BLK_K; k += STEP) {
+        if (!HALVES && k > 0 && k >= k_left) break;
         Fragments f;
         f.load(a, b, k, lane);
         multiply(sum, f);
@@ -555,185 +568,6 @@ struct Rows {
 #endif
 #endif
 
-// ---- results ---------------------------------------------------------------------------------------------------------------
-#if !ROUNDED
-// The same number, of which the compiler knows nothing: what follows from it is computed where it is used, and does not wait
-// in registers.
-INLINE long long anew(long long x) {
-    asm volatile("" : "+l"(x));
-    return x;
-}
-
-// Registers for what is read of C: what a block that stays leaves beside sums, addresses and what has been loaded ahead.
-#if TC < 3
-constexpr int BESIDE = 72;
-#else
-constexpr int BESIDE = 72 + AHEAD * (int)sizeof(Fragments) / 4;
-#endif
-constexpr int PROMISED = 65536 / (THREADS * BLOCKS) < 255 ? 65536 / (THREADS * BLOCKS) : 255;
-constexpr int LEFT = PROMISED - (int)sizeof(Sums) / 4 - BESIDE, ROOM = LEFT < 8 ? 8 : LEFT < 64 ? LEFT : 64;
-// Where there is room, words that are next are read before these are used.
-constexpr int SETS = ROOM >= 48 ? 2 : 1;
-
-// Of so many words of COUNT elements, those that are read together: few where each has to be asked whether it is there.
-template <int COUNT, bool INSIDE> INLINE constexpr int fitting(int words) {
-    const int each = COUNT * SIZE < 4 ? 1 : COUNT * SIZE / 4, most = ROOM / SETS / each;
-    return most < 1 ? 1 : least(least(most, INSIDE ? 16 : 2), words);
-}
-
-// COUNT neighbours in a column of C, of which `there` are inside; sum(v) is the v-th sum. A whole word of them has been
-// read by look(), long before: reads and writes of device memory keep their order, and each would wait for its own.
-template <int COUNT, bool INSIDE> INLINE void look(Pack<COUNT> &old, const Stored *c, int there) {
-    if (BETA != 0 && (INSIDE || there >= COUNT)) global_load(old.word, (const typename Words<COUNT * SIZE>::Type *)c);
-}
-
-template <int COUNT, bool INSIDE, class Sum>
-INLINE void update(Stored *c, const Scalars &s, int there, const Pack<COUNT> &old, const Sum &sum) {
-    if (INSIDE || there >= COUNT) {
-        Pack<COUNT> out;
-        UNROLL for (int v = 0; v < COUNT; v++)
-            out.element[v] = narrowed(scaled(s, sum(v), BETA ? widened(old.element[v]) : zero()));
-        global_store((typename Words<COUNT * SIZE>::Type *)c, out.word);
-    } else {
-        UNROLL for (int v = 0; v < COUNT; v++)
-            if (v < there) c[v] = narrowed(scaled(s, sum(v), BETA ? widened(c[v]) : zero()));
-    }
-}
-
-#endif
-
-// A warp's part of C, whose first element is at c; rows and columns are those that there are from there on.
-template <bool INSIDE>
-INLINE void store(const Sums &sum, Stored *c, long long ldc, int rows, int columns, const Scalars &s, Out *out, int lane) {
-#if ROUNDED
-    constexpr int RUNS = WARP_M / VEC_C;
-    const int q = lane / 8, column = lane % 8;  // of four blocks of 8 by 8, and of this one
-    UNROLL for (int first = 0; first < WARP_N; first += OUT_COLUMNS) {
-        __syncwarp();  // what was there has been read
-        UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j += 2) UNROLL for (int i = 0; i < SUBS_M; i++) {
-            constexpr bool TWO = OUT_COLUMNS % 16 == 0;
-            unsigned int x[4];
-            UNROLL for (int e = 0; e < (TWO ? 4 : 2); e++) {
-                const float *const pair = sum[0][i][first / 8 + j + e / 2] + e % 2 * 2;
-                x[e] = halves_of(scaled(s, pair[0], zero()), scaled(s, pair[1], zero()));
-            }
-            Half *const to = out + (j * 8 + (TWO ? q / 2 * 8 : 0) + column) * OUT_PITCH + i * 16 + q % 2 * 8;
-            if constexpr (TWO)
-                matrices_store_turned(x[0], x[1], x[2], x[3], to);
-            else
-                matrices_store_turned(x[0], x[1], to);
-        }
-        __syncwarp();
-        _Pragma("unroll (INSIDE ? 8 : 1)") for (int run = lane; run < RUNS * OUT_COLUMNS; run += 32) {
-            const int row = run % RUNS * VEC_C, column = run / RUNS, there = rows - row;
-            if (!INSIDE && first + column >= columns) continue;
-            Pack<VEC_C> found;
-            found.word = *(const typename Words<VEC_C * SIZE>::Type *)(out + column * OUT_PITCH + row);
-            Stored *const to = c + row + (first + column) * ldc;
-            if (INSIDE || there >= VEC_C)
-                global_store((typename Words<VEC_C * SIZE>::Type *)to, found.word);
-            else
-                UNROLL for (int v = 0; v < VEC_C; v++) if (v < there) to[v] = found.element[v];
-        }
-    }
-#elif TC < 3 || (TYPE_BITS == 16 && !COMPLEX)
-    constexpr int RUNS = WARP_M / VEC_C, TURNS = (RUNS * OUT_COLUMNS + 31) / 32;
-    constexpr int EACH = fitting<VEC_C, INSIDE>(TURNS), PER = (TURNS + EACH - 1) / EACH, ALL = WARP_N / OUT_COLUMNS * PER;
-    Pack<VEC_C> old[SETS][EACH];
-    // The run of a lane, and its column, of the columns that are in shared memory together; none where there is none.
-    auto run_of = [&](int batch, int i) { return lane + (batch % PER * EACH + i) * 32; };
-    auto looks = [&](int batch, Pack<VEC_C> (&old)[EACH]) {
-        const long long ld = anew(ldc);
-        UNROLL for (int i = 0; i < EACH; i++) {
-            const int run = run_of(batch, i), row = run % RUNS * VEC_C, column = batch / PER * OUT_COLUMNS + run / RUNS;
-            if (run >= RUNS * OUT_COLUMNS || (!INSIDE && column >= columns)) break;
-            look<VEC_C, INSIDE>(old[i], c + row + column * ld, rows - row);
-        }
-    };
-    if (BETA != 0 && SETS == 2) looks(0, old[0]);
-    UNROLL for (int batch = 0; batch < ALL; batch++) {
-        const int next = batch + SETS - 1, first = batch / PER * OUT_COLUMNS;
-        if (BETA != 0 && next < ALL) looks(next, old[next % SETS]);
-        if (batch % PER == 0) {
-            __syncwarp();  // what was there has been read
-            UNROLL for (int part = 0; part < SUMS; part++) UNROLL for (int i = 0; i < SUBS_M; i++) {
-#if TC < 3
-                wmma_store(out + part * OUT_PLANE + i * TC_M, sum[part][i][first / TC_N], OUT_PITCH);
-#else
-                UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j++) UNROLL for (int e = 0; e < 4; e++)
-                    out[(j * 8 + lane % 4 * 2 + e % 2) * OUT_PITCH + i * 16 + e / 2 * 8 + lane / 4] =
-                        sum[part][i][first / 8 + j][e];
-#endif
-            }
-            __syncwarp();
-        }
-        const long long ld = anew(ldc);
-        UNROLL for (int i = 0; i < EACH; i++) {
-            const int run = run_of(batch, i), row = run % RUNS * VEC_C, column = run / RUNS;
-            if (run >= RUNS * OUT_COLUMNS || (!INSIDE && first + column >= columns)) break;
-            const float *const from = out + column * OUT_PITCH + row;
-            Real found[SUMS][VEC_C];
-            UNROLL for (int part = 0; part < SUMS; part++) {
-                if constexpr (VEC_C >= 4) {
-                    UNROLL for (int v = 0; v < VEC_C; v += 4) *(float4 *)&found[part][v] = *(const float4 *)(from + part * OUT_PLANE + v);
-                } else {
-                    UNROLL for (int v = 0; v < VEC_C; v++) found[part][v] = from[part * OUT_PLANE + v];
-                }
-            }
-            update<VEC_C, INSIDE>(c + row + (first + column) * ld, s, rows - row, old[batch % SETS][i], [&](int v) {
-#if COMPLEX
-                return Element{found[0][v], found[1][v]};
-#else
-                return found[0][v];
-#endif
-            });
-        }
-    }
-#else
-    constexpr int WIDE = VEC_C < RUN_A ? VEC_C : RUN_A, TALL = TC_M / 8;
-    // Words of a lane: down its rows, then the columns.
-    constexpr int DOWN = BLOCKS_M / WIDE, WORDS = DOWN * BLOCKS_N * 2, EACH = fitting<WIDE, INSIDE>(WORDS);
-    const int r = lane / 4, t = lane % 4;
-    Pack<WIDE> old[SETS][EACH];
-    auto row_of = [&](int word) { return of_block<RUN_A>(word % DOWN * WIDE, r); };
-    auto column_of = [&](int word) { return of_block<RUN_B>(word / DOWN / 2, 2 * t + word / DOWN % 2); };
-    Stored *const mine = c + row_of(0) + column_of(0) * ldc;
-    auto apart = [&](int word, long long ld) {  // how far from there
-        return of_block<RUN_A>(word % DOWN * WIDE, 0) + of_block<RUN_B>(word / DOWN / 2, word / DOWN % 2) * ld;
-    };
-    auto looks = [&](int first, Pack<WIDE> (&old)[EACH]) {
-        const long long ld = anew(ldc);
-        UNROLL for (int i = 0; i < EACH; i++) {
-            const int word = first + i;
-            if (word >= WORDS) break;
-            if (INSIDE || column_of(word) < columns)
-                look<WIDE, INSIDE>(old[i], mine + apart(word, ld), rows - row_of(word));
-        }
-    };
-    if (BETA != 0 && SETS == 2) looks(0, old[0]);
-    UNROLL for (int first = 0; first < WORDS; first += EACH) {
-        const int next = first + (SETS - 1) * EACH;
-        if (BETA != 0 && next < WORDS) looks(next, old[next / EACH % SETS]);
-        const long long ld = anew(ldc);
-        UNROLL for (int i = 0; i < EACH; i++) {
-            const int word = first + i;
-            if (word >= WORDS) break;
-            if (!INSIDE && column_of(word) >= columns) continue;
-            update<WIDE, INSIDE>(mine + apart(word, ld), s, rows - row_of(word), old[first / EACH % SETS][i],
-                                 [&](int v) {
-                const int j = word / DOWN / 2, block = word % DOWN * WIDE + v;
-                const int at = block / TALL, number = block % TALL * 2 + word / DOWN % 2;
-#if COMPLEX
-                return Element{sum[0][at][j][number], sum[1][at][j][number]};
-#else
-                return sum[0][at][j][number];
-#endif
-            });
-        }
-    }
-#endif
-}
-
 // ---- the walk -----------------------------------------------------------------------------------------------------------------
 // One group of matrices and one tile after another: what a block works on.
 struct Walk {
@@ -766,6 +600,241 @@ struct Walk {
     }
 };
 
+// ---- results ---------------------------------------------------------------------------------------------------------------
+// A warp's part of C: its first element, the rows and columns that there are from there on, whether there is a matrix.
+struct Part {
+    Stored *c;
+    int rows, columns;
+    bool there;
+    INLINE Part(const Gemm &g, const Walk &at, int mine, int warp_m, int warp_n) {
+        const int matrix = at.group * GROUP + mine, row = at.first_m() + warp_m, column = at.first_n() + warp_n;
+        c = (Stored *)g.c + matrix * g.stride_c + row + column * g.ldc;
+        rows = g.m - row;
+        columns = g.n - column;
+        there = GROUP == 1 || matrix < g.batch;
+    }
+    INLINE bool inside() const { return there && rows >= WARP_M && columns >= WARP_N; }
+};
+
+#if !ROUNDED
+// The same number, of which the compiler knows nothing: what follows from it is computed where it is used, and does not wait
+// in registers.
+INLINE long long anew(long long x) {
+    asm volatile("" : "+l"(x));
+    return x;
+}
+
+// Registers for what is read of C: what a block that stays leaves beside sums, addresses and what has been loaded ahead.
+#if TC < 3
+constexpr int BESIDE = 72;
+#else
+constexpr int BESIDE = 72 + AHEAD * (int)sizeof(Fragments) / 4;
+#endif
+constexpr int PROMISED = 65536 / (THREADS * BLOCKS) < 255 ? 65536 / (THREADS * BLOCKS) : 255;
+constexpr int LEFT = PROMISED - (int)sizeof(Sums) / 4 - BESIDE, ROOM = LEFT < 8 ? 8 : LEFT < 64 ? LEFT : 64;
+// Where there is room, words that are next are read before these are used.
+constexpr int SETS = ROOM >= 48 && !EARLY_C ? 2 : 1;
+
+// Of so many words of COUNT elements, those that are read together: few where each has to be asked whether it is there.
+template <int COUNT, bool INSIDE> INLINE constexpr int fitting(int words) {
+    const int each = COUNT * SIZE < 4 ? 1 : COUNT * SIZE / 4, most = ROOM / SETS / each;
+    return most < 1 ? 1 : least(least(most, INSIDE ? 16 : 2), words);
+}
+
+// A lane's words of its warp's part of C: of COUNT elements each, at a row and a column, and where in shared memory what is
+// read of them early lies, a warp's neighbours side by side.
+#if TC < 3 || (TYPE_BITS == 16 && !COMPLEX)
+// Of the columns that are gathered together, words go round the lanes; there may be fewer than the last lanes ask for.
+struct Mine {
+    static constexpr int COUNT = VEC_C, RUNS = WARP_M / COUNT, GATHER = RUNS * OUT_COLUMNS, TURNS = (GATHER + 31) / 32;
+    static constexpr int WORDS = WARP_N / OUT_COLUMNS * TURNS;
+    int lane;
+    INLINE int run(int word) const { return word % TURNS * 32 + lane; }
+    INLINE bool there(int word) const { return run(word) < GATHER; }
+    INLINE int row(int word) const { return run(word) % RUNS * COUNT; }
+    INLINE int column(int word) const { return word / TURNS * OUT_COLUMNS + run(word) / RUNS; }
+    INLINE int place(int word) const { return (word / TURNS * GATHER + run(word)) * COUNT; }
+};
+#else
+// Down the rows that a lane has, then the columns.
+struct Mine {
+    static constexpr int COUNT = VEC_C < RUN_A ? VEC_C : RUN_A, DOWN = BLOCKS_M / COUNT, WORDS = DOWN * BLOCKS_N * 2;
+    int lane;
+    INLINE bool there(int) const { return true; }
+    INLINE int row(int word) const { return of_block<RUN_A>(word % DOWN * COUNT, lane / 4); }
+    INLINE int column(int word) const { return of_block<RUN_B>(word / DOWN / 2, lane % 4 * 2 + word / DOWN % 2); }
+    INLINE int place(int word) const { return (word * 32 + lane) * COUNT; }
+};
+#endif
+
+// Asks for a lane's whole words of C, into shared memory. What is not whole is read when it is used.
+template <bool INSIDE> INLINE void ask(const Part &part, long long ldc, Stored *early, int lane) {
+    constexpr int COUNT = Mine::COUNT;
+    const Mine mine = {lane};
+    UNROLL for (int word = 0; word < Mine::WORDS; word++) {
+        const int row = mine.row(word), column = mine.column(word);
+        if (mine.there(word) && (INSIDE || (column < part.columns && part.rows - row >= COUNT)))
+            word_load<COUNT * SIZE>(early + mine.place(word), part.c + row + column * ldc, COUNT * SIZE);
+    }
+}
+
+// COUNT neighbours in a column of C, of which `there` are inside; sum(v) is the v-th sum. A whole word of them has been
+// read by look(), long before: reads and writes of device memory keep their order, and each would wait for its own.
+template <int COUNT, bool INSIDE> INLINE void look(Pack<COUNT> &old, const Stored *c, int there) {
+    if (BETA != 0 && (INSIDE || there >= COUNT)) global_load(old.word, (const typename Words<COUNT * SIZE>::Type *)c);
+}
+
+template <int COUNT, bool INSIDE, class Sum>
+INLINE void update(Stored *c, const Scalars &s, int there, const Pack<COUNT> &old, const Sum &sum) {
+    if (INSIDE || there >= COUNT) {
+        Pack<COUNT> out;
+        UNROLL for (int v = 0; v < COUNT; v++)
+            out.element[v] = narrowed(scaled(s, sum(v), BETA ? widened(old.element[v]) : zero()));
+        global_store((typename Words<COUNT * SIZE>::Type *)c, out.word);
+    } else {
+        UNROLL for (int v = 0; v < COUNT; v++)
+            if (v < there) c[v] = narrowed(scaled(s, sum(v), BETA ? widened(c[v]) : zero()));
+    }
+}
+
+#endif
+
+template <bool INSIDE>
+INLINE void store(const Sums &sum, const Part &part, long long ldc, const Scalars &s, Out *out, const Stored *early, int lane) {
+    Stored *const c = part.c;
+    const int rows = part.rows, columns = part.columns;
+#if ROUNDED
+    constexpr int RUNS = WARP_M / VEC_C;
+    const int q = lane / 8, column = lane % 8;  // of four blocks of 8 by 8, and of this one
+    UNROLL for (int first = 0; first < WARP_N; first += OUT_COLUMNS) {
+        __syncwarp();  // what was there has been read
+        UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j += 2) UNROLL for (int i = 0; i < SUBS_M; i++) {
+            constexpr bool TWO = OUT_COLUMNS % 16 == 0;
+            unsigned int x[4];
+            UNROLL for (int e = 0; e < (TWO ? 4 : 2); e++) {
+                const float *const pair = sum[0][i][first / 8 + j + e / 2] + e % 2 * 2;
+                x[e] = halves_of(scaled(s, pair[0], zero()), scaled(s, pair[1], zero()));
+            }
+            Half *const to = out + (j * 8 + (TWO ? q / 2 * 8 : 0) + column) * OUT_PITCH + i * 16 + q % 2 * 8;
+            if constexpr (TWO)
+                matrices_store_turned(x[0], x[1], x[2], x[3], to);
+            else
+                matrices_store_turned(x[0], x[1], to);
+        }
+        __syncwarp();
+        _Pragma("unroll (INSIDE ? 8 : 1)") for (int run = lane; run < RUNS * OUT_COLUMNS; run += 32) {
+            const int row = run % RUNS * VEC_C, column = run / RUNS, there = rows - row;
+            if (!INSIDE && first + column >= columns) continue;
+            Pack<VEC_C> found;
+            found.word = *(const typename Words<VEC_C * SIZE>::Type *)(out + column * OUT_PITCH + row);
+            Stored *const to = c + row + (first + column) * ldc;
+            if (INSIDE || there >= VEC_C)
+                global_store((typename Words<VEC_C * SIZE>::Type *)to, found.word);
+            else
+                UNROLL for (int v = 0; v < VEC_C; v++) if (v < there) to[v] = found.element[v];
+        }
+    }
+#elif TC < 3 || (TYPE_BITS == 16 && !COMPLEX)
+    constexpr int TURNS = Mine::TURNS;
+    constexpr int EACH = fitting<VEC_C, INSIDE>(TURNS), PER = (TURNS + EACH - 1) / EACH, ALL = WARP_N / OUT_COLUMNS * PER;
+    const Mine mine = {lane};
+    Pack<VEC_C> old[SETS][EACH];
+    // Of the words of the columns that are in shared memory together, those of a batch; none where there is none.
+    auto word_of = [&](int batch, int i) { return batch / PER * TURNS + batch % PER * EACH + i; };
+    auto in_turns = [&](int batch, int i) { return batch % PER * EACH + i < TURNS && mine.there(word_of(batch, i)); };
+    auto looks = [&](int batch, Pack<VEC_C> (&old)[EACH]) {
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int word = word_of(batch, i), row = mine.row(word), column = mine.column(word);
+            if (!in_turns(batch, i) || (!INSIDE && column >= columns)) break;
+            if (EARLY_C)
+                old[i].word = *(const typename Words<VEC_C * SIZE>::Type *)(early + mine.place(word));
+            else
+                look<VEC_C, INSIDE>(old[i], c + row + column * ld, rows - row);
+        }
+    };
+    if (BETA != 0 && SETS == 2) looks(0, old[0]);
+    UNROLL for (int batch = 0; batch < ALL; batch++) {
+        const int next = batch + SETS - 1, first = batch / PER * OUT_COLUMNS;
+        if (BETA != 0 && next < ALL) looks(next, old[next % SETS]);
+        if (batch % PER == 0) {
+            __syncwarp();  // what was there has been read
+            UNROLL for (int part = 0; part < SUMS; part++) UNROLL for (int i = 0; i < SUBS_M; i++) {
+#if TC < 3
+                wmma_store(out + part * OUT_PLANE + i * TC_M, sum[part][i][first / TC_N], OUT_PITCH);
+#else
+                UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j++) UNROLL for (int e = 0; e < 4; e++)
+                    out[(j * 8 + lane % 4 * 2 + e % 2) * OUT_PITCH + i * 16 + e / 2 * 8 + lane / 4] =
+                        sum[part][i][first / 8 + j][e];
+#endif
+            }
+            __syncwarp();
+        }
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int word = word_of(batch, i), row = mine.row(word), column = mine.column(word);
+            if (!in_turns(batch, i) || (!INSIDE && column >= columns)) break;
+            const float *const from = out + (column - first) * OUT_PITCH + row;
+            Real found[SUMS][VEC_C];
+            UNROLL for (int part = 0; part < SUMS; part++) {
+                if constexpr (VEC_C >= 4) {
+                    UNROLL for (int v = 0; v < VEC_C; v += 4) *(float4 *)&found[part][v] = *(const float4 *)(from + part * OUT_PLANE + v);
+                } else {
+                    UNROLL for (int v = 0; v < VEC_C; v++) found[part][v] = from[part * OUT_PLANE + v];
+                }
+            }
+            update<VEC_C, INSIDE>(c + row + column * ld, s, rows - row, old[batch % SETS][i], [&](int v) {
+#if COMPLEX
+                return Element{found[0][v], found[1][v]};
+#else
+                return found[0][v];
+#endif
+            });
+        }
+    }
+#else
+    constexpr int WIDE = Mine::COUNT, DOWN = Mine::DOWN, WORDS = Mine::WORDS, TALL = TC_M / 8;
+    constexpr int EACH = fitting<WIDE, INSIDE>(WORDS);
+    const Mine mine = {lane}, lane_0 = {0};
+    Pack<WIDE> old[SETS][EACH];
+    Stored *const to = c + mine.row(0) + mine.column(0) * ldc;
+    auto apart = [&](int word, long long ld) { return lane_0.row(word) + lane_0.column(word) * ld; };  // how far from there
+    auto looks = [&](int first, Pack<WIDE> (&old)[EACH]) {
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int word = first + i;
+            if (word >= WORDS) break;
+            if (EARLY_C)
+                old[i].word = *(const typename Words<WIDE * SIZE>::Type *)(early + mine.place(word));
+            else if (INSIDE || mine.column(word) < columns)
+                look<WIDE, INSIDE>(old[i], to + apart(word, ld), rows - mine.row(word));
+        }
+    };
+    if (BETA != 0 && SETS == 2) looks(0, old[0]);
+    UNROLL for (int first = 0; first < WORDS; first += EACH) {
+        const int next = first + (SETS - 1) * EACH;
+        if (BETA != 0 && next < WORDS) looks(next, old[next / EACH % SETS]);
+        const long long ld = anew(ldc);
+        UNROLL for (int i = 0; i < EACH; i++) {
+            const int word = first + i;
+            if (word >= WORDS) break;
+            if (!INSIDE && mine.column(word) >= columns) continue;
+            update<WIDE, INSIDE>(to + apart(word, ld), s, rows - mine.row(word), old[first / EACH % SETS][i],
+                                 [&](int v) {
+                const int j = word / DOWN / 2, block = word % DOWN * WIDE + v;
+                const int at = block / TALL, number = block % TALL * 2 + word / DOWN % 2;
+#if COMPLEX
+                return Element{sum[0][at][j][number], sum[1][at][j][number]};
+#else
+                return sum[0][at][j][number];
+#endif
+            });
+        }
+    }
+#endif
+}
+
+// ---- the kernel ------------------------------------------------------------------------------------------
 extern __shared__ __align__(TC == 7 ? 1024 : 128) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __grid_constant__ Gemm g) {
@@ -774,6 +843,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
     const int mine = warp / WARPS_EACH, warp_m = warp % WARPS_EACH % WARPS_M * WARP_M;
     const int warp_n = warp % WARPS_EACH / WARPS_M * WARP_N;
     Out *const out = (Out *)(shared_memory + AT_OUT) + warp * SUMS * OUT_PLANE;
+    Stored *const early = (Stored *)(shared_memory + AT_OLD) + warp * WARP_M * WARP_N;
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
     const int steps = max(1, (g.k + BLK_K - 1) / BLK_K);
     // This warp's rows and columns of a stripe.
@@ -822,6 +892,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
     fragments[0].load(stages + from_a, stages + from_b, 0, lane);
 #endif
     _Pragma("unroll 1") for (; now.there(); now.next()) {
+#if EARLY_C
+        // On its way with the step that is asked for next.
+        const Part asked(g, now, mine, warp_m, warp_n);
+        if (asked.inside()) ask<true>(asked, g.ldc, early, lane);
+        else if (asked.there) ask<false>(asked, g.ldc, early, lane);
+#endif
         Sums sum;
         UNROLL for (int p = 0; p < SUMS; p++) UNROLL for (int i = 0; i < SUBS_M; i++) UNROLL for (int j = 0; j < SUBS_N; j++)
             UNROLL for (int e = 0; e < TC_M * TC_N / 32; e++) sum[p][i][j][e] = 0;
@@ -832,7 +908,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
             b.offload(stages + STAGE_B);
             block_sync();
             fetch(stages);
-            multiply(sum, stages + from_a, stages + from_b, lane);
+            multiply(sum, stages + from_a, stages + from_b, g.k - step * BLK_K, lane);
 #elif TC == 7
             // Tensor cores have all of this step to do while the next one comes and its first rows are loaded. Nothing
             // is on its way across the border of steps, or ptxas would have every product waited for.
@@ -875,17 +951,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tensor(const __gri
             block_sync();  // this step is there for all threads, and the stage before it is free
             fetch(stages + (stage ? stage - 1 : STAGES - 1) * STAGE);
             words_commit();  // of nothing, too: groups of words are counted
-            multiply(sum, stages + stage * STAGE + from_a, stages + stage * STAGE + from_b, lane);
+            Kept *const here = stages + stage * STAGE;
+            multiply(sum, here + from_a, here + from_b, g.k - step * BLK_K, lane);
             stage = stage + 1 == STAGES ? 0 : stage + 1;
 #endif
         }
-        const int matrix = now.group * GROUP + mine, row = now.first_m() + warp_m, column = now.first_n() + warp_n;
-        Stored *const c = (Stored *)g.c + matrix * g.stride_c + row + column * g.ldc;
-        const int rows = g.m - row, columns = g.n - column;
-        if (GROUP > 1 && matrix >= g.batch) continue;
-        if (rows >= WARP_M && columns >= WARP_N)
-            store<true>(sum, c, g.ldc, rows, columns, scalars, out, lane);
-        else
-            store<false>(sum, c, g.ldc, rows, columns, scalars, out, lane);
+#if EARLY_C
+        words_wait_but<STAGES - 1>(steps - 1);  // one group of words a step was asked for after C
+#endif
+        const Part part(g, now, mine, warp_m, warp_n);
+        if (part.inside())
+            store<true>(sum, part, g.ldc, scalars, out, early, lane);
+        else if (part.there)
+            store<false>(sum, part, g.ldc, scalars, out, early, lane);
     }
 }

@@ -20,6 +20,8 @@ and what later devices pay for:
     stages   steps in shared memory, all but one on their way; 1 is the paper's way: the next step waits in
              registers
     ahead    whether a warp loads the fragments of its next product before it multiplies those that it has
+    early_c  whether what is read of C comes to shared memory while its tile is multiplied, or else to
+             registers afterwards, as many words at a time as there is room for
     group    small matrices that share a block
     vec, vec_c   elements of one access to A and B, and to C
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over tiles and batch
@@ -109,9 +111,15 @@ def step_of(p: Problem, tc: Any, split: Any) -> Any:
 
 
 def shared_bytes(
-    p: Problem, tc: Any, split: Any, stages: Any, blk: tuple[Any, Any, Any], warps: tuple[Any, Any, Any]
+    p: Problem,
+    tc: Any,
+    split: Any,
+    stages: Any,
+    early_c: Any,
+    blk: tuple[Any, Any, Any],
+    warps: tuple[Any, Any, Any],
 ) -> Any:
-    """Shared memory of a block: the ring of stripes, and what results of halves are gathered in.
+    """Shared memory of a block: the ring of stripes, what results are gathered in, C where it comes early.
 
     ``blk`` is (blk_m, blk_n, blk_k), ``warps`` is (warps of the block, group, warps_m).
     """
@@ -126,7 +134,7 @@ def shared_bytes(
     groups = np.equal(tc, WGMMA)
     stripe_a = np.where(groups, -(-stripe_a // 1024) * 1024, stripe_a)
     stripe_b = np.where(groups, group * blk_n * 128, stripe_b)
-    ring = stages * (stripe_a + stripe_b)
+    ring = stages * (stripe_a + stripe_b) + early_c * blk_m * blk_n * group * p.dtype.itemsize
     if p.dtype.real_bits == 64:
         return ring
     wmma = _is_wmma(tc)
@@ -256,6 +264,7 @@ class TensorStencil:
                     c["tc"],
                     c["split"],
                     c["stages"],
+                    c["early_c"],
                     (c["blk_m"], c["blk_n"], c["blk_k"]),
                     (threads // 32, c["group"], c["warps_m"]),
                 )
@@ -276,15 +285,16 @@ def _params(p: Problem, device: Device) -> list[Param]:
         Param("split", SPLITS if p.dtype.is_complex else ("none",)),
         Param("stages", (1, 2, 3, 4, 6)),
         Param("ahead", (0, 1)),
+        Param("early_c", (0, 1) if p.beta != "0" else (0,)),
         Param("vec", widths),
         Param("vec_c", widths),
         Param("blk_k", (8, 16, 32, 48, 64) if half else (4, 8, 16, 32)),
         Param("blk_m", (8, 16, 32, 48, 64, 96, 128, 192, 256)),
-        Param("blk_n", (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)),
+        Param("blk_n", (8, 16, 24, 32, 40, 48, 56, 64, 96, 128, 192, 256)),
         Param("dim_x", (1, 2, 4, 8, 16, 32)),
-        Param("dim_y", (1, 2, 4, 8, 16, 32, 64, 128, 256)),
+        Param("dim_y", (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256)),
         Param("group", (1, 2, 4, 8)),
-        Param("warps_m", (1, 2, 4, 8)),
+        Param("warps_m", (1, 2, 3, 4, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
 
@@ -360,6 +370,24 @@ def _of_the_product(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "copies to shared memory move 4 bytes or more",
         lambda stages, vec: (stages == 1) | (vec * size >= 4),
+    )
+    yield Rule(
+        "early-read",
+        "hard",
+        "nothing of C comes early where it is not read",
+        lambda early_c: (early_c == 0) | (p.beta != "0"),
+    )
+    yield Rule(
+        "early-copies",
+        "hard",
+        "C is copied to shared memory where the steps are",
+        lambda stages, early_c: (early_c == 0) | (stages > 1),
+    )
+    yield Rule(
+        "early-width",
+        "hard",
+        "copies to shared memory move 4 bytes or more",
+        lambda early_c, vec_c: (early_c == 0) | (vec_c * size >= 4),
     )
     yield Rule(
         "access-width-c",
@@ -586,8 +614,10 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
         "shared-per-block",
         "queryable",
         "the ring fits in the shared memory that a block may ask for",
-        lambda tc, split, stages, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: (
-            shared_bytes(p, tc, split, stages, (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m))
+        lambda tc, split, stages, early_c, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: (
+            shared_bytes(
+                *(p, tc, split, stages, early_c), (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m)
+            )
             <= device["shared_per_block_optin"]
         ),
     )
@@ -614,9 +644,13 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
         "promise-shared",
         "tabled",
         "the blocks that are to stay on an SM leave each other the shared memory that they need",
-        lambda tc, split, stages, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m, blocks: (
+        lambda tc, split, stages, early_c, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m, blocks: (
             (
-                shared_bytes(p, tc, split, stages, (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m))
+                shared_bytes(
+                    *(p, tc, split, stages, early_c),
+                    (blk_m, blk_n, blk_k),
+                    hold(dim_x, dim_y, group, warps_m),
+                )
                 + device["shared_reserved"]
             )
             * (blocks // device["sms"])
@@ -817,7 +851,7 @@ def _fitting(p: Problem, device: Device, tc: str, split: str, columns: dict[str,
     blk_m, blk_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead = (columns[name] for name in _NAMES)
     warps, blk = warps_m * warps_n * group, (blk_m, blk_n, blk_k)
     along = (blk_k if p.turned_a else blk_m, blk_n if p.turned_b else blk_k)
-    shared = shared_bytes(p, tc, split, stages, blk, (warps, group, warps_m))
+    shared = shared_bytes(p, tc, split, stages, 0, blk, (warps, group, warps_m))
     needed = registers(p, tc, split, stages, ahead, blk, (warps, group, warps_m))
     needed = needed + np.where(ahead == 1, MARGIN_AHEAD, MARGIN)
     fits = (shared <= device["shared_per_block_optin"]) & (needed <= device["registers_per_thread"])
@@ -876,7 +910,7 @@ def _best(p: Problem, device: Device) -> Config:
     along_one = [x for x in (32, 16, 8, 4, 2, 1) if x <= most and (x == most or x * vec * size >= 32)]
     dim_x = max(along_one, key=lambda x: float(_reading(p, vec, tile, values["group"], x, threads)))
     return Config(
-        {"tc": tc, "split": split, "stages": values["stages"], "ahead": values["ahead"]}
+        {"tc": tc, "split": split, "stages": values["stages"], "ahead": values["ahead"], "early_c": 0}
         | {"vec": vec, "vec_c": vec_c}
         | {name: values[name] for name in ("blk_k", "blk_m", "blk_n")}
         | {"dim_x": dim_x, "dim_y": threads // dim_x, "group": values["group"]}

@@ -97,3 +97,13 @@ BULK_INLINE void words_commit() { asm volatile("cp.async.commit_group;" ::: "mem
 
 // Until all groups of this thread but the last few have arrived.
 template <int BUT> BULK_INLINE void words_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(BUT) : "memory"); }
+
+// The same where it is known late how few; MOST or more are as many as there can be.
+template <int MOST> BULK_INLINE void words_wait_but(int few) {
+    if constexpr (MOST == 0)
+        words_wait<0>();
+    else if (few >= MOST)
+        words_wait<MOST>();
+    else
+        words_wait_but<MOST - 1>(few);
+}
