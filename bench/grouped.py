@@ -1,11 +1,12 @@
 """Products of many sizes in one launch, and arrays of pointers: ``python -m bench.grouped --out FILE``.
 
-sizes     10,000 products with extents uniform in 1..32, all three alike (``square``) or each its own
-          (``free``): kernel time of ``plan_grouped(...).run()`` by events, and its share of the bandwidth
-          bound, the bytes of A, B and C once over the speed of a copy that is measured beside it. In turns
-          with it: cuBLAS's product of groups of one each (``cublas_grouped``, where the library has it),
-          ``torch.bmm`` on everything padded to the largest (the padding itself is not counted), and a loop of
-          ``torch.matmul``, one call a product
+sizes     10,000 and 100,000 products with extents uniform in 1..32, all three alike (``square``) or each its
+          own (``free``): kernel time of ``plan_grouped(...).run()`` by events, and its share of the bandwidth
+          bound, the bytes of A, B and C once over the speed of a copy of 2 GB that is measured beside it. In
+          turns with it: a copy of as many bytes as the list has, which a launch and its tail hold back as
+          well (``same_copy``); cuBLAS's product of groups of one each (``cublas_grouped``, where the library
+          has it); ``torch.bmm`` on everything padded to the largest (the padding itself is not counted); and
+          a loop of ``torch.matmul``, one call a product
 pointers  ``gemm_batched`` over ``Pointers``, in the order of memory and shuffled, beside the strided form of
           the same matrices
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +32,12 @@ from tilewright.catalog import TARGETS
 from tilewright.measure import median_interval
 from tilewright.model import DTYPES
 
-COUNT, TOP = 10_000, 32
+TOP = 32
 CACHES = 5
 """Bytes of all copies, in second-level caches."""
 VENDOR = {"s": ("cublasSgemmGroupedBatched", np.float32), "d": ("cublasDgemmGroupedBatched", np.float64)}
+LOOPED = 10_000
+"""Products of the longest list that is multiplied in a loop of calls, too."""
 PATIENCE = 3
 """Samples of what takes milliseconds."""
 
@@ -149,10 +153,10 @@ def agrees(torch: Any, got: Any, want: Any) -> bool:
     return bool(torch.allclose(got, want, rtol=2e-2 if got.element_size() == 2 else 1e-3, atol=2e-2))
 
 
-def sizes_line(torch: Any, letter: str, kind: str, copy: float, rounds: int) -> lines.Line:
-    """One type and way to draw sizes: ours beside the others."""
+def sizes_line(torch: Any, letter: str, kind: str, count: int, copy: float, rounds: int) -> lines.Line:
+    """One type, way to draw sizes and length of the list: ours beside the others."""
     draw = np.random.default_rng(1)
-    sizes = draw.integers(1, TOP + 1, (3, COUNT))
+    sizes = draw.integers(1, TOP + 1, (3, count))
     if kind == "square":
         sizes[:] = sizes[0]
     made = [Set(torch, letter, sizes)]
@@ -171,6 +175,11 @@ def sizes_line(torch: Any, letter: str, kind: str, copy: float, rounds: int) -> 
         return run
 
     runs["ours"] = (turns([x.plan.run for x in made]), 4 * len(made))
+    # As many bytes as the list has, half of them read and half written, elsewhere in each turn.
+    half = made[0].bytes // 2 // 16 * 16
+    pools = [torch.empty(half * len(made), dtype=torch.uint8, device="cuda") for _ in range(2)]
+    parts = [[pool[i * half : (i + 1) * half] for pool in pools] for i in range(len(made))]
+    runs["same_copy"] = (turns([partial(to.copy_, part) for part, to in parts]), 4 * len(made))
     missing: dict[str, str] = {}
     first = made[0]
     first.plan.run()
@@ -200,13 +209,14 @@ def sizes_line(torch: Any, letter: str, kind: str, copy: float, rounds: int) -> 
         for x, y, z in zip(a, b, c, strict=True):
             torch.matmul(x, y, out=z)
 
-    runs["matmul_loop"] = (loop, 1)
+    if count <= LOOPED:
+        runs["matmul_loop"] = (loop, 1)
     samples = seconds(torch, runs, rounds)
     line: lines.Line = {
         "kind": "sizes",
         "type": letter,
         "sizes": kind,
-        "count": COUNT,
+        "count": count,
         "top": TOP,
         "right": right,
         "bytes": first.bytes,
@@ -219,6 +229,7 @@ def sizes_line(torch: Any, letter: str, kind: str, copy: float, rounds: int) -> 
         median, low, high = median_interval(taken)
         line[name] = {"us": 1e6 * median, "low": 1e6 * low, "high": 1e6 * high}
     line["of_bound"] = line["bound_us"] / line["ours"]["us"]
+    line["of_same_copy"] = line["same_copy"]["us"] / line["ours"]["us"]
     return line
 
 
@@ -276,11 +287,11 @@ def shown(line: lines.Line) -> str:
     if line["kind"] == "pointers":
         parts = [f"{name} {line[name]['us']:.1f} us" for name in ("strided", "pointers", "shuffled")]
         return f"{line['type']} n={line['n']:<3} @{line['batch']} {', '.join(parts)}, right: {line['right']}"
-    peers = ("ours", "cublas_grouped", "bmm_padded", "matmul_loop")
+    peers = ("ours", "same_copy", "cublas_grouped", "bmm_padded", "matmul_loop")
     parts = [f"{name} {line[name]['us']:.1f} us" for name in peers if name in line]
     return (
-        f"{line['type']} {line['sizes']:6} {line['bytes'] / 1e6:.1f} MB, bound {line['bound_us']:.1f} us, "
-        f"{100 * line['of_bound']:.0f} % of it; {', '.join(parts)}, "
+        f"{line['type']} {line['sizes']:6} @{line['count']} {line['bytes'] / 1e6:.1f} MB, "
+        f"bound {line['bound_us']:.1f} us, {100 * line['of_bound']:.0f} % of it; {', '.join(parts)}, "
         f"right: {line['right']} {line['missing'] or ''}"
     )
 
@@ -294,6 +305,7 @@ def main() -> None:
     add("--parts", default="sizes,pointers", help="default: sizes,pointers")
     add("--types", default="sdhcz", help="of sizes (default: sdhcz)")
     add("--kinds", default="square,free", help="of sizes (default: square,free)")
+    add("--counts", default="10000,100000", help="products of a list (default: 10000,100000)")
     add("--orders", default="4,8,16,32", help=f"of pointers, {lines.SIZES} (default: 4,8,16,32)")
     add("--bytes", type=float, default=1e9, help="that a batch of pointers moves (default: 1e9)")
     add("--rounds", type=int, default=15, help="samples of each (default: 15)")
@@ -316,7 +328,8 @@ def main() -> None:
     if "sizes" in wanted:
         for letter in options.types:
             for kind in lines.words(options.kinds):
-                add_line(sizes_line(torch, letter, kind, copy, options.rounds))
+                for count in map(int, lines.words(options.counts)):
+                    add_line(sizes_line(torch, letter, kind, count, copy, options.rounds))
     if "pointers" in wanted:
         for letter in "sd":
             for n in lines.numbers(options.orders):
