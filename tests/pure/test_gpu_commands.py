@@ -13,7 +13,12 @@ from typing import Any
 
 import pytest
 
-from bench import analysis, lines
+from bench import lines
+from bench.analysis import profiler
+from bench.analysis.instructions import Instruction, hottest, instructions, loops, mix
+from bench.analysis.occupancy import occupancy
+from bench.analysis.options import named, parsed, problems
+from bench.analysis.rooflines import interleaved_bytes, planar_bytes, rooflines
 from tilewright import answers, api, cli, compare, dispatch, roofline, roofline_cuda, screens
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError, DeviceError
@@ -531,20 +536,20 @@ def test_planes_have_half_the_intensity() -> None:
     n = 64
     for beta in ("1", "any"):
         pairs = one(f"hc:{n}x{n}x{n}", beta=beta)
-        assert analysis.interleaved_bytes(pairs) == pairs.bytes == 16 * n * n
-        assert analysis.planar_bytes(pairs) == 32 * n * n
-        assert pairs.flops / analysis.interleaved_bytes(pairs) == n / 2
+        assert interleaved_bytes(pairs) == pairs.bytes == 16 * n * n
+        assert planar_bytes(pairs) == 32 * n * n
+        assert pairs.flops / interleaved_bytes(pairs) == n / 2
         real = one(f"h:{n}x{n}x{n}", beta=beta)
-        assert pairs.flops / analysis.planar_bytes(pairs) == real.flops / real.bytes == n / 4
+        assert pairs.flops / planar_bytes(pairs) == real.flops / real.bytes == n / 4
     fresh = one("hc:8x4x2")
-    assert analysis.interleaved_bytes(fresh) == fresh.bytes == 4 * (16 + 8 + 32)
-    assert analysis.planar_bytes(fresh) == 2 * (4 * (16 + 8 + 32) + 2 * 32)
-    found = analysis.rooflines(one("hc:8x8x8@9", beta="1"), KNOWN)
+    assert interleaved_bytes(fresh) == fresh.bytes == 4 * (16 + 8 + 32)
+    assert planar_bytes(fresh) == 2 * (4 * (16 + 8 + 32) + 2 * 32)
+    found = rooflines(one("hc:8x8x8@9", beta="1"), KNOWN)
     assert found["interleaved"]["intensity"] == 2 * found["planar"]["intensity"] == 4
     assert found["interleaved"]["bound_tflops"] == pytest.approx(16)
     assert found["interleaved"]["bound_terabytes"] == pytest.approx(4)
     assert found["interleaved"]["limit"] == "bandwidth.copy"
-    large = analysis.rooflines(one("d:4096x4096x4096"), KNOWN)
+    large = rooflines(one("d:4096x4096x4096"), KNOWN)
     assert set(large) == {"interleaved"}
     assert large["interleaved"]["limit"] == "tensor"
     assert large["interleaved"]["bound_tflops"] == pytest.approx(66.9, rel=1e-3)
@@ -575,10 +580,10 @@ tiny:
 
 
 def test_instructions_are_counted_by_class() -> None:
-    found, labels = analysis.instructions(LISTING)
+    found, labels = instructions(LISTING)
     assert labels == {".L_x_1": 0x10, ".L_x_2": 0x70, ".L_x_3": 0x70, ".L_x_4": 0xC0}
     assert len(found) == 13
-    assert analysis.mix(found) == {
+    assert mix(found) == {
         "float": 3,
         "tensor": 0,
         "convert": 0,
@@ -589,12 +594,12 @@ def test_instructions_are_counted_by_class() -> None:
         "move": 1,
     }
     # The longer loop is for what is left over: the other one asks for data ahead. Behind the end is none.
-    assert [len(loop) for loop in analysis.loops(LISTING)] == [6, 4]
-    assert analysis.hottest(LISTING)[0].name == "UBLKCP.S.G"
+    assert [len(loop) for loop in loops(LISTING)] == [6, 4]
+    assert hottest(LISTING)[0].name == "UBLKCP.S.G"
     # As cuobjdump writes it: addresses in place of labels, the code behind.
     bare = re.sub(r"`\(\.L_x_1\) ;", "0x10 ;                /* 0x00000000000a7947 */", LISTING)
-    assert [len(loop) for loop in analysis.loops(bare)] == [6, 4]
-    assert analysis.hottest("") == []
+    assert [len(loop) for loop in loops(bare)] == [6, 4]
+    assert hottest("") == []
     kinds = {
         "HMMA.16816.F32": "tensor",
         "DMMA.16x8x4": "tensor",
@@ -618,12 +623,12 @@ def test_instructions_are_counted_by_class() -> None:
         "R2UR": "move",
     }
     for name, kind in kinds.items():
-        assert analysis.Instruction(0, name, "").kind == kind, name
+        assert Instruction(0, name, "").kind == kind, name
 
 
 def test_what_holds_back_the_blocks_of_an_sm() -> None:
     launch = Launch(grid=(792, 1, 1), block=(64, 1, 1), shared=32896)
-    found = analysis.occupancy(launch, {"registers": 101, "shared": 0}, H200)
+    found = occupancy(launch, {"registers": 101, "shared": 0}, H200)
     assert found["limits"] == {"registers": 9, "shared": 6, "warps": 32, "blocks": 32, "grid": 6}
     assert (found["blocks_per_sm"], found["warps_per_sm"]) == (6, 12)
     assert found["occupancy"] == pytest.approx(12 / 64)
@@ -639,13 +644,13 @@ def test_what_the_profiler_prints_is_read(monkeypatch: pytest.MonkeyPatch) -> No
         '"0","1","tiny","smsp__inst_executed_pipe_tensor.sum","","n/a"\n'
         '"0","1","tiny","some__other.sum","inst","7"\n'
     )
-    assert analysis.measured(text) == {"bytes_read": 665.6e6, "bytes_written": 332.8e6, "seconds": 250e-6}
-    assert analysis.measured("==ERROR== ERR_NVGPUCTRPERM") == {}
+    assert profiler.measured(text) == {"bytes_read": 665.6e6, "bytes_written": 332.8e6, "seconds": 250e-6}
+    assert profiler.measured("==ERROR== ERR_NVGPUCTRPERM") == {}
     problem = one("d:8x8x8@650000")
-    monkeypatch.setattr(analysis, "profiler", lambda: None)
+    monkeypatch.setattr(profiler, "find", lambda: None)
     with pytest.raises(DeviceError, match="ncu"):
-        analysis.profiled(problem)
-    monkeypatch.setattr(analysis, "profiler", lambda: "ncu")
+        profiler.profiled(problem)
+    monkeypatch.setattr(profiler, "find", lambda: "ncu")
     asked: list[list[str]] = []
 
     def run(command: list[str], **_: Any) -> Any:
@@ -653,31 +658,31 @@ def test_what_the_profiler_prints_is_read(monkeypatch: pytest.MonkeyPatch) -> No
         unknown = "==ERROR== Failed to find metric smsp__inst_executed_pipe_tensor.sum\n"
         return SimpleNamespace(stdout=unknown if len(asked) == 1 else text, stderr="")
 
-    monkeypatch.setattr(analysis.subprocess, "run", run)
-    found = analysis.profiled(problem)
+    monkeypatch.setattr(profiler.subprocess, "run", run)
+    found = profiler.profiled(problem)
     assert found["bytes_per_second"] == pytest.approx(998.4e6 / 250e-6)
     assert found["bytes_over_least"] == pytest.approx(1.0)
     assert "pipe_tensor" in " ".join(asked[0])
     assert "pipe_tensor" not in " ".join(asked[1])
     assert asked[0][-4:] == ["--launch", "d:nn:8x8x8@650000", "--beta", "0"]
     monkeypatch.setattr(
-        analysis.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="==ERROR== no leave", stderr="")
+        profiler.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="==ERROR== no leave", stderr="")
     )
     with pytest.raises(DeviceError, match="no leave"):
-        analysis.profiled(problem)
+        profiler.profiled(problem)
 
 
 def test_problems_of_an_analysis() -> None:
-    options = analysis.parsed(["--problems", "d:8x8x8@9,h:16..17@5", "--device", "h200"])
-    found = analysis.problems(options.problems, lines.words(options.beta))
+    options = parsed(["--problems", "d:8x8x8@9,h:16..17@5", "--device", "h200"])
+    found = problems(options.problems, lines.words(options.beta))
     assert [(p.spelling, p.beta) for p in found][:2] == [("d:nn:8x8x8@9", "0"), ("d:nn:8x8x8@9", "1")]
     assert len(found) == 6
     with pytest.raises(ArgumentError, match="names nothing"):
-        analysis.parsed([])
+        parsed([])
     with pytest.raises(ArgumentError, match="--copy"):
-        analysis.named("a100")
-    assert analysis.named("a100", 1.5e12).ceilings["bandwidth.copy.1"] == 1.5e12
-    assert analysis.named("h200", 4e12).ceilings["tensor.h.1"] > 9e14
+        named("a100")
+    assert named("a100", 1.5e12).ceilings["bandwidth.copy.1"] == 1.5e12
+    assert named("h200", 4e12).ceilings["tensor.h.1"] > 9e14
 
 
 def test_the_disassembler_of_the_python_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

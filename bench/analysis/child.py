@@ -1,0 +1,23 @@
+"""The process that Nsight Compute watches: launches one kernel a few times."""
+
+from __future__ import annotations
+
+from bench.analysis.kernel import compiled
+from tilewright.model import Device, Problem
+from tilewright.targets import cuda, driver
+from tilewright.trials.cuda import CudaTrial, started
+
+LAUNCHES = 3
+"""Launches of a profiled child; the last one is measured."""
+
+
+def launched(problem: Problem, device: Device) -> None:
+    """Start a problem's kernel a few times on operands in device memory, for a profiler to look at."""
+    driver.context()
+    _, kernel = compiled(problem, device)
+    trial = CudaTrial(device)
+    trial.prepare(problem, "cached")
+    launcher, _keep = started(kernel, cuda.load(kernel.binary), problem, trial.pointers[0])
+    for _ in range(LAUNCHES):
+        launcher(0)
+        driver.synchronize()
