@@ -66,7 +66,7 @@ def seconds(
 
 def copy_speed(torch: Any) -> float:
     """Bytes a second that a copy reads and writes."""
-    a, b = (torch.empty(1 << 28, dtype=torch.float32, device="cuda") for _ in range(2))
+    a, b = (torch.randn(1 << 28, dtype=torch.float32, device="cuda") for _ in range(2))
     taken = seconds(torch, {"copy": (lambda: b.copy_(a), 5)}, 9)["copy"]
     return 2 * a.nbytes / float(np.median(taken))
 
@@ -177,7 +177,7 @@ def sizes_line(torch: Any, letter: str, kind: str, count: int, copy: float, roun
     runs["ours"] = (turns([x.plan.run for x in made]), 4 * len(made))
     # As many bytes as the list has, half of them read and half written, elsewhere in each turn.
     half = made[0].bytes // 2 // 16 * 16
-    pools = [torch.empty(half * len(made), dtype=torch.uint8, device="cuda") for _ in range(2)]
+    pools = [torch.randint(256, (half * len(made),), dtype=torch.uint8, device="cuda") for _ in range(2)]
     parts = [[pool[i * half : (i + 1) * half] for pool in pools] for i in range(len(made))]
     runs["same_copy"] = (turns([partial(to.copy_, part) for part, to in parts]), 4 * len(made))
     missing: dict[str, str] = {}

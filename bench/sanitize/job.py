@@ -17,15 +17,12 @@ class Job:
     problem: Problem
     launch: Launch
     source: Source
+    stencil: str
+    """Whose kernel it is: a stencil's name, or a rung of the ladder."""
     swapped: bool = False
     """Row-major, as the ladder's: A and B, and m and n, change places in the argument."""
     shift: int = 0
     """Bytes by which operands begin after a multiple of 256."""
-
-    @property
-    def stencil(self) -> str:
-        """What its name begins with: a stencil, or a rung of the ladder."""
-        return self.name.split("_")[0]
 
 
 def named(source: Source, name: str) -> Source:
@@ -36,7 +33,7 @@ def named(source: Source, name: str) -> Source:
 def made(stencil: Any, problem: Problem, config: Config, name: str, device: Device, shift: int = 0) -> Job:
     """The job of a stencil's config for a problem that it accepts."""
     source = named(stencil.source(problem, config, device), name)
-    return Job(name, problem, stencil.launch(problem, config), source, shift=shift)
+    return Job(name, problem, stencil.launch(problem, config), source, stencil.name, shift=shift)
 
 
 def fits(stencil: Any, problem: Problem, config: Config, device: Device) -> bool:

@@ -28,4 +28,4 @@ def _rungs() -> Iterator[Job]:
             problem = forms.padded("s:nn", forms.SIZE, 1, 1, alpha="any", beta="any" if number % 2 else "0")
             launch = rung.launch(config, problem.n, problem.m)
             name = f"{rung.name}_{number}"
-            yield Job(name, problem, launch, named(rung.source(config), name), swapped=True)
+            yield Job(name, problem, launch, named(rung.source(config), name), rung.name, swapped=True)

@@ -71,9 +71,9 @@ def tensor(device: Device) -> Iterator[Job]:
             lds = (8 * -(-(ld or 0) // 8) for ld in (problem.lda, problem.ldb, problem.ldc))
             if align == 16:
                 problem = problem.with_(m=m, **dict(zip(("lda", "ldb", "ldc"), lds, strict=True)))
-            name = f"tensor_{letter}_{trans}_{m}_{n}_{k}_{align}"
-            yield from _accepted(stencil, problem, name, device)
-            early = stencil.default(problem, device).with_(early_c=1)
+            name, default = f"tensor_{letter}_{trans}_{m}_{n}_{k}_{align}", stencil.default(problem, device)
+            yield from _accepted(stencil, problem, name, device, default)
+            early = default.with_(early_c=1)
             if fits(stencil, problem, early, device):
                 yield from _accepted(stencil, problem, f"{name}_early", device, early)
 

@@ -148,30 +148,30 @@ def in_groups(
 
 
 @pytest.mark.parametrize(
-    ("letter", "trans", "tile", "warps", "per_sm"),
+    ("letter", "trans", "tile", "warps", "stages", "per_sm", "beta", "early_c"),
     [
-        ("hc", "nn", (128, 128), (8, 1), 1),
-        ("hc", "cj", (64, 64), (4, 1), 3),
-        ("h", "nn", (128, 256), (8, 1), 1),
-        ("b", "tn", (128, 128), (4, 2), 1),
-        ("h", "nn", (128, 96), (4, 1), 2),
+        *(("hc", "nn", (128, 128), (8, 1), 4, 1, beta, 0) for beta in ("0", "any")),
+        *(("hc", "cj", (64, 64), (4, 1), 4, 3, beta, 0) for beta in ("0", "any")),
+        *(("h", "nn", (128, 256), (8, 1), 4, 1, beta, 0) for beta in ("0", "any")),
+        *(("b", "tn", (128, 128), (4, 2), 4, 1, beta, 0) for beta in ("0", "any")),
+        *(("h", "nn", (128, 96), (4, 1), 3, 2, beta, 0) for beta in ("0", "any")),
+        ("hc", "cj", (64, 64), (4, 1), 3, 3, "any", 1),
+        ("h", "nn", (128, 128), (4, 2), 4, 1, "any", 1),
+        ("b", "tn", (192, 96), (4, 2), 4, 1, "any", 1),
     ],
 )
-@pytest.mark.parametrize(("beta", "early_c"), [("0", 0), ("any", 0), ("any", 1)])
 def test_products_of_warp_groups_are_not_waited_for(
     letter: str,
     trans: str,
     tile: tuple[int, int],
     warps: tuple[int, int],
+    stages: int,
     per_sm: int,
     beta: str,
     early_c: int,
 ) -> None:
     p = problem(f"{letter}:{trans}:256x256x256@1000", beta=beta, alpha="any")
-    config = in_groups(p, tile, warps, 3 if per_sm > 1 or early_c else 4, per_sm, early_c)
-    if early_c and "promise-shared" in [rule.name for rule in TENSOR.space(p, H200).why(config)]:
-        config = in_groups(p, (64, 128), (4, 1), 3, 1, early_c)
-        tile, warps = (64, 128), (4, 1)
+    config = in_groups(p, tile, warps, stages, per_sm, early_c)
     assert TENSOR.space(p, H200).why(config) == []
     # ptxas warns of products that it has waited for one by one.
     assert compiled(p, config, H200)["spills"] == 0

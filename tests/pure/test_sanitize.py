@@ -89,6 +89,7 @@ def test_every_stencil_and_every_rung_is_launched(listed: Listed) -> None:
         # Each with a C that is read and with one that is not.
         assert {job.problem.beta == "0" for job in mine} == {False, True}
     rungs = [job for job in listed.jobs if job.name not in listed.made]
+    assert {job.stencil for job in rungs} == {rung.name for rung in ladder.RUNGS}
     assert len(rungs) + sum(map(len, of.values())) == len(listed.jobs)
     for rung in ladder.RUNGS:
         mine = [job for job in rungs if re.fullmatch(rf"{rung.name}_\d+", job.name)]
@@ -360,7 +361,8 @@ def asked() -> list[Job]:
     (problem,) = Problem.parse("d:nn:3x3x3@29")
     config, other = tiny.default(problem, device), rung.configs[0]
     found = [made(tiny, problem, config, name, device) for name in NAMES[:2]]
-    return [*found, Job(NAMES[2], problem, rung.launch(other, 3, 3), named(rung.source(other), NAMES[2]))]
+    source = named(rung.source(other), NAMES[2])
+    return [*found, Job(NAMES[2], problem, rung.launch(other, 3, 3), source, rung.name)]
 
 
 @pytest.fixture

@@ -82,10 +82,15 @@ DATA, RANK, SHAPE, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 ALIGNED, WRITEABLE = 0x100, 0x400
 
 
-def _word(name: str, pointer: str, value: str, kind: str = "i64") -> str:
-    """IR that loads a word of the context."""
-    address = f"%{value}.at = getelementptr i64, ptr {pointer}, i64 {AT[name]}"
+def word(index: int, pointer: str, value: str, kind: str) -> str:
+    """IR that loads one of the 64-bit words at a pointer."""
+    address = f"%{value}.at = getelementptr i64, ptr {pointer}, i64 {index}"
     return f"  {address}\n  %{value} = load {kind}, ptr %{value}.at\n"
+
+
+def _word(name: str, pointer: str, value: str, kind: str = "i64") -> str:
+    """IR that loads a word of the context by its name."""
+    return word(AT[name], pointer, value, kind)
 
 
 def _field(array: str, offset: int, value: str, kind: str) -> str:

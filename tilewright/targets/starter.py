@@ -49,9 +49,8 @@ BYTES = 8
 
 
 def _word(name: str, value: str, kind: str = "ptr") -> str:
-    """IR that loads a word of the context."""
-    address = f"%{value}.at = getelementptr i64, ptr %context, i64 {AT[name]}"
-    return f"  {address}\n  %{value} = load {kind}, ptr %{value}.at\n"
+    """IR that loads a word of the context by its name."""
+    return native.word(AT[name], "%context", value, kind)
 
 
 def _argument(index: int, value: str) -> str:
