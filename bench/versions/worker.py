@@ -1,4 +1,4 @@
-"""One checkout's side, a process of its own: ``{"prepare": case}`` and ``{"sample": {}}``, a JSON object a line.
+"""One checkout's side, a process of its own: ``{"prepare": case}``, ``{"sample": {}}``, one object a line.
 
 It is run by its path, with the checkout that it measures first on ``PYTHONPATH``, so it imports nothing of
 ``bench``.
