@@ -55,6 +55,12 @@ def _for_now(folder: Path, fault: str) -> Path:
     return Path(held.name)
 
 
+@functools.cache
+def warn_once(text: str) -> None:
+    """A ``RuntimeWarning`` in the caller's name, the first time that this process has to say it."""
+    warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
 def set_aside(path: Path) -> Path:
     """Renames a damaged file to ``NAME.damaged-UTC`` beside it, and returns that new path.
 
