@@ -538,7 +538,7 @@ def test_what_the_package_ships_is_found_under_the_keys_of_its_problems(tmp_path
                 (problem,) = Problem.parse(line["problem"], **classes)
                 shipped = store.best(problem.key, line["regime"], line["device"])
                 assert shipped is not None
-                assert (shipped.problem, dict(shipped.config)) == (problem, line["config"])
+                assert shipped.problem == problem
                 found += 1
     assert found > 1000
 
