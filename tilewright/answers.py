@@ -16,6 +16,7 @@ from tilewright import api, dispatch, ladder, measure, roofline, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import Config, Device, Plan, Problem, Record
+from tilewright.records import Taken
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.targets import capability, cuda, listing
 from tilewright.targets.native import find_team, native
@@ -362,6 +363,11 @@ def exported(path: Path, device: Device, every: bool) -> int:
     """
     ceilings = device.kind == "cpu"
     return dispatch.records().export(path, device.key, best_only=not every, ceilings=ceilings)
+
+
+def imported(path: Path) -> Taken:
+    """Take in records as JSON lines; those that this machine can tell are of no kernel are left out."""
+    return dispatch.records().import_(path, dispatch.misfit)
 
 
 # -- the ladder ------------------------------------------------------------------------------------

@@ -288,6 +288,10 @@ def ladder_(
 
 
 # -- records ---------------------------------------------------------------------------------------
+MOST_NAMED = 10
+"""So many of the records that were left out are named; ``--json`` has all of them."""
+
+
 @app.command()
 def report(
     out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("tilewright-report.html"),
@@ -314,9 +318,15 @@ def export_(
 def import_(
     path: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)], as_json: Json = False
 ) -> None:
-    """Take in records that export wrote: all of them or none."""
-    count = dispatch.records().import_(path)
-    _put({"path": str(path), "new": count}, as_json, lambda _: print(f"{path}: {count} new records"))
+    """Take in records that export wrote. What no kernel of this version could be is left out and named."""
+    taken = answers.imported(path)
+
+    def draw(_: object) -> None:
+        print(f"{path}: {taken.new} new records")
+        if taken.refused:
+            print(f"{len(taken.refused)} left out:", *taken.refused[:MOST_NAMED], sep="\n  ")
+
+    _put({"path": str(path), "new": taken.new, "refused": list(taken.refused)}, as_json, draw)
 
 
 # -- the main job ----------------------------------------------------------------------------------

@@ -298,8 +298,8 @@ _CEILINGS: dict[str, Check] = {
 }
 
 
-def parse(text: str, name: str, made: Callable[[Record], T]) -> tuple[list[T], list[Ceilings]]:
-    """What a file of JSON lines holds, each record as ``made`` of it.
+def parse(text: str, name: str, made: Callable[[Record, str], T]) -> tuple[list[T], list[Ceilings]]:
+    """What a file of JSON lines holds, each record as ``made`` of it and the name of its line.
 
     Raises ``RecordsError`` naming the line and what is wrong.
     """
@@ -318,7 +318,7 @@ def parse(text: str, name: str, made: Callable[[Record], T]) -> tuple[list[T], l
                 compact(line)
                 ceilings.append((line["device"], line["cores"], line["ceilings"]))
             else:
-                rows.append(made(decode(line)))
+                rows.append(made(decode(line), f"{name}, line {number}"))
         except RecordsError as error:
             raise RecordsError(f"{name}, line {number}: {error}") from None
         except (ValueError, RecursionError) as error:
@@ -330,6 +330,22 @@ def parse(text: str, name: str, made: Callable[[Record], T]) -> tuple[list[T], l
 def ceilings_line(entry: Ceilings) -> dict[str, Any]:
     """Measured ceilings as one object for JSON."""
     return dict(zip(_CEILINGS, entry, strict=True))
+
+
+LONGEST = 1 << 28
+"""Bytes of the longest file that is read: some 400,000 records."""
+
+
+def read_text(path: Path) -> str:
+    """What a file holds. Raises ``RecordsError`` for one that cannot be read, or has no end."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LONGEST + 1)
+        if len(content) > LONGEST:
+            raise RecordsError(f"records file {str(path)!r} is too long; accepted: up to {LONGEST} bytes")
+        return content.decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise RecordsError(f"records file {str(path)!r} cannot be read: {error}") from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -21,14 +21,24 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from importlib.resources import files
-from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tilewright.errors import RecordsError
 from tilewright.home import home, set_aside, warn_once
-from tilewright.lines import Ceilings, ceilings_line, compact, decode, encode, parse, spelled, write_text
+from tilewright.lines import (
+    Ceilings,
+    ceilings_line,
+    compact,
+    decode,
+    encode,
+    parse,
+    read_text,
+    spelled,
+    write_text,
+)
 from tilewright.model import Config, Problem, Record
 
 T = TypeVar("T")
@@ -66,7 +76,7 @@ _DAMAGED_ROWS = """CREATE TABLE damaged (
 _COLUMNS = "device, key, regime, stencil, config, status, protocol, toolchain, moment, per_product, body"
 
 # A superseded row is skipped one probe of the index `newest` at a time: the walk stops at the first
-# row that stands, however many tries there are.
+# row that stands, however many tries there are, and goes on only if that one is refused.
 _BEST = """
     SELECT id, CAST(body AS BLOB) FROM tries AS t
     WHERE device = ? AND key = ? AND regime = ? AND status = 'ok' AND per_product IS NOT NULL
@@ -76,7 +86,7 @@ _BEST = """
         WHERE later.device = t.device AND later.key = t.key AND later.regime = t.regime
           AND later.stencil = t.stencil AND later.config = t.config
           AND (later.moment, later.id) > (t.moment, t.id))
-    ORDER BY protocol DESC, per_product, config, stencil LIMIT 1 OFFSET ?"""
+    ORDER BY protocol DESC, per_product, config, stencil"""
 
 # A blob: a text that is not UTF-8 would fail the whole question, and not its own row alone.
 _BODIES = "SELECT id, CAST(body AS BLOB) FROM tries"
@@ -97,6 +107,14 @@ class Folder(Protocol):
 
     def joinpath(self, name: str, /) -> Any:
         """The file of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an import gave: how many records were new, and why others were left out, a line each."""
+
+    new: int
+    refused: tuple[str, ...] = ()
 
 
 class Records:
@@ -184,16 +202,24 @@ class Records:
         rows = self._read(_bodies, sql, device, problem.key, regime, stencil, protocol, toolchain)
         return {record.config: record for record in rows}
 
-    def best(self, problem_key: str, regime: str, device: str, *, without: str = "") -> Record | None:
+    def best(
+        self,
+        problem_key: str,
+        regime: str,
+        device: str,
+        *,
+        without: str = "",
+        accept: Callable[[Record], bool] = lambda record: True,
+    ) -> Record | None:
         """The right record with the fewest seconds per product, or None.
 
         1. Local records if any is usable, else those that ship with the package.
         2. Only a config's newest try counts, and of these only the ones of the newest protocol present.
         3. Equal speeds go to the first config, then the first stencil, in the order of their spellings.
 
-        ``without`` names a stencil whose records are left out.
+        ``without`` names a stencil whose records are left out; so are those that ``accept`` refuses.
         """
-        asked = (device, problem_key, regime, without)
+        asked = (device, problem_key, regime, without, accept)
         return self._read(_best, *asked) or _best(self._behind(device), *asked)
 
     def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
@@ -240,18 +266,30 @@ class Records:
         write_text(Path(path), "".join(compact(line) + "\n" for line in lines))
         return len(records)
 
-    def import_(self, path: Path) -> int:
-        """Takes in the JSON lines that ``export`` wrote and returns how many records were new.
+    def import_(self, path: Path, refusal: Callable[[Record], str | None] = lambda record: None) -> Taken:
+        """Takes in the JSON lines that ``export`` wrote.
 
-        All lines are read before the first is written: ``RecordsError`` names the bad line, and nothing
-        is changed. A try that is already here is not repeated, and ceilings measured here are kept.
+        ``refusal`` says why a record is not to be believed, and None of one that may be: what is refused
+        is left out. All lines are read before the first is written: ``RecordsError`` names the bad line,
+        or the first that was refused if nothing is left, and nothing is changed. A try that is already
+        here is not repeated, and ceilings measured here are kept.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise RecordsError(f"records file {str(path)!r} cannot be read: {error}") from error
-        rows, ceilings = parse(text, str(path), _row)
-        return self._write(lambda connection: _take_in(connection, rows, ceilings))
+        refused: list[str] = []
+
+        def judged(record: Record, where: str) -> Row | None:
+            reason = refusal(record)
+            if reason is None:
+                return _row(record)
+            refused.append(f"{where}: {reason}")
+            return None
+
+        text = read_text(Path(path))
+        found, ceilings = parse(text, str(path), judged)
+        rows = [row for row in found if row is not None]
+        if refused and not rows:
+            raise RecordsError(refused[0])
+        new = self._write(lambda connection: _take_in(connection, rows, ceilings))
+        return Taken(new, tuple(refused))
 
     # ---- the connection
 
@@ -324,7 +362,7 @@ class Records:
             source = (self._folder or files("tilewright").joinpath("data")).joinpath(name)
             text = source.read_text(encoding="utf-8") if source.is_file() else ""
             connection = _in_memory()
-            _take_in(connection, *parse(text, name, _row))
+            _take_in(connection, *parse(text, name, lambda record, _: _row(record)))
             stores[device] = connection
         return stores[device]
 
@@ -594,14 +632,21 @@ def _bodies(connection: _Connection, sql: str, *values: Any) -> list[Record]:
     return [record for record in found if record]
 
 
-def _best(connection: _Connection, device: str, key: str, regime: str, without: str = "") -> Record | None:
-    for damaged in count():
-        row = connection.execute(_BEST, (device, key, regime, without, damaged)).fetchone()
-        if row is None:
-            return None
-        if (record := _body(connection, *row)) is not None:
-            return record
-    raise AssertionError("the loop returns")
+def _best(
+    connection: _Connection,
+    device: str,
+    key: str,
+    regime: str,
+    without: str = "",
+    accept: Callable[[Record], bool] = lambda record: True,
+) -> Record | None:
+    # A cursor that was not read to its end would hold on to the store as it was.
+    with closing(connection.execute(_BEST, (device, key, regime, without))) as rows:
+        for row in rows:
+            record = _body(connection, *row)
+            if record is not None and accept(record):
+                return record
+    return None
 
 
 def _move_aside(held: _Held) -> None:

@@ -525,7 +525,7 @@ def test_what_the_package_ships_can_be_read(tmp_path: Path) -> None:
             target = tmp_path / each.name
             target.write_text(each.read_text(encoding="utf-8"), encoding="utf-8")
             taken = Records(tmp_path / f"{each.name}.sqlite")
-            assert taken.import_(target) > 0
+            assert taken.import_(target).new > 0
             assert {Path(each.name).stem} == {found.device for found in taken.all()}
 
 
@@ -578,13 +578,13 @@ def test_what_is_exported_can_be_imported(store: Records, tmp_path: Path) -> Non
 
     assert store.export(tmp_path / "all.jsonl", best_only=False) == 6
     copy = Records(tmp_path / "copy.sqlite")
-    assert copy.import_(tmp_path / "all.jsonl") == 6
+    assert copy.import_(tmp_path / "all.jsonl").new == 6
     assert copy.all() == bare
     assert copy.ceilings(DEVICE, 4) == {"peak.d": 1e12}
 
     assert store.export(tmp_path / "best.jsonl", device=DEVICE) == 3
     winners = Records(tmp_path / "winners.sqlite")
-    assert winners.import_(tmp_path / "best.jsonl") == 3
+    assert winners.import_(tmp_path / "best.jsonl").new == 3
     assert winners.all() == [bare[2], bare[4], bare[3]]
 
 
@@ -604,15 +604,65 @@ def test_a_second_import_adds_nothing(store: Records, tmp_path: Path) -> None:
     store.append(record(None, status="spills", config={"n": 2}))
     store.export(tmp_path / "all.jsonl", best_only=False)
     before = store.all()
-    assert store.import_(tmp_path / "all.jsonl") == 0
+    assert store.import_(tmp_path / "all.jsonl").new == 0
     assert store.all() == before
+
+
+def test_what_is_refused_is_left_out_of_an_import_and_named(store: Records, tmp_path: Path) -> None:
+    def refusal(each: Record) -> str | None:
+        return "config says n=2" if each.config["n"] == 2 else None
+
+    source = tmp_path / "in.jsonl"
+    lines = [json.dumps(encode(record(config={"n": n}))) for n in (1, 2, 3)]
+    source.write_text("\n".join(lines))
+    taken = store.import_(source, refusal)
+    assert (taken.new, taken.refused) == (2, (f"{source}, line 2: config says n=2",))
+    assert points_n(store) == [1, 3]
+
+    source.write_text(lines[1])
+    with pytest.raises(RecordsError, match=r"in\.jsonl, line 1: config says n=2"):
+        store.import_(source, refusal)
+    assert points_n(store) == [1, 3]
+
+
+def test_a_try_by_another_toolchain_is_another_try(store: Records, tmp_path: Path) -> None:
+    tries = [record(toolchain=f"llvm {version}") for version in (20, 21)]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(encode(each)) + "\n" for each in tries))
+    assert store.import_(source).new == 2
+    assert store.all() == tries
+    assert store.import_(source).new == 0
+
+
+def test_a_file_without_end_is_refused(
+    store: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps(GOOD))
+    monkeypatch.setattr(lines, "LONGEST", source.stat().st_size - 1)
+    with pytest.raises(RecordsError, match=r"in\.jsonl.*too long; accepted: up to"):
+        store.import_(source)
+    monkeypatch.setattr(lines, "LONGEST", source.stat().st_size)
+    assert store.import_(source).new == 1
+
+
+def test_the_best_that_is_accepted_is_the_next_best(store: Records, shipped: Path) -> None:
+    ship(shipped, record(9.0, config={"n": 9}))
+    for n in (1, 2, 3):
+        store.append(record(float(n), config={"n": n}))
+    for least, n in ((1, 1), (3, 3), (4, 9)):
+        found = store.best(
+            PROBLEM.key, "memory", DEVICE, accept=lambda r, least=least: r.config["n"] >= least
+        )
+        assert found is not None
+        assert found.config["n"] == n
 
 
 def test_an_import_keeps_the_ceilings_measured_here(store: Records, tmp_path: Path) -> None:
     line = {"device": DEVICE, "cores": 4, "ceilings": {"peak.d": 1.0, "peak.s": 2.0}}
     (tmp_path / "in.jsonl").write_text(json.dumps(line))
     store.save_ceilings(DEVICE, 4, {"peak.d": 3.0})
-    assert store.import_(tmp_path / "in.jsonl") == 0
+    assert store.import_(tmp_path / "in.jsonl").new == 0
     assert store.ceilings(DEVICE, 4) == {"peak.d": 3.0, "peak.s": 2.0}
 
 
