@@ -3,6 +3,7 @@ run."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -33,6 +34,9 @@ def accepted(name: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
 def values(text: str, names: Sequence[str]) -> dict[str, Any]:
     """``name=value,...`` with whole numbers as such. Raises ``ArgumentError`` for other forms and names."""
     found: dict[str, Any] = {}
@@ -40,7 +44,7 @@ def values(text: str, names: Sequence[str]) -> dict[str, Any]:
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             raise ArgumentError(f"{item!r} is not understood; accepted: NAME=VALUE,NAME=VALUE")
-        found[accepted("name", name, names)] = int(value) if value.lstrip("-").isdigit() else value
+        found[accepted("name", name, names)] = int(value) if _WHOLE.fullmatch(value) else value
     return found
 
 

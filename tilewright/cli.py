@@ -7,6 +7,7 @@ as it is.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
@@ -372,6 +373,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point. What goes wrong on purpose is one line and exit code 2, not a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     command = typer.main.get_command(app)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The name of a file may hold bytes that are no text.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with command.make_context("tilewright", given) as context:
             command.invoke(context)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -349,11 +351,25 @@ def read_text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file so that a reader sees the old one or the new one, never a part."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    """Writes a file so that a reader sees the old one or the new one, never a part.
+
+    A link is followed. What is there and is no regular file (a pipe, a device) is written into: a file
+    in its place would be there instead of it for everybody. Raises ``RecordsError`` where that fails.
+    """
+    part = None
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise OSError("its links lead nowhere")
+        # Not a longer name: the target's may be the longest that there is.
+        part = target.with_name(f".tilewright-{os.getpid()}-{threading.get_ident()}.part")
         part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
+        part.replace(target)
+    except (OSError, ValueError) as error:
+        if part is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
         raise RecordsError(f"records file {str(path)!r} cannot be written: {error}") from error

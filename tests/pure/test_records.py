@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import tilewright
 from tilewright import lines
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.home import home, set_aside
+from tilewright.home import home, set_aside, warn_once
 from tilewright.lines import decode, encode
 from tilewright.model import DTYPES, STATUSES, Config, Problem, Record, Timing
 from tilewright.records import SCHEMA, Records, _identity, _retire
@@ -736,6 +736,67 @@ def test_an_export_that_cannot_be_written_leaves_the_old_file(store: Records, tm
     assert not list(tmp_path.glob("*.part"))
 
 
+# ---- what an export is written to
+
+
+def test_an_export_follows_a_link(store: Records, tmp_path: Path) -> None:
+    store.append(record())
+    target, link, dangling = tmp_path / "target", tmp_path / "link", tmp_path / "dangling"
+    target.write_text("keep")
+    link.symlink_to(target)
+    dangling.symlink_to(tmp_path / "new")
+    assert store.export(link) == store.export(dangling) == 1
+    assert link.is_symlink()
+    assert dangling.is_symlink()
+    assert target.read_text() == (tmp_path / "new").read_text()
+    assert Records(tmp_path / "copy.sqlite").import_(target).new == 1
+
+
+def test_an_export_writes_into_a_pipe(store: Records, tmp_path: Path) -> None:
+    store.append(record())
+    pipe, link, got = tmp_path / "pipe", tmp_path / "link", []
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for name in (pipe, link):
+        reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+        reader.start()
+        assert store.export(name) == 1
+        reader.join(60)
+        assert pipe.is_fifo()
+    store.export(tmp_path / "file")
+    assert got == [(tmp_path / "file").read_text()] * 2
+    assert sorted(path.name for path in tmp_path.iterdir() if "sqlite" not in path.name) == [
+        "file", "link", "pipe", "shipped"
+    ]  # fmt: skip
+
+
+def test_an_export_in_a_loop_of_links_is_refused(store: Records, tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(RecordsError, match="/a'"):
+        store.export(tmp_path / "a")
+    assert (tmp_path / "a").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["", "/", ".", "x" * 300, "a\0b"], ids=repr)
+def test_an_export_to_what_is_no_name_is_refused(
+    store: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecordsError, match=r"records file .* cannot be written"):
+        store.export(Path(name))
+    with pytest.raises(RecordsError, match=r"records file .* cannot be read"):
+        store.import_(Path(name))
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_an_export_may_have_the_longest_name_and_one_of_any_bytes(store: Records, tmp_path: Path) -> None:
+    store.append(record())
+    for name in ("x" * 255, os.fsdecode(b"caf\xe9")):
+        assert store.export(tmp_path / name) == 1
+        assert Records(tmp_path / f"{len(name)}.sqlite").import_(tmp_path / name).new == 1
+
+
 # ---- damage
 
 
@@ -1104,6 +1165,46 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
         Records(tmp_path / "folder").all()
 
 
+# Reads and writes under a limit of 8192 bytes a file: what a full disk does, whoever runs the tests.
+NO_ROOM = """
+import resource, sys
+from pathlib import Path
+from test_records import DEVICE, PROBLEM, record
+from tilewright.errors import RecordsError
+from tilewright.records import Records
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+store = Records(Path(sys.argv[1]))
+print(len(store.all()), store.best(PROBLEM.key, "memory", DEVICE) == record())
+try:
+    for n in range(100):
+        store.append(record(config={"n": n}))
+except RecordsError as error:
+    print(error)
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("filled", [True, False], ids=["filled", "empty"])
+def test_on_a_full_disk_what_is_there_can_be_read(store: Records, filled: bool) -> None:
+    if filled:
+        store.append(record())
+        store.append(record(None, PROBLEM.with_(beta="any"), status="spills", detail="x" * 20_000))
+        store.close()
+    paths = [str(Path(tilewright.__file__).parent.parent), str(Path(__file__).parent)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, str(store.path)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    first, last = done.stdout.splitlines()
+    assert first == ("2 True" if filled else "0 False")
+    assert str(store.path) in last
+    assert damaged(store.path.parent) == []
+    if filled:
+        assert record() in store.all()
+
+
 # ---- many at once
 
 
@@ -1242,17 +1343,53 @@ def test_a_home_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 @needs_fork
-def test_a_home_that_cannot_be_written_is_named(open_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_a_home_that_cannot_be_written_is_read(
+    open_place: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
     place = open_place / "home"
-    place.mkdir()
-    place.chmod(0o555)
     monkeypatch.setenv("TILEWRIGHT_HOME", str(place))
+    store = Records()
+    store.append(record())
+    store.close()
+    place.chmod(0o555)
+    if not named:
+        monkeypatch.delenv("TILEWRIGHT_HOME")
+        monkeypatch.setattr("tilewright.home.user_cache_path", lambda name: place)
 
     def look() -> None:
-        with pytest.raises(ArgumentError, match=r"TILEWRIGHT_HOME='.*home'.*cannot be written"):
-            home()
+        assert home() == place
+        stranger = Records()
+        assert stranger.best(PROBLEM.key, "memory", DEVICE) == record()
+        with pytest.raises(RecordsError, match=r"home/records\.sqlite' cannot be written"):
+            stranger.append(record())
 
-    as_a_stranger(look)
+    try:
+        as_a_stranger(look)
+    finally:
+        place.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("~nobodyhere/x", "home directory"),
+        (os.fsdecode(b"/tmp/\xff"), "UTF-8"),
+        ("/tmp/" + "x" * 300, "be made"),
+    ],
+    ids=["user", "bytes", "length"],
+)
+def test_a_home_that_is_no_name_is_named(monkeypatch: pytest.MonkeyPatch, value: str, told: str) -> None:
+    monkeypatch.setenv("TILEWRIGHT_HOME", value)
+    with pytest.raises(ArgumentError, match=told) as refusal:
+        home()
+    assert f"TILEWRIGHT_HOME={value!r}" in str(refusal.value)
+
+
+def test_a_warning_is_given_once() -> None:
+    with pytest.warns(RuntimeWarning, match="once and for all") as told:
+        [warn_once("once and for all") for _ in range(3)]
+    assert len(told) == 1
 
 
 def test_a_system_without_a_cache_folder_works_all_the_same(
