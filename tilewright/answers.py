@@ -3,6 +3,7 @@ run."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from tilewright import api, dispatch, ladder, measure, roofline, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import Config, Device, Plan, Problem, Record
+from tilewright.records import Taken
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.targets import capability, cuda, listing
 from tilewright.targets.native import find_team, native
@@ -32,6 +34,9 @@ def accepted(name: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
 def values(text: str, names: Sequence[str]) -> dict[str, Any]:
     """``name=value,...`` with whole numbers as such. Raises ``ArgumentError`` for other forms and names."""
     found: dict[str, Any] = {}
@@ -39,7 +44,7 @@ def values(text: str, names: Sequence[str]) -> dict[str, Any]:
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             raise ArgumentError(f"{item!r} is not understood; accepted: NAME=VALUE,NAME=VALUE")
-        found[accepted("name", name, names)] = int(value) if value.lstrip("-").isdigit() else value
+        found[accepted("name", name, names)] = int(value) if _WHOLE.fullmatch(value) else value
     return found
 
 
@@ -362,6 +367,11 @@ def exported(path: Path, device: Device, every: bool) -> int:
     """
     ceilings = device.kind == "cpu"
     return dispatch.records().export(path, device.key, best_only=not every, ceilings=ceilings)
+
+
+def imported(path: Path) -> Taken:
+    """Take in records as JSON lines; those that this machine can tell are of no kernel are left out."""
+    return dispatch.records().import_(path, dispatch.misfit)
 
 
 # -- the ladder ------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tilewright import objects
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Kernel, Problem
-from tilewright.objects import read, write
 
 _SCHEMA = 1
 
@@ -81,11 +81,10 @@ def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Ke
     found = _loaded.get(name)
     if found is None:
         target = TARGETS[device.kind]
-        binary = read(name)
-        if binary is None:
-            binary = compile(stencil, problem, config, device, target)
-            write(name, binary)
-        found = _loaded[name] = target.load(binary)
+        made: Kernel = objects.loaded(
+            name, target.load, lambda: compile(stencil, problem, config, device, target)
+        )
+        found = _loaded[name] = made
     return found
 
 

@@ -7,6 +7,7 @@ as it is.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
@@ -288,6 +289,10 @@ def ladder_(
 
 
 # -- records ---------------------------------------------------------------------------------------
+MOST_NAMED = 10
+"""So many of the records that were left out are named; ``--json`` has all of them."""
+
+
 @app.command()
 def report(
     out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("tilewright-report.html"),
@@ -314,9 +319,15 @@ def export_(
 def import_(
     path: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)], as_json: Json = False
 ) -> None:
-    """Take in records that export wrote: all of them or none."""
-    count = dispatch.records().import_(path)
-    _put({"path": str(path), "new": count}, as_json, lambda _: print(f"{path}: {count} new records"))
+    """Take in records that export wrote. What no kernel of this version could be is left out and named."""
+    taken = answers.imported(path)
+
+    def draw(_: object) -> None:
+        print(f"{path}: {taken.new} new records")
+        if taken.refused:
+            print(f"{len(taken.refused)} left out:", *taken.refused[:MOST_NAMED], sep="\n  ")
+
+    _put({"path": str(path), "new": taken.new, "refused": list(taken.refused)}, as_json, draw)
 
 
 # -- the main job ----------------------------------------------------------------------------------
@@ -362,6 +373,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point. What goes wrong on purpose is one line and exit code 2, not a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     command = typer.main.get_command(app)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The name of a file may hold bytes that are no text.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with command.make_context("tilewright", given) as context:
             command.invoke(context)

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from tilewright import roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, Plan, Problem
+from tilewright.errors import ArgumentError, RecordsError
+from tilewright.home import warn_once
+from tilewright.model import Config, Device, Plan, Problem, Record
 from tilewright.records import Records
-from tilewright.space import HARDWARE, KINDS
+from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils import Stencil
+from tilewright.targets import capability
 
 VENDOR = "vendor"
+T = TypeVar("T")
 
 
 @functools.cache
 def device(kind: str = "cpu") -> Device:
     """The device of this process, with the ceilings that were measured on it."""
     found: Device = TARGETS[kind].probe()
-    ceilings = records().ceilings(found.key, found["cores"])
+    ceilings = _asked(lambda held: held.ceilings(found.key, found["cores"]), dict[str, float]())
     if ceilings and kind == "cuda":
         # What was measured by an older version lacks the types that it had not.
         ceilings = {**roofline_cuda.units(found), **ceilings}
@@ -36,7 +39,7 @@ def records() -> Records:
 
 def forget() -> None:
     """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
-    for memo in (device, records, _tuned, _near):
+    for memo in (device, records, _tuned, _near, _space):
         memo.cache_clear()
 
 
@@ -151,32 +154,23 @@ def _forced(
     default = stencil.default(problem, device)
     if config is None:
         return name, default
-    unknown = set(config) - set(default)
-    if unknown:
-        raise ArgumentError(f"config names {sorted(unknown)[0]!r}; accepted: {', '.join(default)}")
-    chosen = default.with_(**config)
-    space = stencil.space(problem, device)
-    for param in space.params:
-        if chosen[param.name] not in param.values:
-            raise ArgumentError(
-                f"config says {param.name}={chosen[param.name]!r}; accepted: "
-                + ", ".join(map(str, param.values))
-            )
-    broken = [rule for rule in space.why(chosen) if rule.kind in HARDWARE]
-    if broken:
-        raise ArgumentError(f"config={chosen} breaks {broken[0].name!r}: {broken[0].why}")
+    chosen = Config({**default, **config})
+    reason = _space(name, problem, device).member(chosen)
+    if reason is not None:
+        raise ArgumentError(f"config {reason}; given: {dict(config)}")
     return name, chosen
 
 
 @functools.lru_cache(maxsize=4096)
 def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
     """Stencil and config of the fastest record of a problem key, if its stencil still takes them."""
-    found = records().best(key, kind, device.key, without="" if vendor else VENDOR)
-    if found is not None and found.stencil == VENDOR:
-        return VENDOR, found.config
-    if found is None or found.stencil not in STENCILS:
-        return None
-    return (found.stencil, found.config) if _fits(found.stencil, found.config, problem, device) else None
+    without = "" if vendor else VENDOR
+
+    def accept(record: Record) -> bool:
+        return record.stencil == VENDOR or _misfit(record, problem, device) is None
+
+    found = _asked(lambda held: held.best(key, kind, device.key, without=without, accept=accept), None)
+    return None if found is None else (found.stencil, found.config)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -191,14 +185,15 @@ def _near(
     """
     accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
     exact = getattr(next(accepting, None), "sized", False)
-    for record in records().near(problem, kind, device.key, without="" if vendor else VENDOR):
+    without, none = "" if vendor else VENDOR, list[Record]()
+    for record in _asked(lambda held: held.near(problem, kind, device.key, without=without), none):
         sized = exact or getattr(STENCILS.get(record.stencil), "sized", False)
         if sized and _shape(record.problem) != _shape(problem):
             continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
         # What was tuned for another place in memory may be slow here, not only wrong.
-        if record.stencil in STENCILS and _fits(record.stencil, record.config, problem, device, KINDS):
+        if _misfit(record, problem, device, KINDS) is None:
             return record.stencil, record.config, record.problem.key
     return None
 
@@ -208,15 +203,42 @@ def _shape(problem: Problem) -> tuple[int, int, int, bool]:
     return problem.m, problem.n, problem.k, problem.layout.startswith("packed")
 
 
-def _fits(
-    name: str, config: Config, problem: Problem, device: Device, kinds: Sequence[str] = HARDWARE
-) -> bool:
-    """Whether the stencil accepts a problem, and a recorded config breaks no rule of these kinds on it."""
-    stencil = STENCILS[name]
-    if refusal(stencil, problem, device) is not None:
-        return False
+def _misfit(record: Record, problem: Problem, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:
+    """Why a record's kernel cannot serve a problem, or breaks a rule of these kinds on it; None if it can."""
+    stencil = STENCILS.get(record.stencil)
+    if stencil is None or stencil.target != device.kind:
+        return f"stencil={record.stencil!r}; accepted: {', '.join(candidates(device))}"
+    reason = refusal(stencil, problem, device)
+    if reason is not None:
+        return f"stencil={record.stencil!r} does not accept {problem.spelling}: {reason}"
+    reason = _space(record.stencil, problem, device).member(record.config, kinds)
+    return reason and f"config {reason}"
+
+
+@functools.lru_cache(maxsize=64)
+def _space(name: str, problem: Problem, device: Device) -> Space:
+    """The space of a stencil: many records are of one problem."""
+    return STENCILS[name].space(problem, device)
+
+
+def misfit(record: Record) -> str | None:
+    """Why no kernel can be what a record says was right: its config is none of its stencil's, or its
+    stencil refuses the problem. None where it can be, and where that cannot be told here: of another
+    version's stencil, and of a device that is neither this processor nor a named GPU.
+    """
+    if record.status != "ok" or record.stencil not in STENCILS:
+        return None
+    if record.device in capability.DEVICES:
+        return _misfit(record, record.problem, capability.named(record.device))
+    here = device()
+    return _misfit(record, record.problem, here) if record.device == here.key else None
+
+
+def _asked(question: Callable[[Records], T], otherwise: T) -> T:
+    """What the records say. Where they cannot be used there is a warning, and they say nothing: no
+    product needs a record."""
     try:
-        broken = stencil.space(problem, device).why(config)
-    except Exception:
-        return False
-    return not any(rule.kind in kinds for rule in broken)
+        return question(records())
+    except RecordsError as error:
+        warn_once(f"{error}; kernels are chosen without records")
+        return otherwise

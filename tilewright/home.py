@@ -21,25 +21,39 @@ def home() -> Path:
     """The folder of records and binaries, made if there is none.
 
     It is what the environment variable ``TILEWRIGHT_HOME`` says (read here and nowhere else, at every
-    call), or else the platform's cache folder; where that one cannot be used (a read-only system), a
-    temporary folder of this process, with a warning. Raises ``ArgumentError``, which names the
-    variable and its value, when the folder that it says cannot be made or written.
+    call), or else the platform's cache folder. One that is there and cannot be written is read: what
+    was tuned when an image of a system was made serves whoever runs it. Where the cache folder cannot be
+    used and holds no records, a temporary folder of this process stands in, with a warning. Raises
+    ``ArgumentError``, which names the variable and its value, when the folder that it says cannot be made.
     """
     value = os.environ.get(VARIABLE)
-    folder = Path(value).expanduser().absolute() if value else user_cache_path("tilewright")
+    folder = _named(value) if value else user_cache_path("tilewright")
     fault = "cannot be written"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK | os.X_OK):
+        if value or os.access(folder, os.W_OK | os.X_OK) or (folder / "records.sqlite").is_file():
             return folder
     except OSError as error:
         fault = f"cannot be made ({error.strerror})"
     if value:
-        raise ArgumentError(
-            f"{VARIABLE}={value!r}: the folder {str(folder)!r} {fault}; "
-            f"accepted: {VARIABLE} naming a folder that can be made and written"
-        )
+        raise _refused(value, f"the folder {str(folder)!r} {fault}")
     return _for_now(folder, fault)
+
+
+def _refused(value: str, why: str) -> ArgumentError:
+    return ArgumentError(f"{VARIABLE}={value!r}: {why}; accepted: the name of a folder that can be made")
+
+
+def _named(value: str) -> Path:
+    """The folder that the variable names. Raises ``ArgumentError`` for what cannot be a name."""
+    try:
+        # SQLite takes names in UTF-8 alone.
+        value.encode("utf-8")
+        return Path(value).expanduser().absolute()
+    except UnicodeEncodeError:
+        raise _refused(value, "it is not UTF-8") from None
+    except RuntimeError as error:
+        raise _refused(value, str(error)) from None
 
 
 @functools.cache
@@ -53,6 +67,12 @@ def _for_now(folder: Path, fault: str) -> Path:
         stacklevel=4,
     )
     return Path(held.name)
+
+
+@functools.cache
+def warn_once(text: str, category: type[Warning] = RuntimeWarning) -> None:
+    """A warning, the first time that this process has to give it."""
+    warnings.warn(text, category, stacklevel=3)
 
 
 def set_aside(path: Path) -> Path:

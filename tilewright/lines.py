@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,9 +31,12 @@ def spelled(config: Config) -> str:
 
 
 def compact(value: object) -> str:
-    """JSON on one line. Raises ``RecordsError`` for a value that JSON cannot hold."""
+    """JSON on one line. Raises ``RecordsError`` for a value that JSON in UTF-8 cannot hold."""
     try:
-        return json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+        # JSON that is read may spell half a character, which no file can hold.
+        text.encode("utf-8")
+        return text
     except (TypeError, ValueError) as error:
         raise RecordsError(f"value={value!r} cannot be written: {error}") from error
 
@@ -48,51 +53,31 @@ def _number(value: float) -> float | str:
     return value if math.isfinite(value) else str(float(value))
 
 
-_LAYOUT = ("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")
-_CLASSES = {"alpha": ("1", "any"), "beta": ("0", "1", "any"), "math": ("ieee", "tf32")}
-_TEXTS = ("source", "detail", "clocks", "driver", "when")
-
-
-def encode(record: Record, samples: bool = True) -> dict[str, Any]:
-    """A record as flat JSON: the problem by its spelling, and of all else what is not the default."""
-    problem, timing = record.problem, record.timing
-    plain = Problem.parse(problem.spelling)[0]
-    line: dict[str, Any] = {"device": record.device, "problem": problem.spelling}
-    # The layout goes as a whole: what one of its parts is by default may follow from another.
-    for names in (_LAYOUT, *((name,) for name in _CLASSES)):
-        values = {name: getattr(problem, name) for name in names}
-        line |= values if any(getattr(plain, name) != value for name, value in values.items()) else {}
-    line |= {"regime": record.regime, "stencil": record.stencil, "config": dict(record.config)}
-    line |= {"status": record.status}
-    if timing is not None:
-        line |= {name: _number(getattr(timing, name)) for name in ("median", "low", "high")}
-        line |= {"batch": timing.batch}
-    line |= {"protocol": record.protocol}
-    line |= {
-        name: _number(value) for name in ("seconds", "error") if (value := getattr(record, name)) is not None
-    }
-    line |= {"toolchain": record.toolchain}
-    line |= {name: value for name in _TEXTS if (value := getattr(record, name))}
-    if timing is not None:
-        line |= {"timing_regime": timing.regime} if timing.regime != record.regime else {}
-        line |= {"timing_protocol": timing.protocol} if timing.protocol != record.protocol else {}
-        line |= {"samples": [_number(s) for s in timing.samples]} if samples else {}
-    return line
-
-
 Check = tuple[str, Callable[[Any], bool]]
 """What a value has to be, in words and as a test."""
 
 
-def _one_of(accepted: tuple[str, ...]) -> Check:
-    return "one of " + ", ".join(accepted), lambda value: value in accepted
+def _one_of(accepted: Sequence[Any]) -> Check:
+    """A check for one of some values; ``True`` is no 1."""
+    kind = type(accepted[0])
+    return "one of " + ", ".join(map(str, accepted)), lambda value: type(value) is kind and value in accepted
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) or value in ("inf", "-inf", "nan")
+    if type(value) is int:
+        # A larger one has no float.
+        return value.bit_length() < 1024
+    return type(value) is float or (isinstance(value, str) and value in ("inf", "-inf", "nan"))
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)
 
 
 _TEXT: Check = ("a text", lambda value: isinstance(value, str))
+_TRUTH: Check = ("true or false", lambda value: type(value) is bool)
 _COUNT: Check = (
     "a whole number from 0 to 2**63 - 1",
     lambda value: type(value) is int and 0 <= value < 2**63,
@@ -104,27 +89,153 @@ _NUMBERS: Check = (
 )
 _CONFIG: Check = (
     "an object of names and plain values",
-    lambda value: isinstance(value, dict) and not any(isinstance(entry, dict) for entry in value.values()),
+    lambda value: isinstance(value, dict) and all(map(_is_plain, value.values())),
 )
-_ACCEPTED = {
-    "device": _TEXT,
-    "problem": _TEXT,
-    **dict.fromkeys(_LAYOUT, _COUNT),
-    **{name: _one_of(values) for name, values in _CLASSES.items()},
-    "regime": _TEXT,
-    "stencil": _TEXT,
-    "config": _CONFIG,
-    "status": _one_of(STATUSES),
-    **dict.fromkeys(("median", "low", "high"), _NUMBER),
-    **dict.fromkeys(("batch", "protocol"), _COUNT),
-    **dict.fromkeys(("seconds", "error"), _NUMBER),
-    "toolchain": _TEXT,
-    **dict.fromkeys(_TEXTS, _TEXT),
-    "timing_regime": _TEXT,
-    "timing_protocol": _COUNT,
-    "samples": _NUMBERS,
+_BY_TYPE = {
+    "str": _TEXT,
+    "bool": _TRUTH,
+    **dict.fromkeys(("int", "int | None"), _COUNT),
+    **dict.fromkeys(("float", "float | None"), _NUMBER),
 }
-_REQUIRED = tuple(f.name for f in fields(Record) if f.default is MISSING)
+"""What a field accepts in a line, by its annotation."""
+
+
+def checks(noun: type, apart: Collection[str], choices: Mapping[str, Sequence[Any]]) -> dict[str, Check]:
+    """What the fields of a dataclass accept in a line: one of its ``choices``, or any value of its type.
+
+    The fields named ``apart`` are left out: they are written in another way. Raises ``TypeError`` for
+    any other field whose type has no form in a line, so that a field is never forgotten.
+    """
+    found = {}
+    for each in fields(noun):
+        if each.name in apart:
+            continue
+        if each.name not in choices and each.type not in _BY_TYPE:
+            raise TypeError(f"{noun.__name__}.{each.name} is of type {each.type}, which no line can hold")
+        found[each.name] = _one_of(choices[each.name]) if each.name in choices else _BY_TYPE[str(each.type)]
+    return found
+
+
+# ---- problems
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How the problems of one kind are written in a line, among the keys of the record.
+
+    ``kind`` is what the line says under that name; ``noun`` is the type of the problems, exactly.
+    ``accepted`` holds the keys that ``encode`` writes. ``decode`` is given those of them that the line
+    has, and raises ``ArgumentError`` or ``RecordsError`` where they name no problem.
+    """
+
+    kind: str
+    noun: type
+    accepted: Mapping[str, Check]
+    encode: Callable[[Any], dict[str, Any]]
+    decode: Callable[[Mapping[str, Any]], Any]
+
+
+_SPELLED = ("dtype", "m", "n", "k", "trans_a", "trans_b", "batch")
+"""The fields of a problem that its spelling holds."""
+_CLASSES = {
+    "alpha": ("1", "any"),
+    "beta": ("0", "1", "any"),
+    "math": ("ieee", "tf32"),
+    "align": (1, 2, 4, 8, 16),
+}
+
+
+def gemm_codec(noun: type[Problem]) -> Codec:
+    """The codec of matrix products: a spelling, and every other field that is not what it implies.
+
+    A field with the default None is part of the layout. The layout is written as a whole, because the
+    default of one part may follow from another.
+    """
+    accepted = checks(noun, _SPELLED, _CLASSES)
+    layout = tuple(each.name for each in fields(noun) if each.name in accepted and each.default is None)
+    groups = [layout, *((name,) for name in accepted if name not in layout)]
+
+    def encoded(problem: Problem) -> dict[str, Any]:
+        plain = noun(**{name: getattr(problem, name) for name in _SPELLED})
+        line: dict[str, Any] = {"problem": problem.spelling}
+        for names in groups:
+            values = {name: getattr(problem, name) for name in names}
+            line |= values if any(getattr(plain, name) != value for name, value in values.items()) else {}
+        return line
+
+    def decoded(values: Mapping[str, Any]) -> Problem:
+        spelled = Problem.parse(values["problem"])
+        if len(spelled) != 1:
+            raise RecordsError(f"problem={values['problem']!r} is not one problem")
+        said = {name: getattr(spelled[0], name) for name in _SPELLED}
+        return noun(**said, **{name: value for name, value in values.items() if name in accepted})
+
+    return Codec("gemm", noun, {"problem": _TEXT, **accepted}, encoded, decoded)
+
+
+GEMM = gemm_codec(Problem)
+CODECS = {GEMM.kind: GEMM}
+"""The kinds of problems that records can be of. A line that names none is of a matrix product."""
+
+
+def _codec_of(problem: Any) -> Codec:
+    for codec in CODECS.values():
+        if type(problem) is codec.noun:
+            return codec
+    raise RecordsError(
+        f"problem={problem!r} is a {type(problem).__name__}, which no line can hold; "
+        f"accepted: {', '.join(codec.noun.__name__ for codec in CODECS.values())}"
+    )
+
+
+def _codec_named(kind: Any) -> Codec:
+    if not isinstance(kind, str) or kind not in CODECS:
+        raise RecordsError(f"kind={kind!r} is no kind of problem; accepted: {', '.join(CODECS)}")
+    return CODECS[kind]
+
+
+# ---- records
+
+
+_RECORD = checks(Record, ("problem", "config", "timing"), {"status": STATUSES})
+_TIMING = checks(Timing, ("samples", "regime", "protocol"), {})
+_APART = {"timing_regime": _TEXT, "timing_protocol": _COUNT, "samples": _NUMBERS}
+_ACCEPTED = {"kind": _TEXT, **_RECORD, "config": _CONFIG, **_TIMING, **_APART}
+_REQUIRED = tuple(f.name for f in fields(Record) if f.default is MISSING and f.name != "problem")
+_OPTIONAL = {f.name: f.default for f in fields(Record) if f.default is not MISSING and f.name in _RECORD}
+_EARLY = ("protocol", "seconds", "error", "toolchain")
+
+
+def _plainly(noun: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Fields as they are in a line; those that have their default are left out, but for the protocol."""
+    values = {name: getattr(noun, name) for name in names}
+    return {
+        name: _number(value) if _ACCEPTED[name] is _NUMBER else value
+        for name, value in values.items()
+        if name == "protocol" or name not in _OPTIONAL or value != _OPTIONAL[name]
+    }
+
+
+def encode(record: Record, samples: bool = True) -> dict[str, Any]:
+    """A record as flat JSON: the problem by its codec, and of all else what is not the default.
+
+    Raises ``RecordsError`` for a problem of a kind that has no codec.
+    """
+    problem, timing = record.problem, record.timing
+    codec = _codec_of(problem)
+    line: dict[str, Any] = {"device": record.device}
+    line |= {"kind": codec.kind} if codec is not CODECS["gemm"] else {}
+    line |= codec.encode(problem)
+    line |= {"regime": record.regime, "stencil": record.stencil, "config": dict(record.config)}
+    line |= {"status": record.status}
+    line |= _plainly(timing, _TIMING) if timing is not None else {}
+    line |= _plainly(record, _EARLY)
+    line |= _plainly(record, [name for name in _RECORD if name not in line and name not in _EARLY])
+    if timing is not None:
+        line |= {"timing_regime": timing.regime} if timing.regime != record.regime else {}
+        line |= {"timing_protocol": timing.protocol} if timing.protocol != record.protocol else {}
+        line |= {"samples": [_number(s) for s in timing.samples]} if samples else {}
+    return line
 
 
 def decode(line: Mapping[str, Any]) -> Record:
@@ -132,12 +243,19 @@ def decode(line: Mapping[str, Any]) -> Record:
 
     Raises ``RecordsError`` naming the key that is missing, unknown or has a value that is not accepted.
     """
-    _check(line, _ACCEPTED, _REQUIRED)
+    codec = _codec_named(line.get("kind", "gemm"))
+    accepted = {**_ACCEPTED, **codec.accepted}
+    _check(line, accepted, [name for name in ("problem",) if name in codec.accepted])
+    _check(line, accepted, _REQUIRED)
     values: dict[str, Any]
-    values = {name: float(value) if _ACCEPTED[name] is _NUMBER else value for name, value in line.items()}
-    given = {f.name: values[f.name] for f in fields(Record) if f.name in values}
+    values = {name: float(value) if accepted[name] is _NUMBER else value for name, value in line.items()}
+    try:
+        problem = codec.decode({name: values[name] for name in codec.accepted if name in values})
+    except ArgumentError as error:
+        raise RecordsError(str(error)) from None
     config = Config({name: _frozen(value) for name, value in line["config"].items()})
-    return Record(**given | {"problem": _problem(values), "timing": _timing(values), "config": config})
+    given = {name: values[name] for name in _RECORD if name in values}
+    return Record(**given, problem=problem, timing=_timing(values), config=config)
 
 
 def _frozen(value: Any) -> Any:
@@ -157,30 +275,17 @@ def _check(line: Mapping[str, Any], accepted: Mapping[str, Check], required: Ite
             raise RecordsError(f"{name}={value!r} is not accepted; accepted: {words}")
 
 
-def _problem(values: Mapping[str, Any]) -> Problem:
-    layout = {name: values[name] for name in (*_LAYOUT, *_CLASSES) if name in values}
-    try:
-        problems = Problem.parse(values["problem"], **layout)
-    except ArgumentError as error:
-        raise RecordsError(str(error)) from None
-    if len(problems) != 1:
-        raise RecordsError(f"problem={values['problem']!r} is not one problem")
-    return problems[0]
-
-
 def _timing(values: Mapping[str, Any]) -> Timing | None:
-    given = [name for name in ("median", "low", "high", "batch") if name in values]
+    given = {name: values[name] for name in _TIMING if name in values}
     if not given:
         return None
-    if len(given) < 4:
-        raise RecordsError(f"{given[0]!r} is there, but not all of median, low, high and batch")
+    if len(given) < len(_TIMING):
+        *names, last = _TIMING
+        raise RecordsError(f"{next(iter(given))!r} is there, but not all of {', '.join(names)} and {last}")
     return Timing(
+        **given,
         samples=tuple(float(sample) for sample in values.get("samples", ())),
-        median=values["median"],
-        low=values["low"],
-        high=values["high"],
         regime=values.get("timing_regime", values["regime"]),
-        batch=values["batch"],
         protocol=values.get("timing_protocol", values.get("protocol", 0)),
     )
 
@@ -195,8 +300,8 @@ _CEILINGS: dict[str, Check] = {
 }
 
 
-def parse(text: str, name: str, made: Callable[[Record], T]) -> tuple[list[T], list[Ceilings]]:
-    """What a file of JSON lines holds, each record as ``made`` of it.
+def parse(text: str, name: str, made: Callable[[Record, str], T]) -> tuple[list[T], list[Ceilings]]:
+    """What a file of JSON lines holds, each record as ``made`` of it and the name of its line.
 
     Raises ``RecordsError`` naming the line and what is wrong.
     """
@@ -212,13 +317,15 @@ def parse(text: str, name: str, made: Callable[[Record], T]) -> tuple[list[T], l
                 raise RecordsError("not an object of keys and values")
             if "ceilings" in line:
                 _check(line, _CEILINGS, _CEILINGS)
+                compact(line)
                 ceilings.append((line["device"], line["cores"], line["ceilings"]))
             else:
-                rows.append(made(decode(line)))
-        except json.JSONDecodeError as error:
-            raise RecordsError(f"{name}, line {number}: not JSON ({error})") from None
+                rows.append(made(decode(line), f"{name}, line {number}"))
         except RecordsError as error:
             raise RecordsError(f"{name}, line {number}: {error}") from None
+        except (ValueError, RecursionError) as error:
+            # Beside bad syntax: a number of too many digits, lists that are too deep.
+            raise RecordsError(f"{name}, line {number}: not JSON ({error})") from None
     return rows, ceilings
 
 
@@ -227,12 +334,42 @@ def ceilings_line(entry: Ceilings) -> dict[str, Any]:
     return dict(zip(_CEILINGS, entry, strict=True))
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a file so that a reader sees the old one or the new one, never a part."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+LONGEST = 1 << 28
+"""Bytes of the longest file that is read: some 400,000 records."""
+
+
+def read_text(path: Path) -> str:
+    """What a file holds. Raises ``RecordsError`` for one that cannot be read, or has no end."""
     try:
+        with path.open("rb") as file:
+            content = file.read(LONGEST + 1)
+        if len(content) > LONGEST:
+            raise RecordsError(f"records file {str(path)!r} is too long; accepted: up to {LONGEST} bytes")
+        return content.decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise RecordsError(f"records file {str(path)!r} cannot be read: {error}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old one or the new one, never a part.
+
+    A link is followed. What is there and is no regular file (a pipe, a device) is written into: a file
+    in its place would be there instead of it for everybody. Raises ``RecordsError`` where that fails.
+    """
+    part = None
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise OSError("its links lead nowhere")
+        # Not a longer name: the target's may be the longest that there is.
+        part = target.with_name(f".tilewright-{os.getpid()}-{threading.get_ident()}.part")
         part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
+        part.replace(target)
+    except (OSError, ValueError) as error:
+        if part is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
         raise RecordsError(f"records file {str(path)!r} cannot be written: {error}") from error

@@ -73,8 +73,23 @@ DTYPES = {
 }
 
 _SPELLING = re.compile(
-    r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntcj]{2}))?:(?P<size>\d+(?:\.\.\d+)?(?:x\d+x\d+)?)(?:@(?P<batch>\d+))?"
+    r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntcj]{2}))?"
+    r":(?P<size>[0-9]+(?:\.\.[0-9]+)?(?:x[0-9]+x[0-9]+)?)(?:@(?P<batch>[0-9]+))?"
 )
+LARGEST = 2**31 - 1
+"""The largest m, n or k of a spelling."""
+MOST = 2**47
+"""The largest batch of a spelling: no address space holds more matrices."""
+RANGE = 10_000
+"""The most sizes of a range."""
+
+
+def _count(digits: str, most: int) -> int:
+    """A number of a spelling. Raises ``ArgumentError`` for one over the limit, however many digits it has."""
+    if len(digits) > 19 or int(digits) > most:
+        shown = digits if len(digits) <= 40 else f"{digits[:20]}... ({len(digits)} digits)"
+        raise ArgumentError(f"problem says {shown}; accepted: sizes up to {LARGEST} and batches up to {MOST}")
+    return int(digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,26 +226,30 @@ class Problem:
     def parse(text: str, **fields: Any) -> list[Problem]:
         """Problems named by a spelling: ``d:8x8x8@100000``, ``z:nt:4x4x4``, ``d:2..32`` (square, every n).
 
-        Raises ``ArgumentError`` when the spelling is not understood.
+        Raises ``ArgumentError`` when the spelling is not understood, when a size is over ``LARGEST`` or the
+        batch over ``MOST``, and for a range of more than ``RANGE`` sizes.
         """
-        found = _SPELLING.fullmatch(text.strip())
+        found = _SPELLING.fullmatch(text.strip()) if isinstance(text, str) else None
         if not found:
             raise ArgumentError(
                 f"problem={text!r} is not understood; accepted: TYPE[:TRANS]:MxNxK[@BATCH] or "
                 "TYPE[:TRANS]:LOW..HIGH[@BATCH], e.g. d:8x8x8@100000, z:nt:4x4x4, d:2..32"
             )
         dtype, trans = DTYPES[found["t"]], found["trans"] or "nn"
-        fields = {"batch": int(found["batch"] or 1)} | fields
+        fields = {"batch": _count(found["batch"] or "1", MOST)} | fields
         size = found["size"]
         if "x" in size:
             if ".." in size:
                 raise ArgumentError(f"problem={text!r}: a range is square, write TYPE:LOW..HIGH")
-            shapes = [tuple(int(s) for s in size.split("x"))]
+            shapes = [tuple(_count(digits, LARGEST) for digits in size.split("x"))]
         else:
-            low, _, high = size.partition("..")
-            if high and int(high) < int(low):
+            first, _, last = size.partition("..")
+            low, high = _count(first, LARGEST), _count(last or first, LARGEST)
+            if high < low:
                 raise ArgumentError(f"problem={text!r} runs backwards; accepted: LOW..HIGH with LOW <= HIGH")
-            shapes = [(n, n, n) for n in range(int(low), int(high or low) + 1)]
+            if high - low >= RANGE:
+                raise ArgumentError(f"problem={text!r}; accepted: ranges of up to {RANGE} sizes")
+            shapes = [(n, n, n) for n in range(low, high + 1)]
         return [Problem(dtype, m, n, k, trans[0], trans[1], **fields) for m, n, k in shapes]
 
     def to_json(self) -> dict[str, Any]:

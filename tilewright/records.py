@@ -20,20 +20,35 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tilewright.errors import RecordsError
-from tilewright.home import home, set_aside
-from tilewright.lines import Ceilings, ceilings_line, compact, decode, encode, parse, spelled, write_text
+from tilewright.home import home, set_aside, warn_once
+from tilewright.lines import (
+    Ceilings,
+    ceilings_line,
+    compact,
+    decode,
+    encode,
+    parse,
+    read_text,
+    spelled,
+    write_text,
+)
 from tilewright.model import Config, Problem, Record
 
 T = TypeVar("T")
 
-SCHEMA = 1
-"""What ``PRAGMA user_version`` says in a store that this code understands."""
+SCHEMA = 2
+"""What ``PRAGMA user_version`` says in a store that this code understands.
+
+The first schema had no table ``damaged``, and its lines knew less of a problem than there is: code of
+that time would take a row for another problem's, or for a damaged one, and so must refuse the store.
+"""
 
 _TABLES = (
     # `config` is the config with its names sorted: one text for one point, whatever order it was made in.
@@ -53,12 +68,17 @@ _TABLES = (
         PRIMARY KEY (device, cores, name)) WITHOUT ROWID""",
 )
 
+# Rows of `tries` that could not be read, as they were, and why.
+_DAMAGED_ROWS = """CREATE TABLE damaged (
+    id INTEGER PRIMARY KEY, device, key, regime, stencil, config, status, protocol, toolchain, moment,
+    per_product, body, cause TEXT NOT NULL)"""
+
 _COLUMNS = "device, key, regime, stencil, config, status, protocol, toolchain, moment, per_product, body"
 
 # A superseded row is skipped one probe of the index `newest` at a time: the walk stops at the first
-# row that stands, however many tries there are.
+# row that stands, however many tries there are, and goes on only if that one is refused.
 _BEST = """
-    SELECT body FROM tries AS t
+    SELECT id, CAST(body AS BLOB) FROM tries AS t
     WHERE device = ? AND key = ? AND regime = ? AND status = 'ok' AND per_product IS NOT NULL
       AND stencil <> ?
       AND NOT EXISTS (
@@ -66,7 +86,10 @@ _BEST = """
         WHERE later.device = t.device AND later.key = t.key AND later.regime = t.regime
           AND later.stencil = t.stencil AND later.config = t.config
           AND (later.moment, later.id) > (t.moment, t.id))
-    ORDER BY protocol DESC, per_product, config, stencil LIMIT 1"""
+    ORDER BY protocol DESC, per_product, config, stencil"""
+
+# A blob: a text that is not UTF-8 would fail the whole question, and not its own row alone.
+_BODIES = "SELECT id, CAST(body AS BLOB) FROM tries"
 
 # An import is not a new measurement: a try that is already here is not written a second time.
 _UNLESS_HERE = """
@@ -86,6 +109,14 @@ class Folder(Protocol):
         """The file of that name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an import gave: how many records were new, and why others were left out, a line each."""
+
+    new: int
+    refused: tuple[str, ...] = ()
+
+
 class Records:
     """The tries of this machine, with those that ship with the package behind them.
 
@@ -93,7 +124,8 @@ class Records:
     is the folder of shipped files. Nothing is opened before it is needed. One object may be used by
     many threads, across a fork, and may be sent to another process. Every method raises
     ``RecordsError``, which names the file, when the store cannot be used; a damaged store is set aside
-    with a warning, and a fresh one begun.
+    with a warning, and a fresh one begun. A damaged row is moved to the table ``damaged``, with a warning;
+    a store that cannot be written keeps it, and it counts as absent.
     """
 
     patience = 30.0
@@ -155,31 +187,39 @@ class Records:
         }
         wanted = {name: value for name, value in columns.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in wanted) or "1"
-        return self._read(_bodies, f"SELECT body FROM tries WHERE {where} ORDER BY id", *wanted.values())
+        return self._read(_bodies, f"{_BODIES} WHERE {where} ORDER BY id", *wanted.values())
 
     def shipped(self, device: str) -> list[Record]:
         """The records that ship with the package for this device, in the order of the file."""
-        return _bodies(self._behind(device), "SELECT body FROM tries ORDER BY id")
+        return _bodies(self._behind(device), f"{_BODIES} ORDER BY id")
 
     def tried(
         self, problem: Problem, regime: str, device: str, stencil: str, protocol: int, toolchain: str
     ) -> dict[Config, Record]:
         """What has been tried here already under this protocol and toolchain: each config's newest record."""
-        sql = """SELECT body FROM tries WHERE device = ? AND key = ? AND regime = ? AND stencil = ?
+        sql = f"""{_BODIES} WHERE device = ? AND key = ? AND regime = ? AND stencil = ?
                  AND protocol = ? AND toolchain = ? ORDER BY moment, id"""
         rows = self._read(_bodies, sql, device, problem.key, regime, stencil, protocol, toolchain)
         return {record.config: record for record in rows}
 
-    def best(self, problem_key: str, regime: str, device: str, *, without: str = "") -> Record | None:
+    def best(
+        self,
+        problem_key: str,
+        regime: str,
+        device: str,
+        *,
+        without: str = "",
+        accept: Callable[[Record], bool] = lambda record: True,
+    ) -> Record | None:
         """The right record with the fewest seconds per product, or None.
 
         1. Local records if any is usable, else those that ship with the package.
         2. Only a config's newest try counts, and of these only the ones of the newest protocol present.
         3. Equal speeds go to the first config, then the first stencil, in the order of their spellings.
 
-        ``without`` names a stencil whose records are left out.
+        ``without`` names a stencil whose records are left out; so are those that ``accept`` refuses.
         """
-        asked = (device, problem_key, regime, without)
+        asked = (device, problem_key, regime, without, accept)
         return self._read(_best, *asked) or _best(self._behind(device), *asked)
 
     def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
@@ -226,56 +266,68 @@ class Records:
         write_text(Path(path), "".join(compact(line) + "\n" for line in lines))
         return len(records)
 
-    def import_(self, path: Path) -> int:
-        """Takes in the JSON lines that ``export`` wrote and returns how many records were new.
+    def import_(self, path: Path, refusal: Callable[[Record], str | None] = lambda record: None) -> Taken:
+        """Takes in the JSON lines that ``export`` wrote.
 
-        All lines are read before the first is written: ``RecordsError`` names the bad line, and nothing
-        is changed. A try that is already here is not repeated, and ceilings measured here are kept.
+        ``refusal`` says why a record is not to be believed, and None of one that may be: what is refused
+        is left out. All lines are read before the first is written: ``RecordsError`` names the bad line,
+        or the first that was refused if nothing is left, and nothing is changed. A try that is already
+        here is not repeated, and ceilings measured here are kept.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise RecordsError(f"records file {str(path)!r} cannot be read: {error}") from error
-        rows, ceilings = parse(text, str(path), _row)
-        return self._write(lambda connection: _take_in(connection, rows, ceilings))
+        refused: list[str] = []
+
+        def judged(record: Record, where: str) -> Row | None:
+            reason = refusal(record)
+            if reason is None:
+                return _row(record)
+            refused.append(f"{where}: {reason}")
+            return None
+
+        text = read_text(Path(path))
+        found, ceilings = parse(text, str(path), judged)
+        rows = [row for row in found if row is not None]
+        if refused and not rows:
+            raise RecordsError(refused[0])
+        new = self._write(lambda connection: _take_in(connection, rows, ceilings))
+        return Taken(new, tuple(refused))
 
     # ---- the connection
 
     def _read(self, question: Callable[..., T], *arguments: Any) -> T:
         """The answer to a question that is asked of the local store."""
-        return self._guarded(lambda held: question(held.connection, *arguments))
+
+        def asked(held: _Held) -> T:
+            found = question(held.connection, *arguments)
+            if held.connection.unread:
+                _move_aside(held)
+            return found
+
+        return self._guarded(asked)
 
     def _write(self, change: Callable[[sqlite3.Connection], T]) -> T:
         """Makes a change of the local store in one transaction."""
 
-        def transaction(held: _Held) -> T:
+        def changed(held: _Held) -> T:
             if not held.writable:
                 raise RecordsError(f"records file {str(held.path)!r} cannot be written")
-            # IMMEDIATE: a transaction that turns from reading to writing may be refused without a wait.
-            held.connection.execute("BEGIN IMMEDIATE")
-            try:
-                result = change(held.connection)
-                held.connection.execute("COMMIT")
-            except BaseException:
-                if held.connection.in_transaction:
-                    held.connection.execute("ROLLBACK")
-                raise
-            return result
+            return _transaction(held.connection, change)
 
-        return self._guarded(transaction)
+        return self._guarded(changed)
 
     def _guarded(self, work: Callable[[_Held], T]) -> T:
         """Runs work on this thread's connection: waits for a busy store, sets a damaged one aside."""
         deadline = time.monotonic() + self.patience
         path, damaged = self.path, 0
         while True:
-            identity = _identity(path)
+            identity, held = _identity(path), None
             try:
-                return work(self._held(path))
+                held = self._held(path)
+                return work(held)
             except sqlite3.Error as error:
                 code = _code(error)
-                damaged += code in _DAMAGED
-                if code in _DAMAGED and damaged < 3:
+                bad = code in _DAMAGED or (code == sqlite3.SQLITE_ERROR and not _is_whole(held))
+                damaged += bad
+                if bad and damaged < 3:
                     self.close()
                     _retire(path, identity, error)
                 elif code not in _BUSY or time.monotonic() > deadline:
@@ -302,15 +354,15 @@ class Records:
             self._local.held = held if held.writable else None
         return held
 
-    def _behind(self, device: str) -> sqlite3.Connection:
+    def _behind(self, device: str) -> _Connection:
         """The shipped rows of a device, in memory, read when first asked for."""
-        stores: dict[str, sqlite3.Connection] = self._local.__dict__.setdefault("stores", {})
+        stores: dict[str, _Connection] = self._local.__dict__.setdefault("stores", {})
         if device not in stores:
             name = re.sub(r"[^\w.+-]", "_", device) + ".jsonl"
             source = (self._folder or files("tilewright").joinpath("data")).joinpath(name)
             text = source.read_text(encoding="utf-8") if source.is_file() else ""
             connection = _in_memory()
-            _take_in(connection, *parse(text, name, _row))
+            _take_in(connection, *parse(text, name, lambda record, _: _row(record)))
             stores[device] = connection
         return stores[device]
 
@@ -322,12 +374,22 @@ def _remade(path: Path | None, shipped: Folder | None) -> Records:
 # ---- opening and failing
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that notes which rows could not be read, and why."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.unread: dict[int, str] = {}
+        # A text that is not UTF-8 is like no other text, but is no reason for a question to fail.
+        self.text_factory = lambda raw: raw.decode("utf-8", "replace")
+
+
 class _Held:
     """A connection with what must still hold for it to be used."""
 
     __slots__ = ("connection", "identity", "path", "pid", "writable")
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, writable: bool):
+    def __init__(self, connection: _Connection, path: Path, writable: bool):
         self.connection, self.path, self.writable = connection, path, writable
         self.pid, self.identity = os.getpid(), _identity(path)
 
@@ -337,6 +399,8 @@ _inherited: list[_Held] = []
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 _CLOSED_TO_US = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+"""What a full disk gives: SQLite cannot always tell it from other failures of a write."""
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -371,21 +435,22 @@ def _open(path: Path, patience: float) -> _Held:
             connection.close()
             raise
     except sqlite3.Error as error:
-        if _code(error) not in _CLOSED_TO_US or path.is_dir():
+        if _code(error) not in _CLOSED_TO_US + _NO_ROOM or path.is_dir():
             raise
         return _Held(_look_at(path, patience), path, writable=False)
     return _Held(connection, path, writable=True)
 
 
-def _connect(address: str, patience: float, uri: bool = False) -> sqlite3.Connection:
+def _connect(address: str, patience: float, uri: bool = False) -> _Connection:
     # Threads do not share a connection, but one may be collected in a thread other than its own.
     return sqlite3.connect(
-        address, timeout=patience, isolation_level=None, check_same_thread=False, uri=uri
+        address, timeout=patience, isolation_level=None, check_same_thread=False, uri=uri, factory=_Connection
     )  # fmt: skip
 
 
-def _look_at(path: Path, patience: float) -> sqlite3.Connection:
-    """A connection that only reads; an empty store stands in for a file that is not there."""
+def _look_at(path: Path, patience: float) -> _Connection:
+    """A connection that only reads; an empty store stands in for a file that is not there, or in which
+    no table could be made."""
     if not path.exists():
         return _in_memory()
     address = path.absolute().as_uri() + "?mode=ro"
@@ -395,41 +460,78 @@ def _look_at(path: Path, patience: float) -> sqlite3.Connection:
     for query in ("", "&immutable=1"):
         connection = _connect(address + query, patience, uri=True)
         try:
-            _check_version(connection, path)
-            return connection
+            if _check_version(connection, path):
+                return connection
+            connection.close()
+            return _in_memory()
         except sqlite3.Error as error:
             connection.close()
             unread = log.exists() and log.stat().st_size
-            if query or unread or _code(error) not in _CLOSED_TO_US:
+            if query or unread or _code(error) not in _CLOSED_TO_US + _NO_ROOM:
                 raise
     raise AssertionError("the loop returns or raises")
 
 
-def _in_memory() -> sqlite3.Connection:
+def _in_memory() -> _Connection:
     connection = _connect(":memory:", 0)
     _make_tables(connection)
     return connection
 
 
+def _transaction(connection: sqlite3.Connection, change: Callable[[sqlite3.Connection], T]) -> T:
+    """Makes a change in whole or not at all."""
+    # IMMEDIATE: a transaction that turns from reading to writing may be refused without a wait.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        result = change(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return result
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Sets a connection up and makes the tables of a fresh store."""
-    fresh = _check_version(connection, path) == 0
-    if fresh:
+    """Sets a connection up, makes the tables of a fresh store, and brings an old one up to date."""
+    version = _check_version(connection, path)
+    if version == 0:
         # Stays as it is where the file system cannot share memory; all else works the same.
         connection.execute("PRAGMA journal_mode = WAL")
     # A row outlives this process at once; only a power cut can lose the last ones, never the store.
     connection.execute("PRAGMA synchronous = NORMAL")
-    if fresh:
-        connection.execute("BEGIN IMMEDIATE")
-        if _check_version(connection, path) == 0:
-            _make_tables(connection)
-        connection.execute("COMMIT")
+    if version < SCHEMA:
+        # Another process may have been quicker: the version is looked at again.
+        _transaction(connection, lambda held: _make_tables(held, _check_version(held, path)))
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    for table in _TABLES:
+def _make_tables(connection: sqlite3.Connection, version: int = 0) -> None:
+    """Makes the tables that a store of an older version lacks. Its rows stay as they are: what lines did
+    not hold at the time cannot be told from them."""
+    added = ((*_TABLES, _DAMAGED_ROWS), (_DAMAGED_ROWS,), ())[version]
+    for table in added:
         connection.execute(table)
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Table and column, of all tables."""
+    sql = (
+        "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'"
+    )
+    return set(connection.execute(sql))
+
+
+def _is_whole(held: _Held | None) -> bool:
+    """Whether a store has all of its tables and columns; not when it fell out with itself at opening."""
+    if held is None:
+        return False
+    with closing(_in_memory()) as fresh:
+        needed = {entry for entry in _columns(fresh) if entry[0] != "damaged"}
+    try:
+        return needed <= _columns(held.connection)
+    except sqlite3.Error:
+        return False
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> int:
@@ -515,15 +617,55 @@ def _put_ceilings(connection: sqlite3.Connection, entry: Ceilings, clash: str) -
 # ---- questions
 
 
-def _bodies(connection: sqlite3.Connection, sql: str, *values: Any) -> list[Record]:
-    return [decode(json.loads(body)) for (body,) in connection.execute(sql, values)]
+def _body(connection: _Connection, number: int, body: bytes) -> Record | None:
+    """The record in a row; None, noted on the connection, where the row holds none."""
+    try:
+        return decode(json.loads(body.decode("utf-8")))
+    except (RecordsError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        # Beside what is no JSON, and JSON that is no record: JSON that is no object, no body at all.
+        connection.unread[number] = str(error)
+        return None
+
+
+def _bodies(connection: _Connection, sql: str, *values: Any) -> list[Record]:
+    found = (_body(connection, *row) for row in connection.execute(sql, values))
+    return [record for record in found if record]
 
 
 def _best(
-    connection: sqlite3.Connection, device: str, key: str, regime: str, without: str = ""
+    connection: _Connection,
+    device: str,
+    key: str,
+    regime: str,
+    without: str = "",
+    accept: Callable[[Record], bool] = lambda record: True,
 ) -> Record | None:
-    found = _bodies(connection, _BEST, device, key, regime, without)
-    return found[0] if found else None
+    # A cursor that was not read to its end would hold on to the store as it was.
+    with closing(connection.execute(_BEST, (device, key, regime, without))) as rows:
+        for row in rows:
+            record = _body(connection, *row)
+            if record is not None and accept(record):
+                return record
+    return None
+
+
+def _move_aside(held: _Held) -> None:
+    """Moves the rows that could not be read to the table ``damaged``, and says so once."""
+    unread, held.connection.unread = held.connection.unread, {}
+
+    def moved(connection: sqlite3.Connection) -> None:
+        into = f"INSERT OR IGNORE INTO damaged (id, {_COLUMNS}, cause)"
+        for number, cause in unread.items():
+            connection.execute(f"{into} SELECT id, {_COLUMNS}, ? FROM tries WHERE id = ?", (cause, number))
+            connection.execute("DELETE FROM tries WHERE id = ?", (number,))
+
+    what = "cannot be moved and count as absent"
+    if held.writable:
+        with suppress(sqlite3.Error):
+            _transaction(held.connection, moved)
+            what = "are kept in its table 'damaged'"
+    number, cause = next(iter(unread.items()))
+    warn_once(f"records file {str(held.path)!r} has damaged rows, which {what} (row {number}: {cause})")
 
 
 def _solved(
@@ -539,7 +681,7 @@ def _solved(
     return connection.execute(sql, asked).fetchall()
 
 
-def _winners(connection: sqlite3.Connection, device: str | None) -> list[Record]:
+def _winners(connection: _Connection, device: str | None) -> list[Record]:
     """The best local record of each problem and regime, ordered by device, family and sizes."""
     rows = connection.execute(
         "SELECT device, key, regime FROM solved WHERE :device IS NULL OR device = :device "

@@ -276,12 +276,30 @@ class Space:
             raise ArgumentError(f"config={dict(config)} does not say {missing[0]!r}")
         return [r for rules in self._at for r in rules if not r.test(**{n: config[n] for n in r.reads})]
 
+    def member(self, config: Mapping[str, Any], kinds: Sequence[str] = HARDWARE) -> str | None:
+        """Why a config is no point of this space under the rules of these kinds, said of a config: ``says
+        a=-1; accepted: 1, 2``; None for one that is.
+
+        This is the question to ask of every config that comes from elsewhere (a caller, a file, the
+        records of another problem) before a kernel is made of it.
+        """
+        names = ", ".join(param.name for param in self.params)
+        known = {param.name for param in self.params}
+        for name in config:
+            if name not in known:
+                return f"names {name!r}; accepted: {names}"
+        for param in self.params:
+            if param.name not in config:
+                return f"does not say {param.name!r}; accepted: {names}"
+            value = config[param.name]
+            # True and 1.0 are equal to 1, and are no count of anything.
+            if not any(value == each and type(value) is type(each) for each in param.values):
+                return f"says {param.name}={value!r}; accepted: {', '.join(map(str, param.values))}"
+        broken = next((rule for rule in self.why(config) if rule.kind in kinds), None)
+        return None if broken is None else f"breaks {broken.name!r}: {broken.why}"
+
     def __contains__(self, config: Mapping[str, Any]) -> bool:
-        return (
-            set(config) == {param.name for param in self.params}
-            and all(config[param.name] in param.values for param in self.params)
-            and not self.why(config)
-        )
+        return self.member(config, KINDS) is None
 
     def neighbours(self, config: Config) -> list[Config]:
         """Valid configs that differ in one parameter."""

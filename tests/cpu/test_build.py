@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import api, build, objects
+from tilewright import api, build, dispatch, objects
 from tilewright.catalog import STENCILS
-from tilewright.model import Problem
+from tilewright.model import Binary, Problem
 from tilewright.targets import cpu, native
 
 pytestmark = pytest.mark.cpu
@@ -49,6 +50,13 @@ def finished(process: subprocess.Popen[str]) -> str:
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     return out
+
+
+def products(*sizes: int) -> None:
+    """Products of these sizes, compared with NumPy's."""
+    for n in sizes:
+        a = np.arange(3.0 * n * n).reshape(3, n, n)
+        assert np.allclose(tw.matmul(a, a), np.matmul(a, a))
 
 
 def kept(home: Path) -> list[Path]:
@@ -113,6 +121,102 @@ def test_damage_is_set_aside_and_built_again(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(tw.matmul(a, a), want)
+
+
+def test_kernels_that_were_exchanged_are_built_again(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    products(2, 5, 11)
+    paths = kept(new_home)
+    whole = {path: path.read_bytes() for path in paths}
+    for path, other in zip(paths, paths[1:] + paths[:1], strict=True):
+        path.write_bytes(whole[other])
+    forgotten(monkeypatch)
+    with pytest.warns(UserWarning, match="damaged kernel .* was set aside") as told:
+        products(2, 5, 11)
+    assert len(told) == len(paths)
+    assert {path: path.read_bytes() for path in paths} == whole
+
+
+def test_a_bit_of_the_head_that_turned_is_damage(new_home: Path) -> None:
+    objects.write("ab" + "0" * 30, Binary(b"payload", "entry", "digest"))
+    (path,) = kept(new_home)
+    whole = path.read_bytes()
+    for number in range(len(whole)):
+        path.write_bytes(whole[:number] + bytes([whole[number] ^ 1]) + whole[number + 1 :])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert objects.read(path.name) is None, f"byte {number}"
+    path.write_bytes(whole)
+    assert objects.read(path.name) == Binary(b"payload", "entry", "digest")
+
+
+def test_a_kernel_of_the_first_format_is_built_again_without_a_word(new_home: Path) -> None:
+    objects.write("ab" + "0" * 30, Binary(b"payload", "entry", "digest"))
+    (path,) = kept(new_home)
+    path.write_bytes(b"tilewright-object\n" + b"0" * 64 + b"\nentry\ndigest\n\npayload")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert objects.read(path.name) is None
+    assert path.exists()
+
+
+def test_a_kernel_that_cannot_be_linked_is_damage(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hash is right: what was kept was wrong already."""
+    products(5)
+    for path in kept(new_home):
+        binary = objects.read(path.name)
+        assert binary is not None
+        objects.write(path.name, replace(binary, entry="nothing"))
+    wrong = len(kept(new_home))
+    forgotten(monkeypatch)
+    with pytest.warns(UserWarning, match=r"damaged kernel .*but .nothing.|damaged kernel .*linked") as told:
+        products(5)
+    assert len(told) == wrong
+    forgotten(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        products(5)
+
+
+# Products under a limit of bytes a file: what a full disk does, whoever runs the tests.
+NO_ROOM = """
+import resource, warnings
+import numpy as np
+import tilewright as tw
+
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    for n in (3, 4, 5):
+        a = np.arange(9.0 * n * n).reshape(9, n, n)
+        assert np.allclose(tw.matmul(a, a), np.matmul(a, a))
+print(len(told), *[each.message for each in told])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs limits of a process")
+@pytest.mark.parametrize("limit", [0, 8192])
+@pytest.mark.parametrize("filled", [True, False], ids=["filled", "empty"])
+def test_a_full_disk_stops_no_product(new_home: Path, filled: bool, limit: int) -> None:
+    if filled:
+        dispatch.records().save_ceilings("other", 1, {f"peak.{n}.{'x' * 50}": 1.0 for n in range(500)})
+        dispatch.records().close()
+    said = finished(started(NO_ROOM.format(limit=limit), new_home))
+    if limit:
+        # There is room for a small kernel, and for none of the records.
+        assert said[:2] in ("0\n", "1 "), said
+    else:
+        assert said.startswith("1 compiled kernels could not be kept"), said
+
+
+def test_records_that_cannot_be_read_stop_no_product(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    products(5)
+    dispatch.records().close()
+    forgotten(monkeypatch)
+    (new_home / "records.sqlite").unlink()
+    (new_home / "records.sqlite").mkdir()
+    with pytest.warns(RuntimeWarning, match=r"records\.sqlite.*without records") as told:
+        products(2, 5, 11)
+    assert len({str(each.message) for each in told}) == len(told)
 
 
 def test_damage_that_another_process_has_set_aside_just_now(

@@ -219,6 +219,25 @@ def test_tune_export_import_and_report(
     (explained,) = answered(capsys, "explain", "d:2x2x2@10")
     assert explained["origin"] in ("tuned", "vendor")
 
+    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    spoiled = next(number for number, row in enumerate(rows) if row.get("config") and row["status"] == "ok")
+    name = next(iter(rows[spoiled]["config"]))
+    rows[spoiled]["config"][name] = -1
+    told = f"{tmp_path / 'spoiled.jsonl'}, line {spoiled + 1}: config says {name}=-1; accepted: "
+    (tmp_path / "spoiled.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "third"))
+    api.forget()
+    taken = answered(capsys, "import", str(tmp_path / "spoiled.jsonl"))
+    assert taken["new"] == every - 1
+    assert [line.startswith(told) for line in taken["refused"]] == [True]
+    code, out, _ = said(capsys, "import", str(tmp_path / "spoiled.jsonl"))
+    assert (code, "0 new records\n1 left out:\n  " + told in out) == (0, True)
+
+    (tmp_path / "spoiled.jsonl").write_text(json.dumps(rows[spoiled]))
+    code, out, err = said(capsys, "import", str(tmp_path / "spoiled.jsonl"))
+    assert (code, out) == (2, "")
+    assert f"spoiled.jsonl, line 1: config says {name}=-1" in err
+
 
 def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     slow = compare.compare
@@ -258,12 +277,22 @@ MISTAKES = [
     (("show", "d:100x100x100"), "d:nn:100x100x100"),
     (("import", "/does/not/exist"), "/does/not/exist"),
     (("export", "/does/not/exist"), "/does/not/exist"),
+    (("export", ""), "records file"),
+    (("export", "/"), "records file '/'"),
+    (("export", "x" * 300), "too long"),
+    (("import", ""), "records file"),
+    (("explain", "d:99999999999999999999x1x1"), "up to 2147483647"),
+    (("explain", f"d:{'9' * 5000}x1x1"), "up to 2147483647"),
+    (("explain", "d:1..3000000"), "up to 10000 sizes"),
+    (("space", "d:8x8x8", "--stencil", "tile", "--why", f"blk_n={'9' * 5000}"), "blk_n"),
+    (("show", "d:4x4x4", "--config", "blk_n=²"), "blk_n"),
+    (("show", "d:4x4x4", "--config", "blk_n=--5"), "blk_n"),
     (("juggle",), "juggle"),
     (("doctor", "--loud"), "--loud"),
 ]
 
 
-@pytest.mark.parametrize(("words", "named"), MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
+@pytest.mark.parametrize(("words", "named"), MISTAKES, ids=[" ".join(words)[:60] for words, _ in MISTAKES])
 def test_a_mistake_is_one_line(
     words: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +313,17 @@ def test_a_bad_file_changes_nothing(
     assert code == 2
     assert "bad.jsonl, line 1" in err
     assert dispatch.records().all() == []
+
+
+def test_a_name_that_no_screen_can_show_is_no_mistake(
+    capsys: pytest.CaptureFixture[str], new_home: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9")
+    code, out, _ = said(capsys, "export", str(path))
+    assert (code, path.exists()) == (0, True)
+    assert "caf\\udce9: 0 records" in out
+    code, out, _ = said(capsys, "import", str(path))
+    assert (code, "caf\\udce9: 0 new records" in out) == (0, True)
 
 
 def test_a_bad_home_is_named(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
 import pytest
 
 import tilewright.dispatch as dispatch
+from tilewright.errors import ArgumentError
+from tilewright.lines import decode
 from tilewright.model import Config, Problem, Record
+from tilewright.space import HARDWARE
 from tilewright.targets import capability
 
 pytestmark = pytest.mark.pure
@@ -163,3 +169,104 @@ def test_a_device_that_is_only_counted_runs_nothing() -> None:
     plan = dispatch.plan(Problem.parse("s:300x200x100")[0], fermi)
     assert plan.origin == "vendor"
     assert "8.0" in plan.why
+
+
+class Recorded(Told):
+    """Records that know one config of one stencil: of this very problem, or of a near one."""
+
+    def __init__(self, name: str, config: dict[str, Any], changes: dict[str, Any] | None = None):
+        self.name, self.config, self.changes = name, Config(config), changes
+
+    def made(self, problem: Problem, regime: str, device: str) -> Record:
+        return Record(problem, regime, self.name, self.config, "ok", device, "1")
+
+    def best(self, key: str, regime: str, device: str, *, accept: Any = None, **_: Any) -> Record | None:
+        record = self.made(ASKED, regime, device)
+        return record if self.changes is None and accept(record) else None
+
+    def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
+        near = [] if self.changes is None else [problem.with_(**self.changes)]
+        return [self.made(each, regime, device) for each in near]
+
+
+ASKED = Problem.parse("s:300x200x100@5000")[0]
+SPACE = dispatch.STENCILS["classic"].space(ASKED, H200)
+PLAIN = dict(dispatch.STENCILS["classic"].default(ASKED, H200))
+
+
+def broken(kinds: Sequence[str]) -> dict[str, Any]:
+    """The default with one value changed so that it breaks rules of these kinds and of no other."""
+    for param in SPACE.params:
+        for value in param.values:
+            config = PLAIN | {param.name: value}
+            if (rules := SPACE.why(config)) and all(rule.kind in kinds for rule in rules):
+                return config
+    raise AssertionError(f"no config breaks rules of {kinds} alone")
+
+
+STRANGE = {
+    "a value that the parameter has not": PLAIN | {"m_blk": -1},
+    "nothing": PLAIN | {"m_blk": 0},
+    "a truth value": PLAIN | {"m_blk": True},
+    "a fraction": PLAIN | {"m_blk": float(PLAIN["m_blk"])},
+    "a text": PLAIN | {"m_blk": str(PLAIN["m_blk"])},
+    "a parameter more": PLAIN | {"colour": 1},
+    "a parameter less": {name: value for name, value in PLAIN.items() if name != "m_blk"},
+    "a hardware rule broken": broken(HARDWARE),
+}
+
+
+@pytest.mark.parametrize("config", STRANGE.values(), ids=STRANGE)
+@pytest.mark.parametrize("changes", [None, {"k": 104}], ids=["tuned", "near"])
+def test_a_recorded_config_that_is_not_of_the_space_is_passed_over(
+    told: Any, config: dict[str, Any], changes: dict[str, Any] | None
+) -> None:
+    rung = "tuned" if changes is None else "near"
+    told(Recorded("classic", PLAIN, changes))
+    assert dispatch.plan(ASKED, H200).origin == rung
+    told(Recorded("classic", config, changes))
+    assert dispatch.plan(ASKED, H200).origin not in ("tuned", "near")
+
+
+def test_a_soft_rule_binds_what_was_tuned_nearby_and_not_what_was_tuned_here(told: Any) -> None:
+    slow = broken(("soft", "guideline"))
+    told(Recorded("classic", slow))
+    assert dispatch.plan(ASKED, H200).origin == "tuned"
+    told(Recorded("classic", slow, {"k": 104}))
+    assert dispatch.plan(ASKED, H200).origin not in ("tuned", "near")
+
+
+def test_where_sizes_are_compiled_in_another_layout_is_another_problem(told: Any) -> None:
+    asked = Problem.parse("d:8x8x8@100000")[0]
+    for changes, origin in (({"alpha": "any"}, "near"), ({"lda": 9}, "default")):
+        told(Recorded("tiny", dict(dispatch.STENCILS["tiny"].default(asked, H200)), changes))
+        assert dispatch.plan(asked, H200).origin == origin
+
+
+@pytest.mark.parametrize("config", [c for c in STRANGE.values() if c.keys() == PLAIN.keys()], ids=str)
+def test_a_forced_config_is_held_against_the_same_space(config: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match=r"config (says m_blk=|breaks ')"):
+        dispatch.plan(ASKED, H200, stencil="classic", config=config)
+
+
+def test_an_import_is_told_what_no_kernel_could_run() -> None:
+    right = Record(ASKED, "memory", "classic", Config(PLAIN), "ok", "h200", "nvrtc")
+    assert dispatch.misfit(right) is None
+    for config in STRANGE.values():
+        wrong = replace(right, config=Config(config))
+        assert "config " in str(dispatch.misfit(wrong))
+        assert dispatch.misfit(replace(wrong, status="spills")) is None
+        assert dispatch.misfit(replace(wrong, device="nobody knows")) is None
+        assert dispatch.misfit(replace(wrong, stencil="of another version")) is None
+    assert "tile" in str(dispatch.misfit(replace(right, stencil="tile")))
+    assert "grouped" in str(dispatch.misfit(replace(right, stencil="grouped")))
+
+
+def test_every_config_that_ships_for_a_gpu_is_of_its_space() -> None:
+    """A few were found before the sides of tiles were chosen among fewer; they are passed over."""
+    text = files("tilewright").joinpath("data", "h200.jsonl").read_text(encoding="utf-8")
+    records = [decode(json.loads(line)) for line in text.splitlines()]
+    reasons = [reason for record in records if (reason := dispatch.misfit(record)) is not None]
+    assert len(reasons) <= 5
+    assert all("config says rows=2" in reason or "config says columns=10" in reason for reason in reasons)
+    assert sum(record.stencil in dispatch.STENCILS for record in records) > 600

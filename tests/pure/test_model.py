@@ -271,3 +271,35 @@ def test_all_that_is_compiled_is_in_the_digest(change: dict[str, Any]) -> None:
     source = Source("text", "entry")
     assert replace(source, **change).digest != source.digest
     assert replace(source, expect=(("fma", 3),)).digest == source.digest
+
+
+@pytest.mark.parametrize("text", [None, 5, [], {}, b"d:8x8x8"])
+def test_what_is_no_text_is_no_spelling(text: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"^problem=.*accepted: TYPE"):
+        Problem.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d:2147483648x1x1", "d:1x99999999999999999999x1", f"d:{'9' * 5000}x1x1", f"d:1x1x{'0' * 5000}1",
+        f"d:8@{'9' * 5000}", f"d:8@{2**48}", f"d:{'9' * 5000}", f"d:1..{'9' * 5000}", "d:1..2147483648",
+    ],
+    ids=lambda text: text[:30],
+)  # fmt: skip
+def test_sizes_that_no_memory_holds_are_refused(text: str) -> None:
+    with pytest.raises(ArgumentError, match=r"accepted: .*up to 2147483647") as refusal:
+        Problem.parse(text)
+    assert len(str(refusal.value)) < 300
+
+
+def test_the_largest_sizes_are_accepted() -> None:
+    (problem,) = Problem.parse(f"d:2147483647x2147483647x0@{2**47}")
+    assert (problem.m, problem.n, problem.batch) == (2**31 - 1, 2**31 - 1, 2**47)
+
+
+def test_a_range_has_a_limit() -> None:
+    assert len(Problem.parse("d:1..10000")) == 10_000
+    for text in ("d:1..10001", "d:1..100000000"):
+        with pytest.raises(ArgumentError, match=r"accepted: ranges of up to 10000 sizes"):
+            Problem.parse(text)

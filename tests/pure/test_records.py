@@ -14,8 +14,8 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from importlib.resources import files
+from dataclasses import dataclass, fields, replace
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright
+from tilewright import lines
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.home import home, set_aside
+from tilewright.home import home, set_aside, warn_once
 from tilewright.lines import decode, encode
 from tilewright.model import DTYPES, STATUSES, Config, Problem, Record, Timing
-from tilewright.records import Records, _identity, _retire
+from tilewright.records import SCHEMA, Records, _identity, _retire
 
 pytestmark = pytest.mark.pure
 
@@ -89,8 +90,8 @@ VALUES = st.integers() | st.booleans() | TEXTS | st.tuples(st.integers(), TEXTS)
 
 @st.composite
 def records(draw: st.DrawFn) -> Record:
-    """Any record: every status, with and without a timing, problem padded or not, texts of any kind."""
-    letters = st.sampled_from("ntc")
+    """Any record: every status, with and without a timing, every field of a problem, texts of any kind."""
+    letters = st.sampled_from("ntcj")
     sizes = [draw(st.integers(0, 99)) for _ in range(3)]
     layout = draw(
         st.fixed_dictionaries(
@@ -99,6 +100,7 @@ def records(draw: st.DrawFn) -> Record:
                 **dict.fromkeys(("lda", "ldb", "ldc", "stride_c"), st.integers(99, 200)),
                 **dict.fromkeys(("stride_a", "stride_b"), st.just(0)),
                 "alpha": st.just("any"), "beta": st.sampled_from(["1", "any"]), "math": st.just("tf32"),
+                "align": st.sampled_from([1, 2, 4, 8]), "pointers": st.just(True),
             },
         )
     )  # fmt: skip
@@ -128,6 +130,92 @@ def test_a_line_of_text_holds_all_of_a_record(original: Record) -> None:
 def test_without_samples_only_the_samples_are_missing(original: Record) -> None:
     bare = original.timing and replace(original.timing, samples=())
     assert decode(encode(original, samples=False)) == replace(original, timing=bare)
+
+
+def different(name: str) -> Any:
+    """A value of a problem's field that is not its default: by its name, else by the default's type."""
+    named = {
+        "dtype": DTYPES["z"],
+        "trans_a": "t",
+        "trans_b": "c",
+        "alpha": "any",
+        "beta": "1",
+        "math": "tf32",
+    }
+    plain = getattr(PROBLEM, name)
+    if name in named or type(plain) is str:
+        return named.get(name, "another")
+    return not plain if type(plain) is bool else plain // 2 if name == "align" else plain + 9
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Problem)])
+def test_a_record_is_found_under_the_key_of_its_own_problem(store: Records, name: str) -> None:
+    """Whatever field a problem has: a line holds it, and the record does not compete with another's."""
+    other = replace(PROBLEM, **{name: different(name)})
+    assert other != PROBLEM
+    mine, plain = record(1e-9, other), record(1.0)
+    for each in (mine, plain):
+        store.append(each)
+    if name != "batch":  # which no key holds
+        assert best(store, other) == mine
+        assert best(store) == plain
+    (newest,) = store.tried(other, "memory", DEVICE, "tile", 1, "llvm 20").values()
+    assert newest == (mine if name != "batch" else plain)
+    assert store.all() == [mine, plain]
+
+
+@dataclass(frozen=True)
+class Longer:
+    """A noun with a field that has the given kind of value."""
+
+    count: int
+    extra: complex
+
+
+def test_a_field_whose_value_no_line_can_hold_is_an_error() -> None:
+    with pytest.raises(TypeError, match=r"Longer\.extra.*complex"):
+        lines.checks(Longer, (), {})
+    assert list(lines.checks(Longer, ("extra",), {})) == ["count"]
+
+
+def test_a_new_field_of_a_problem_is_in_the_line_by_itself() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Grown(Problem):
+        shade: str = "light"
+        depth: int = 0
+
+    codec = lines.gemm_codec(Grown)
+    problem = Grown(DTYPES["d"], 2, 3, 4, shade="dark", depth=5)
+    line = json.loads(json.dumps(codec.encode(problem)))
+    assert line == {"problem": "d:nn:2x3x4@1", "shade": "dark", "depth": 5}
+    assert codec.decode(line) == problem
+
+
+def test_another_kind_of_problem_has_a_codec_of_its_own(
+    store: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass(frozen=True, slots=True)
+    class Sum:
+        m: int
+        n: int = 1
+        k: int = 1
+        key: str = "sum"
+        dtype: Any = DTYPES["d"]
+        trans: str = ""
+        math: str = ""
+
+    codec = lines.Codec(
+        "sum", Sum, {"m": ("a count", lambda value: value > 0)}, lambda p: {"m": p.m}, lambda v: Sum(v["m"])
+    )
+    with pytest.raises(RecordsError, match="Sum"):
+        store.append(record(problem=Sum(3)))  # type: ignore[arg-type]
+    monkeypatch.setitem(lines.CODECS, "sum", codec)
+    one = record(problem=Sum(3))  # type: ignore[arg-type]
+    store.append(one)
+    assert encode(one)["kind"] == "sum"
+    assert store.best("sum", "memory", DEVICE) == one
+    with pytest.raises(RecordsError, match="kind='riddle'"):
+        decode(encode(record()) | {"kind": "riddle"})
 
 
 def test_a_record_comes_back_whole_from_another_connection(store: Records) -> None:
@@ -432,13 +520,27 @@ def test_a_device_key_cannot_lead_out_of_the_folder(store: Records, shipped: Pat
 
 
 def test_what_the_package_ships_can_be_read(tmp_path: Path) -> None:
-    for each in files("tilewright").joinpath("data").iterdir():
+    for each in resources("tilewright").joinpath("data").iterdir():
         if each.name.endswith(".jsonl"):
             target = tmp_path / each.name
             target.write_text(each.read_text(encoding="utf-8"), encoding="utf-8")
             taken = Records(tmp_path / f"{each.name}.sqlite")
-            assert taken.import_(target) > 0
+            assert taken.import_(target).new > 0
             assert {Path(each.name).stem} == {found.device for found in taken.all()}
+
+
+def test_what_the_package_ships_is_found_under_the_keys_of_its_problems(tmp_path: Path) -> None:
+    store, found = Records(tmp_path / "records.sqlite"), 0
+    for each in resources("tilewright").joinpath("data").iterdir():
+        if each.name.endswith(".jsonl"):
+            for line in map(json.loads, each.read_text(encoding="utf-8").splitlines()):
+                classes = {name: line[name] for name in ("alpha", "beta") if name in line}
+                (problem,) = Problem.parse(line["problem"], **classes)
+                shipped = store.best(problem.key, line["regime"], line["device"])
+                assert shipped is not None
+                assert shipped.problem == problem
+                found += 1
+    assert found > 1000
 
 
 # ---- ceilings
@@ -476,13 +578,13 @@ def test_what_is_exported_can_be_imported(store: Records, tmp_path: Path) -> Non
 
     assert store.export(tmp_path / "all.jsonl", best_only=False) == 6
     copy = Records(tmp_path / "copy.sqlite")
-    assert copy.import_(tmp_path / "all.jsonl") == 6
+    assert copy.import_(tmp_path / "all.jsonl").new == 6
     assert copy.all() == bare
     assert copy.ceilings(DEVICE, 4) == {"peak.d": 1e12}
 
     assert store.export(tmp_path / "best.jsonl", device=DEVICE) == 3
     winners = Records(tmp_path / "winners.sqlite")
-    assert winners.import_(tmp_path / "best.jsonl") == 3
+    assert winners.import_(tmp_path / "best.jsonl").new == 3
     assert winners.all() == [bare[2], bare[4], bare[3]]
 
 
@@ -502,15 +604,65 @@ def test_a_second_import_adds_nothing(store: Records, tmp_path: Path) -> None:
     store.append(record(None, status="spills", config={"n": 2}))
     store.export(tmp_path / "all.jsonl", best_only=False)
     before = store.all()
-    assert store.import_(tmp_path / "all.jsonl") == 0
+    assert store.import_(tmp_path / "all.jsonl").new == 0
     assert store.all() == before
+
+
+def test_what_is_refused_is_left_out_of_an_import_and_named(store: Records, tmp_path: Path) -> None:
+    def refusal(each: Record) -> str | None:
+        return "config says n=2" if each.config["n"] == 2 else None
+
+    source = tmp_path / "in.jsonl"
+    lines = [json.dumps(encode(record(config={"n": n}))) for n in (1, 2, 3)]
+    source.write_text("\n".join(lines))
+    taken = store.import_(source, refusal)
+    assert (taken.new, taken.refused) == (2, (f"{source}, line 2: config says n=2",))
+    assert points_n(store) == [1, 3]
+
+    source.write_text(lines[1])
+    with pytest.raises(RecordsError, match=r"in\.jsonl, line 1: config says n=2"):
+        store.import_(source, refusal)
+    assert points_n(store) == [1, 3]
+
+
+def test_a_try_by_another_toolchain_is_another_try(store: Records, tmp_path: Path) -> None:
+    tries = [record(toolchain=f"llvm {version}") for version in (20, 21)]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(encode(each)) + "\n" for each in tries))
+    assert store.import_(source).new == 2
+    assert store.all() == tries
+    assert store.import_(source).new == 0
+
+
+def test_a_file_without_end_is_refused(
+    store: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps(GOOD))
+    monkeypatch.setattr(lines, "LONGEST", source.stat().st_size - 1)
+    with pytest.raises(RecordsError, match=r"in\.jsonl.*too long; accepted: up to"):
+        store.import_(source)
+    monkeypatch.setattr(lines, "LONGEST", source.stat().st_size)
+    assert store.import_(source).new == 1
+
+
+def test_the_best_that_is_accepted_is_the_next_best(store: Records, shipped: Path) -> None:
+    ship(shipped, record(9.0, config={"n": 9}))
+    for n in (1, 2, 3):
+        store.append(record(float(n), config={"n": n}))
+    for least, n in ((1, 1), (3, 3), (4, 9)):
+        found = store.best(
+            PROBLEM.key, "memory", DEVICE, accept=lambda r, least=least: r.config["n"] >= least
+        )
+        assert found is not None
+        assert found.config["n"] == n
 
 
 def test_an_import_keeps_the_ceilings_measured_here(store: Records, tmp_path: Path) -> None:
     line = {"device": DEVICE, "cores": 4, "ceilings": {"peak.d": 1.0, "peak.s": 2.0}}
     (tmp_path / "in.jsonl").write_text(json.dumps(line))
     store.save_ceilings(DEVICE, 4, {"peak.d": 3.0})
-    assert store.import_(tmp_path / "in.jsonl") == 0
+    assert store.import_(tmp_path / "in.jsonl").new == 0
     assert store.ceilings(DEVICE, 4) == {"peak.d": 3.0, "peak.s": 2.0}
 
 
@@ -541,6 +693,17 @@ def without(name: str) -> str:
         (json.dumps(GOOD | {"config": [1]}), "config="),
         (json.dumps(GOOD | {"config": {"mr": {"deep": 1}}}), "config="),
         (json.dumps(GOOD | {"config": {"mr": float("nan")}}), "nan"),
+        (json.dumps(GOOD | {"config": {"mr": [{"deep": 1}]}}), "config="),
+        (json.dumps(GOOD | {"align": 3}), "align=3"),
+        (json.dumps(GOOD | {"align": True}), "align=True"),
+        (json.dumps(GOOD | {"pointers": 1}), "pointers=1"),
+        (json.dumps(GOOD | {"seconds": 10**400}), "seconds="),
+        (json.dumps(GOOD | {"kind": []}), "kind="),
+        (json.dumps(GOOD | {"detail": chr(0xD800)}), "cannot be written"),
+        (json.dumps(GOOD | {"config": {"mr": chr(0xD800)}}), "cannot be written"),
+        (json.dumps(GOOD)[:-1] + ', "protocol": ' + "9" * 5000 + "}", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        (json.dumps({"ceilings": {"peak": 10**400}, "device": "d", "cores": 1}), "ceilings="),
         (json.dumps(GOOD | {"toolchain": None}), "toolchain=None"),
         (json.dumps({"ceilings": {"peak": "high"}, "device": "d", "cores": 1}), "ceilings="),
         (json.dumps({"ceilings": {}, "device": "d"}), "'cores' is missing"),
@@ -571,6 +734,67 @@ def test_an_export_that_cannot_be_written_leaves_the_old_file(store: Records, tm
     with pytest.raises(RecordsError, match="folder"):
         store.export(tmp_path / "folder")
     assert not list(tmp_path.glob("*.part"))
+
+
+# ---- what an export is written to
+
+
+def test_an_export_follows_a_link(store: Records, tmp_path: Path) -> None:
+    store.append(record())
+    target, link, dangling = tmp_path / "target", tmp_path / "link", tmp_path / "dangling"
+    target.write_text("keep")
+    link.symlink_to(target)
+    dangling.symlink_to(tmp_path / "new")
+    assert store.export(link) == store.export(dangling) == 1
+    assert link.is_symlink()
+    assert dangling.is_symlink()
+    assert target.read_text() == (tmp_path / "new").read_text()
+    assert Records(tmp_path / "copy.sqlite").import_(target).new == 1
+
+
+def test_an_export_writes_into_a_pipe(store: Records, tmp_path: Path) -> None:
+    store.append(record())
+    pipe, link, got = tmp_path / "pipe", tmp_path / "link", []
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for name in (pipe, link):
+        reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+        reader.start()
+        assert store.export(name) == 1
+        reader.join(60)
+        assert pipe.is_fifo()
+    store.export(tmp_path / "file")
+    assert got == [(tmp_path / "file").read_text()] * 2
+    assert sorted(path.name for path in tmp_path.iterdir() if "sqlite" not in path.name) == [
+        "file", "link", "pipe", "shipped"
+    ]  # fmt: skip
+
+
+def test_an_export_in_a_loop_of_links_is_refused(store: Records, tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(RecordsError, match="/a'"):
+        store.export(tmp_path / "a")
+    assert (tmp_path / "a").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["", "/", ".", "x" * 300, "a\0b"], ids=repr)
+def test_an_export_to_what_is_no_name_is_refused(
+    store: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecordsError, match=r"records file .* cannot be written"):
+        store.export(Path(name))
+    with pytest.raises(RecordsError, match=r"records file .* cannot be read"):
+        store.import_(Path(name))
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_an_export_may_have_the_longest_name_and_one_of_any_bytes(store: Records, tmp_path: Path) -> None:
+    store.append(record())
+    for name in ("x" * 255, os.fsdecode(b"caf\xe9")):
+        assert store.export(tmp_path / name) == 1
+        assert Records(tmp_path / f"{len(name)}.sqlite").import_(tmp_path / name).new == 1
 
 
 # ---- damage
@@ -668,6 +892,113 @@ def test_a_store_that_stays_damaged_is_an_error(store: Records, monkeypatch: pyt
         store.all()
 
 
+def changed(store: Records, *statements: str) -> None:
+    """Changes a store behind its back."""
+    store.close()
+    connection = sqlite3.connect(store.path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+SPOILED = {
+    "truncated": "UPDATE tries SET body = substr(body, 1, length(body) / 2) WHERE id = 1",
+    "empty object": "UPDATE tries SET body = '{}' WHERE id = 1",
+    "list": "UPDATE tries SET body = '[]' WHERE id = 1",
+    "number": "UPDATE tries SET body = 7 WHERE id = 1",
+    "no text": "UPDATE tries SET body = CAST(x'7bff7d' AS TEXT) WHERE id = 1",
+    "too deep": f"UPDATE tries SET body = '{'[' * 100_000}' WHERE id = 1",
+    "another config": """UPDATE tries SET body = replace(body, '"config": {', '"config": [{') WHERE id = 1""",
+}
+
+
+@pytest.mark.parametrize("how", SPOILED)
+def test_a_damaged_row_is_set_aside_once(store: Records, how: str) -> None:
+    good = record(5.0, config={"n": 2})
+    store.append(record(1.0, config={"n": 1}))
+    store.append(good)
+    changed(store, SPOILED[how])
+
+    with pytest.warns(RuntimeWarning, match=r"records\.sqlite.* damaged rows.*row 1") as told:
+        assert best(store) == good
+    assert len(told) == 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert store.all() == Records(store.path).all() == [good]
+        assert store.tried(PROBLEM, "memory", DEVICE, "tile", 1, "llvm 20") == {good.config: good}
+        store.append(record(7.0, config={"n": 3}))
+        assert best(store) == good
+    assert damaged(store.path.parent) == []
+    connection = sqlite3.connect(store.path)
+    ((number, config, cause),) = connection.execute("SELECT id, config, cause FROM damaged").fetchall()
+    connection.close()
+    assert (number, config) == (1, "n=1")
+    assert cause
+
+
+def test_a_damaged_row_in_a_store_that_cannot_be_written_counts_as_absent(
+    store: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = record(5.0, config={"n": 2})
+    store.append(record(1.0, config={"n": 1}))
+    store.append(good)
+    changed(store, SPOILED["truncated"])
+    only_reads(monkeypatch)
+    with pytest.warns(RuntimeWarning, match=r"damaged rows.*count as absent") as told:
+        found = [(best(store), store.all()) for _ in range(3)]
+    assert found == [(good, [good])] * 3
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DROP TABLE tries"],
+        ["DROP TABLE solved"],
+        ["DROP TABLE ceilings"],
+        ["ALTER TABLE tries DROP COLUMN body"],
+        ["PRAGMA user_version = 0"],
+    ],
+    ids=str,
+)
+def test_a_store_that_lacks_a_table_or_a_column_is_set_aside_once(
+    store: Records, statements: list[str]
+) -> None:
+    store.append(record())
+    changed(store, *statements)
+    with pytest.warns(RuntimeWarning, match="is damaged") as told:
+        found = (store.near(PROBLEM, "memory", DEVICE), store.ceilings(DEVICE, 1), store.all())
+    assert found == ([], {}, [])
+    assert len(told) == 1
+    assert len(damaged(store.path.parent)) == 1
+    store.append(record(5.0))
+    assert store.all() == [record(5.0)]
+
+
+def test_a_question_that_is_wrong_is_not_a_damaged_store(store: Records) -> None:
+    store.append(record())
+    with pytest.raises(RecordsError, match="nonsense"):
+        store._read(lambda connection: connection.execute("SELECT nonsense FROM tries"))
+    assert damaged(store.path.parent) == []
+
+
+def test_a_text_that_is_not_utf_8_does_not_fail_the_questions(store: Records) -> None:
+    store.append(record(config={"n": 1}))
+    store.append(record(2.0, "d:9x9x9"))
+    store.save_ceilings(DEVICE, 1, {"peak.d": 1.0, "peak.s": 2.0})
+    spoil = "SET {0} = CAST(x'ff' || CAST({0} AS BLOB) AS TEXT)"
+    changed(
+        store,
+        f"UPDATE solved {spoil.format('key')} WHERE m = 9",
+        f"UPDATE ceilings {spoil.format('name')} WHERE name = 'peak.s'",
+    )
+    assert store.near(PROBLEM, "memory", DEVICE) == []
+    assert store.ceilings(DEVICE, 1)["peak.d"] == 1.0
+    assert store.export(store.path.with_name("out.jsonl")) == 1
+
+
 def test_a_locked_store_is_not_a_damaged_one(store: Records) -> None:
     store.append(record())
     store.patience = 0.2
@@ -709,6 +1040,30 @@ def test_a_store_of_a_newer_schema_is_refused_and_left_alone(store: Records) -> 
     assert damaged(store.path.parent) == []
 
 
+def as_of_schema_1(store: Records) -> None:
+    """Makes a store what the first version of the package wrote."""
+    store.close()
+    connection = sqlite3.connect(store.path)
+    connection.execute("DROP TABLE damaged")
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+
+
+def test_a_store_of_the_first_schema_goes_on(store: Records) -> None:
+    store.append(record(1.0))
+    as_of_schema_1(store)
+    assert store.all() == [record(1.0)]
+    store.append(record(2.0, PROBLEM.with_(align=8)))
+    assert best(store) == record(1.0)
+    store.close()
+    connection = sqlite3.connect(store.path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+    connection.close()
+    assert SCHEMA > 1
+    assert damaged(store.path.parent) == []
+
+
 def test_a_store_that_was_deleted_is_begun_again(store: Records) -> None:
     store.append(record())
     for each in store.path.parent.glob("records.sqlite*"):
@@ -718,6 +1073,17 @@ def test_a_store_that_was_deleted_is_begun_again(store: Records) -> None:
 
 
 # ---- places that cannot be written
+
+
+def only_reads(monkeypatch: pytest.MonkeyPatch, code: int = sqlite3.SQLITE_READONLY) -> None:
+    """Lets no store be set up for writing, whoever runs the tests: as on a full disk, or a read-only one."""
+
+    def refuse(*_: Any) -> None:
+        failure = sqlite3.OperationalError("not here")
+        failure.sqlite_errorcode = code
+        raise failure
+
+    monkeypatch.setattr("tilewright.records._prepare", refuse)
 
 
 def as_a_stranger(work: Callable[[], None]) -> None:
@@ -797,6 +1163,46 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(RecordsError, match="folder"):
         Records(tmp_path / "folder").all()
+
+
+# Reads and writes under a limit of 8192 bytes a file: what a full disk does, whoever runs the tests.
+NO_ROOM = """
+import resource, sys
+from pathlib import Path
+from test_records import DEVICE, PROBLEM, record
+from tilewright.errors import RecordsError
+from tilewright.records import Records
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+store = Records(Path(sys.argv[1]))
+print(len(store.all()), store.best(PROBLEM.key, "memory", DEVICE) == record())
+try:
+    for n in range(100):
+        store.append(record(config={"n": n}))
+except RecordsError as error:
+    print(error)
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("filled", [True, False], ids=["filled", "empty"])
+def test_on_a_full_disk_what_is_there_can_be_read(store: Records, filled: bool) -> None:
+    if filled:
+        store.append(record())
+        store.append(record(None, PROBLEM.with_(beta="any"), status="spills", detail="x" * 20_000))
+        store.close()
+    paths = [str(Path(tilewright.__file__).parent.parent), str(Path(__file__).parent)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, str(store.path)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    first, last = done.stdout.splitlines()
+    assert first == ("2 True" if filled else "0 False")
+    assert str(store.path) in last
+    assert damaged(store.path.parent) == []
+    if filled:
+        assert record() in store.all()
 
 
 # ---- many at once
@@ -937,17 +1343,53 @@ def test_a_home_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 @needs_fork
-def test_a_home_that_cannot_be_written_is_named(open_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_a_home_that_cannot_be_written_is_read(
+    open_place: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
     place = open_place / "home"
-    place.mkdir()
-    place.chmod(0o555)
     monkeypatch.setenv("TILEWRIGHT_HOME", str(place))
+    store = Records()
+    store.append(record())
+    store.close()
+    place.chmod(0o555)
+    if not named:
+        monkeypatch.delenv("TILEWRIGHT_HOME")
+        monkeypatch.setattr("tilewright.home.user_cache_path", lambda name: place)
 
     def look() -> None:
-        with pytest.raises(ArgumentError, match=r"TILEWRIGHT_HOME='.*home'.*cannot be written"):
-            home()
+        assert home() == place
+        stranger = Records()
+        assert stranger.best(PROBLEM.key, "memory", DEVICE) == record()
+        with pytest.raises(RecordsError, match=r"home/records\.sqlite' cannot be written"):
+            stranger.append(record())
 
-    as_a_stranger(look)
+    try:
+        as_a_stranger(look)
+    finally:
+        place.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("~nobodyhere/x", "home directory"),
+        (os.fsdecode(b"/tmp/\xff"), "UTF-8"),
+        ("/tmp/" + "x" * 300, "be made"),
+    ],
+    ids=["user", "bytes", "length"],
+)
+def test_a_home_that_is_no_name_is_named(monkeypatch: pytest.MonkeyPatch, value: str, told: str) -> None:
+    monkeypatch.setenv("TILEWRIGHT_HOME", value)
+    with pytest.raises(ArgumentError, match=told) as refusal:
+        home()
+    assert f"TILEWRIGHT_HOME={value!r}" in str(refusal.value)
+
+
+def test_a_warning_is_given_once() -> None:
+    with pytest.warns(RuntimeWarning, match="once and for all") as told:
+        [warn_once("once and for all") for _ in range(3)]
+    assert len(told) == 1
 
 
 def test_a_system_without_a_cache_folder_works_all_the_same(

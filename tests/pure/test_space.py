@@ -302,3 +302,70 @@ def test_a_space_is_walked_no_further_than_it_is_read() -> None:
     params = [Param(name, tuple(range(64))) for name in "abcdefghij"]
     space = Space(params, [Rule("even", "hard", "", lambda j: j % 2 == 0)], elementwise=True)
     assert next(iter(space))["j"] == 0
+
+
+# -- members -----------------------------------------------------------------------------------------
+MEMBERS = Space(
+    [Param("a", (1, 2, 4)), Param("b", ("x", "y")), Param("c", (0, 1))],
+    [
+        Rule("no-4x", "hard", "four of x is wrong", lambda a, b: not (a == 4 and b == "x")),
+        Rule("slow-2", "soft", "two is slow", lambda a: a != 2),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"a": 1, "b": "x", "c": 0}, None),
+        ({"a": 2, "b": "x", "c": 0}, None),
+        ({"a": 4, "b": "x", "c": 0}, "breaks 'no-4x': four of x is wrong"),
+        ({"a": -1, "b": "x", "c": 0}, "says a=-1; accepted: 1, 2, 4"),
+        ({"a": 1, "b": "z", "c": 0}, "says b='z'; accepted: x, y"),
+        ({"a": True, "b": "x", "c": 0}, "says a=True; accepted: 1, 2, 4"),
+        ({"a": 1.0, "b": "x", "c": 0}, "says a=1.0; accepted: 1, 2, 4"),
+        ({"a": (1, 2), "b": "x", "c": 0}, "says a=(1, 2); accepted: 1, 2, 4"),
+        ({"a": 1, "b": "x"}, "does not say 'c'; accepted: a, b, c"),
+        ({"a": 1, "b": "x", "c": 0, "d": 0}, "names 'd'; accepted: a, b, c"),
+        ({}, "does not say 'a'; accepted: a, b, c"),
+    ],
+)
+def test_a_config_that_is_no_member_is_told_why(config: dict[str, Any], reason: str | None) -> None:
+    assert MEMBERS.member(Config(config)) == reason
+
+
+def test_which_rules_a_member_must_keep_can_be_said() -> None:
+    slow = Config({"a": 2, "b": "x", "c": 0})
+    assert MEMBERS.member(slow) is None
+    assert MEMBERS.member(slow, KINDS) == "breaks 'slow-2': two is slow"
+    assert slow not in MEMBERS
+
+
+@given(spaces())
+def test_the_members_are_the_points(space: Space) -> None:
+    found = [point for point in points(space) if space.member(point, KINDS) is None]
+    assert found == list(space) == [point for point in points(space) if point in space]
+
+
+def test_a_rule_may_read_more_values_than_a_number_of_64_bits_can_tell_apart() -> None:
+    """65 parameters of two values: what stands for a combination of 64 of them must not wrap around."""
+    names = [f"p{number}" for number in range(65)]
+
+    def test(**values: Any) -> bool:
+        return sum(values.values()) == 1 and values["p0"] == 1
+
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+    test.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    space = Space(
+        [Param(name, (0, 1)) for name in names],
+        [
+            # At most one of the many is set, so that few points are left to be told apart.
+            *(
+                table_rule(f"{left} or {right}", "hard", (left, right), {(0, 0), (0, 1), (1, 0)})
+                for number, left in enumerate(names)
+                for right in names[number + 1 :]
+            ),
+            Rule("all", "hard", "reads everything", test),
+        ],
+    )
+    assert list(space) == [Config({name: int(name == "p0") for name in names})]

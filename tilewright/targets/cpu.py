@@ -172,6 +172,8 @@ def load(binary: Binary) -> Kernel:
 
 def load_entries(binary: Binary, entries: tuple[str, ...]) -> tuple[Kernel, dict[str, int]]:
     """``load`` for a binary with several entries, and the address of each."""
+    if binary.entry not in entries:
+        raise CompileError(f"the compiled object has no {', '.join(entries)}, but {binary.entry!r}")
     builder = llvm.JITLibraryBuilder().add_object_img(binary.code)
     for entry in entries:
         builder.export_symbol(entry)

@@ -391,11 +391,9 @@ def load(text: str, entries: tuple[str, ...], device: Device) -> tuple[Kernel, d
     """
     source = Source(text, entries[0])
     name = hashlib.sha256(f"{source.digest} {device.features} {cpu.toolchain()}".encode()).hexdigest()[:32]
-    binary = objects.read(name)
-    if binary is None:
-        binary = cpu.compile(source, device)
-        objects.write(name, binary)
-    return cpu.load_entries(binary, entries)
+    return objects.loaded(
+        name, lambda binary: cpu.load_entries(binary, entries), lambda: cpu.compile(source, device)
+    )
 
 
 @dataclass(frozen=True)
