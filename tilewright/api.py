@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright import build, dispatch, measure, roofline, warm
-from tilewright.arrays import ACCEPTED, LETTERS, Array, itself, paired, promoted, transposed
+from tilewright.arrays import ACCEPTED, LETTERS, Array, Job, itself, paired, promoted, transposed
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
@@ -495,25 +495,32 @@ class Caller:
         # Another thread may clear the memo at any moment: look once.
         found = _BOUND.get(key)
         if found is None:
-            plan = dispatch.plan(
-                job.problem,
-                dispatch.device(place.kind),
-                stencil=self.stencil,
-                config=self.config,
-                cores=_threads,
-                # Where nobody else can multiply, records of who is faster do not matter.
-                vendor=place.vendor or dispatch.stranger(job.problem, dispatch.device(place.kind)),
-            )
-            reason = place.why_not(job, plan)
-            if reason is not None:
-                if self.forced:
-                    raise ArgumentError(f"stencil={plan.stencil!r} for {plan.problem.spelling}: {reason}")
-                plan = Plan(plan.problem, plan.device, plan.regime, "vendor", reason)
+            # Planning reads records, and a fork waits for whoever is within SQLite as for the compiler.
+            with build.making:
+                found = self._made(place, job)
             if len(_BOUND) >= _MEMO_MOST:
                 _BOUND.clear()
-            bound = None if plan.stencil is None else place.bound(job, plan, (self.alpha, self.beta))
-            found = _BOUND[key] = (plan, bound)
+            _BOUND[key] = found
         return a, b, result, *found
+
+    def _made(self, place: Place, job: Job) -> tuple[Plan, Any]:
+        """The plan for a job, and its bound kernel."""
+        plan = dispatch.plan(
+            job.problem,
+            dispatch.device(place.kind),
+            stencil=self.stencil,
+            config=self.config,
+            cores=_threads,
+            # Where nobody else can multiply, records of who is faster do not matter.
+            vendor=place.vendor or dispatch.stranger(job.problem, dispatch.device(place.kind)),
+        )
+        reason = place.why_not(job, plan)
+        if reason is not None:
+            if self.forced:
+                raise ArgumentError(f"stencil={plan.stencil!r} for {plan.problem.spelling}: {reason}")
+            plan = Plan(plan.problem, plan.device, plan.regime, "vendor", reason)
+        bound = None if plan.stencil is None else place.bound(job, plan, (self.alpha, self.beta))
+        return plan, bound
 
     def compute(
         self,

@@ -41,8 +41,6 @@ TEXTURES = 64
 # The last words of the argument block.
 _HANDLES = struct.Struct("<2Q")
 
-_making = threading.RLock()
-
 
 @functools.cache
 def _elsewhere(index: int, name: str) -> Kernel:
@@ -57,7 +55,7 @@ def kernel(plan: Plan, index: int) -> Kernel:
     assert plan.stencil is not None
     assert plan.config is not None
     parts = (plan.stencil, plan.problem, plan.config, plan.device)
-    with _making:
+    with build.making:
         # build keeps one kernel for a binary, and code belongs to the context that it was loaded in.
         if index == 0:
             return build.kernel(*parts)
