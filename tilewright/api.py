@@ -6,12 +6,23 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tilewright import build, dispatch, measure, roofline, warm
-from tilewright.arrays import ACCEPTED, LETTERS, Array, Job, itself, paired, promoted, transposed
+from tilewright.arrays import (
+    ACCEPTED,
+    LETTERS,
+    Array,
+    Job,
+    broadcast,
+    itself,
+    no_numbers,
+    paired,
+    promoted,
+    transposed,
+)
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
@@ -65,9 +76,13 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
-    one-dimensional argument did not have, in ``out`` where it is given: a tensor where ``a`` is one,
-    else an array. Types that no stencil accepts go to the product of the arrays' own library. Batches
-    of one problem are where this pays.
+    one-dimensional argument did not have: a tensor where ``a`` is one, else an array. Types that no
+    stencil accepts go to the product of the arrays' own library. Batches of one problem are where this
+    pays.
+
+    ``out`` is returned where it is given. By NumPy's rule the product is repeated along leading axes that
+    it lacks, and cast to another type as ``casting="same_kind"`` allows (any byte order, wider, narrower
+    of one kind). Complex half, and all arrays on a GPU, take the shape and type of the product alone.
 
     Beside NumPy's types: bfloat16 (``ml_dtypes.bfloat16``, PyTorch's) and complex half (PyTorch's
     ``complex32``, or records ``[("re", "f2"), ("im", "f2")]``), which goes with itself alone. With
@@ -82,8 +97,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
 
     Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, an
     unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
-    numbers or is a tensor that requires a gradient, ``DeviceError`` when the GPU of the arrays cannot be
-    used.
+    numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
+    gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
     if dtype is not None:
         return _matmul_of_pairs(a, b, out, dtype)
@@ -161,6 +176,9 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
     x, wrap, own_a = taken(place, a, "a", pairs)
     y, _, own_b = taken(place, b, "b", pairs)
     for name, array in (("a", x), ("b", y)):
+        if no_numbers(array.dtype):
+            raise DTypeError(f"{name} is {array.dtype}; accepted: numbers")
+    for name, array in (("a", x), ("b", y)):
         if array.ndim == 0:
             raise ArgumentError(f"{name} is a scalar; accepted: arrays of one or more axes")
     left = x[None, :] if x.ndim == 1 else x
@@ -172,9 +190,12 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
         final = final[:-1]
     if x.ndim == 1:
         final = (*shape[:-2], shape[-1]) if y.ndim > 1 else shape[:-2]
+    given = None
+    if out is not None and (dtype in LETTERS or place is HOST):
+        given = received(place, out, final, (x.ndim > 1) + (y.ndim > 1), dtype, pairs)
     if dtype not in LETTERS:
         return place.plain(a, b, out)
-    target = None if out is None else checked_out(place, out, final, dtype, pairs)
+    target = given if given is not None and exact(given, final, dtype) else None
     result = place.empty(final, dtype) if target is None else target
     view = result
     if x.ndim == 1:
@@ -183,7 +204,7 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
         view = view[..., None]
     view = view.reshape(shape) if view.shape != shape else view
     caller = Caller(1, 0, "n", "n", pairs=pairs)
-    originals = (x, y, result) if own_a and own_b else None
+    originals = (x, y, result) if own_a and own_b and given is target else None
     function = caller.compute(place, left, right, view, fresh=target is None, originals=originals)
     if isinstance(function, warm.Prepared):
         _remember(place, None, _TAGS[pairs], a, b, out, function)
@@ -197,6 +218,8 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
         if final == ():
             function = scalar(function)
         _FAST[looks(x, y)] = (function, final, dtype, maker(result))
+    if given is not None and target is None:
+        np.copyto(given, result, casting=CASTING)
     if out is not None:
         return out
     made = wrap(result)
@@ -243,7 +266,7 @@ def gemm(
     op is "n" (as it is), "t" (transposed) or "c" (conjugate transposed) over the last two axes;
     op(a): (..., m, k), op(b): (..., k, n), c: (..., m, n), leading axes broadcast. ``c`` is read only
     when beta is not 0. ``out`` may be ``c``: the product is then in place, as in BLAS; without ``c``
-    and with a beta, ``out`` itself is what is updated.
+    and with a beta, ``out`` itself is what is updated. ``out`` has the result's shape and type.
 
     Types are float16, bfloat16, float32, float64, complex64, complex128 and complex half, which with
     ``dtype="hc"`` is float16 arrays (..., m, n, 2) for ``a``, ``b``, ``c`` and ``out``; sums of 16-bit
@@ -318,7 +341,7 @@ def _asked(caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any) -> As
         update, _, _ = taken(place, c, "c", pairs)
         dtype = promoted({"a": x, "b": y, "c": update})
         try:
-            shape = (*np.broadcast_shapes(shape[:-2], update.shape[:-2]), *shape[-2:])
+            shape = (*broadcast(shape[:-2], update.shape[:-2]), *shape[-2:])
             update = np.broadcast_to(update, shape, subok=True)
         except ValueError as error:
             raise ArgumentError(
@@ -398,12 +421,54 @@ def product_shape(left: Array, right: Array) -> tuple[int, ...]:
             f"{left.shape[-1]} columns do not meet {right.shape[-2]} rows"
         )
     try:
-        batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        batch = broadcast(left.shape[:-2], right.shape[:-2])
     except ValueError as error:
         raise ArgumentError(
             f"the leading axes of a {left.shape[:-2]} and b {right.shape[:-2]} do not broadcast"
         ) from error
     return (*batch, left.shape[-2], right.shape[-1])
+
+
+CASTING: Literal["same_kind"] = "same_kind"
+"""What NumPy lets a product be cast by on its way into ``out``."""
+
+
+def exact(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    """Whether a product can be written to ``out`` as it is computed, each element to a place of its own."""
+    steps = zip(out.strides, out.shape, strict=True)
+    apart = out.size == 0 or not any(step == 0 and extent > 1 for step, extent in steps)
+    return apart and out.shape == shape and out.dtype == dtype
+
+
+def received(
+    place: Place, out: Any, shape: tuple[int, ...], core: int, dtype: np.dtype[Any], pairs: bool
+) -> Array:
+    """``out`` as an array that NumPy's rule lets a product be cast and repeated into.
+
+    The last ``core`` axes have their extents, what is before broadcasts to that of ``out``, and the types
+    cast by ``CASTING``. On a GPU shape and type are exact. Raises ``ArgumentError`` or ``DTypeError``.
+    """
+    if pairs or place.kind == "cuda":
+        return checked_out(place, out, shape, dtype, pairs)
+    array = place.adopt_out(out)
+    lead, fixed = shape[: len(shape) - core], shape[len(shape) - core :]
+    into = array.shape[: max(0, array.ndim - core)]
+    if not np.can_cast(dtype, array.dtype, CASTING):
+        raise DTypeError(f"out is {array.dtype}; accepted: {dtype}, or a type that it casts to ({CASTING!r})")
+    if array.shape[len(into) :] != fixed or not _repeats(lead, into):
+        raise ArgumentError(f"out has shape {array.shape}; accepted: {shape}, or what it broadcasts to")
+    if not array.flags.writeable:
+        raise ArgumentError("out is read-only; accepted: a writeable array")
+    return array
+
+
+def _repeats(lead: tuple[int, ...], into: tuple[int, ...]) -> bool:
+    """Whether leading axes broadcast to those of ``out``, which may lack the first ones of extent 1."""
+    try:
+        wide = broadcast(lead, into)
+        return wide == (1,) * (len(wide) - len(into)) + into
+    except ValueError:
+        return False
 
 
 def checked_out(

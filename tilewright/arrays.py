@@ -142,6 +142,28 @@ def promoted(arrays: dict[str, Array]) -> np.dtype[Any]:
         raise DTypeError(f"{types}: no common type") from error
 
 
+def no_numbers(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy has no product of a type: text, dates and bytes of no meaning."""
+    others = (np.void, np.character, np.datetime64, np.timedelta64)
+    return dtype not in LETTERS and (issubclass(dtype.type, others) or dtype.kind == "T")
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that shapes broadcast to, of any number of axes: ``numpy.broadcast_shapes`` stops at 32.
+
+    Raises ``ValueError`` when there is none.
+    """
+    rank = max(map(len, shapes))
+    wide = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    found = []
+    for extents in zip(*wide, strict=True):
+        several = {extent for extent in extents if extent != 1}
+        if len(several) > 1:
+            raise ValueError(f"{' and '.join(map(str, shapes))} do not broadcast")
+        found.append(several.pop() if several else 1)
+    return tuple(found)
+
+
 def transposed(array: Array, trans: str, name: str) -> tuple[Array, bool]:
     """op(array) over its last two axes as a view, and whether it is to be conjugated."""
     if trans not in TRANSPOSITIONS:
