@@ -29,6 +29,7 @@ from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
 from tilewright.execute_cuda import Gpu
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.model import Config, Plan, Problem
+from tilewright.tracing import pass_over, untraced
 from tilewright.tune import EFFORTS, Progress, Result, Tuner
 
 Function = Callable[[Any, Any, Any], Any]
@@ -72,13 +73,15 @@ def forget() -> None:
 
 
 # dtype may be given by place only because a keyword alone would take every call some nanoseconds to look for.
+@untraced
 def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
-    one-dimensional argument did not have: a tensor where ``a`` is one, else an array. Types that no
-    stencil accepts go to the product of the arrays' own library. Batches of one problem are where this
-    pays.
+    one-dimensional argument did not have. The result is of the library of ``a``: a tensor of PyTorch, an
+    array of CuPy, or of what hands arrays over by ``__array_namespace__`` and DLPack (JAX) where it takes
+    the type over; else an array of NumPy. Types that no stencil accepts go to the product of the arrays'
+    own library. Batches of one problem are where this pays.
 
     ``out`` is returned where it is given. By NumPy's rule the product is repeated along leading axes that
     it lacks, and cast to another type as ``casting="same_kind"`` allows (any byte order, wider, narrower
@@ -92,8 +95,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
 
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
-    waits for it, and the result is of the library of ``a``; a call like an earlier one may be recorded
-    into a CUDA graph.
+    waits for it, and a call like an earlier one may be recorded into a CUDA graph. The tracer of
+    ``torch.compile`` breaks its graph at a call and runs it as it is.
 
     Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, an
     unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
@@ -124,8 +127,10 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     return _matmul(a, b, out)
 
 
+@untraced
 def _place(**arguments: Any) -> Place:
     """Where the arguments of a call lie, by their names. Raises ``ArgumentError`` when they lie apart."""
+    pass_over()
     return Gpu.of(arguments) or HOST
 
 
@@ -249,6 +254,7 @@ def scalar(function: Function) -> Function:
     return call
 
 
+@untraced
 def gemm(
     a: Any,
     b: Any,
@@ -661,6 +667,7 @@ class Executable:
         self._shape, self._dtype = out.shape, out.dtype
         self._make = maker(out)
 
+    @untraced
     def __call__(self, a: Any, b: Any, c: Any = None, *, out: Any = None) -> Any:
         """alpha op(a) op(b) + beta c in ``out`` (a new array without it), as ``gemm`` says."""
         if self._function is not None:
@@ -700,6 +707,7 @@ class Executable:
         return f"<{self.explain()}>"
 
 
+@untraced
 def plan(
     a: Any,
     b: Any,
@@ -783,6 +791,7 @@ def tune(
     return results
 
 
+@untraced
 def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
     """What would run and why: the rung, the kernel, the bound and, from records, the percentage reached.
 
