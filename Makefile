@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 demo: $(READY)
 	@$(BIN)/tilewright demo
@@ -17,6 +17,10 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --no-error-summary
+
+# The pages and the reference from the docstrings, in dist/site; a warning is an error.
+docs: $(READY)
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs dist/site
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

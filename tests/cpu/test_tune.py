@@ -230,7 +230,7 @@ def test_calls_use_what_was_found(new_home: Path) -> None:
 
 # ---- candidates that go wrong
 
-FAULTS = {1: "invalid", 2: "trap", 3: "null", 4: "hang", 6: "wrong", 8: "abort"}
+FAULTS = {1: "invalid", 2: "trap", 3: "null", 4: "hang", 8: "wrong", 12: "abort"}
 BODIES = {
     "invalid": "  this is not a program\n",
     "trap": "  call void @llvm.trap()\n  unreachable\n",
@@ -262,7 +262,8 @@ def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
 ) -> None:
     # The package has a function of the name of that module.
     monkeypatch.setattr(sys.modules[Tuner.__module__], "compiler", faulty)
-    result = run(records, "d:4x16x4", timeout=8.0)
+    # Nothing befalls a width of 6, for which every processor has the registers.
+    result = run(records, "d:4x24x4", timeout=8.0)
     status = {row.config["blk_n"]: row.status for row in records.all(stencil="tile")}
     expected = {
         "invalid": "compile_failed",
@@ -274,19 +275,20 @@ def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
     }
     for width, fault in FAULTS.items():
         assert status.pop(width) == expected[fault], fault
-    assert set(status.values()) == {"ok"}
+    assert status[6] == "ok"
+    assert set(status.values()) <= {"ok", "spills"}
     assert result.best is not None
     assert result.best.config["blk_n"] in status
     details = {row.config["blk_n"]: row.detail for row in records.all(stencil="tile") if row.status != "ok"}
     assert "LLVM refused" in details[1]
     assert f"exit code -{int(signal.SIGSEGV)}" in details[3]
     assert "no answer within 8 s" in details[4]
-    assert "right is" in details[6]
+    assert "right is" in details[8]
     # Nobody is served what went wrong.
     assert records.best(result.best.problem.key, "cached", small().key, without="vendor") is not None
     # And what is known to go wrong is not tried again.
     before = len(alone(records))
-    run(records, "d:4x16x4", timeout=8.0)
+    run(records, "d:4x24x4", timeout=8.0)
     assert len(alone(records)) == before
 
 
