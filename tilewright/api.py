@@ -6,11 +6,11 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tilewright import build, dispatch, measure, roofline, warm
+from tilewright import build, dispatch, roofline, warm
 from tilewright.arrays import (
     ACCEPTED,
     LETTERS,
@@ -30,7 +30,9 @@ from tilewright.execute_cuda import Gpu
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.model import Config, Plan, Problem
 from tilewright.tracing import pass_over, untraced
-from tilewright.tune import EFFORTS, Progress, Result, Tuner
+
+if TYPE_CHECKING:
+    from tilewright.tuner import Progress, Result
 
 Function = Callable[[Any, Any, Any], Any]
 
@@ -762,6 +764,10 @@ def tune(
     Raises ``ArgumentError`` for an effort, regime, device or spelling that does not exist, or a negative
     budget, and ``DeviceError`` where the device cannot be used.
     """
+    # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
+    from tilewright.measure import REGIMES
+    from tilewright.tuner import EFFORTS, Tuner
+
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
     if effort not in EFFORTS:
@@ -770,8 +776,8 @@ def tune(
         raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
     regimes = [regimes] if isinstance(regimes, str) else regimes
     for regime in regimes:
-        if regime not in measure.REGIMES:
-            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
+        if regime not in REGIMES:
+            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(REGIMES)}")
     given = [problems] if isinstance(problems, (str, Problem)) else problems
     for item in given:
         if not isinstance(item, (str, Problem)):
