@@ -11,7 +11,7 @@ from tilewright import build, measure
 from tilewright.catalog import TARGETS
 from tilewright.model import Config, Device, Kernel, Problem, Timing
 from tilewright.operands import operands
-from tilewright.tune import sized
+from tilewright.tuner import sized
 
 # A pass over cached data takes some ten microseconds and a call from Python one: several passes a call.
 PASSES = {"cached": 32, "memory": 1}

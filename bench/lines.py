@@ -22,7 +22,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.targets import cuda, driver
-from tilewright.tune import Progress, speed
+from tilewright.tuner import Progress, speed
 
 Line = dict[str, Any]
 Listener = Callable[[Progress], None]

@@ -39,7 +39,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem, Record
 from tilewright.records import Records
 from tilewright.space import HARDWARE, Rule, Space
-from tilewright.tune import VENDOR, Tuner, sized, speed
+from tilewright.tuner import VENDOR, Tuner, sized, speed
 
 ROUNDS, SECONDS = 51, 6.0
 Key = tuple[str, Config]

@@ -29,7 +29,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem, Record
 from tilewright.records import Records
-from tilewright.tune import EFFORTS, VENDOR, Result, Tuner
+from tilewright.tuner import EFFORTS, VENDOR, Result, Tuner
 
 NOWHERE = Path("/nonexistent")
 # Seconds between two tries of which no try can be the cause.

@@ -29,7 +29,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem
 from tilewright.records import Records
-from tilewright.tune import EFFORTS, VENDOR, Result, Tuner, speed, toolchain
+from tilewright.tuner import EFFORTS, VENDOR, Result, Tuner, speed, toolchain
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
 # Operands made, the finalists timed in turns: what a problem takes beside its search, in seconds.

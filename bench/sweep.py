@@ -30,7 +30,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Config, Device, Problem, Record
 from tilewright.records import Records
 from tilewright.space import Space
-from tilewright.tune import Result, Tuner, speed
+from tilewright.tuner import Result, Tuner, speed
 
 STENCIL = "classic"
 ORDERS = {"s": 6144, "d": 4096, "c": 4096, "z": 3072}

@@ -21,7 +21,7 @@ from tilewright.records import Taken
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.targets import capability, cuda, listing
 from tilewright.targets.native import find_team, native
-from tilewright.tune import VENDOR, Result, sized, speed
+from tilewright.tuner import VENDOR, Result, sized, speed
 
 Row = dict[str, Any]
 PACKAGES = {"plotly": "tilewright report", "torch": "PyTorch in bench", "mkl": "oneMKL in bench"}

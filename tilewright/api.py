@@ -6,19 +6,33 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tilewright import build, dispatch, measure, roofline, warm
-from tilewright.arrays import ACCEPTED, LETTERS, Array, itself, paired, promoted, transposed
+from tilewright import build, dispatch, roofline, warm
+from tilewright.arrays import (
+    ACCEPTED,
+    LETTERS,
+    Array,
+    Job,
+    broadcast,
+    itself,
+    no_numbers,
+    paired,
+    promoted,
+    transposed,
+)
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
 from tilewright.execute_cuda import Gpu
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.model import Config, Plan, Problem
-from tilewright.tune import EFFORTS, Progress, Result, Tuner
+from tilewright.tracing import pass_over, untraced
+
+if TYPE_CHECKING:
+    from tilewright.tuner import Progress, Result
 
 Function = Callable[[Any, Any, Any], Any]
 
@@ -61,13 +75,19 @@ def forget() -> None:
 
 
 # dtype may be given by place only because a keyword alone would take every call some nanoseconds to look for.
+@untraced
 def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
-    one-dimensional argument did not have, in ``out`` where it is given: a tensor where ``a`` is one,
-    else an array. Types that no stencil accepts go to the product of the arrays' own library. Batches
-    of one problem are where this pays.
+    one-dimensional argument did not have. The result is of the library of ``a``: a tensor of PyTorch, an
+    array of CuPy, or of what hands arrays over by ``__array_namespace__`` and DLPack (JAX) where it takes
+    the type over; else an array of NumPy. Types that no stencil accepts go to the product of the arrays'
+    own library. Batches of one problem are where this pays.
+
+    ``out`` is returned where it is given. By NumPy's rule the product is repeated along leading axes that
+    it lacks, and cast to another type as ``casting="same_kind"`` allows (any byte order, wider, narrower
+    of one kind). Complex half, and all arrays on a GPU, take the shape and type of the product alone.
 
     Beside NumPy's types: bfloat16 (``ml_dtypes.bfloat16``, PyTorch's) and complex half (PyTorch's
     ``complex32``, or records ``[("re", "f2"), ("im", "f2")]``), which goes with itself alone. With
@@ -77,13 +97,13 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
 
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
-    waits for it, and the result is of the library of ``a``; a call like an earlier one may be recorded
-    into a CUDA graph.
+    waits for it, and a call like an earlier one may be recorded into a CUDA graph. The tracer of
+    ``torch.compile`` breaks its graph at a call and runs it as it is.
 
     Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, an
     unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
-    numbers or is a tensor that requires a gradient, ``DeviceError`` when the GPU of the arrays cannot be
-    used.
+    numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
+    gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
     if dtype is not None:
         return _matmul_of_pairs(a, b, out, dtype)
@@ -109,8 +129,10 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     return _matmul(a, b, out)
 
 
+@untraced
 def _place(**arguments: Any) -> Place:
     """Where the arguments of a call lie, by their names. Raises ``ArgumentError`` when they lie apart."""
+    pass_over()
     return Gpu.of(arguments) or HOST
 
 
@@ -161,6 +183,9 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
     x, wrap, own_a = taken(place, a, "a", pairs)
     y, _, own_b = taken(place, b, "b", pairs)
     for name, array in (("a", x), ("b", y)):
+        if no_numbers(array.dtype):
+            raise DTypeError(f"{name} is {array.dtype}; accepted: numbers")
+    for name, array in (("a", x), ("b", y)):
         if array.ndim == 0:
             raise ArgumentError(f"{name} is a scalar; accepted: arrays of one or more axes")
     left = x[None, :] if x.ndim == 1 else x
@@ -172,9 +197,12 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
         final = final[:-1]
     if x.ndim == 1:
         final = (*shape[:-2], shape[-1]) if y.ndim > 1 else shape[:-2]
+    given = None
+    if out is not None and (dtype in LETTERS or place is HOST):
+        given = received(place, out, final, (x.ndim > 1) + (y.ndim > 1), dtype, pairs)
     if dtype not in LETTERS:
         return place.plain(a, b, out)
-    target = None if out is None else checked_out(place, out, final, dtype, pairs)
+    target = given if given is not None and exact(given, final, dtype) else None
     result = place.empty(final, dtype) if target is None else target
     view = result
     if x.ndim == 1:
@@ -183,7 +211,7 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
         view = view[..., None]
     view = view.reshape(shape) if view.shape != shape else view
     caller = Caller(1, 0, "n", "n", pairs=pairs)
-    originals = (x, y, result) if own_a and own_b else None
+    originals = (x, y, result) if own_a and own_b and given is target else None
     function = caller.compute(place, left, right, view, fresh=target is None, originals=originals)
     if isinstance(function, warm.Prepared):
         _remember(place, None, _TAGS[pairs], a, b, out, function)
@@ -197,6 +225,8 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
         if final == ():
             function = scalar(function)
         _FAST[looks(x, y)] = (function, final, dtype, maker(result))
+    if given is not None and target is None:
+        np.copyto(given, result, casting=CASTING)
     if out is not None:
         return out
     made = wrap(result)
@@ -226,6 +256,7 @@ def scalar(function: Function) -> Function:
     return call
 
 
+@untraced
 def gemm(
     a: Any,
     b: Any,
@@ -243,7 +274,7 @@ def gemm(
     op is "n" (as it is), "t" (transposed) or "c" (conjugate transposed) over the last two axes;
     op(a): (..., m, k), op(b): (..., k, n), c: (..., m, n), leading axes broadcast. ``c`` is read only
     when beta is not 0. ``out`` may be ``c``: the product is then in place, as in BLAS; without ``c``
-    and with a beta, ``out`` itself is what is updated.
+    and with a beta, ``out`` itself is what is updated. ``out`` has the result's shape and type.
 
     Types are float16, bfloat16, float32, float64, complex64, complex128 and complex half, which with
     ``dtype="hc"`` is float16 arrays (..., m, n, 2) for ``a``, ``b``, ``c`` and ``out``; sums of 16-bit
@@ -318,7 +349,7 @@ def _asked(caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any) -> As
         update, _, _ = taken(place, c, "c", pairs)
         dtype = promoted({"a": x, "b": y, "c": update})
         try:
-            shape = (*np.broadcast_shapes(shape[:-2], update.shape[:-2]), *shape[-2:])
+            shape = (*broadcast(shape[:-2], update.shape[:-2]), *shape[-2:])
             update = np.broadcast_to(update, shape, subok=True)
         except ValueError as error:
             raise ArgumentError(
@@ -398,12 +429,54 @@ def product_shape(left: Array, right: Array) -> tuple[int, ...]:
             f"{left.shape[-1]} columns do not meet {right.shape[-2]} rows"
         )
     try:
-        batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        batch = broadcast(left.shape[:-2], right.shape[:-2])
     except ValueError as error:
         raise ArgumentError(
             f"the leading axes of a {left.shape[:-2]} and b {right.shape[:-2]} do not broadcast"
         ) from error
     return (*batch, left.shape[-2], right.shape[-1])
+
+
+CASTING: Literal["same_kind"] = "same_kind"
+"""What NumPy lets a product be cast by on its way into ``out``."""
+
+
+def exact(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    """Whether a product can be written to ``out`` as it is computed, each element to a place of its own."""
+    steps = zip(out.strides, out.shape, strict=True)
+    apart = out.size == 0 or not any(step == 0 and extent > 1 for step, extent in steps)
+    return apart and out.shape == shape and out.dtype == dtype
+
+
+def received(
+    place: Place, out: Any, shape: tuple[int, ...], core: int, dtype: np.dtype[Any], pairs: bool
+) -> Array:
+    """``out`` as an array that NumPy's rule lets a product be cast and repeated into.
+
+    The last ``core`` axes have their extents, what is before broadcasts to that of ``out``, and the types
+    cast by ``CASTING``. On a GPU shape and type are exact. Raises ``ArgumentError`` or ``DTypeError``.
+    """
+    if pairs or place.kind == "cuda":
+        return checked_out(place, out, shape, dtype, pairs)
+    array = place.adopt_out(out)
+    lead, fixed = shape[: len(shape) - core], shape[len(shape) - core :]
+    into = array.shape[: max(0, array.ndim - core)]
+    if not np.can_cast(dtype, array.dtype, CASTING):
+        raise DTypeError(f"out is {array.dtype}; accepted: {dtype}, or a type that it casts to ({CASTING!r})")
+    if array.shape[len(into) :] != fixed or not _repeats(lead, into):
+        raise ArgumentError(f"out has shape {array.shape}; accepted: {shape}, or what it broadcasts to")
+    if not array.flags.writeable:
+        raise ArgumentError("out is read-only; accepted: a writeable array")
+    return array
+
+
+def _repeats(lead: tuple[int, ...], into: tuple[int, ...]) -> bool:
+    """Whether leading axes broadcast to those of ``out``, which may lack the first ones of extent 1."""
+    try:
+        wide = broadcast(lead, into)
+        return wide == (1,) * (len(wide) - len(into)) + into
+    except ValueError:
+        return False
 
 
 def checked_out(
@@ -495,25 +568,32 @@ class Caller:
         # Another thread may clear the memo at any moment: look once.
         found = _BOUND.get(key)
         if found is None:
-            plan = dispatch.plan(
-                job.problem,
-                dispatch.device(place.kind),
-                stencil=self.stencil,
-                config=self.config,
-                cores=_threads,
-                # Where nobody else can multiply, records of who is faster do not matter.
-                vendor=place.vendor or dispatch.stranger(job.problem, dispatch.device(place.kind)),
-            )
-            reason = place.why_not(job, plan)
-            if reason is not None:
-                if self.forced:
-                    raise ArgumentError(f"stencil={plan.stencil!r} for {plan.problem.spelling}: {reason}")
-                plan = Plan(plan.problem, plan.device, plan.regime, "vendor", reason)
+            # Planning reads records, and a fork waits for whoever is within SQLite as for the compiler.
+            with build.making:
+                found = self._made(place, job)
             if len(_BOUND) >= _MEMO_MOST:
                 _BOUND.clear()
-            bound = None if plan.stencil is None else place.bound(job, plan, (self.alpha, self.beta))
-            found = _BOUND[key] = (plan, bound)
+            _BOUND[key] = found
         return a, b, result, *found
+
+    def _made(self, place: Place, job: Job) -> tuple[Plan, Any]:
+        """The plan for a job, and its bound kernel."""
+        plan = dispatch.plan(
+            job.problem,
+            dispatch.device(place.kind),
+            stencil=self.stencil,
+            config=self.config,
+            cores=_threads,
+            # Where nobody else can multiply, records of who is faster do not matter.
+            vendor=place.vendor or dispatch.stranger(job.problem, dispatch.device(place.kind)),
+        )
+        reason = place.why_not(job, plan)
+        if reason is not None:
+            if self.forced:
+                raise ArgumentError(f"stencil={plan.stencil!r} for {plan.problem.spelling}: {reason}")
+            plan = Plan(plan.problem, plan.device, plan.regime, "vendor", reason)
+        bound = None if plan.stencil is None else place.bound(job, plan, (self.alpha, self.beta))
+        return plan, bound
 
     def compute(
         self,
@@ -589,6 +669,7 @@ class Executable:
         self._shape, self._dtype = out.shape, out.dtype
         self._make = maker(out)
 
+    @untraced
     def __call__(self, a: Any, b: Any, c: Any = None, *, out: Any = None) -> Any:
         """alpha op(a) op(b) + beta c in ``out`` (a new array without it), as ``gemm`` says."""
         if self._function is not None:
@@ -628,6 +709,7 @@ class Executable:
         return f"<{self.explain()}>"
 
 
+@untraced
 def plan(
     a: Any,
     b: Any,
@@ -682,6 +764,10 @@ def tune(
     Raises ``ArgumentError`` for an effort, regime, device or spelling that does not exist, or a negative
     budget, and ``DeviceError`` where the device cannot be used.
     """
+    # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
+    from tilewright.measure import REGIMES
+    from tilewright.tuner import EFFORTS, Tuner
+
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
     if effort not in EFFORTS:
@@ -690,8 +776,8 @@ def tune(
         raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
     regimes = [regimes] if isinstance(regimes, str) else regimes
     for regime in regimes:
-        if regime not in measure.REGIMES:
-            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
+        if regime not in REGIMES:
+            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(REGIMES)}")
     given = [problems] if isinstance(problems, (str, Problem)) else problems
     for item in given:
         if not isinstance(item, (str, Problem)):
@@ -711,6 +797,7 @@ def tune(
     return results
 
 
+@untraced
 def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
     """What would run and why: the rung, the kernel, the bound and, from records, the percentage reached.
 

@@ -31,8 +31,9 @@ def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
     """An argument as a NumPy array that shares its memory, and how to hand a result back in kind.
 
     NumPy arrays and what NumPy makes arrays of come back as NumPy arrays; PyTorch tensors on the CPU
-    as tensors. Raises ``DTypeError`` for tensors that are elsewhere, that want a gradient or that
-    NumPy has no type for, and for masked arrays; ``ArgumentError`` for rows of unequal length.
+    as tensors, and arrays of other libraries as theirs (``handing``). Raises ``DTypeError`` for tensors
+    that are elsewhere, that want a gradient or that NumPy has no type for, and for masked arrays;
+    ``ArgumentError`` for rows of unequal length.
     """
     if type(value) is np.ndarray:
         return value, itself
@@ -48,7 +49,7 @@ def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
         raise ArgumentError(f"{name} of type {type(value).__name__} is no array: {error}") from error
     if array.dtype == object and not hasattr(value, "__array__"):
         raise DTypeError(f"{name} of type {type(value).__name__} is no array of numbers")
-    return array, itself
+    return array, handing(value)
 
 
 def adopt_out(value: Any) -> Array:
@@ -69,6 +70,32 @@ def adopt_out(value: Any) -> Array:
 def itself(array: Any) -> Any:
     """How a result goes to a caller who gave arrays."""
     return array
+
+
+def handing(value: Any) -> Callable[[Any], Any]:
+    """How a result goes to a caller who gave an array of any library: as that library's, by DLPack.
+
+    The library is what the array says by ``__array_namespace__`` of the array API (JAX does). A result
+    that it does not take over as it is, of the same type and shape, comes back as it was made.
+    """
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__"):
+        return itself
+    try:
+        take: Callable[[Any], Any] = value.__array_namespace__().from_dlpack
+    except Exception:  # It does not say, or has no such thing.
+        return itself
+
+    def handed(made: Any) -> Any:
+        try:
+            theirs = take(made)
+            # A type's name is what libraries have in common: "float64", "torch.float64".
+            kinds = {str(array.dtype).rpartition(".")[2] for array in (theirs, made)}
+            same = len(kinds) == 1 and tuple(theirs.shape) == tuple(made.shape)
+        except Exception:  # A type, an order or a device that is not theirs.
+            return made
+        return theirs if same else made
+
+    return handed
 
 
 def tensor_of(array: Array) -> Any:
@@ -140,6 +167,28 @@ def promoted(arrays: dict[str, Array]) -> np.dtype[Any]:
     except TypeError as error:
         types = ", ".join(f"{name} is {array.dtype}" for name, array in arrays.items())
         raise DTypeError(f"{types}: no common type") from error
+
+
+def no_numbers(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy has no product of a type: text, dates and bytes of no meaning."""
+    others = (np.void, np.character, np.datetime64, np.timedelta64)
+    return dtype not in LETTERS and (issubclass(dtype.type, others) or dtype.kind == "T")
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that shapes broadcast to, of any number of axes: ``numpy.broadcast_shapes`` stops at 32.
+
+    Raises ``ValueError`` when there is none.
+    """
+    rank = max(map(len, shapes))
+    wide = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    found = []
+    for extents in zip(*wide, strict=True):
+        several = {extent for extent in extents if extent != 1}
+        if len(several) > 1:
+            raise ValueError(f"{' and '.join(map(str, shapes))} do not broadcast")
+        found.append(several.pop() if several else 1)
+    return tuple(found)
 
 
 def transposed(array: Array, trans: str, name: str) -> tuple[Array, bool]:

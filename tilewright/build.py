@@ -11,6 +11,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +23,17 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Kernel, Problem
 
 _SCHEMA = 1
+
+making = threading.RLock()
+"""Held by the one thread that plans and makes a kernel: the loser of a race would unload code in use.
+
+A fork waits for it, and so a child never inherits it, the compiler's lock or SQLite's from a thread that
+it does not have. The compiler's lock is always taken after this one.
+"""
+
+if hasattr(os, "register_at_fork"):
+    # Hooks of before a fork run in reverse order, so this one runs ahead of that of ``targets.cpu``.
+    os.register_at_fork(before=making.acquire, after_in_parent=making.release, after_in_child=making.release)
 
 
 @functools.cache

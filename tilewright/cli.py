@@ -26,7 +26,7 @@ from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Problem
 from tilewright.report import pages
 from tilewright.targets import capability
-from tilewright.tune import EFFORTS, Progress, Result, sized
+from tilewright.tuner import EFFORTS, Progress, Result, sized
 
 app = typer.Typer(
     add_completion=False,

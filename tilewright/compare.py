@@ -26,7 +26,7 @@ from tilewright.model import Plan, Problem, Timing
 from tilewright.targets import driver
 from tilewright.trials import cublas
 from tilewright.trials.cuda import COPIES, Events, spans
-from tilewright.tune import sized
+from tilewright.tuner import sized
 
 ROUNDS = 15
 BLOCK = 1 << 16

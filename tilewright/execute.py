@@ -11,7 +11,6 @@ process's memory, by NumPy; ``execute_cuda.Gpu`` a GPU, by the library of the ar
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -34,19 +33,6 @@ RELEASE_FLOPS = 200_000
 # Outputs from this size on are allocated on cache-line boundaries, which streaming stores need.
 ALIGN_FROM = 1 << 16
 
-# Kernels are made by one thread at a time: the loser of a race would unload code that is in use.
-_making = threading.RLock()
-
-
-def _fresh_lock() -> None:
-    """A fork may have copied the lock in the hands of a thread that the child does not have."""
-    global _making
-    _making = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_fresh_lock)
-
 
 class Bound:
     """One job, its plan and kernel, and everything that a call does not have to find out again."""
@@ -56,7 +42,7 @@ class Bound:
         assert plan.config is not None
         self.job, self.plan = job, plan
         problem, device = plan.problem, plan.device
-        with _making:
+        with build.making:
             self.kernel = build.kernel(plan.stencil, problem, plan.config, device)
             self.native = native(device)
         parts = [part for value in scalars for part in (complex(value).real, complex(value).imag)]

@@ -21,7 +21,7 @@ import numpy as np
 
 from tilewright import build, device_arrays, objects
 from tilewright.arrays import ACCEPTED as TYPES
-from tilewright.arrays import LETTERS, Array, Job, address_of, paired
+from tilewright.arrays import LETTERS, Array, Job, address_of, handing, paired
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.device_arrays import ACCEPTED, Library, Phantom, imagined, same
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
@@ -41,8 +41,6 @@ TEXTURES = 64
 # The last words of the argument block.
 _HANDLES = struct.Struct("<2Q")
 
-_making = threading.RLock()
-
 
 @functools.cache
 def _elsewhere(index: int, name: str) -> Kernel:
@@ -57,7 +55,7 @@ def kernel(plan: Plan, index: int) -> Kernel:
     assert plan.stencil is not None
     assert plan.config is not None
     parts = (plan.stencil, plan.problem, plan.config, plan.device)
-    with _making:
+    with build.making:
         # build keeps one kernel for a binary, and code belongs to the context that it was loaded in.
         if index == 0:
             return build.kernel(*parts)
@@ -267,7 +265,10 @@ class Gpu:
             if self.library is None:
                 raise ArgumentError(f"{name} is written on stream {stream}, and the call is on {self.stream}")
             self.library.wait(self.index, stream)
-        return found, self.hand
+        if device_arrays.library_of(value) is not None:
+            return found, self.hand
+        theirs = handing(value)
+        return found, lambda result: theirs(self.hand(result))
 
     def adopt_out(self, value: Any) -> Array:
         """``out`` as a phantom. Raises ``ArgumentError`` for what is to be conjugated or negated."""

@@ -20,10 +20,12 @@ from tilewright.errors import ArgumentError
 from tilewright.execute_cuda import Gpu
 from tilewright.grouping import Grouped
 from tilewright.lists import counted, listed, place_of
+from tilewright.tracing import untraced
 
 __all__ = ["Grouped", "Groups", "Pointers", "gemm_batched", "gemm_grouped", "plan_grouped"]
 
 
+@untraced
 def gemm_batched(
     a: Any,
     b: Any,
@@ -71,6 +73,7 @@ def gemm_batched(
     return made if out is None else out
 
 
+@untraced
 def gemm_grouped(
     a: Any,
     b: Any = None,
@@ -106,6 +109,7 @@ def gemm_grouped(
     ).run()
 
 
+@untraced
 def plan_grouped(
     a: Any,
     b: Any = None,

@@ -23,6 +23,7 @@ from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import HOST, Place
 from tilewright.execute_cuda import Gpu
 from tilewright.targets import driver
+from tilewright.tracing import pass_over, untraced
 
 Truth = NDArray[np.bool_]
 
@@ -341,8 +342,10 @@ def counted(lists: Mapping[str, Any]) -> int:
     return count
 
 
+@untraced
 def place_of(lists: Mapping[str, Any]) -> Place:
     """Where the matrices lie. Raises ``ArgumentError`` when they lie apart."""
+    pass_over()
     pointers = {name: x for name, x in lists.items() if isinstance(x, Pointers)}
     first = {f"{name}[0]": x[0] for name, x in lists.items() if name not in pointers and len(x)}
     place = Gpu.of(first)

@@ -19,9 +19,10 @@ out: no kernel here uses them.
 
 from __future__ import annotations
 
-import statistics
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+
+import numpy as np
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
@@ -84,7 +85,7 @@ def _copied(device: Device, index: int) -> float:
         cuda.check(api.cuMemcpyDtoDAsync(target.address, source.address, size, 0), f"copying {size} bytes")
 
     watch.time(copy, 1)
-    seconds = statistics.median(watch.time(copy, REPEATS) / REPEATS for _ in range(ROUNDS))
+    seconds = float(np.median([watch.time(copy, REPEATS) / REPEATS for _ in range(ROUNDS)]))
     if not seconds > 0:
         raise DeviceError(f"{device.name}: a copy of {size} bytes took {seconds} s by its clock")
     return 2 * size / seconds

@@ -11,7 +11,7 @@ from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem
 from tilewright.records import Records
 from tilewright.space import HARDWARE
-from tilewright.tune import speed
+from tilewright.tuner import speed
 
 SMALL = ("tiny", "tensor")
 """The stencils that are written for batches, in the order in which an untuned call asks them."""

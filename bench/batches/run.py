@@ -19,7 +19,7 @@ from tilewright import dispatch, roofline_cuda
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Config, Problem, Record
-from tilewright.tune import VENDOR, speed
+from tilewright.tuner import VENDOR, speed
 
 
 class Run(sweep.Run):

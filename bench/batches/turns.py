@@ -9,7 +9,7 @@ from typing import Any
 from bench.batches.points import Point
 from tilewright.model import Timing
 from tilewright.trials import Candidate, Finals, Outcome
-from tilewright.tune import Tuner
+from tilewright.tuner import Tuner
 from tilewright.workers import Answer, Stream, stream
 
 AHEAD = 64

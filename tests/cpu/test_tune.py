@@ -25,7 +25,7 @@ from tilewright.records import Records
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cpu.emit import CALL, ENTRY
 from tilewright.targets import cpu
-from tilewright.tune import Result, Tuner
+from tilewright.tuner import Result, Tuner
 from tilewright.workers import Answer, Worker, stream
 
 pytestmark = pytest.mark.cpu
@@ -299,7 +299,7 @@ import sys
 from pathlib import Path
 from tilewright.model import Problem
 from tilewright.records import Records
-from tilewright.tune import Result, Tuner
+from tilewright.tuner import Result, Tuner
 from test_tune import small
 
 def listen(state):

@@ -20,7 +20,7 @@ from tilewright.errors import ArgumentError, DeviceError, DTypeError, Tilewright
 from tilewright.model import Problem
 from tilewright.records import Records
 from tilewright.targets import cuda, driver
-from tilewright.tune import Tuner
+from tilewright.tuner import Tuner
 
 pytestmark = [
     pytest.mark.cuda,

@@ -19,7 +19,7 @@ from tilewright.space import HARDWARE, Space
 from tilewright.targets import cuda
 from tilewright.trials import Candidate
 from tilewright.trials.cuda import CudaTrial
-from tilewright.tune import Result, Tuner
+from tilewright.tuner import Result, Tuner
 
 pytestmark = [
     pytest.mark.cuda,

@@ -24,7 +24,7 @@ from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Ve
 from tilewright.records import Records
 from tilewright.targets import capability
 from tilewright.trials import Finals, Outcome
-from tilewright.tune import Result
+from tilewright.tuner import Result
 from tilewright.workers import Answer
 
 pytestmark = pytest.mark.pure

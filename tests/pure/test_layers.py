@@ -19,6 +19,7 @@ ROOT = Path(tilewright.__file__).parent
 RANKS = {
     "errors": 0,
     "halves": 0,
+    "tracing": 0,
     "model": 1,
     "home": 1,
     "space": 2,
@@ -60,7 +61,7 @@ RANKS = {
     "build": 7,
     "execute": 8,
     "dispatch": 8,
-    "tune": 8,
+    "tuner": 8,
     "report.pages": 8,
     "ladder": 8,
     "device_arrays": 5,
@@ -80,6 +81,7 @@ RANKS = {
     "compare": 10,
     "screens": 10,
     "cli": 11,
+    "__main__": 12,
     "": 13,
     # Folders that hold modules and nothing else.
     "targets": 0,
@@ -88,6 +90,9 @@ RANKS = {
     "report": 0,
 }
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
+# The one function that loads modules of this package when it is called, so that importing the package does
+# not: they are what tuning needs and a product does not.
+LAZY_DOOR = ("api", "tune", {"tilewright.measure", "tilewright.tuner"})
 READS_ENVIRONMENT = {"home"}
 # Sets variables for its children, and puts back what was there.
 SETS_ENVIRONMENT = {"workers"}
@@ -133,15 +138,15 @@ def test_the_folders_that_hold_nothing_import_nothing() -> None:
     assert [name for name, rank in RANKS.items() if rank == 0 and list(imported(MODULES[name]))] == []
 
 
-def test_dispatch_and_tune_do_not_meet() -> None:
+def test_dispatch_and_the_tuner_do_not_meet() -> None:
     def reach(module: str) -> set[str]:
         direct = {name for name, _ in imported(MODULES[module])}
         return direct.union(*(reach(name) for name in direct))
 
-    assert "tune" not in reach("dispatch")
-    assert "dispatch" not in reach("tune")
+    assert "tuner" not in reach("dispatch")
+    assert "dispatch" not in reach("tuner")
     # The same look finds what is there.
-    assert {"tune", "dispatch"} <= reach("api")
+    assert {"tuner", "dispatch"} <= reach("api")
 
 
 def test_what_tuning_stands_on_knows_nothing_of_arrays_and_calls() -> None:
@@ -160,7 +165,32 @@ def test_functions_import_only_what_may_be_missing(module: str) -> None:
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 names = [str(node.module)]
+            if (module, function.name) == LAZY_DOOR[:2]:
+                names = [name for name in names if name not in LAZY_DOOR[2]]
             assert {name.partition(".")[0] for name in names} <= OPTIONAL, f"{module}, line {node.lineno}"
+
+
+def test_the_lazy_door_is_the_only_way_to_what_it_loads() -> None:
+    module, name, through = LAZY_DOOR
+    found = next(
+        node for node in MODULES[module].body if isinstance(node, ast.FunctionDef) and node.name == name
+    )
+    inside = {f"tilewright.{other}" for other, _ in imported(found)}
+    assert inside == through
+
+    # At the top of a module nobody whom the package imports comes by them.
+    def top(module: str) -> set[str]:
+        lines = [x for x in MODULES[module].body if isinstance(x, ast.Import | ast.ImportFrom)]
+        return {other for line in lines for other, _ in imported(line)}
+
+    seen, todo = set(), [""]
+    while todo:
+        here = todo.pop()
+        if here not in seen:
+            seen.add(here)
+            todo += top(here)
+    assert not {f"tilewright.{other}" for other in seen} & through
+    assert "api" in seen
 
 
 def test_what_may_be_missing_is_imported_in_functions_only() -> None:

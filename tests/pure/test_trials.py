@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from tilewright import measure, workers
+from tilewright import measure, tuner, workers
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError, TilewrightError
 from tilewright.halves import WIDE, is_complex, narrowed, widened
@@ -32,8 +32,6 @@ from tilewright.verify import against
 
 pytestmark = pytest.mark.pure
 
-# The package has a function of the name of that module.
-TUNE: Any = sys.modules["tilewright.tune"]
 DEVICE = Device("cuda", "a pretence", "pretence", {"l2": 1 << 18, "cores": 1}, "sm_90a")
 FAULTS = (
     "",
@@ -470,7 +468,7 @@ def test_copies_fill_twice_the_cache_in_memory_alone(driver: FakeDriver) -> None
 )
 def test_sizes(spelling: str, regime: str, batch: int) -> None:
     assert cuda.sized(one(spelling), regime, DEVICE).batch == batch
-    assert TUNE.sized(one(spelling), regime, DEVICE).batch == batch
+    assert tuner.sized(one(spelling), regime, DEVICE).batch == batch
 
 
 def test_too_large_a_problem_says_how_many_bytes(driver: FakeDriver) -> None:
@@ -624,7 +622,7 @@ def fake_compiler(device: Device) -> Callable[[Any], Binary]:
 
 @pytest.fixture
 def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    module = TUNE
+    module = tuner
     monkeypatch.setitem(STENCILS, "pretence", Pretence())
     kind = replace(cuda.KIND, factory=fake_factory, compilers=lambda device: 2, driver=lambda: "580.1")
     monkeypatch.setitem(module.KINDS, "cuda", kind)

@@ -14,7 +14,9 @@ import os
 import platform
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -26,6 +28,25 @@ from tilewright.targets.isa import ISAS, best_isa
 # Callee-saved registers that a prologue puts away carry no such comment on x86.
 _VECTOR_REGISTER = re.compile(r"%[xyz]mm|\bv\d+\b|\b[qd]\d+\b|\bvs\d+\b|\bz\d+\b")
 _SPILL = re.compile(r"#\s*(?:\d+-byte )?(?:Folded )?Spill|//.*Folded Spill")
+
+
+def compiler_lock() -> AbstractContextManager[Any]:
+    """The lock that llvmlite takes around every call into LLVM; it may be taken again by its holder.
+
+    Where a version of llvmlite keeps none, this is one that holds nobody back.
+    """
+    lock = getattr(llvm.ffi.lib, "_lock", None)
+    return lock if isinstance(lock, AbstractContextManager) else nullcontext()
+
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits until no thread is within LLVM: a child would find its locks in the hands of threads
+    # that the child does not have, and what they guard half changed.
+    os.register_at_fork(
+        before=lambda: compiler_lock().__enter__(),
+        after_in_parent=lambda: compiler_lock().__exit__(None, None, None),
+        after_in_child=lambda: compiler_lock().__exit__(None, None, None),
+    )
 
 
 @functools.cache
