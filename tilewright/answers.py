@@ -88,7 +88,7 @@ GPU_TOOLCHAINS = ("nvrtc", "cublas")
 
 
 def measure_ceilings() -> None:
-    """Measure the processor's bandwidth and peak (a few seconds) and keep them."""
+    """Measure the processor's bandwidth, peak and knee (some seconds) and keep them."""
     device = dispatch.device()
     _keep(device, roofline.measure(TARGETS["cpu"], device))
 
@@ -126,6 +126,7 @@ def machine(failed: Mapping[str, str] | None = None) -> dict[str, Any]:
         "key": device.key,
         "limits": dict(device.limits),
         "ceilings": dict(device.ceilings),
+        "knees": [(cores, device.knee(cores)) for cores in sorted({1, device["cores"]})],
         "threads": team.path if team else "Python's own",
         "calls": "fast" if native(device).trusted else "careful",
         "toolchain": TARGETS["cpu"].toolchain(),

@@ -71,10 +71,11 @@ def _usable(kind: str) -> str:
 
 
 def _measured(quiet: bool, again: bool = False) -> None:
-    """See to it that the processor's ceilings are known."""
-    if again or not dispatch.device().ceilings:
+    """See to it that the processor's ceilings are known: all of them, an older version had no knee."""
+    known = dispatch.device().ceilings
+    if again or not any(name.startswith("knee.") for name in known):
         if not quiet:
-            screens.aside.print("measuring bandwidth and peak (a few seconds) ...")
+            screens.aside.print("measuring bandwidth, peak and knee (some seconds) ...")
         answers.measure_ceilings()
 
 

@@ -59,9 +59,10 @@ def stranger(problem: Problem, device: Device) -> bool:
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
-def regime(problem: Problem, device: Device) -> str:
-    """``cached`` when all that the problem touches fits in the last-level cache, else ``memory``."""
-    return "cached" if problem.footprint <= device.last_cache else "memory"
+def regime(problem: Problem, device: Device, cores: int | None = None) -> str:
+    """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
+    they still go faster than memory; else ``memory``."""
+    return "cached" if problem.footprint <= device.knee(cores) else "memory"
 
 
 def threads(problem: Problem, grain: int, cores: int) -> int:
@@ -90,8 +91,8 @@ def plan(
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
-    kind = regime(problem, device)
     cores = device["cores"] if cores is None else min(cores, device["cores"])
+    kind = regime(problem, device, cores)
 
     def made(origin: str, why: str, name: str, chosen: Config) -> Plan:
         grain = STENCILS[name].launch(problem, chosen).grain
@@ -108,7 +109,7 @@ def plan(
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
-    some = problem.with_(batch=1 if kind == "cached" else 1 + device.last_cache)
+    some = problem.with_(batch=1 if kind == "cached" else 1 + device.knee())
     near = _near(problem.key, some, device, kind, problem.batch == 1, theirs)
     if near is not None:
         name, chosen, whose = near
@@ -125,9 +126,9 @@ def plan(
             reasons.append(f"{name}: {tuned}")
             break
         if reason is None:
-            return made(
-                "default", "no record; the stencil's cost model", name, candidate.default(problem, device)
-            )
+            # The cost model asks, too, where the caches end: those of the cores that may be used.
+            chosen = candidate.default(problem, device.with_cores(cores))
+            return made("default", "no record; the stencil's cost model", name, chosen)
         reasons.append(f"{name}: {reason}")
     if not vendor:
         raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({'; '.join(reasons)})")
