@@ -49,7 +49,7 @@ def device_of(name: str) -> Device:
 
     Raises ``ArgumentError`` for other names, ``DeviceError`` when there is no GPU.
     """
-    if name in capability.DEVICES:
+    if capability.canonical(name) in capability.DEVICES:
         return _known(capability.named(name))
     try:
         return dispatch.device(accepted("device", name, [*TARGETS, *capability.DEVICES]))
@@ -61,7 +61,7 @@ def device_of(name: str) -> Device:
 
 def _known(device: Device) -> Device:
     """A device with the ceilings that the records hold of it."""
-    return replace(device, ceilings=dispatch.records().ceilings(device.key, device["cores"]))
+    return replace(device, ceilings=dispatch.ceilings(device))
 
 
 def gpus() -> list[Device]:
@@ -75,7 +75,7 @@ def reported() -> list[Device]:
     for record in dispatch.records().all():
         if record.device in found:
             continue
-        if record.device in capability.DEVICES:
+        if capability.canonical(record.device) in capability.DEVICES:
             found[record.device] = _known(capability.named(record.device))
         else:
             kind = "cuda" if record.toolchain.startswith(GPU_TOOLCHAINS) else "cpu"

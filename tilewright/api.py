@@ -750,7 +750,7 @@ def explain_plan(plan: Plan) -> str:
     else:
         rate = bound.flops_per_s
         lines.append(f"  bound  {_rate(rate)}{'' if gpu else ' on one core'}, by {bound.limit}")
-        record = dispatch.records().best(problem.key, plan.regime, plan.device.key)
+        record = dispatch.best(problem.key, plan.regime, plan.device)
         if record is not None and record.timing is not None and plan.origin == "tuned":
             reached = problem.flops * record.timing.batch / record.timing.median
             percent = f"{100 * reached / rate:.0f} % of the bound"

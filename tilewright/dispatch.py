@@ -1,18 +1,19 @@
-"""Which kernel a call runs: a ladder of five rungs over the records. It reads, and never measures."""
+"""Which kernel a call runs: a ladder of six rungs over the records. It reads, and never measures."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tilewright import roofline_cuda
+from tilewright import kin, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, Plan, Problem
+from tilewright.model import Config, Device, Plan, Problem, Record
 from tilewright.records import Records
 from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils import Stencil
+from tilewright.targets import capability
 
 VENDOR = "vendor"
 
@@ -21,11 +22,25 @@ VENDOR = "vendor"
 def device(kind: str = "cpu") -> Device:
     """The device of this process, with the ceilings that were measured on it."""
     found: Device = TARGETS[kind].probe()
-    ceilings = records().ceilings(found.key, found["cores"])
-    if ceilings and kind == "cuda":
+    measured = ceilings(found)
+    if measured and kind == "cuda":
         # What was measured by an older version lacks the types that it had not.
-        ceilings = {**roofline_cuda.units(found), **ceilings}
-    return Device(found.kind, found.name, found.key, found.limits, found.features, ceilings)
+        measured = {**roofline_cuda.units(found), **measured}
+    return Device(found.kind, found.name, found.key, found.limits, found.features, measured)
+
+
+def ceilings(device: Device) -> dict[str, float]:
+    """What was measured of a device, under any of its keys."""
+    found: dict[str, float] = {}
+    for key in capability.keys(device.key):
+        found = records().ceilings(key, device["cores"]) | found
+    return found
+
+
+def best(key: str, kind: str, device: Device, without: str = "") -> Record | None:
+    """The best record of a problem key in a regime on a device, under the first of its keys that has one."""
+    found = (records().best(key, kind, name, without=without) for name in capability.keys(device.key))
+    return next((record for record in found if record is not None), None)
 
 
 @functools.cache
@@ -36,7 +51,7 @@ def records() -> Records:
 
 def forget() -> None:
     """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
-    for memo in (device, records, _tuned, _near):
+    for memo in (device, records, _tuned, _near, _kin, _relative):
         memo.cache_clear()
 
 
@@ -84,8 +99,10 @@ def plan(
     1. ``forced``: the caller named a stencil or a config;
     2. ``tuned``: the fastest correct record of this very problem on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
-    4. ``default``: the first stencil that accepts the problem, with its cost model's config;
-    5. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
+    4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
+       regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
+    5. ``default``: the first stencil that accepts the problem, with its cost model's config;
+    6. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
        records say that it is faster, and where the first stencil that accepts it says that it runs on record
        (not with ``vendor=False``; of complex half, which no library has, only the first).
 
@@ -117,6 +134,14 @@ def plan(
             why = f"the records say that it is faster for the near problem {whose}"
             return Plan(problem, device, kind, VENDOR, why)
         return made("near", f"record of the near problem {whose}", name, chosen)
+    similar = _kin(problem.key, some, device, kind, problem.batch == 1, theirs)
+    if similar is not None:
+        name, chosen, whose, relative = similar
+        if name == VENDOR:
+            why = f"the records of the similar device {relative} say that it is faster for {whose}"
+            return Plan(problem, device, kind, VENDOR, why)
+        why = f"record of {whose} on the similar device {relative}; none of this one is near"
+        return made("kin", why, name, chosen)
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
@@ -172,7 +197,7 @@ def _forced(
 @functools.lru_cache(maxsize=4096)
 def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
     """Stencil and config of the fastest record of a problem key, if its stencil still takes them."""
-    found = records().best(key, kind, device.key, without="" if vendor else VENDOR)
+    found = best(key, kind, device, without="" if vendor else VENDOR)
     if found is not None and found.stencil == VENDOR:
         return VENDOR, found.config
     if found is None or found.stencil not in STENCILS:
@@ -184,7 +209,42 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
 def _near(
     key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str] | None:
-    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them.
+    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them."""
+    found = (
+        record
+        for name in capability.keys(device.key)
+        for record in records().near(problem, kind, name, without="" if vendor else VENDOR)
+    )
+    return _usable(found, problem, device, single)
+
+
+@functools.lru_cache(maxsize=64)
+def _relative(device: Device) -> str | None:
+    """The device with records that is most similar to this one."""
+    return kin.nearest(device, records().devices())
+
+
+@functools.lru_cache(maxsize=4096)
+def _kin(
+    key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
+) -> tuple[str, Config, str, str] | None:
+    """Stencil, config and key of the record of the most similar device that this problem can use, and
+    that device: a record of this very problem before those of near ones, all of the same regime."""
+    relative = _relative(device) if kind in kin.SERVES[device.kind] else None
+    if relative is None:
+        return None
+    without = "" if vendor and device.kind in kin.LIBRARIES else VENDOR
+    exact = records().best(key, kind, relative, without=without)
+    near = records().near(problem, kind, relative, without=without)
+    found = (record for record in (exact, *near) if record is not None and record.regime == kind)
+    usable = _usable(found, problem, device, single)
+    return None if usable is None else (*usable, relative)
+
+
+def _usable(
+    found: Iterable[Record], problem: Problem, device: Device, single: bool
+) -> tuple[str, Config, str] | None:
+    """Stencil, config and key of the first record that this problem can use on this device.
 
     Libraries have one routine for batches and another for a product alone (``single``): that the vendor
     wins at one says nothing of the other. Where sizes are compiled in (``sized``), other sizes say little,
@@ -192,7 +252,7 @@ def _near(
     """
     accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
     exact = getattr(next(accepting, None), "sized", False)
-    for record in records().near(problem, kind, device.key, without="" if vendor else VENDOR):
+    for record in found:
         sized = exact or getattr(STENCILS.get(record.stencil), "sized", False)
         if sized and _shape(record.problem) != _shape(problem):
             continue

@@ -464,7 +464,7 @@ class Record:
 class Plan:
     """What a call will run, and why: a stencil and a config, and the rung of the ladder that gave them.
 
-    ``origin`` is ``forced``, ``tuned``, ``near``, ``default`` or ``vendor``; ``stencil`` and
+    ``origin`` is ``forced``, ``tuned``, ``near``, ``kin``, ``default`` or ``vendor``; ``stencil`` and
     ``config`` are None when the vendor's library is to be called.
     """
 

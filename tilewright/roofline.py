@@ -220,8 +220,9 @@ def _together(
 ) -> list[float]:
     """Median (or another ``figure``) of the seconds of each job: a job is one work per thread, all at once.
 
-    One more round warms up. Every round does all jobs, so that a slow moment of the machine hits all of them. A job lasts
-    from its first start to its last end. The works are foreign calls, which let other threads run.
+    One more round warms up. Every round does all jobs, so that a slow moment of the machine hits all of
+    them. A job lasts from its first start to its last end. The works are foreign calls, which let other
+    threads run.
     Each thread stays on a core of its own: the system tends to wake a short-lived thread on the core
     of its waker, and two would take turns there.
     """

@@ -629,7 +629,7 @@ def test_a_plan_shows_itself() -> None:
     a = filled((100, 8, 8))
     assert "d:nn:8x8x8@100" in repr(tw.plan(a, a))
     # A machine that records ship for starts tuned.
-    assert any(f"runs   {origin}: " in tw.explain(a, a) for origin in ("tuned", "near", "default"))
+    assert any(f"runs   {origin}: " in tw.explain(a, a) for origin in ("tuned", "near", "kin", "default"))
     assert tw.explain("d:8x8x8@100").count("runs") == 1
     assert tw.explain(Problem.parse("d:8x8x8")[0]).count("runs") == 1
     assert tw.explain("d:2..4").count("runs") == 3

@@ -160,7 +160,7 @@ def test_explain(capsys: pytest.CaptureFixture[str], new_home: Path) -> None:
     rows = answered(capsys, "explain", "d:2..4")
     assert [row["problem"].partition("|")[0] for row in rows] == ["d:nn:2x2x2", "d:nn:3x3x3", "d:nn:4x4x4"]
     # A machine that records ship for starts tuned.
-    assert {row["origin"] for row in rows} <= {"tuned", "near", "default"}
+    assert {row["origin"] for row in rows} <= {"tuned", "near", "kin", "default"}
     assert all(row["stencil"] and row["config"] and row["threads"] == 1 for row in rows)
     (row,) = answered(capsys, "explain", "d:100x100x100")
     assert (row["origin"], row["stencil"]) == ("vendor", None)

@@ -35,6 +35,7 @@ RANKS = {
     "stencils.cuda.program": 2,
     "stencils.cpu.emit": 2,
     "records": 3,
+    "kin": 3,
     "verify": 3,
     "targets.cpu": 3,
     "targets.cuda": 3,
