@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -662,25 +662,72 @@ def plan(
         return Executable(caller, place, x, y, target)
 
 
+BETAS = ("0", "1")
+"""Classes of beta that a spelling stands for when it is tuned: that of ``matmul``, and that of the usual
+update in place."""
+
+
+class Job(NamedTuple):
+    """One problem to be tuned in one regime, and its part of the seconds that an effort grants both betas."""
+
+    problem: Problem
+    regime: str
+    part: float
+
+
+def tuning_jobs(
+    problems: Sequence[str | Problem] | str | Problem,
+    betas: Sequence[str] | str,
+    regimes: Sequence[str] | str,
+) -> list[Job]:
+    """What ``tune`` does, in its order: size by size, the betas of a regime one after another, so that what
+    wins for the first is where the search for the next one begins.
+
+    Raises ``ArgumentError`` for a beta, regime or spelling that does not exist.
+    """
+    regimes = [regimes] if isinstance(regimes, str) else regimes
+    for regime in regimes:
+        if regime not in measure.REGIMES:
+            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
+    betas = [betas] if isinstance(betas, str) else betas
+    for beta in betas:
+        if beta not in ("0", "1", "any"):
+            raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
+    given = [problems] if isinstance(problems, (str, Problem)) else problems
+    jobs = []
+    for item in given:
+        if not isinstance(item, (str, Problem)):
+            raise ArgumentError(
+                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
+            )
+        spelled = isinstance(item, str)
+        for problem in Problem.parse(item) if isinstance(item, str) else [item]:
+            classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
+            jobs += [Job(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
+    return jobs
+
+
 def tune(
     problems: Sequence[str | Problem] | str | Problem,
     *,
     effort: str = "quick",
     budget: float | None = None,
+    betas: Sequence[str] = BETAS,
     regimes: Sequence[str] = ("memory", "cached"),
     device: str = "cpu",
     listen: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
     """Search, check and time kernels for problems on this machine, and record what was found.
 
-    ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means beta class 0.
-    ``effort``: ``quick`` (seconds a problem), ``patient`` or ``exhaustive``. ``budget``: seconds for
-    the whole run instead. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or
-    ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
+    ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means all of the classes ``betas``
+    ("0", "1", "any"), a ``Problem`` its own. ``effort``: ``quick`` (seconds a size and regime, which the
+    betas share), ``patient`` or ``exhaustive``. ``budget``: seconds of searching for the whole run instead,
+    the same for each size, beta and regime. ``regimes``: data in ``memory``, or ``cached``. ``device``:
+    ``cpu`` or ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
     tried is recorded, and the same call goes on from there.
 
-    Raises ``ArgumentError`` for an effort, regime, device or spelling that does not exist, or a negative
-    budget, and ``DeviceError`` where the device cannot be used.
+    Raises ``ArgumentError`` for an effort, beta, regime, device or spelling that does not exist, or a
+    negative budget, and ``DeviceError`` where the device cannot be used.
     """
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
@@ -688,24 +735,12 @@ def tune(
         raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
     if budget is not None and not budget >= 0:
         raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
-    regimes = [regimes] if isinstance(regimes, str) else regimes
-    for regime in regimes:
-        if regime not in measure.REGIMES:
-            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
-    given = [problems] if isinstance(problems, (str, Problem)) else problems
-    for item in given:
-        if not isinstance(item, (str, Problem)):
-            raise ArgumentError(
-                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
-            )
-    asked = [p for item in given for p in (Problem.parse(item) if isinstance(item, str) else [item])]
-    each, search = EFFORTS[effort]
-    jobs = [(problem, regime) for problem in asked for regime in regimes]
-    if budget is not None:
-        each = budget / max(1, len(jobs))
+    jobs = tuning_jobs(problems, betas, regimes)
+    granted, search = EFFORTS[effort]
     results = []
     with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
-        for number, (problem, regime) in enumerate(jobs):
+        for number, (problem, regime, part) in enumerate(jobs):
+            each = granted * part if budget is None else budget / len(jobs)
             results.append(tuner.tune(problem, regime, search=search, budget=each, place=(number, len(jobs))))
     forget()
     return results

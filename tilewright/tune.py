@@ -231,8 +231,10 @@ class Tuner:
             if earlier.config not in starts and _in(space, earlier.config):
                 starts.append(earlier.config)
         for near in self.records.near(problem, regime, self.device.key, without=VENDOR):
-            if near.stencil == name and near.config not in starts and _in(space, near.config):
-                starts.append(near.config)
+            same = _sizes(near.problem) == _sizes(problem)
+            start = _mended(space, near.config, starts[0]) if same else near.config
+            if near.stencil == name and start not in starts and _in(space, start):
+                starts.append(start)
         batches = SEARCHES[search](space, starts, seed)
         deadline = time.monotonic() + budget
         answers: list[Record] | None = None
@@ -452,6 +454,22 @@ def _name(record: Record) -> tuple[str, Config]:
 def _in(space: Space, config: Config) -> bool:
     """Whether a config of another time or problem is a point of this space."""
     return config.keys() == {param.name for param in space.params} and config in space
+
+
+def _sizes(problem: Problem) -> tuple[int, int, int]:
+    return problem.m, problem.n, problem.k
+
+
+def _mended(space: Space, config: Config, default: Config) -> Config:
+    """A config of another class of beta or regime, with one value of the default's if it needs that.
+
+    What wins with beta 0 may stream its stores, which nothing that reads C can do: all its other values
+    are good ones to begin with.
+    """
+    if _in(space, config) or config.keys() != default.keys():
+        return config
+    tries = (config.with_(**{name: default[name]}) for name in config if config[name] != default[name])
+    return next((each for each in tries if _in(space, each)), config)
 
 
 def speed(record: Record) -> float:

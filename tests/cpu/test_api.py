@@ -705,6 +705,8 @@ def test_what_no_stencil_takes_goes_to_numpy() -> None:
         (("d:2",), {"effort": "mighty"}, "effort='mighty'; accepted: quick, patient, exhaustive"),
         (("d:2",), {"regimes": ("disk",)}, "regime='disk'; accepted: "),
         (("d:2",), {"regimes": "disk"}, "regime='disk'"),
+        (("d:2",), {"betas": ("0", "2")}, "beta='2'; accepted: 0, 1, any"),
+        (("d:2",), {"betas": "yes"}, "beta='yes'"),
         (("d:2",), {"budget": -1}, "budget=-1"),
         (("d:2",), {"budget": float("nan")}, "budget=nan"),
         (("e:2",), {}, "problem='e:2' is not understood"),

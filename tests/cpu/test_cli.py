@@ -187,7 +187,7 @@ def test_show_a_config(capsys: pytest.CaptureFixture[str]) -> None:
 def test_tune_export_import_and_report(
     capsys: pytest.CaptureFixture[str], new_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (row,) = answered(capsys, "tune", "d:2x2x2", "--budget", "3", "--regime", "cached")
+    (row,) = answered(capsys, "tune", "d:2x2x2", "--budget", "3", "--regime", "cached", "--beta", "0")
     assert row["problem"].startswith("d:nn:2x2x2")
     assert row["regime"] == "cached"
     assert row["tried"] == sum(row["statuses"].values()) > 0
@@ -242,6 +242,7 @@ MISTAKES = [
     (("space", "d:100x100x100"), "problem=d:nn:100x100x100"),
     (("tune", "d:2x2x2", "--effort", "mighty"), "effort='mighty'"),
     (("tune", "d:2x2x2", "--regime", "disk"), "regime='disk'"),
+    (("tune", "d:2x2x2", "--beta", "0,2"), "beta='2'; accepted: 0, 1, any"),
     (("tune", "d:2x2x2", "--budget", "-1"), "budget=-1"),
     (("tune", "d:2x2x2", "--budget", "soon"), "budget"),
     (("tune", "d:100x100x100", "--budget", "1"), "problem=d:nn:100x100x100"),
