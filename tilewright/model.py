@@ -305,8 +305,9 @@ class Device:
         alone, shared = self.limits.get("l2", 0), self.limits["l3"]
         if measured is None:
             measured = min(shared, count * alone + min(shared * count // everyone, SHARED_MOST))
-        # What a core has for itself is faster than memory, whatever a noisy measurement says.
-        return max(alone, int(measured))
+        # A measurement may be noisy: what a core has for itself is faster than memory, and no more than all
+        # caches of these cores claim is.
+        return max(alone, min(int(measured), count * (alone + shared)))
 
     def with_cores(self, cores: int) -> Device:
         """The same device of which no more than ``cores`` cores are used."""

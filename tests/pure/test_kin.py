@@ -164,7 +164,8 @@ def test_a_record_that_breaks_a_rule_here_is_passed_over(told: Any) -> None:
     told(replace(wide, config=wide.config.with_(vector_bits=1024)))
     assert planned(LARGE, XEON).origin == "default"
     # Streaming is a rule of every device's own caches: here the batch is cached, and nothing is streamed.
-    roomy = replace(XEON, ceilings={"knee.1": 2.0**40, "knee.4": 2.0**40})
+    large = {**XEON.limits, "l3": 2**40}
+    roomy = replace(XEON, limits=large, ceilings={"knee.1": 2.0**40, "knee.4": 2.0**40})
     told(record(LARGE, "memory", "tile", EMERALD))
     assert planned(LARGE, roomy).origin == "default"
 

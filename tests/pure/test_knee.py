@@ -96,6 +96,14 @@ def test_a_knee_is_no_smaller_than_what_a_core_has_alone() -> None:
     assert low.knee(1) == 2 * MB
 
 
+def test_a_knee_is_no_larger_than_what_all_caches_claim() -> None:
+    """A machine whose memory is faster at one moment than at the next seems to have a cache without end."""
+    high = replace(CLAIMS, ceilings={"knee.1": 1024.0 * MB, "knee.16": 65536.0 * MB})
+    assert high.knee(1) == 482 * MB
+    # Several groups of cores have a last cache each, and the claim is that of one.
+    assert high.knee(16) == 16 * 482 * MB
+
+
 def test_what_was_not_measured_is_believed_in_part() -> None:
     """A core's share of the last cache, 32 MB of it at most, beside its second level."""
     assert CLAIMS.knee(1) == (2 + 30) * MB

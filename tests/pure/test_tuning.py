@@ -172,9 +172,10 @@ def test_the_demo_tunes_what_its_own_example_runs(monkeypatch: pytest.MonkeyPatc
     problems = [problem for n in cli.DEMO for problem in Problem.parse(f"d:{n}")]
     cli._demo_tuned(problems, quiet=True)
     spelled = cli.PYTHON.partition('explain("')[2].partition('"')[0]
-    device = replace(DEVICE, ceilings={"knee.1": knee})
+    device = replace(DEVICE, limits={**LIMITS, "l3": 1024 * MB}, ceilings={"knee.1": knee})
     for beta in ("0", "1"):
         example = one(spelled, beta=beta)
+        assert dispatch.regime(example, device) == ("cached" if knee > 200 * MB else "memory")
         assert (example.key, dispatch.regime(example, device)) in jobs
     # What is settled is left alone, and the whole is as long as one regime at full length was.
     assert len(jobs) == len(set(jobs)) == 4 * (len(cli.DEMO) - 1)
