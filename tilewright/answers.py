@@ -54,7 +54,7 @@ def device_of(name: str) -> Device:
 
     Raises ``ArgumentError`` for other names, ``DeviceError`` when there is no GPU.
     """
-    if name in capability.DEVICES:
+    if capability.canonical(name) in capability.DEVICES:
         return _known(capability.named(name))
     try:
         return dispatch.device(accepted("device", name, [*TARGETS, *capability.DEVICES]))
@@ -66,7 +66,7 @@ def device_of(name: str) -> Device:
 
 def _known(device: Device) -> Device:
     """A device with the ceilings that the records hold of it."""
-    return replace(device, ceilings=dispatch.records().ceilings(device.key, device["cores"]))
+    return replace(device, ceilings=dispatch.ceilings(device))
 
 
 def gpus() -> list[Device]:
@@ -80,7 +80,7 @@ def reported() -> list[Device]:
     for record in dispatch.records().all():
         if record.device in found:
             continue
-        if record.device in capability.DEVICES:
+        if capability.canonical(record.device) in capability.DEVICES:
             found[record.device] = _known(capability.named(record.device))
         else:
             kind = "cuda" if record.toolchain.startswith(GPU_TOOLCHAINS) else "cpu"
@@ -93,7 +93,7 @@ GPU_TOOLCHAINS = ("nvrtc", "cublas")
 
 
 def measure_ceilings() -> None:
-    """Measure the processor's bandwidth and peak (a few seconds) and keep them."""
+    """Measure the processor's bandwidth, peak and knee (some seconds) and keep them."""
     device = dispatch.device()
     _keep(device, roofline.measure(TARGETS["cpu"], device))
 
@@ -131,6 +131,7 @@ def machine(failed: Mapping[str, str] | None = None) -> dict[str, Any]:
         "key": device.key,
         "limits": dict(device.limits),
         "ceilings": dict(device.ceilings),
+        "knees": [(cores, device.knee(cores)) for cores in sorted({1, device["cores"]})],
         "threads": team.path if team else "Python's own",
         "calls": "fast" if native(device).trusted else "careful",
         "toolchain": TARGETS["cpu"].toolchain(),

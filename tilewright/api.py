@@ -749,24 +749,25 @@ def tune(
     *,
     effort: str = "quick",
     budget: float | None = None,
+    betas: Sequence[str] = ("0", "1"),
     regimes: Sequence[str] = ("memory", "cached"),
     device: str = "cpu",
     listen: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
     """Search, check and time kernels for problems on this machine, and record what was found.
 
-    ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means beta class 0.
-    ``effort``: ``quick`` (seconds a problem), ``patient`` or ``exhaustive``. ``budget``: seconds for
-    the whole run instead. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or
-    ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
+    ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means all of the classes ``betas``
+    ("0", "1", "any"), a ``Problem`` its own. ``effort``: ``quick`` (seconds a size and regime, which the
+    betas share), ``patient`` or ``exhaustive``. ``budget``: seconds of searching for the whole run instead,
+    the same for each size, beta and regime. ``regimes``: data in ``memory``, or ``cached``. ``device``:
+    ``cpu`` or ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
     tried is recorded, and the same call goes on from there.
 
-    Raises ``ArgumentError`` for an effort, regime, device or spelling that does not exist, or a negative
-    budget, and ``DeviceError`` where the device cannot be used.
+    Raises ``ArgumentError`` for an effort, beta, regime, device or spelling that does not exist, or a
+    negative budget, and ``DeviceError`` where the device cannot be used.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
-    from tilewright.measure import REGIMES
-    from tilewright.tuner import EFFORTS, Tuner
+    from tilewright.tuner import EFFORTS, Tuner, tuning_jobs
 
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
@@ -774,24 +775,12 @@ def tune(
         raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
     if budget is not None and not budget >= 0:
         raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
-    regimes = [regimes] if isinstance(regimes, str) else regimes
-    for regime in regimes:
-        if regime not in REGIMES:
-            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(REGIMES)}")
-    given = [problems] if isinstance(problems, (str, Problem)) else problems
-    for item in given:
-        if not isinstance(item, (str, Problem)):
-            raise ArgumentError(
-                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
-            )
-    asked = [p for item in given for p in (Problem.parse(item) if isinstance(item, str) else [item])]
-    each, search = EFFORTS[effort]
-    jobs = [(problem, regime) for problem in asked for regime in regimes]
-    if budget is not None:
-        each = budget / max(1, len(jobs))
+    jobs = tuning_jobs(problems, betas, regimes)
+    granted, search = EFFORTS[effort]
     results = []
     with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
-        for number, (problem, regime) in enumerate(jobs):
+        for number, (problem, regime, part) in enumerate(jobs):
+            each = granted * part if budget is None else budget / len(jobs)
             results.append(tuner.tune(problem, regime, search=search, budget=each, place=(number, len(jobs))))
     forget()
     return results
@@ -837,7 +826,7 @@ def explain_plan(plan: Plan) -> str:
     else:
         rate = bound.flops_per_s
         lines.append(f"  bound  {_rate(rate)}{'' if gpu else ' on one core'}, by {bound.limit}")
-        record = dispatch.records().best(problem.key, plan.regime, plan.device.key)
+        record = dispatch.best(problem.key, plan.regime, plan.device)
         if record is not None and record.timing is not None and plan.origin == "tuned":
             reached = problem.flops * record.timing.batch / record.timing.median
             percent = f"{100 * reached / rate:.0f} % of the bound"

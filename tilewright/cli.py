@@ -26,7 +26,7 @@ from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Problem
 from tilewright.report import pages
 from tilewright.targets import capability
-from tilewright.tuner import EFFORTS, Progress, Result, sized
+from tilewright.tuner import BETAS, EFFORTS, Progress, Result, sized, tuning_jobs
 
 app = typer.Typer(
     add_completion=False,
@@ -61,8 +61,12 @@ def _put(data: Any, as_json: bool, draw: Callable[[Any], object]) -> None:
 
 def _problems(spellings: Sequence[str], beta: str) -> list[Problem]:
     """The problems that spellings name, for every class in a list of betas with commas."""
-    classes = [accepted("beta", text.strip(), ("0", "1", "any")) for text in beta.split(",")]
-    return [p for text in spellings for each in classes for p in Problem.parse(text, beta=each)]
+    return [p for text in spellings for each in _betas(beta) for p in Problem.parse(text, beta=each)]
+
+
+def _betas(text: str) -> list[str]:
+    """The classes in a list of betas with commas. Raises ``ArgumentError`` for others."""
+    return [accepted("beta", each.strip(), ("0", "1", "any")) for each in text.split(",")]
 
 
 def _usable(kind: str) -> str:
@@ -72,10 +76,11 @@ def _usable(kind: str) -> str:
 
 
 def _measured(quiet: bool, again: bool = False) -> None:
-    """See to it that the processor's ceilings are known."""
-    if again or not dispatch.device().ceilings:
+    """See to it that the processor's ceilings are known: all of them, an older version had no knee."""
+    known = dispatch.device().ceilings
+    if again or not any(name.startswith("knee.") for name in known):
         if not quiet:
-            screens.aside.print("measuring bandwidth and peak (a few seconds) ...")
+            screens.aside.print("measuring bandwidth, peak and knee (some seconds) ...")
         answers.measure_ceilings()
 
 
@@ -195,7 +200,7 @@ def tune_(
     problems: Spellings,
     effort: Annotated[str, typer.Option(help=", ".join(EFFORTS))] = "quick",
     budget: Annotated[float | None, typer.Option(help="Seconds for all of it.")] = None,
-    beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = "0",
+    beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = ",".join(BETAS),
     regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
     device: Kind = "cpu",
     as_json: Json = False,
@@ -208,33 +213,49 @@ def tune_(
     regimes = [accepted("regime", name.strip(), measure.REGIMES) for name in regime.split(",")]
     if budget is not None and not budget > 0:
         raise ArgumentError(f"budget={budget:g}; accepted: seconds, more than 0")
-    results = tuned(_problems(problems, beta), effort, budget, regimes, as_json, _usable(device))
+    betas = _betas(beta)
+    results = tuned(problems, effort, budget, regimes, as_json, _usable(device), betas)
     there = dispatch.device(device)
     _put([answers.found(result, there) for result in results], as_json, screens.tuned)
 
 
+def done_of(state: Progress, points: int | None) -> float:
+    """The part of a job that is done: of its seconds, or of all ``points`` of an exhaustive search if that is
+    more."""
+    return max(state.elapsed / state.budget, state.tried / points if points else 0.0)
+
+
 def tuned(
-    problems: Sequence[Problem],
+    problems: Sequence[str | Problem],
     effort: str,
     budget: float | None,
     regimes: Sequence[str],
     quiet: bool,
     device: str = "cpu",
+    betas: Sequence[str] = BETAS,
 ) -> list[Result]:
     """``api.tune`` under a bar: the problem, tries, tries a second, best so far, time left."""
-    jobs = [f"{screens.short(p.spelling)} beta {p.beta}, {regime}" for p in problems for regime in regimes]
-    with screens.tuning(jobs, quiet) as tell:
+    jobs = tuning_jobs(problems, betas, regimes)
+    names = [f"{screens.short(job.problem.spelling)} beta {job.problem.beta}, {job.regime}" for job in jobs]
+    whole = EFFORTS[effort][1] == "exhaustive"
+    with screens.tuning(names, quiet) as tell:
 
         def listen(state: Progress) -> None:
-            part = state.elapsed / state.budget
-            if EFFORTS[effort][1] == "exhaustive":
-                regime = regimes[state.done % len(regimes)]
-                part = max(part, state.tried / answers.points(state.problem, regime, device))
+            regime = jobs[state.done].regime
+            part = done_of(state, answers.points(state.problem, regime, device) if whole else None)
             best = screens.rate(answers.gflops(state.problem, state.best))
             rate = state.tried / max(state.elapsed, 1e-9)
             tell(state.done, part, f"{state.tried} tried, {rate:.0f}/s, best {best}")
 
-        return api.tune(problems, effort=effort, budget=budget, regimes=regimes, device=device, listen=listen)
+        return api.tune(
+            problems,
+            effort=effort,
+            budget=budget,
+            betas=betas,
+            regimes=regimes,
+            device=device,
+            listen=listen,
+        )
 
 
 @app.command()
@@ -333,6 +354,9 @@ def import_(
 # -- the main job ----------------------------------------------------------------------------------
 DEMO = (2, 3, 4, 5, 8, 12, 16, 17, 24, 32)
 DEMO_BUDGET = 0.8
+DEMO_STAGES = (("0", "memory", 3.0), ("1", "memory", 1.2), ("0", "cached", 1.0), ("1", "cached", 0.8))
+"""What the demo tunes of each size, and for how many seconds: all that a user of that size is likely to call,
+and longest what the table compares. Later stages begin with the winners of earlier ones."""
 PYTHON = """\
 import numpy as np
 import tilewright as tw
@@ -344,6 +368,18 @@ print(tw.explain("d:8x8x8@100000"))
 """
 
 
+def _demo_tuned(problems: Sequence[Problem], quiet: bool) -> None:
+    """Tune what of the demo's stages is not settled yet."""
+    for beta, regime, seconds in DEMO_STAGES:
+        asked = [problem.with_(beta=beta) for problem in problems]
+        todo = [problem for problem in asked if not answers.settled(problem, regime)]
+        if todo:
+            if not quiet:
+                what = f"{len(todo)} of {len(asked)} sizes, beta {beta}, {regime}"
+                screens.aside.print(f"tuning {what}: some {seconds + 2:.0f} s each ...")
+            tuned(todo, "quick", seconds * len(todo), (regime,), quiet)
+
+
 @app.command()
 def demo(as_json: Json = False) -> None:
     """The main job, from nothing: measure this machine, tune ten sizes, compare, use it from Python."""
@@ -353,11 +389,7 @@ def demo(as_json: Json = False) -> None:
     if not as_json:
         screens.doctor(machine)
     problems = [problem for n in DEMO for problem in Problem.parse(f"d:{n}")]
-    todo = [problem for problem in problems if not answers.settled(problem, "memory")]
-    if todo:
-        if not as_json:
-            screens.aside.print(f"tuning {len(todo)} of {len(problems)} sizes, some 7 s each ...")
-        tuned(todo, "quick", None, ("memory",), quiet=as_json)
+    _demo_tuned(problems, as_json)
     # One core each: NumPy goes through a stack on one whatever there is, so this compares kernels.
     rows = compared(problems, "memory", 1, DEMO_BUDGET)
     if as_json:

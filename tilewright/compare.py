@@ -130,7 +130,7 @@ def compare_cuda(problem: Problem, regime: str, budget: float = 2.0) -> Row:
     p = sized(p, regime, device)
     driver.context()
     sizes = spans(p)
-    copies = 1 if regime == "cached" else min(COPIES, max(1, -(-2 * device.last_cache // sum(sizes))))
+    copies = 1 if regime == "cached" else min(COPIES, max(1, -(-2 * device.knee() // sum(sizes))))
     memory = [[driver.allocate(size) for size in sizes] for _ in range(copies)]
     for number, size in enumerate(sizes):
         values = _random((size // p.dtype.itemsize,), p)

@@ -1,12 +1,12 @@
-"""Which kernel a call runs: a ladder of five rungs over the records. It reads, and never measures."""
+"""Which kernel a call runs: a ladder of six rungs over the records. It reads, and never measures."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tilewright import roofline_cuda
+from tilewright import kin, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.home import warn_once
@@ -24,11 +24,41 @@ T = TypeVar("T")
 def device(kind: str = "cpu") -> Device:
     """The device of this process, with the ceilings that were measured on it."""
     found: Device = TARGETS[kind].probe()
-    ceilings = _asked(lambda held: held.ceilings(found.key, found["cores"]), dict[str, float]())
-    if ceilings and kind == "cuda":
+    measured = ceilings(found)
+    if measured and kind == "cuda":
         # What was measured by an older version lacks the types that it had not.
-        ceilings = {**roofline_cuda.units(found), **ceilings}
-    return Device(found.kind, found.name, found.key, found.limits, found.features, ceilings)
+        measured = {**roofline_cuda.units(found), **measured}
+    return Device(found.kind, found.name, found.key, found.limits, found.features, measured)
+
+
+def ceilings(device: Device) -> dict[str, float]:
+    """What was measured of a device, under any of its keys."""
+
+    def measured(held: Records) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for key in capability.keys(device.key):
+            found = held.ceilings(key, device["cores"]) | found
+        return found
+
+    return _asked(measured, dict[str, float]())
+
+
+def best(
+    key: str,
+    kind: str,
+    device: Device,
+    without: str = "",
+    accept: Callable[[Record], bool] = lambda record: True,
+) -> Record | None:
+    """The best record of a problem key in a regime on a device, under the first of its keys that has one,
+    of the records that ``accept`` takes."""
+
+    def first(held: Records) -> Record | None:
+        names = capability.keys(device.key)
+        found = (held.best(key, kind, name, without=without, accept=accept) for name in names)
+        return next((record for record in found if record is not None), None)
+
+    return _asked(first, None)
 
 
 @functools.cache
@@ -39,7 +69,7 @@ def records() -> Records:
 
 def forget() -> None:
     """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
-    for memo in (device, records, _tuned, _near, _space):
+    for memo in (device, records, _tuned, _near, _kin, _relative, _space):
         memo.cache_clear()
 
 
@@ -62,9 +92,10 @@ def stranger(problem: Problem, device: Device) -> bool:
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
-def regime(problem: Problem, device: Device) -> str:
-    """``cached`` when all that the problem touches fits in the last-level cache, else ``memory``."""
-    return "cached" if problem.footprint <= device.last_cache else "memory"
+def regime(problem: Problem, device: Device, cores: int | None = None) -> str:
+    """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
+    they still go faster than memory; else ``memory``."""
+    return "cached" if problem.footprint <= device.knee(cores) else "memory"
 
 
 def threads(problem: Problem, grain: int, cores: int) -> int:
@@ -86,15 +117,17 @@ def plan(
     1. ``forced``: the caller named a stencil or a config;
     2. ``tuned``: the fastest correct record of this very problem on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
-    4. ``default``: the first stencil that accepts the problem, with its cost model's config;
-    5. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
+    4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
+       regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
+    5. ``default``: the first stencil that accepts the problem, with its cost model's config;
+    6. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
        records say that it is faster, and where the first stencil that accepts it says that it runs on record
        (not with ``vendor=False``; of complex half, which no library has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
-    kind = regime(problem, device)
     cores = device["cores"] if cores is None else min(cores, device["cores"])
+    kind = regime(problem, device, cores)
 
     def made(origin: str, why: str, name: str, chosen: Config) -> Plan:
         grain = STENCILS[name].launch(problem, chosen).grain
@@ -111,7 +144,7 @@ def plan(
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
-    some = problem.with_(batch=1 if kind == "cached" else 1 + device.last_cache)
+    some = problem.with_(batch=1 if kind == "cached" else 1 + device.knee())
     near = _near(problem.key, some, device, kind, problem.batch == 1, theirs)
     if near is not None:
         name, chosen, whose = near
@@ -119,6 +152,14 @@ def plan(
             why = f"the records say that it is faster for the near problem {whose}"
             return Plan(problem, device, kind, VENDOR, why)
         return made("near", f"record of the near problem {whose}", name, chosen)
+    similar = _kin(problem.key, some, device, kind, problem.batch == 1, theirs)
+    if similar is not None:
+        name, chosen, whose, relative = similar
+        if name == VENDOR:
+            why = f"the records of the similar device {relative} say that it is faster for {whose}"
+            return Plan(problem, device, kind, VENDOR, why)
+        why = f"record of {whose} on the similar device {relative}; none of this one is near"
+        return made("kin", why, name, chosen)
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
@@ -128,9 +169,9 @@ def plan(
             reasons.append(f"{name}: {tuned}")
             break
         if reason is None:
-            return made(
-                "default", "no record; the stencil's cost model", name, candidate.default(problem, device)
-            )
+            # The cost model asks, too, where the caches end: those of the cores that may be used.
+            chosen = candidate.default(problem, device.with_cores(cores))
+            return made("default", "no record; the stencil's cost model", name, chosen)
         reasons.append(f"{name}: {reason}")
     if not vendor:
         raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({'; '.join(reasons)})")
@@ -169,7 +210,7 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
     def accept(record: Record) -> bool:
         return record.stencil == VENDOR or _misfit(record, problem, device) is None
 
-    found = _asked(lambda held: held.best(key, kind, device.key, without=without, accept=accept), None)
+    found = best(key, kind, device, without=without, accept=accept)
     return None if found is None else (found.stencil, found.config)
 
 
@@ -177,7 +218,46 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
 def _near(
     key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str] | None:
-    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them.
+    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them."""
+    without = "" if vendor else VENDOR
+    found = (
+        record for name in capability.keys(device.key) for record in _near_on(problem, kind, name, without)
+    )
+    return _usable(found, problem, device, single)
+
+
+def _near_on(problem: Problem, kind: str, device: str, without: str) -> list[Record]:
+    """The best records of near problems on a device, nearest first."""
+    return _asked(lambda held: held.near(problem, kind, device, without=without), list[Record]())
+
+
+@functools.lru_cache(maxsize=64)
+def _relative(device: Device) -> str | None:
+    """The device with records that is most similar to this one."""
+    return kin.nearest(device, _asked(lambda held: held.devices(), list[str]()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _kin(
+    key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
+) -> tuple[str, Config, str, str] | None:
+    """Stencil, config and key of the record of the most similar device that this problem can use, and
+    that device: a record of this very problem before those of near ones, all of the same regime."""
+    relative = _relative(device) if kind in kin.SERVES[device.kind] else None
+    if relative is None:
+        return None
+    without = "" if vendor and device.kind in kin.LIBRARIES else VENDOR
+    exact = _asked(lambda held: held.best(key, kind, relative, without=without), None)
+    near = _near_on(problem, kind, relative, without)
+    found = (record for record in (exact, *near) if record is not None and record.regime == kind)
+    usable = _usable(found, problem, device, single)
+    return None if usable is None else (*usable, relative)
+
+
+def _usable(
+    found: Iterable[Record], problem: Problem, device: Device, single: bool
+) -> tuple[str, Config, str] | None:
+    """Stencil, config and key of the first record that this problem can use on this device.
 
     Libraries have one routine for batches and another for a product alone (``single``): that the vendor
     wins at one says nothing of the other. Where sizes are compiled in (``sized``), other sizes say little,
@@ -185,8 +265,7 @@ def _near(
     """
     accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
     exact = getattr(next(accepting, None), "sized", False)
-    without, none = "" if vendor else VENDOR, list[Record]()
-    for record in _asked(lambda held: held.near(problem, kind, device.key, without=without), none):
+    for record in found:
         sized = exact or getattr(STENCILS.get(record.stencil), "sized", False)
         if sized and _shape(record.problem) != _shape(problem):
             continue

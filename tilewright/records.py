@@ -108,6 +108,9 @@ class Folder(Protocol):
     def joinpath(self, name: str, /) -> Any:
         """The file of that name."""
 
+    def iterdir(self) -> Iterable[Any]:
+        """The files that there are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -221,6 +224,13 @@ class Records:
         """
         asked = (device, problem_key, regime, without, accept)
         return self._read(_best, *asked) or _best(self._behind(device), *asked)
+
+    def devices(self) -> list[str]:
+        """The keys of all devices with a usable result, here or among those that ship with the package."""
+        local = {key for (key,) in self._read(_rows, "SELECT DISTINCT device FROM solved")}
+        return sorted(
+            local | {Path(file.name).stem for file in self._files() if file.name.endswith(".jsonl")}
+        )
 
     def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
         """Best records of up to 8 problems like this one, nearest first, one a problem.
@@ -354,12 +364,22 @@ class Records:
             self._local.held = held if held.writable else None
         return held
 
+    def _shelf(self) -> Folder:
+        """The folder of shipped files."""
+        return self._folder or files("tilewright").joinpath("data")
+
+    def _files(self) -> Iterable[Any]:
+        """The shipped files; none where there is no such folder."""
+        with suppress(OSError):
+            return list(self._shelf().iterdir())
+        return []
+
     def _behind(self, device: str) -> _Connection:
         """The shipped rows of a device, in memory, read when first asked for."""
         stores: dict[str, _Connection] = self._local.__dict__.setdefault("stores", {})
         if device not in stores:
             name = re.sub(r"[^\w.+-]", "_", device) + ".jsonl"
-            source = (self._folder or files("tilewright").joinpath("data")).joinpath(name)
+            source = self._shelf().joinpath(name)
             text = source.read_text(encoding="utf-8") if source.is_file() else ""
             connection = _in_memory()
             _take_in(connection, *parse(text, name, lambda record, _: _row(record)))
@@ -615,6 +635,10 @@ def _put_ceilings(connection: sqlite3.Connection, entry: Ceilings, clash: str) -
 
 
 # ---- questions
+
+
+def _rows(connection: _Connection, sql: str) -> list[tuple[Any, ...]]:
+    return connection.execute(sql).fetchall()
 
 
 def _body(connection: _Connection, number: int, body: bytes) -> Record | None:

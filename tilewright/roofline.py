@@ -36,6 +36,10 @@ write    c = a + b, plain stores (the hardware moves 4)      3: A, B read; C wri
 read     s = s + a + b + c                                   3: A, B, C read
 =======  ==================================================  =======================
 
+Caches. Where they end is a matter of measurement, too: the same loop (``update``) over ever larger
+footprints falls to the speed of memory at the machine's knee (``knee.<cores>``, in bytes), and what a
+call touches beyond it is planned for memory. A flat curve has its knee at its beginning.
+
 Compute. The peak is what independent fused multiply-adds reach. A vector that is not full costs as
 much as a full one, and a core that splits its widest vectors in halves sells them by the half: on
 Zen 4 a 512-bit operation is two of 256 bits (LLVM ``X86ScheduleZnver4.td``), 4 doubles are the unit
@@ -53,7 +57,9 @@ a little, by the noise of both.
 
 from __future__ import annotations
 
+import math
 import os
+import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -84,6 +90,15 @@ PEAK_STEPS = 1 << 16
 ROUNDS = 7
 SAME = 0.9
 """A narrower vector is the unit of price when it reaches this part of the widest one's peak."""
+
+KNEE_ROUNDS = 5
+LONG = 32 << 20
+"""Bytes that each core goes through in one sample of a footprint, so that it lasts a millisecond."""
+FAR = 3
+"""Footprints that speak for memory: at steps of sqrt(2) those from half of the largest one on."""
+PAYS = 4 / 3
+"""How many times as fast as memory a cache has to be: a kernel that streams its stores past the caches moves
+three streams where one that keeps C in them moves four, and up to here it is no slower."""
 
 _ENTRY = "roofline"
 _CALL = "ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars"
@@ -147,13 +162,19 @@ def _keep(vector: str, real: str, lanes: int, names: Sequence[str]) -> list[str]
 def bandwidth_ir(mix: str, vector_bits: int) -> Source:
     """A loop over doubles that does one mix of loads and stores.
 
-    ``count`` is in steps of ``UNROLL`` vectors of each operand; all addresses are vector-aligned.
+    ``count`` is in steps of ``UNROLL`` vectors of each operand; all addresses are vector-aligned. After
+    every ``sa`` steps it begins anew at the operands' first (0: never).
     """
     lanes = vector_bits // 64
     vector, size = f"<{lanes} x double>", vector_bits // 8
     mark = f"align {size}, !nontemporal !0" if mix == "stream" else f"align {size}"
     reads_c = mix in ("update", "read")
-    body = [f"%at = mul i64 %i, {UNROLL * lanes}"]
+    body = [
+        f"%at = mul i64 %j, {UNROLL * lanes}",
+        "%up = add i64 %j, 1",
+        "%wraps = icmp eq i64 %up, %sa",
+        "%next.j = select i1 %wraps, i64 0, i64 %up",
+    ]
     for j in range(UNROLL):
         body.append(f"%at{j} = add i64 %at, {j * lanes}")
         body += [f"%p{x}{j} = getelementptr double, ptr %{x}, i64 %at{j}" for x in "ABC"]
@@ -167,7 +188,8 @@ def bandwidth_ir(mix: str, vector_bits: int) -> Source:
         else:
             body.append(f"store {vector} {total}, ptr %pC{j}, {mark}")
     sums = [f"s{j}" for j in range(UNROLL)] if mix == "read" else []
-    text = _loop([], [(vector, x) for x in sums], body, _keep(vector, "double", lanes, sums))
+    carried = [("i64", "j"), *((vector, x) for x in sums)]
+    text = _loop([], carried, body, _keep(vector, "double", lanes, sums))
     return Source(f"{text}\n!0 = !{{i32 1}}\n", _ENTRY)
 
 
@@ -191,11 +213,16 @@ def peak_ir(real_bits: int, vector_bits: int) -> Source:
 
 
 # -- measuring ------------------------------------------------------------------------------------
-def _together(jobs: Sequence[Sequence[Callable[[], object]]], rounds: int = ROUNDS) -> list[float]:
-    """Median seconds of each job: a job is one work per thread, all at once. One more round warms up.
+def _together(
+    jobs: Sequence[Sequence[Callable[[], object]]],
+    rounds: int = ROUNDS,
+    figure: Callable[..., Any] = np.median,
+) -> list[float]:
+    """Median (or another ``figure``) of the seconds of each job: a job is one work per thread, all at once.
 
-    Every round does all jobs, so that a slow moment of the machine hits all of them. A job lasts
-    from its first start to its last end. The works are foreign calls, which let other threads run.
+    One more round warms up. Every round does all jobs, so that a slow moment of the machine hits all of
+    them. A job lasts from its first start to its last end. The works are foreign calls, which let other
+    threads run.
     Each thread stays on a core of its own: the system tends to wake a short-lived thread on the core
     of its waker, and two would take turns there.
     """
@@ -226,7 +253,7 @@ def _together(jobs: Sequence[Sequence[Callable[[], object]]], rounds: int = ROUN
     if failures:
         raise failures[0]
     lasted = stamps[1:, :, :, 1].max(axis=2) - stamps[1:, :, :, 0].min(axis=2)
-    return [float(seconds) for seconds in np.median(lasted, axis=0)]
+    return [float(seconds) for seconds in figure(lasted, axis=0)]
 
 
 def _aligned(count: int, lines: int = 0) -> NDArray[np.float64]:
@@ -260,13 +287,15 @@ class _Streams:
                 chunk = part[start : start + block.size]
                 chunk[:] = block[: chunk.size]
 
-    def works(self, call: Call, vector_bits: int) -> list[Callable[[], object]]:
-        """One pass of a bandwidth loop over each share."""
-        steps = self.share // (UNROLL * vector_bits // 64)
+    def works(
+        self, call: Call, vector_bits: int, steps: int | None = None, passes: int = 1
+    ) -> list[Callable[[], object]]:
+        """A bandwidth loop over the first ``steps`` steps of each share (None: all of it), so many times."""
+        steps = self.share // (UNROLL * vector_bits // 64) if steps is None else steps
         works: list[Callable[[], object]] = []
         for core, sink in enumerate(self.sinks):
             at = [int(array[core * self.share :].ctypes.data) for array in self.arrays]
-            works.append(partial(call, *at, 0, 0, 0, steps, int(sink.ctypes.data)))
+            works.append(partial(call, *at, steps, 0, 0, steps * passes, int(sink.ctypes.data)))
         return works
 
 
@@ -299,6 +328,50 @@ def bandwidths(target: Target, device: Device, cores: int, rounds: int = ROUNDS)
         # Of two loops for the same mix the faster one shows what the memory can do.
         found[name] = max(found.get(name, 0.0), moved / seconds)
     return found
+
+
+def footprints(least: int, most: int) -> list[int]:
+    """Bytes from ``most`` down to ``least`` or a little less, each sqrt(2) times the one before."""
+    count = 1 + max(0, math.ceil(2 * math.log2(most / least)))
+    return [round(most / 2 ** (step / 2)) for step in reversed(range(count))]
+
+
+def knee(curve: Sequence[tuple[int, float]]) -> int:
+    """The footprint in bytes beyond which bandwidth is nearly that of memory, from pairs of the two.
+
+    Each bandwidth is taken with its two neighbours (the median of three), so that one lucky or unlucky
+    moment moves little. Memory's is the best of those of the ``FAR`` largest footprints. The knee is the
+    largest footprint that goes ``PAYS`` times as fast, the smallest one where none does.
+    """
+    rows = sorted(curve)
+    sizes, speeds = [size for size, _ in rows], [speed for _, speed in rows]
+    ends = (speeds[0], *speeds, speeds[-1])
+    smooth = [statistics.median(ends[at : at + 3]) for at in range(len(speeds))]
+    least = PAYS * max(smooth[-FAR:])
+    faster = [size for size, speed in zip(sizes, smooth, strict=True) if speed >= least]
+    return max(faster, default=sizes[0])
+
+
+def knees(target: Target, device: Device, cores: int, rounds: int = KNEE_ROUNDS) -> dict[str, float]:
+    """``knee.<cores>`` in bytes, about a second: the mix ``update`` over a ladder of footprints.
+
+    What a machine says of its last cache may be that of a host which others use too, and of it one core may
+    see no more than memory's bandwidth.
+    """
+    keep: list[Kernel] = []
+    streams, bits = _Streams(device, cores), device["vector_bits"]
+    call = _loaded(target, device, bandwidth_ir("update", bits), keep)
+    # Bytes that one step goes through: three operands on each core.
+    step = 3 * UNROLL * bits // 8 * cores
+    least = cores * device.limits.get("l2", 1 << 20) // 2
+    ladder = footprints(least, streams.share * 3 * 8 * cores)
+    counts = [max(1, size // step) for size in ladder]
+    passes = [max(1, -(-LONG * cores // (count * step))) for count in counts]
+    works = [streams.works(call, bits, count, times) for count, times in zip(counts, passes, strict=True)]
+    # The best of the rounds: a disturbance hides what a cache holds, and never adds to it.
+    seconds = _together(works, rounds, np.min)
+    rows = zip(counts, passes, seconds, strict=True)
+    return {f"knee.{cores}": float(knee([(n * step, n * step * times / s) for n, times, s in rows]))}
 
 
 def peaks(target: Target, device: Device, cores: int, rounds: int = ROUNDS) -> dict[str, float]:
@@ -337,7 +410,7 @@ def measure(target: Target, device: Device, cores: Sequence[int] | None = None) 
     found: dict[str, float] = {}
     fewer: dict[str, float] = {}
     for count in counts:
-        new = peaks(target, device, count) | bandwidths(target, device, count)
+        new = peaks(target, device, count) | bandwidths(target, device, count) | knees(target, device, count)
         found.setdefault("price_unit_bits", new.pop("price_unit_bits"))
         # Cores may stay idle: more of them have no lower ceiling, whatever else ran meanwhile.
         now = {name.rpartition(".")[0]: speed for name, speed in new.items()}
@@ -360,20 +433,13 @@ class Bound:
 
 
 def _ceiling(device: Device, name: str, cores: int) -> float:
-    """A measured ceiling; for a count of cores that was not measured, no more than fewer cores could
-    reach if they scaled, and no more than all of them reach."""
-    measured = {
-        int(key.rpartition(".")[2]): value
-        for key, value in device.ceilings.items()
-        if key.rpartition(".")[0] == name
-    }
-    if not measured:
+    """A measured ceiling, as ``Device.ceiling`` says. Raises ``DeviceError`` where there is none."""
+    found = device.ceiling(name, cores)
+    if found is None:
         raise DeviceError(
             f"{name} of {device.name} was never measured; tilewright doctor --remeasure does it"
         )
-    if cores in measured:
-        return measured[cores]
-    return min(value * max(1.0, cores / count) for count, value in measured.items())
+    return found
 
 
 def known(problem: Problem, device: Device) -> bool:

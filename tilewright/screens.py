@@ -99,6 +99,7 @@ def doctor(data: Row) -> None:
         [
             ("vectors", f"{limits['vector_bits']} bits, {limits['vector_registers']} registers{masks}"),
             ("cores", f"{limits['cores']}; {caches}"),
+            ("knee", _knees(data["knees"], measured=any(name.startswith("knee.") for name in ceilings))),
             ("threads", data["threads"]),
             ("calls", data["calls"]),
             ("compiler", data["toolchain"]),
@@ -124,6 +125,13 @@ def doctor(data: Row) -> None:
         _gpu(each)
     if data["gpu_missing"] is not None:
         print(f"no GPU: {data['gpu_missing']}")
+
+
+def _knees(knees: Sequence[tuple[int, int]], measured: bool) -> str:
+    """Up to how many bytes data count as cached, by the number of cores."""
+    parts = [f"{size / (1 << 20):.1f} MB for {cores} core{'s' if cores > 1 else ''}" for cores, size in knees]
+    where = "where bandwidth falls to that of memory" if measured else "a guess until it is measured"
+    return f"{', '.join(parts)}: {where}"
 
 
 def _gpu(data: Row) -> None:

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewright import build, measure
 from tilewright.catalog import SEARCHES, STENCILS, TARGETS
@@ -42,6 +42,51 @@ STARTS = 3
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
 KINDS: dict[str, Kind] = {"cpu": cpu.KIND, "cuda": cuda.KIND}
+
+
+BETAS = ("0", "1")
+"""Classes of beta that a spelling stands for when it is tuned: that of ``matmul``, and that of the usual
+update in place."""
+
+
+class TuningJob(NamedTuple):
+    """One problem to be tuned in one regime, and its part of the seconds that an effort grants both betas."""
+
+    problem: Problem
+    regime: str
+    part: float
+
+
+def tuning_jobs(
+    problems: Sequence[str | Problem] | str | Problem,
+    betas: Sequence[str] | str,
+    regimes: Sequence[str] | str,
+) -> list[TuningJob]:
+    """What ``tune`` does, in its order: size by size, the betas of a regime one after another, so that what
+    wins for the first is where the search for the next one begins.
+
+    Raises ``ArgumentError`` for a beta, regime or spelling that does not exist.
+    """
+    regimes = [regimes] if isinstance(regimes, str) else regimes
+    for regime in regimes:
+        if regime not in measure.REGIMES:
+            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
+    betas = [betas] if isinstance(betas, str) else betas
+    for beta in betas:
+        if beta not in ("0", "1", "any"):
+            raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
+    given = [problems] if isinstance(problems, (str, Problem)) else problems
+    jobs = []
+    for item in given:
+        if not isinstance(item, (str, Problem)):
+            raise ArgumentError(
+                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
+            )
+        spelled = isinstance(item, str)
+        for problem in Problem.parse(item) if isinstance(item, str) else [item]:
+            classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
+            jobs += [TuningJob(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
+    return jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +276,10 @@ class Tuner:
             if earlier.config not in starts and _in(space, earlier.config):
                 starts.append(earlier.config)
         for near in self.records.near(problem, regime, self.device.key, without=VENDOR):
-            if near.stencil == name and near.config not in starts and _in(space, near.config):
-                starts.append(near.config)
+            same = _sizes(near.problem) == _sizes(problem)
+            start = _mended(space, near.config, starts[0]) if same else near.config
+            if near.stencil == name and start not in starts and _in(space, start):
+                starts.append(start)
         batches = SEARCHES[search](space, starts, seed)
         deadline = time.monotonic() + budget
         answers: list[Record] | None = None
@@ -452,6 +499,22 @@ def _name(record: Record) -> tuple[str, Config]:
 def _in(space: Space, config: Config) -> bool:
     """Whether a config of another time or problem is a point of this space."""
     return config.keys() == {param.name for param in space.params} and config in space
+
+
+def _sizes(problem: Problem) -> tuple[int, int, int]:
+    return problem.m, problem.n, problem.k
+
+
+def _mended(space: Space, config: Config, default: Config) -> Config:
+    """A config of another class of beta or regime, with one value of the default's if it needs that.
+
+    What wins with beta 0 may stream its stores, which nothing that reads C can do: all its other values
+    are good ones to begin with.
+    """
+    if _in(space, config) or config.keys() != default.keys():
+        return config
+    tries = (config.with_(**{name: default[name]}) for name in config if config[name] != default[name])
+    return next((each for each in tries if _in(space, each)), config)
 
 
 def speed(record: Record) -> float:

@@ -629,7 +629,7 @@ def test_a_plan_shows_itself() -> None:
     a = filled((100, 8, 8))
     assert "d:nn:8x8x8@100" in repr(tw.plan(a, a))
     # A machine that records ship for starts tuned.
-    assert any(f"runs   {origin}: " in tw.explain(a, a) for origin in ("tuned", "near", "default"))
+    assert any(f"runs   {origin}: " in tw.explain(a, a) for origin in ("tuned", "near", "kin", "default"))
     assert tw.explain("d:8x8x8@100").count("runs") == 1
     assert tw.explain(Problem.parse("d:8x8x8")[0]).count("runs") == 1
     assert tw.explain("d:2..4").count("runs") == 3
@@ -705,6 +705,8 @@ def test_what_no_stencil_takes_goes_to_numpy() -> None:
         (("d:2",), {"effort": "mighty"}, "effort='mighty'; accepted: quick, patient, exhaustive"),
         (("d:2",), {"regimes": ("disk",)}, "regime='disk'; accepted: "),
         (("d:2",), {"regimes": "disk"}, "regime='disk'"),
+        (("d:2",), {"betas": ("0", "2")}, "beta='2'; accepted: 0, 1, any"),
+        (("d:2",), {"betas": "yes"}, "beta='yes'"),
         (("d:2",), {"budget": -1}, "budget=-1"),
         (("d:2",), {"budget": float("nan")}, "budget=nan"),
         (("e:2",), {}, "problem='e:2' is not understood"),

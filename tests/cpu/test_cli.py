@@ -161,7 +161,7 @@ def test_explain(capsys: pytest.CaptureFixture[str], new_home: Path) -> None:
     rows = answered(capsys, "explain", "d:2..4")
     assert [row["problem"].partition("|")[0] for row in rows] == ["d:nn:2x2x2", "d:nn:3x3x3", "d:nn:4x4x4"]
     # A machine that records ship for starts tuned.
-    assert {row["origin"] for row in rows} <= {"tuned", "near", "default"}
+    assert {row["origin"] for row in rows} <= {"tuned", "near", "kin", "default"}
     assert all(row["stencil"] and row["config"] and row["threads"] == 1 for row in rows)
     (row,) = answered(capsys, "explain", "d:100x100x100")
     assert (row["origin"], row["stencil"]) == ("vendor", None)
@@ -188,7 +188,7 @@ def test_show_a_config(capsys: pytest.CaptureFixture[str]) -> None:
 def test_tune_export_import_and_report(
     capsys: pytest.CaptureFixture[str], new_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (row,) = answered(capsys, "tune", "d:2x2x2", "--budget", "3", "--regime", "cached")
+    (row,) = answered(capsys, "tune", "d:2x2x2", "--budget", "3", "--regime", "cached", "--beta", "0")
     assert row["problem"].startswith("d:nn:2x2x2")
     assert row["regime"] == "cached"
     assert row["tried"] == sum(row["statuses"].values()) > 0
@@ -262,6 +262,7 @@ MISTAKES = [
     (("space", "d:100x100x100"), "problem=d:nn:100x100x100"),
     (("tune", "d:2x2x2", "--effort", "mighty"), "effort='mighty'"),
     (("tune", "d:2x2x2", "--regime", "disk"), "regime='disk'"),
+    (("tune", "d:2x2x2", "--beta", "0,2"), "beta='2'; accepted: 0, 1, any"),
     (("tune", "d:2x2x2", "--budget", "-1"), "budget=-1"),
     (("tune", "d:2x2x2", "--budget", "soon"), "budget"),
     (("tune", "d:100x100x100", "--budget", "1"), "problem=d:nn:100x100x100"),

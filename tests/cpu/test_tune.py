@@ -215,8 +215,8 @@ def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
 
 def test_calls_use_what_was_found(new_home: Path) -> None:
     results = tw.tune("d:2x2x2", budget=2.0, regimes="cached")
-    assert [result.regime for result in results] == ["cached"]
-    assert results[0].tried >= 1
+    assert [(result.problem.beta, result.regime) for result in results] == [("0", "cached"), ("1", "cached")]
+    assert all(result.tried >= 1 for result in results)
     a = np.ones((50, 2, 2))
     plan = tw.plan(a, a).plan
     assert plan.origin in ("tuned", "vendor")
@@ -224,7 +224,7 @@ def test_calls_use_what_was_found(new_home: Path) -> None:
     assert dispatch.records().all(device=dispatch.device().key)
     # What is tuned for this size is near for another.
     b = np.ones((50, 2, 3))
-    assert tw.plan(a, b).plan.origin in ("near", "default")
+    assert tw.plan(a, b).plan.origin in ("near", "kin", "default")
     np.testing.assert_array_equal(tw.matmul(a, b), 2 * b)
 
 

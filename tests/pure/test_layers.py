@@ -36,6 +36,7 @@ RANKS = {
     "stencils.cuda.program": 2,
     "stencils.cpu.emit": 2,
     "records": 3,
+    "kin": 3,
     "verify": 3,
     "targets.cpu": 3,
     "targets.cuda": 3,
@@ -92,7 +93,7 @@ RANKS = {
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
 # The one function that loads modules of this package when it is called, so that importing the package does
 # not: they are what tuning needs and a product does not.
-LAZY_DOOR = ("api", "tune", {"tilewright.measure", "tilewright.tuner"})
+LAZY_DOOR = ("api", "tune", {"tilewright.tuner"})
 READS_ENVIRONMENT = {"home"}
 # Sets variables for its children, and puts back what was there.
 SETS_ENVIRONMENT = {"workers"}

@@ -17,6 +17,7 @@ Limits that follow from its compute capability: those of ``Tabled``, and capabil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -165,9 +166,34 @@ DEVICES: dict[str, Device] = {
 """Devices that need not be there: their spaces can be counted, and their kernels compiled, anywhere."""
 
 
+def _spelled(name: str) -> str:
+    """A device's own name as a key: ``NVIDIA A100-SXM4-40GB`` is ``a100-sxm4-40gb``."""
+    words = re.findall(r"[a-z0-9.]+", name.lower())
+    return "-".join(word for word in words if word not in {"nvidia", "geforce", "tesla", "quadro"})
+
+
+_SPELLED = {_spelled(device.name): key for key, device in DEVICES.items()}
+
+
+def canonical(key: str) -> str:
+    """The one key of a device that has two: ``h100-80gb-hbm3``, as it calls itself, is ``h100``."""
+    return _SPELLED.get(key, key)
+
+
+def key_of(name: str) -> str:
+    """What records of a device are filed under, from its own name: ``NVIDIA H100 80GB HBM3`` is ``h100``,
+    ``NVIDIA L40S``, of which ``DEVICES`` has no row, ``l40s``."""
+    return canonical(_spelled(name))
+
+
+def keys(key: str) -> tuple[str, ...]:
+    """A device's key, and behind it those under which older versions filed its records."""
+    return (key, *(old for old, new in _SPELLED.items() if new == key != old))
+
+
 def named(key: str) -> Device:
     """A device of ``DEVICES``. Raises ``ArgumentError`` with the list of those there are."""
     try:
-        return DEVICES[key]
+        return DEVICES[canonical(key)]
     except KeyError:
         raise ArgumentError(f"device={key!r} is not known; accepted: {', '.join(DEVICES)}") from None

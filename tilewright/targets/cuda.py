@@ -378,13 +378,7 @@ def probe(index: int = 0) -> Device:
     name = raw.partition(b"\0")[0].decode(errors="replace").strip()
     version = 10 * attribute("COMPUTE_CAPABILITY_MAJOR", index) + attribute("COMPUTE_CAPABILITY_MINOR", index)
     queried = {limit: attribute(query, index) for limit, query in _QUERIES.items()}
-    return capability.device(name, key_of(name), version, queried)
-
-
-def key_of(name: str) -> str:
-    """What records of a device are filed under: ``NVIDIA A100-SXM4-80GB`` is ``a100-sxm4-80gb``."""
-    words = re.findall(r"[a-z0-9.]+", name.lower())
-    return "-".join(word for word in words if word not in {"nvidia", "geforce", "tesla", "quadro"})
+    return capability.device(name, capability.key_of(name), version, queried)
 
 
 # ---- kernels in memory

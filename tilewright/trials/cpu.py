@@ -89,12 +89,12 @@ def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
 
 
 def sized(problem: Problem, regime: str, device: Device) -> Problem:
-    """The problem with the batch that a regime is measured on."""
+    """The problem with the batch that a regime is measured on: half of what a core has for itself, or twice
+    what all caches hold in effect, which leaves nothing in them from one pass to the next."""
     one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
     if regime == "cached":
         return problem.with_(batch=max(1, device["l2"] // 2 // one))
-    # Twice the last cache leaves nothing in it from one pass to the next.
-    return problem.with_(batch=max(2, max(2 * device.last_cache, 128 << 20) // one))
+    return problem.with_(batch=max(2, max(2 * device.knee(), 128 << 20) // one))
 
 
 def compilers(device: Device) -> int:

@@ -305,7 +305,7 @@ class CudaTrial:
         one = sum(spans(problem))
         copies = 1
         if regime == "memory":
-            copies = min(COPIES, max(1, -(-2 * self.device.last_cache // one)))
+            copies = min(COPIES, max(1, -(-2 * self.device.knee() // one)))
         try:
             # Asked for at once, before the host spends time and memory on what may not fit.
             driver.allocate(copies * one)
@@ -518,11 +518,11 @@ def sized(problem: Problem, regime: str, device: Device) -> Problem:
     one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
     if problem.batch > 1 or problem.m * problem.n * problem.k >= SOLO:
         # Copies are rotated for the rest of what it takes to leave nothing in the cache.
-        least = -(-2 * device.last_cache // (COPIES * one)) if regime == "memory" else 1
+        least = -(-2 * device.knee() // (COPIES * one)) if regime == "memory" else 1
         return problem.with_(batch=max(problem.batch, least))
     if regime == "cached":
-        return problem.with_(batch=max(1, device.last_cache // 2 // one))
-    return problem.with_(batch=max(1, max(2 * device.last_cache, 128 << 20) // one))
+        return problem.with_(batch=max(1, device.knee() // 2 // one))
+    return problem.with_(batch=max(1, max(2 * device.knee(), 128 << 20) // one))
 
 
 def compilers(device: Device) -> int:

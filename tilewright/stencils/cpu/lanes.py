@@ -491,6 +491,7 @@ class LanesStencil:
 
     def space(self, problem: Problem, device: Device) -> Space:
         p, masks = problem, bool(device["masks"])
+        from_memory = p.footprint > device.knee()
         bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
         height = p.m * (2 if p.dtype.is_complex else 1)
         least = {b: smallest_group(p, b) for b in bits}
@@ -579,13 +580,13 @@ class LanesStencil:
                 "stream-from-memory",
                 "soft",
                 "a streaming store throws out of the caches what would be read again",
-                lambda store: store == "plain" or p.footprint > device["l3"],
+                lambda store: store == "plain" or from_memory,
             ),
             Rule(
                 "prefetch-from-memory",
                 "soft",
                 "what lies in the caches is not worth a prefetch",
-                lambda prefetch: prefetch == 0 or p.footprint > device["l3"],
+                lambda prefetch: prefetch == 0 or from_memory,
             ),
             Rule(
                 "stream-unread",
@@ -640,7 +641,7 @@ class LanesStencil:
         alone = int(lanes < 2 * height < 2 * lanes)
         if not alone and lanes % height:
             first = values["vector_bits"][0]
-        store = "stream" if p.beta == "0" and p.footprint > device["l3"] else "plain"
+        store = "stream" if p.beta == "0" and p.footprint > device.knee() else "plain"
         # The narrowest vectors need no constants for their shuffles, so the last of these is always valid.
         shapes = ((first, alone), (256, 1), (256, 0), (first, 1), (128, 1), (128, 0))
         for bits, columns in shapes:

@@ -76,7 +76,7 @@ class TileStencil:
     def space(self, problem: Problem, device: Device) -> Space:
         p, registers, masks = problem, device["vector_registers"], bool(device["masks"])
         unit, real = (2 if p.dtype.is_complex else 1), p.dtype.real_bits // 8
-        rows = p.m * unit
+        rows, from_memory = p.m * unit, p.footprint > device.knee()
         bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
 
         def vectors(vector_bits: int) -> int:
@@ -169,13 +169,13 @@ class TileStencil:
                 "stream-from-memory",
                 "soft",
                 "a streaming store throws out of the caches what would be read again",
-                lambda store: store == "plain" or p.footprint > device["l3"],
+                lambda store: store == "plain" or from_memory,
             ),
             Rule(
                 "prefetch-from-memory",
                 "soft",
                 "what lies in the caches is not worth a prefetch",
-                lambda prefetch: prefetch == 0 or p.footprint > device["l3"],
+                lambda prefetch: prefetch == 0 or from_memory,
             ),
             Rule(
                 "stream-whole-lines",
@@ -366,7 +366,7 @@ class TileStencil:
         hardware = space.only(HARDWARE)
         best = next(config for _, _, config in sorted(found, key=lambda f: f[:2]) if not hardware.why(config))
         stream = best.with_(store="stream")
-        return stream if problem.footprint > device["l3"] and not hardware.why(stream) else best
+        return stream if problem.footprint > device.knee() and not hardware.why(stream) else best
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         if config["store"] == "stream":

@@ -1,0 +1,237 @@
+"""Records of a similar device: which one that is, what of it serves, and what a device is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilewright import answers, api, dispatch, kin
+from tilewright.catalog import STENCILS
+from tilewright.errors import ArgumentError
+from tilewright.model import Config, Device, Problem, Record, Timing
+from tilewright.records import Records
+from tilewright.targets import capability
+
+pytestmark = pytest.mark.pure
+
+KB = 1 << 10
+AVX512 = {"vector_bits": 512, "vector_registers": 32, "masks": 1}
+AVX2 = {"vector_bits": 256, "vector_registers": 16, "masks": 0}
+
+
+def processor(core: str, isa: str = "avx512", l1d: int = 48, l2: int = 2048, **limits: int) -> Device:
+    wide = AVX512 if isa == "avx512" else AVX2
+    found = {**wide, "cores": 4, "l1d": l1d * KB, "l2": l2 * KB, "l3": 64 << 20, **limits}
+    return Device("cpu", core, f"{core}-{isa}", found, f"x86_64/{core} +fma")
+
+
+XEON = processor("sapphirerapids")
+H200, H100 = capability.named("h200"), capability.named("h100")
+
+
+# ---- which device it is
+
+
+@pytest.mark.parametrize(
+    ("device", "keys", "found"),
+    [
+        (XEON, ["znver4-avx512", "emeraldrapids-avx512"], "emeraldrapids-avx512"),
+        (XEON, ["znver4-avx512"], "znver4-avx512"),
+        (processor("znver5", l2=1024), ["emeraldrapids-avx512", "znver4-avx512"], "znver4-avx512"),
+        # One maker: then the caches, and a core that nobody knows comes last.
+        (XEON, ["cascadelake-avx512", "icelake-server-avx512"], "icelake-server-avx512"),
+        (XEON, ["a-new-one-avx512", "cascadelake-avx512"], "cascadelake-avx512"),
+        (processor("skylake-avx512", l1d=32, l2=1024), ["emeraldrapids-avx512"], "emeraldrapids-avx512"),
+        # Its own records are not those of another.
+        (XEON, ["sapphirerapids-avx512", "znver4-avx512"], "znver4-avx512"),
+        # Another instruction set, another kind, nothing at all.
+        (processor("znver3", "avx2"), ["znver4-avx512", "emeraldrapids-avx512", "h200"], None),
+        (XEON, ["znver3-avx2", "neoverse-v2-neon", "h200", "nonsense"], None),
+        (XEON, [], None),
+        (H100, ["znver4-avx512", "a100", "h200"], "h200"),
+        (H100, ["a100", "b200", "l40s"], None),
+        (H200, ["h100-80gb-hbm3"], "h100-80gb-hbm3"),
+        (H100, ["h100", "h100-80gb-hbm3"], None),
+    ],
+)
+def test_the_most_similar_device(device: Device, keys: list[str], found: str | None) -> None:
+    assert kin.nearest(device, keys) == found
+    assert kin.nearest(device, reversed(keys)) == found
+
+
+def test_a_gpu_with_nearly_as_many_multiprocessors_is_more_similar(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = replace(H200, key="h20", limits={**H200.limits, "sms": 78})
+    monkeypatch.setitem(capability.DEVICES, "h20", few)
+    assert kin.nearest(H100, ["h20", "h200"]) == "h200"
+    assert kin.nearest(replace(H100, limits={**H100.limits, "sms": 80}), ["h200", "h20"]) == "h20"
+
+
+# ---- what of its records serves
+
+
+def record(spelling: str, regime: str, stencil: str, device: Device, **fields: Any) -> Record:
+    (problem,) = Problem.parse(spelling, **fields)
+    config = Config({}) if stencil == dispatch.VENDOR else STENCILS[stencil].default(problem, device)
+    timing = Timing((1e-3,), 1e-3, 1e-3, 1e-3, regime, max(1, problem.batch), 2)
+    return Record(
+        problem,
+        regime,
+        stencil,
+        config,
+        "ok",
+        device.key,
+        "1",
+        timing=timing,
+        seconds=1e-3,
+        protocol=2,
+        when="2026-01-01",
+    )
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Makes dispatch go by these records and no shipped ones."""
+    shelf = tmp_path / "data"
+    shelf.mkdir()
+    store = Records(tmp_path / "records.sqlite", shipped=shelf)
+
+    def tell(*rows: Record) -> Records:
+        for row in rows:
+            store.append(row)
+        dispatch.forget()
+        return store
+
+    monkeypatch.setattr(dispatch, "records", lambda: store)
+    monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
+    yield tell
+    store.close()
+    dispatch.forget()
+
+
+EMERALD = processor("emeraldrapids")
+ZEN = processor("znver4", l1d=32, l2=1024)
+LARGE, SMALL = "d:8x8x8@1000000", "d:8x8x8@100"
+
+
+def planned(spelling: str, device: Device, **options: Any) -> Any:
+    return dispatch.plan(Problem.parse(spelling)[0], device, **options)
+
+
+def test_a_similar_processors_record_serves_batches_in_memory(told: Any) -> None:
+    theirs = record(LARGE, "memory", "tile", EMERALD)
+    told(theirs, record(LARGE, "memory", "lanes", ZEN))
+    plan = planned(LARGE, XEON)
+    assert (plan.origin, plan.stencil, plan.config) == ("kin", "tile", theirs.config)
+    assert "emeraldrapids-avx512" in plan.why
+    assert theirs.problem.key in plan.why
+    text = api.explain_plan(plan)
+    assert "runs   kin: tile" in text
+    assert "why    record of d:nn:8x8x8|" in text
+    assert "on the similar device emeraldrapids-avx512" in text
+
+
+def test_a_similar_processors_record_of_a_near_problem_serves_too(told: Any) -> None:
+    theirs = record(LARGE, "memory", "tile", EMERALD, beta="any")
+    told(theirs)
+    plan = planned(LARGE, XEON)
+    assert (plan.origin, plan.stencil) == ("kin", "tile")
+    assert theirs.problem.key in plan.why
+
+
+def test_cached_batches_of_a_processor_have_the_default(told: Any) -> None:
+    told(record(SMALL, "cached", "tile", EMERALD))
+    assert planned(SMALL, XEON).origin == "default"
+    # Nor does what was tuned cached there serve batches in memory here.
+    assert planned(LARGE, XEON).origin == "default"
+    told(record(LARGE, "memory", "tile", EMERALD))
+    assert planned(SMALL, XEON).origin == "default"
+    assert planned(LARGE, XEON).origin == "kin"
+
+
+def test_records_of_the_device_itself_come_first(told: Any) -> None:
+    told(record(LARGE, "memory", "tile", EMERALD), record("d:9x8x8@1000000", "memory", "lanes", XEON))
+    assert planned(LARGE, XEON).origin == "near"
+    told(record(LARGE, "memory", "lanes", XEON))
+    assert planned(LARGE, XEON).origin == "tuned"
+
+
+def test_a_record_that_breaks_a_rule_here_is_passed_over(told: Any) -> None:
+    wide = record(LARGE, "memory", "tile", EMERALD)
+    told(replace(wide, config=wide.config.with_(vector_bits=1024)))
+    assert planned(LARGE, XEON).origin == "default"
+    # Streaming is a rule of every device's own caches: here the batch is cached, and nothing is streamed.
+    large = {**XEON.limits, "l3": 2**40}
+    roomy = replace(XEON, limits=large, ceilings={"knee.1": 2.0**40, "knee.4": 2.0**40})
+    told(record(LARGE, "memory", "tile", EMERALD))
+    assert planned(LARGE, roomy).origin == "default"
+
+
+def test_numpy_on_another_processor_is_another_library(told: Any) -> None:
+    told(record(LARGE, "memory", "vendor", EMERALD))
+    assert planned(LARGE, XEON).origin == "default"
+
+
+@pytest.mark.parametrize(
+    ("spelling", "regime"), [("s:300x200x100@5000", "memory"), ("s:96x96x96@9", "cached")]
+)
+def test_a_similar_gpus_records_serve_both_regimes(told: Any, spelling: str, regime: str) -> None:
+    told(record(spelling, regime, "classic", H200))
+    plan = planned(spelling, H100)
+    assert (plan.origin, plan.stencil, plan.regime) == ("kin", "classic", regime)
+    assert "similar device h200" in plan.why
+    assert planned(spelling, capability.named("a100")).origin == "default"
+
+
+def test_a_similar_gpu_has_the_same_library(told: Any) -> None:
+    told(record("s:300x200x100@5000", "memory", "vendor", H200))
+    plan = planned("s:300x200x100@5000", H100)
+    assert (plan.origin, plan.stencil) == ("vendor", None)
+    assert "the similar device h200" in plan.why
+    assert planned("s:300x200x100@5000", H100, vendor=False).origin == "default"
+
+
+def test_devices_with_records(told: Any, tmp_path: Path) -> None:
+    store = told(record(LARGE, "memory", "tile", EMERALD), record(SMALL, "cached", "tile", EMERALD))
+    assert store.devices() == [EMERALD.key]
+    store.export(tmp_path / "data" / "h200.jsonl")
+    (tmp_path / "data" / "notes.txt").write_text("nothing")
+    assert store.devices() == [EMERALD.key, "h200"]
+    assert Records(tmp_path / "none.sqlite", shipped=tmp_path / "no-folder").devices() == []
+
+
+# ---- one name
+
+
+@pytest.mark.parametrize("key", capability.DEVICES)
+def test_a_device_is_called_what_the_commands_call_it(key: str) -> None:
+    device = capability.named(key)
+    assert capability.key_of(device.name) == key
+    for name in capability.keys(key):
+        assert capability.canonical(name) == key
+        assert capability.named(name) is device
+        assert answers.device_of(name).key == key
+
+
+def test_names_of_other_devices_stay() -> None:
+    assert capability.keys("h100") == ("h100", "h100-80gb-hbm3")
+    assert capability.keys("h200") == ("h200",)
+    assert capability.keys("l40s") == ("l40s",)
+    assert capability.key_of("NVIDIA H100 PCIe") == "h100-pcie"
+    assert capability.key_of("NVIDIA GeForce RTX 4090") == "rtx-4090"
+    with pytest.raises(ArgumentError, match="device='h100-pcie' is not known"):
+        capability.named("h100-pcie")
+
+
+def test_what_was_filed_under_an_older_key_is_found(told: Any) -> None:
+    old = replace(H100, key="h100-80gb-hbm3")
+    store = told(record("s:300x200x100@5000", "memory", "classic", old))
+    assert planned("s:300x200x100@5000", H100).origin == "tuned"
+    assert planned("s:300x200x104@5000", H100).origin == "near"
+    store.save_ceilings(old.key, 1, {"bandwidth.copy.1": 3e12, "peak.s.1": 1.0})
+    store.save_ceilings("h100", 1, {"peak.s.1": 2.0})
+    assert dispatch.ceilings(H100) == {"bandwidth.copy.1": 3e12, "peak.s.1": 2.0}
+    assert [device.key for device in answers.reported() if device.kind == "cuda"] == ["h100"]

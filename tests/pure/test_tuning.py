@@ -1,0 +1,501 @@
+"""What is tuned when a user names a problem, and how the tuner decides, with children that only pretend."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilewright import api, cli, dispatch, measure, screens
+from tilewright.catalog import SEARCHES, STENCILS
+from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
+from tilewright.records import Records
+from tilewright.space import HARDWARE, Space
+from tilewright.trials import Candidate, Finals, Kind, Outcome
+from tilewright.tuner import BETAS, FINALISTS, Progress, Result, Tuner, tuning_jobs
+from tilewright.workers import Answer
+
+pytestmark = pytest.mark.pure
+
+# The package has a function of the name of that module.
+TUNE = sys.modules[Tuner.__module__]
+MB = 1 << 20
+LIMITS = {
+    "vector_bits": 512,
+    "vector_registers": 32,
+    "masks": 1,
+    "cores": 1,
+    "l1d": 48 << 10,
+    "l2": 2 * MB,
+    "l3": 32 * MB,
+}
+DEVICE = Device("cpu", "A processor", "made-up-avx512", LIMITS, "x86_64/made-up +fma")
+
+
+def one(spelling: str, **fields: Any) -> Problem:
+    return Problem.parse(spelling, **fields)[0]
+
+
+# ---- what a spelling means
+
+
+def test_a_spelling_means_both_betas_and_both_regimes() -> None:
+    jobs = tuning_jobs(["d:2..3", one("s:4x4x4", beta="any")], BETAS, ("memory", "cached"))
+    assert [(job.problem.m, job.problem.beta, job.regime, job.part) for job in jobs] == [
+        (2, "0", "memory", 0.5),
+        (2, "1", "memory", 0.5),
+        (2, "0", "cached", 0.5),
+        (2, "1", "cached", 0.5),
+        (3, "0", "memory", 0.5),
+        (3, "1", "memory", 0.5),
+        (3, "0", "cached", 0.5),
+        (3, "1", "cached", 0.5),
+        (4, "any", "memory", 1),
+        (4, "any", "cached", 1),
+    ]
+    alone = tuning_jobs("d:8x8x8", "1", "cached")
+    assert [(job.problem.beta, job.regime, job.part) for job in alone] == [("1", "cached", 1)]
+
+
+@dataclass
+class FakeTuner:
+    """In place of the tuner: what it was asked for."""
+
+    asked: list[tuple[Problem, str, dict[str, Any]]] = field(default_factory=list)
+
+    def __call__(self, *_: Any, **__: Any) -> FakeTuner:
+        return self
+
+    def __enter__(self) -> FakeTuner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def tune(self, problem: Problem, regime: str, **options: Any) -> Result:
+        self.asked.append((problem, regime, options))
+        return Result(problem, regime, None, None)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Problem, str, dict[str, Any]]]:
+    fake = FakeTuner()
+    monkeypatch.setattr("tilewright.tuner.Tuner", fake)
+    monkeypatch.setattr(api, "forget", lambda: None)
+    monkeypatch.setattr(api, "dispatch", _Dispatch)
+    return fake.asked
+
+
+class _Dispatch:
+    """What ``tune`` needs of the dispatcher."""
+
+    @staticmethod
+    def device(kind: str) -> Device:
+        return DEVICE
+
+    @staticmethod
+    def records() -> None:
+        return None
+
+
+def test_a_budget_is_that_of_the_whole_run(asked: list[Any]) -> None:
+    api.tune(["d:2", "d:3"], budget=10.0, betas="0", regimes="memory")
+    assert [options["budget"] for _, _, options in asked] == [5.0, 5.0]
+    assert [options["place"] for _, _, options in asked] == [(0, 2), (1, 2)]
+    asked.clear()
+    api.tune("d:2", budget=10.0)
+    assert [options["budget"] for _, _, options in asked] == [2.5] * 4
+
+
+def test_betas_share_the_seconds_of_an_effort(asked: list[Any]) -> None:
+    api.tune("d:2", betas=("0",))
+    (first, second) = [options["budget"] for _, _, options in asked]
+    asked.clear()
+    api.tune("d:2")
+    assert sum(options["budget"] for _, _, options in asked) == pytest.approx(first + second)
+    assert [(problem.beta, regime) for problem, regime, _ in asked] == [
+        ("0", "memory"),
+        ("1", "memory"),
+        ("0", "cached"),
+        ("1", "cached"),
+    ]
+    asked.clear()
+    api.tune(one("d:2", beta="1"), regimes="cached")
+    assert [options["budget"] for _, _, options in asked] == [first]
+
+
+def test_nothing_to_tune_is_no_error(asked: list[Any]) -> None:
+    assert api.tune([], budget=1.0) == []
+
+
+def test_the_command_narrows_what_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def tune(problems: Any, **options: Any) -> list[Result]:
+        seen.append(options | {"problems": problems})
+        return []
+
+    monkeypatch.setattr(api, "tune", tune)
+    monkeypatch.setattr(cli.dispatch, "device", lambda kind="cpu": DEVICE)
+    with pytest.raises(SystemExit):
+        cli.main(["tune", "d:2", "--beta", "2"])
+    cli.main(["tune", "d:2", "--json"])
+    cli.main(["tune", "d:2", "--json", "--beta", "1,any", "--regime", "cached"])
+    assert [(list(each["betas"]), list(each["regimes"])) for each in seen] == [
+        (["0", "1"], ["memory", "cached"]),
+        (["1", "any"], ["cached"]),
+    ]
+    assert seen[0]["problems"] == ["d:2"]
+
+
+# ---- the demo
+
+
+@pytest.mark.parametrize("knee", [1.0 * MB, 1024.0 * MB])
+def test_the_demo_tunes_what_its_own_example_runs(monkeypatch: pytest.MonkeyPatch, knee: float) -> None:
+    """Whatever regime this machine has the example in, and with a beta of 1 too."""
+    jobs: list[tuple[str, str]] = []
+    seconds = 0.0
+
+    def tuned(problems: Any, effort: str, budget: float, regimes: Any, quiet: bool) -> list[Result]:
+        nonlocal seconds
+        seconds += budget
+        jobs.extend((problem.key, regime) for problem in problems for regime in regimes)
+        return []
+
+    monkeypatch.setattr(cli, "tuned", tuned)
+    monkeypatch.setattr(cli.answers, "settled", lambda problem, regime: problem.m == 32)
+    problems = [problem for n in cli.DEMO for problem in Problem.parse(f"d:{n}")]
+    cli._demo_tuned(problems, quiet=True)
+    spelled = cli.PYTHON.partition('explain("')[2].partition('"')[0]
+    device = replace(DEVICE, limits={**LIMITS, "l3": 1024 * MB}, ceilings={"knee.1": knee})
+    for beta in ("0", "1"):
+        example = one(spelled, beta=beta)
+        assert dispatch.regime(example, device) == ("cached" if knee > 200 * MB else "memory")
+        assert (example.key, dispatch.regime(example, device)) in jobs
+    # What is settled is left alone, and the whole is as long as one regime at full length was.
+    assert len(jobs) == len(set(jobs)) == 4 * (len(cli.DEMO) - 1)
+    assert not [key for key, _ in jobs if "32x32x32" in key]
+    assert seconds <= 6.0 * len(problems)
+
+
+def test_the_part_of_a_job_that_is_done() -> None:
+    state = Progress(one("d:2"), "tile", tried=30, best=None, elapsed=2.0, budget=8.0, done=0, problems=1)
+    assert cli.done_of(state, None) == 0.25
+    # An exhaustive search has no end in seconds, one with a budget that of whichever comes first.
+    assert cli.done_of(state, 40) == 0.75
+    assert cli.done_of(state, 300) == 0.25
+    assert cli.done_of(replace(state, budget=float("inf")), 300) == 0.1
+
+
+# ---- how the tuner decides
+
+
+@dataclass
+class Bench:
+    """A timing child that has no device: ``seconds`` by config, which are ``wrong`` in the finals."""
+
+    seconds: Callable[[Config], float]
+    wrong: Callable[[Config], bool] = lambda config: False
+    error: float = 0.25
+    final_error: float = 0.0
+    limits: list[float] = field(default_factory=list)
+    passes: list[float] = field(default_factory=list)
+    finals: list[list[Config]] = field(default_factory=list)
+    alive: bool = True
+    batch: int = 0
+
+    def stop(self) -> None:
+        pass
+
+    def ask(self, request: Any, timeout: float | None = None, meanwhile: Any = None) -> Answer:
+        return Answer(request, "ok", getattr(self, request[0])(*request[1:]))
+
+    def prepare(self, problem: Problem, regime: str) -> None:
+        self.batch = problem.batch
+
+    def timing(self, config: Config, protocol: int) -> Timing:
+        seconds = self.seconds(config)
+        return Timing((seconds,), seconds, seconds, seconds, "memory", self.batch, protocol)
+
+    def attempt(self, candidate: Candidate, least: int, budget: float, limit: float) -> Outcome:
+        self.limits.append(limit)
+        self.passes.append(self.seconds(candidate.config))
+        return Outcome(Verdict(True, self.error), self.timing(candidate.config, measure.ALONE))
+
+    def final(self, candidates: list[Candidate], rounds: int) -> Finals:
+        self.finals.append([candidate.config for candidate in candidates])
+        verdicts = [Verdict(not self.wrong(c.config), self.final_error, "said so") for c in candidates]
+        timings = [self.timing(c.config, measure.INTERLEAVED) for c in candidates]
+        return Finals([Outcome(*pair) for pair in zip(verdicts, timings, strict=True)], None)
+
+
+class Compiled:
+    """A stream of compilers that are at once done."""
+
+    def __init__(self, facts: Callable[[Config], dict[str, int]], requests: Iterable[Any]):
+        self.answers = (Answer(r, "ok", Binary(b"", "k", "digest", facts(r[2]))) for r in requests)
+
+    def __iter__(self) -> Iterator[Answer]:
+        return self
+
+    def __next__(self) -> Answer:
+        return next(self.answers)
+
+    def drop(self, patience: float = 0.0) -> None:
+        pass
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Records]:
+    made = Records(tmp_path / "records.sqlite", shipped=tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tuner(store: Records, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tuner]:
+    """Makes a tuner over a timing child that pretends."""
+
+    def make(bench: Bench, facts: Callable[[Config], dict[str, int]] = lambda config: {}) -> Tuner:
+        kind = Kind(
+            lambda device: lambda request: None, sized, lambda device: 1, {"memory": 1.0}, hopeless=1.5
+        )
+        monkeypatch.setitem(TUNE.KINDS, "cpu", kind)
+        monkeypatch.setattr(TUNE, "Worker", lambda *_, **__: bench)
+        monkeypatch.setattr(TUNE, "stream", lambda workers, requests, ahead: Compiled(facts, requests))
+        return Tuner(DEVICE, store)
+
+    return make
+
+
+def sized(problem: Problem, regime: str, device: Device) -> Problem:
+    return problem.with_(batch=7)
+
+
+def free(problem: Problem, *names: str) -> Callable[[Space], Space]:
+    """The tile stencil's space with nothing left to choose but these parameters."""
+    default = STENCILS["tile"].default(problem, DEVICE)
+    held = {name: value for name, value in default.items() if name not in names} | {"roll": 0}
+    return lambda space: space.only(HARDWARE).restricted(**held)
+
+
+def tried(tuner: Tuner, problem: Problem, *names: str, search: str = "exhaustive") -> Result:
+    options: dict[str, Any] = {"search": search, "budget": 60.0, "stencils": ("tile",)}
+    return tuner.tune(problem, "memory", spaces=free(problem, *names), **options)
+
+
+NARROW = one("d:4x6x4")
+
+
+def test_what_fuses_fewer_multiply_adds_than_it_should_is_not_timed(tuner: Any, store: Records) -> None:
+    fused = {1: 3, 2: 4, 3: 5, 6: 0}
+    bench = Bench(lambda config: 1.0)
+    tried(tuner(bench, lambda c: {"fma": fused[c["blk_n"]], "fma_expected": 4}), NARROW, "blk_n")
+    rows = {row.config["blk_n"]: row for row in store.all() if row.protocol == measure.ALONE}
+    assert {width: row.status for width, row in rows.items()} == {
+        1: "rejected",
+        2: "ok",
+        3: "ok",
+        6: "rejected",
+    }
+    assert rows[1].detail == "3 multiply-adds of 4"
+    assert len(bench.limits) == 2
+
+
+def test_what_is_hopeless_takes_longer_than_the_best_pass(tuner: Any) -> None:
+    seconds = {1: 8.0, 2: 4.0, 3: 6.0, 6: 2.0}
+    bench = Bench(lambda config: seconds[config["blk_n"]])
+    tried(tuner(bench), NARROW, "blk_n")
+    # The first has nothing to be compared with; then 1.5 times the best pass over the batch so far.
+    best = [min(bench.passes[:number], default=float("inf")) for number in range(4)]
+    assert bench.limits == pytest.approx([1.5 * each for each in best])
+
+
+def test_figures_of_the_finals_outrank_those_taken_alone(tuner: Any, store: Records) -> None:
+    bench = Bench(lambda config: float(config["blk_n"]))
+    made = tuner(bench)
+    result = tried(made, NARROW, "blk_n")
+    assert result.best is not None
+    known = made._known(sized(NARROW, "memory", DEVICE), "memory", "tile")
+    assert {row.protocol for row in known.values()} == {measure.INTERLEAVED}
+
+
+def test_where_no_finalist_stands_the_next_best_are_asked(tuner: Any) -> None:
+    problem = one("d:4x24x8")
+    order = sorted
+
+    def seconds(config: Config) -> float:
+        return 1.0 + config["blk_n"] + 100.0 * config["blk_k"]
+
+    bench = Bench(seconds)
+    first = tried(tuner(bench), problem, "blk_n", "blk_k")
+    assert first.best is not None
+    assert len(bench.finals) == 1, "one round is enough where somebody stands"
+    best = bench.finals[0]
+    assert len(best) == FINALISTS
+    assert [seconds(c) for c in best] == order(map(seconds, best))
+    # Now the same six are wrong.
+    again = Bench(seconds, wrong=lambda config: config in best)
+    second = tried(tuner(again), problem, "blk_n", "blk_k")
+    assert second.best is not None
+    assert second.best.config not in best
+    assert [len(each) for each in again.finals][:1] == [FINALISTS]
+    assert len(again.finals) == 2
+    assert not set(again.finals[0]) & set(again.finals[1])
+
+
+@pytest.mark.parametrize(("alone", "last", "kept"), [(0.25, 0.75, 0.75), (0.75, 0.25, 0.75)])
+def test_the_largest_error_that_was_seen_stays(
+    tuner: Any, store: Records, alone: float, last: float, kept: float
+) -> None:
+    tried(tuner(Bench(lambda config: 1.0, error=alone, final_error=last)), NARROW, "blk_n")
+    finals = [row for row in store.all() if row.protocol == measure.INTERLEAVED]
+    assert finals
+    assert {row.error for row in finals} == {kept}
+
+
+# ---- where a search begins
+
+
+def record(problem: Problem, config: Config, regime: str = "memory") -> Record:
+    timing = Timing((1e-3,), 1e-3, 1e-3, 1e-3, regime, 7, 2)
+    return Record(
+        problem,
+        regime,
+        "tile",
+        config,
+        "ok",
+        DEVICE.key,
+        "1",
+        timing=timing,
+        seconds=1e-3,
+        protocol=2,
+        when="2026-01-01",
+    )
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
+    """Where the search ``spy`` was told to begin."""
+    found: list[Config] = []
+
+    def spy(space: Space, begin: Any, seed: int) -> Any:
+        found.extend(begin)
+        yield [begin[0]]
+
+    monkeypatch.setitem(SEARCHES, "spy", spy)
+    return found
+
+
+def searched(tuner: Tuner, problem: Problem) -> None:
+    tuner.tune(
+        problem, "memory", search="spy", budget=9.0, stencils=("tile",), spaces=lambda s: s.only(HARDWARE)
+    )
+
+
+def test_a_search_begins_with_what_won_nearby(tuner: Any, store: Records, starts: list[Config]) -> None:
+    problem = one("d:8x8x8@7")
+    default = STENCILS["tile"].default(problem, DEVICE)
+    other = default.with_(prefetch=4)
+    store.append(record(problem, other, "cached"))
+    store.append(record(one("d:8x8x8@7", alpha="any"), default.with_(prefetch=1)))
+    # What is no point of this space is no beginning.
+    store.append(record(one("d:8x9x8@7"), default.with_(blk_n=9)))
+    searched(tuner(Bench(lambda config: 1.0)), problem)
+    assert starts == [default, other, default.with_(prefetch=1)]
+
+
+def test_what_won_with_beta_0_is_where_beta_1_begins(
+    tuner: Any, store: Records, starts: list[Config]
+) -> None:
+    first = one("d:8x8x8@7")
+    second = first.with_(beta="1")
+    default = STENCILS["tile"].default(second, DEVICE)
+    winner = default.with_(store="stream", prefetch=4)
+    space = STENCILS["tile"].space(second, DEVICE).only(HARDWARE)
+    assert space.why(winner), "what streams its stores cannot read C"
+    store.append(record(first, winner))
+    searched(tuner(Bench(lambda config: 1.0)), second)
+    assert starts == [default, default.with_(prefetch=4)]
+
+
+# ---- what is said of it
+
+
+def test_the_speed_of_a_tuned_plan_is_of_all_its_products(
+    store: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = one("d:16x16x16@1000")
+    ceilings = {"peak.d.1": 100e9, "knee.1": 2.0**40, "price_unit_bits": 256.0}
+    device = replace(DEVICE, ceilings=ceilings)
+    config = STENCILS["tile"].default(problem, device)
+    timing = Timing((2e-3,), 2e-3, 2e-3, 2e-3, "cached", 4000, 2)
+    store.append(replace(record(problem, config, "cached"), timing=timing))
+    dispatch.forget()
+    monkeypatch.setattr(dispatch, "records", lambda: store)
+    monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
+    try:
+        lines = api.explain_plan(dispatch.plan(problem, device)).splitlines()
+    finally:
+        dispatch.forget()
+    # 4000 products of 8192 operations in 2 ms.
+    assert lines[1].startswith("  runs   tuned: tile, ")
+    assert lines[-2:] == [
+        "  bound  100.0 GF/s on one core, by peak",
+        "  speed  16.4 GF/s when it was tuned, 16 % of the bound",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("batch", "grain", "cores", "used"),
+    [
+        (100, 50, 8, 2),
+        (99, 50, 8, 1),
+        (149, 50, 8, 2),
+        (1000, 50, 8, 8),
+        (3, 50, 8, 1),
+        (0, 1, 8, 1),
+        (5, 0, 8, 5),
+    ],
+)
+def test_every_core_gets_its_grain(batch: int, grain: int, cores: int, used: int) -> None:
+    assert dispatch.threads(one(f"d:8x8x8@{batch}"), grain, cores) == used
+
+
+def test_a_funnel_says_what_was_removed_and_what_is_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = {"rule": "registers", "kind": "hard", "removed": 40, "left": 60, "why": "there are no more"}
+    data = {"problem": "d:nn:8x8x8@1", "beta": "0", "regime": "memory", "stencil": "tile", "device": "x"}
+    screens.spaces([data | {"all": 100, "left": 60, "funnel": [step], "tried": {"ok": 3}}])
+    words = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["rule", "kind", "removed", "left"] in [line[:4] for line in words]
+    assert ["registers", "hard", "40", "60"] in [line[:4] for line in words]
+
+
+@pytest.mark.parametrize(
+    ("percent", "remark"), [(100.0, False), (105.0, False), (105.1, True), (None, False)]
+)
+def test_a_remark_says_that_a_bound_is_too_low(
+    percent: float | None, remark: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {
+        "problem": "d:nn:8x8x8@1",
+        "beta": "0",
+        "regime": "memory",
+        "kind": "cpu",
+        "cores": 1,
+        "gflops": 1.0,
+        "percent_of_bound": percent,
+        "ratios": {"numpy": 2.0},
+        "origin": "tuned",
+        "stencil": "tile",
+        "missing": [],
+    }
+    screens.comparison([row])
+    assert ("measured in a slower moment" in capsys.readouterr().out) == remark
