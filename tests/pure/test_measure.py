@@ -82,6 +82,16 @@ def test_noise_asks_for_more_samples_and_most_ends_it():
     assert len(wide.samples) == 5
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_samples_that_are_skewed_to_either_side_are_not_narrow(sign):
+    """Both ends of the interval count: here nine of ten samples are equal to each other, or nearly."""
+    costs = [0.001 * (1 + sign * 0.3 * (number % 5 in (1, 3))) for number in range(400)]
+    fake = Fake(*costs)
+    timing = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, most=9, budget=60)
+    assert len(timing.samples) == 9
+    assert (timing.median - timing.low if sign < 0 else timing.high - timing.median) > 0.2 * timing.median
+
+
 def test_budget_ends_a_noisy_measurement_but_not_before_the_least():
     rng = random.Random(5)
     fake = Fake(*[0.001 * (1 + rng.random()) for _ in range(500)])
@@ -185,6 +195,29 @@ def test_interleaved_goes_in_changing_order_and_takes_bad_rounds_again():
     rounds = {tuple(order[i : i + 3]) for i in range(3, len(order), 3)}
     assert len(order) == 3 + 3 * 9, "warm-up, eight good rounds and a bad one"
     assert len(rounds) > 1
+
+
+@pytest.mark.parametrize(("regime", "before"), [("cached", 1), ("memory", 0)])
+def test_cached_samples_follow_a_call_that_is_not_timed(regime, before):
+    """A competitor has left its operands in the cache; the call brings the own ones back."""
+    order: list[str] = []
+    now = [0.0]
+
+    def run(name: str):
+        def call() -> None:
+            # The first call after another's is slow: it must not be in a sample.
+            now[0] += 2e-3 if order[-1:] == [name] else 1.0
+            order.append(name)
+
+        return call
+
+    watch = m.Ticks(lambda: now[0])
+    runs = {"a": run("a"), "b": run("b")}
+    timings = m.interleaved(runs, rounds=6, regime=regime, batch=1, watch=watch)
+    warm_up = order.index("b") * 2
+    assert len(order) == warm_up + 6 * 2 * (1 + before)
+    if regime == "cached":
+        assert all(max(timing.samples) < 0.01 for timing in timings.values())
 
 
 def test_interleaved_stops_at_the_budget():
