@@ -1,7 +1,6 @@
 """The ceilings of this machine are plausible, and the bounds made of them are the paper's."""
 
 import re
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -31,13 +30,6 @@ DEVICE = Device("cpu", "made up", "made-up", LIMITS, ceilings=CEILINGS)
 
 def one(spelling, **fields):
     return Problem.parse(spelling, **fields)[0]
-
-
-@pytest.fixture(scope="module")
-def measured():
-    start = time.perf_counter()
-    found = roofline.measure(cpu, cpu.probe())
-    return found, time.perf_counter() - start
 
 
 # -- bounds, on made-up ceilings ----------------------------------------------------------------
@@ -165,17 +157,16 @@ def test_a_peak_loop_keeps_its_multiply_adds_and_spills_nothing(real):
 
 
 # -- this machine ---------------------------------------------------------------------------------
-def test_all_ceilings_are_there_in_time(measured):
-    found, seconds = measured
+def test_all_ceilings_are_there(ceilings):
+    found = ceilings
     counts = {1, cpu.probe()["cores"]}
     names = [f"bandwidth.{mix}" for mix in roofline.MIXES] + [f"peak.{letter}" for letter in "sdcz"]
     assert set(found) == {f"{name}.{count}" for name in names for count in counts} | {"price_unit_bits"}
     assert all(isinstance(value, float) for value in found.values())
-    assert seconds < 15, "6 s on a quiet machine of two cores"
 
 
-def test_ceilings_are_plausible(measured):
-    found, _ = measured
+def test_ceilings_are_plausible(ceilings):
+    found = ceilings
     for name, value in found.items():
         if name.startswith("bandwidth"):
             assert 0.5e9 < value < 2e12, name
@@ -188,16 +179,16 @@ def test_ceilings_are_plausible(measured):
     assert found["bandwidth.write.1"] < 1.1 * found["bandwidth.update.1"]
 
 
-def test_more_cores_have_no_lower_ceiling(measured):
-    found, _ = measured
+def test_more_cores_have_no_lower_ceiling(ceilings):
+    found = ceilings
     cores = cpu.probe()["cores"]
     for name, value in found.items():
         if name.endswith(".1"):
             assert found[f"{name[:-2]}.{cores}"] >= value
 
 
-def test_bounds_can_be_made_of_what_was_measured(measured):
-    device = replace(cpu.probe(), ceilings=measured[0])
+def test_bounds_can_be_made_of_what_was_measured(ceilings):
+    device = replace(cpu.probe(), ceilings=ceilings)
     memory = roofline.bound(one("d:4x4x4"), device, "memory")
     cached = roofline.bound(one("d:4x4x4"), device, "cached")
     assert memory.seconds > cached.seconds > 0

@@ -49,7 +49,6 @@ FAULTS = (
     "lost",
     "slow",
     "exit",
-    "hang",
     "compile",
     "spills",
 )
@@ -137,8 +136,6 @@ class FakeLauncher:
             return
         if fault == "exit":
             os._exit(7)
-        if fault == "hang":
-            time.sleep(600)
         if fault == "slow":
             time.sleep(0.02)
         if self.launch.reading:
@@ -644,7 +641,8 @@ def test_a_sweep_records_every_try_and_survives_all_faults(tuned: Any) -> None:
         return space.restricted(read="global", split=1, wide=1)
 
     def run() -> Any:
-        with module.Tuner(DEVICE, records, timeout=10.0) as tuner:
+        # No fault hangs: what does not return is waited for in tests/cpu/test_tune.py.
+        with module.Tuner(DEVICE, records) as tuner:
             return tuner.tune(problem, "memory", spaces=spaces, **options)
 
     result = run()
@@ -665,7 +663,6 @@ def test_a_sweep_records_every_try_and_survives_all_faults(tuned: Any) -> None:
         "lost": "crashed",
         "slow": "ok",
         "exit": "crashed",
-        "hang": "timeout",
         "compile": "compile_failed",
         "spills": "spills",
     }
@@ -698,7 +695,7 @@ def test_a_sweep_records_every_try_and_survives_all_faults(tuned: Any) -> None:
     assert run().tried == count
     assert len([r for r in records.all(stencil="pretence") if r.protocol == measure.ALONE]) == count
     # Unless what spills is let through.
-    with module.Tuner(DEVICE, records, timeout=10.0) as tuner:
+    with module.Tuner(DEVICE, records) as tuner:
         tuner.tune(problem, "memory", spaces=spaces, tolerate=64, **options)
     again = [r for r in records.all(stencil="pretence") if r.config["fault"] == "spills"]
     assert [row.status for row in again][:2] == ["spills", "ok"]
