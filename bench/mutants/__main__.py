@@ -31,6 +31,8 @@ LEFT = shutil.ignore_patterns("__pycache__", "results", "out", "*.so")
 
 # What pytest ends with when nothing is wrong, and when a test fails or cannot be imported.
 PASSED, FAILED, BROKEN = 0, 1, 2
+# What it ends with when there is no such test.
+NOTHING = 4
 
 
 def main() -> int:
@@ -104,7 +106,8 @@ class Bench:
         return killed
 
     def run(self, root: Path, tests: str) -> int | None:
-        """The exit code of pytest in a copy; None when it took too long."""
+        """The exit code of pytest in a copy, for those of the files that are there; None when it took too
+        long."""
         asked = shlex.split(tests)
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *asked]
         environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
