@@ -75,9 +75,10 @@ def test_example(path: Path) -> None:
 def test_the_page_on_the_space_names_every_parameter_and_rule() -> None:
     text = (ROOT / "docs" / "space.md").read_text()
     for problem in (*Problem.parse("z:4x4x4"), *Problem.parse("d:17x17x17")):
-        for name, stencil in STENCILS.items():
+        for kernel, stencil in STENCILS.items():
             if stencil.accepts(problem, device()) is not None:
                 continue
             space = stencil.space(problem, device())
-            unnamed = [x.name for x in (*space.params, *space.rules) if f"`{x.name}`" not in text]
-            assert not unnamed, f"docs/space.md does not say what {', '.join(unnamed)} of {name} is"
+            names = [*(param.name for param in space.params), *(rule.name for rule in space.rules)]
+            unnamed = [name for name in names if f"`{name}`" not in text]
+            assert not unnamed, f"docs/space.md does not say what {', '.join(unnamed)} of {kernel} is"

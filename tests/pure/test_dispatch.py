@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import tilewright.dispatch as dispatch
+from tilewright.catalog import STENCILS
 from tilewright.model import Config, Problem, Record
 from tilewright.targets import capability
 
@@ -70,7 +71,7 @@ class Neighbour(Told):
 
     def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
         near = problem.with_(**self.changes)
-        config = dispatch.STENCILS[self.name].default(near, H200)
+        config = STENCILS[self.name].default(near, H200)
         return [Record(near, regime, self.name, config, "ok", device, "1")]
 
 

@@ -107,7 +107,7 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"line {node.lineno}: a relative import"
+            assert node.level == 0, f"line {getattr(node, 'lineno', 0)}: a relative import"
             # ``from package import thing``: the thing may be a module, or belong to the package.
             inside = [f"{node.module}.{alias.name}" for alias in node.names]
             known = [name for name in inside if name.removeprefix("tilewright.") in MODULES]
@@ -160,7 +160,7 @@ def test_functions_import_only_what_may_be_missing(module: str) -> None:
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 names = [str(node.module)]
-            assert {name.partition(".")[0] for name in names} <= OPTIONAL, f"{module}, line {node.lineno}"
+            assert {name.partition(".")[0] for name in names} <= OPTIONAL, f"{module}: {names}"
 
 
 def test_what_may_be_missing_is_imported_in_functions_only() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
-from tilewright import workers
 from tilewright.workers import Answer, Stream, Worker
 
 pytestmark = pytest.mark.pure
@@ -29,7 +29,7 @@ class Silent:
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The clock of the time limits, as a list of one number to be set."""
     at = [100.0]
-    monkeypatch.setattr(workers.time, "monotonic", lambda: at[0])
+    monkeypatch.setattr(time, "monotonic", lambda: at[0])
     return at
 
 
@@ -37,7 +37,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_request_may_have_a_time_limit_of_its_own(
     own: float | None, limit: float, now: list[float]
 ) -> None:
-    worker = Worker(dict, timeout=30.0)
+    worker = Worker(lambda: str, timeout=30.0)
     worker._pipe = Silent()  # type: ignore[assignment]
     worker.send("work", timeout=own)
     now[0] += limit - 0.01
