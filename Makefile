@@ -3,15 +3,24 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test coverage mutants lint docs clean
 
 demo: $(READY)
 	@$(BIN)/tilewright demo
 
 # What measures nothing shares the cores; what times or counts this processor has them for itself.
 test: $(READY)
-	@$(BIN)/python -m pytest -m "pure or compile" -n auto --dist worksteal
-	@$(BIN)/python -m pytest -m "not (pure or compile)"
+	@$(BIN)/python -m pytest -m "pure or compile" -n auto --dist worksteal $(COUNT)
+	@$(BIN)/python -m pytest -m "not (pure or compile)" $(COUNT_ON)
+
+# The same, and how much of the package is run. What runs in children of the tests is not counted.
+coverage: COUNT := --cov=tilewright --cov-report=
+coverage: COUNT_ON := --cov=tilewright --cov-append --cov-report=term:skip-covered
+coverage: test
+
+# Whether the tests see one-line slips: some quarter of an hour on two cores.
+mutants: $(READY)
+	@$(BIN)/python -m bench.mutants
 
 lint: $(READY)
 	@$(BIN)/ruff check .
@@ -31,5 +40,5 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	@rm -rf .venv .pytest_cache .hypothesis .mypy_cache .ruff_cache dist bench/out
+	@rm -rf .venv .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage dist bench/out
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -102,7 +102,7 @@ def main() -> None:
     facts |= {"llvm": machine.llvm(), "l2": machine.cache_bytes(2), "llc": machine.last_level_cache_bytes()}
     # Whoever ends this run in whatever way must not leave the peers' processes behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tables: dict[tuple, list[tuple[Problem, list[Row]]]] = {}
+    tables: dict[tuple[Any, ...], list[tuple[Problem, list[Row]]]] = {}
     said: set[tuple[str, str]] = set()
     columns = (
         MofNCompleteColumn(),
@@ -246,7 +246,7 @@ def _write(path: Path | None, rows: list[Row]) -> None:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def _done(path: Path | None) -> set[tuple]:
+def _done(path: Path | None) -> set[tuple[Any, ...]]:
     """What a file already holds: (spelling, beta, regime, threads)."""
     if path is None or not path.exists():
         return set()

@@ -68,7 +68,7 @@ def copy_speed(torch: Any) -> float:
     """Bytes a second that a copy reads and writes."""
     a, b = (torch.randn(1 << 28, dtype=torch.float32, device="cuda") for _ in range(2))
     taken = seconds(torch, {"copy": (lambda: b.copy_(a), 5)}, 9)["copy"]
-    return 2 * a.nbytes / float(np.median(taken))
+    return float(2 * a.nbytes / np.median(taken))
 
 
 class Set:
@@ -84,7 +84,8 @@ class Set:
             piece.data_ptr() + start * piece.element_size()
             for piece, start in zip(self.pieces, self.starts, strict=True)
         ]
-        self.plan = tw.plan_grouped(tw.Groups(m, n, k, *self.where, dtype=letter))
+        a, b, c = self.where
+        self.plan = tw.plan_grouped(tw.Groups(m, n, k, a, b, c, dtype=letter))
 
     @property
     def bytes(self) -> int:

@@ -64,7 +64,7 @@ def busy_cores(seconds: float = 0.2) -> float:
 @cache
 def processor() -> str:
     """The processor's model name with its family and model numbers (cloud machines hide the name)."""
-    facts = {}
+    facts: dict[str, str] = {}
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         key, _, value = line.partition(":")
         facts.setdefault(key.strip(), value.strip())

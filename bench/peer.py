@@ -17,6 +17,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from bench import machine, peers, work
@@ -96,7 +97,9 @@ class Server:
         """The reply to one request, whatever happens."""
         try:
             ((action, arguments),) = request.items()
-            return {"prepare": self.prepare, "sample": self.sample, "check": self.check}[action](**arguments)
+            actions: dict[str, Callable[..., dict[str, Any]]]
+            actions = {"prepare": self.prepare, "sample": self.sample, "check": self.check}
+            return actions[action](**arguments)
         except Unavailable as error:
             return {"unavailable": str(error)}
         except Exception as error:

@@ -62,7 +62,7 @@ class Remote:
             stderr=self._errors,
             bufsize=0,
         )
-        return self._reply()["version"]
+        return str(self._reply()["version"])
 
     def _reply(self) -> dict[str, Any]:
         assert self._process is not None
@@ -74,7 +74,7 @@ class Remote:
         line = self._process.stdout.readline()
         if not line:
             raise self._died()
-        reply = json.loads(line)
+        reply: dict[str, Any] = json.loads(line)
         if "unavailable" in reply:
             raise Unavailable(reply["unavailable"])
         if "error" in reply:

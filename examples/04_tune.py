@@ -6,7 +6,7 @@ import tilewright as tw
 def main() -> None:
     before = tw.explain("d:6x6x6@100000")
     # A few seconds are enough for a good kernel; tw.tune("d:2..32", effort="patient") is for a lunch break.
-    results = tw.tune("d:6x6x6", budget=3, regimes=["memory"], listen=tell)
+    results = tw.tune("d:6x6x6", budget=2, regimes=["memory"], listen=tell)
     for result in results:
         print(f"\n{result.tried} tries in {result.seconds:.1f} s: {result.statuses}")
         if result.best is not None:

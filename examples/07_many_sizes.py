@@ -1,4 +1,4 @@
-"""Many small products that all differ in size: one call, on a GPU one launch."""
+"""Many small products of different sizes: one call, on a GPU one launch."""
 
 from timeit import timeit
 
@@ -12,7 +12,7 @@ except ImportError:
     torch = None
 
 rng = np.random.default_rng(0)
-sizes = rng.integers(1, 33, (200, 3))
+sizes = rng.choice([5, 12, 31], (200, 3))
 a = [rng.standard_normal((m, k)) for m, _, k in sizes]
 b = [rng.standard_normal((k, n)) for _, n, k in sizes]
 c = tw.gemm_grouped(a, b)

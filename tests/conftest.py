@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import hypothesis
 import pytest
@@ -48,3 +50,25 @@ def new_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(native, "_natives", {})
     yield folder
     api.forget()
+
+
+@pytest.fixture
+def calls_of() -> Callable[[Callable[[], object]], int]:
+    """How many Python functions a call goes through: work that no load of the machine changes."""
+
+    def counted(run: Callable[[], object]) -> int:
+        count = 0
+
+        def note(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            run()
+        finally:
+            sys.setprofile(before)
+        return count
+
+    return counted

@@ -37,7 +37,7 @@ def forced(problem: Problem) -> float:
             total += LINE * int(touched.reshape(-1, LINE).any(axis=1).sum()) / count
         if name == "c":
             written = touched.reshape(-1, LINE // SECTOR, SECTOR)
-            part = written.any(axis=2) & ~written.all(axis=2)
+            part: NDArray[np.bool_] = np.any(written, axis=2) & ~written.all(axis=2)
             total += SECTOR * int(written.any(axis=2).sum()) / count
             total += LINE * int(part.any(axis=1).sum()) / count if p.beta == "0" else 0.0
     return total

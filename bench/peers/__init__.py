@@ -23,4 +23,5 @@ PEERS = {
 def create(name: str) -> Peer:
     """The peer of that name. Raises ``ImportError`` where its package is not installed."""
     module, _, cls = PEERS[name].partition(":")
-    return getattr(import_module(module), cls)()
+    made: Peer = getattr(import_module(module), cls)()
+    return made

@@ -1,6 +1,8 @@
-"""What every peer is: five small methods, the same in each file and in the same order."""
+"""What every peer is: four small methods and a call, the same in each file and in the same order."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from bench.work import Operands
 
@@ -13,6 +15,8 @@ class Peer:
     """A library that multiplies stacks of small matrices. It lives in a process of its own."""
 
     name: str
+    run: Callable[[], object]
+    """One pass over the batch, into ``operands.c``: what ``prepare`` leaves, or a method."""
 
     def available(self) -> str | None:
         """Why this peer cannot be used on this machine at all, or None if it can."""
@@ -27,8 +31,4 @@ class Peer:
 
         Raises ``Unavailable`` where the library has no such product.
         """
-        raise NotImplementedError
-
-    def run(self) -> None:
-        """One pass over the batch, into ``operands.c``."""
         raise NotImplementedError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from bench.work import Operands
 
@@ -21,7 +22,9 @@ def scalar(letter: str, value: float) -> object:
     return (_PARTS[letter] * 2)(value, 0.0)
 
 
-def strided_batch(function, integer: type, operands: Operands, stride_unit: int = 1) -> Callable[[], None]:
+def strided_batch(
+    function: Any, integer: type, operands: Operands, stride_unit: int = 1
+) -> Callable[[], None]:
     """A call without arguments that multiplies the whole batch with a strided-batch function.
 
     The call is row-major, because OpenBLAS 0.3.34 leaves leading dimensions of column-major batches unset

@@ -35,7 +35,7 @@ class Eigen(Peer):
     def version(self) -> str:
         describe = _library("d", 2, 2, 2).describe
         describe.restype = ctypes.c_char_p
-        return describe().decode()
+        return str(describe().decode())
 
     def prepare(self, operands: Operands) -> None:
         p = operands.problem

@@ -37,7 +37,7 @@ class Libxsmm(Peer):
     def version(self) -> str:
         describe = _library().describe
         describe.restype = ctypes.c_char_p
-        return describe().decode()
+        return str(describe().decode())
 
     def prepare(self, operands: Operands) -> None:
         p = operands.problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy_openblas64
@@ -23,7 +24,7 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(str(next(path for path in found if ".so" in path.name or ".dylib" in path.name)))
 
 
-def _function(name: str):
+def _function(name: str) -> Any:
     library = _library()
     for spelling in _SPELLINGS:
         if hasattr(library, spelling.format(name)):
@@ -31,7 +32,7 @@ def _function(name: str):
     raise Unavailable(f"this OpenBLAS has no {name}")
 
 
-def _stride_unit(function, dtype: DType) -> int:
+def _stride_unit(function: Any, dtype: DType) -> int:
     """What a batch stride is counted in: 1 for elements, 2 where complex ones are counted in real numbers.
 
     OpenBLAS 0.3.34 does the latter, against its own header; a version that does not is recognised.

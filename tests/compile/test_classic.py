@@ -423,7 +423,7 @@ def points(draw: st.DrawFn) -> tuple[Problem, Config]:
         "min_blocks": 1,
     }
     m, n, k = (wide * draw(st.integers(1, most // wide)) for most in (260, 260, 160))
-    texture = values["read"].startswith("tex")
+    texture = str(values["read"]).startswith("tex")
     problem = problem.with_(m=m, n=n, k=k, batch=1 if texture else draw(st.sampled_from((1, 3, 70_000))))
     if values["read"] == "tex2d":
         problem = problem.with_(lda=-(-(problem.lda or 0) // 32) * 32, ldb=-(-(problem.ldb or 0) // 32) * 32)
@@ -614,7 +614,7 @@ def multiplied(f: Formulas, shared: Any) -> Any:
     from_a = f.lane_n * f.A_STEP[0] + f.thread_m
     from_b = f.A_ELEMENTS + f.lane_n * f.B_STEP[0] + (2 * f.warp_n + f.lane_m) * half
     warps = f.threads.reshape(-1, 32)
-    for k, jj, h, ii in product(
+    for k, jj, h, ii in product(  # type: ignore[assignment]
         range(0, f.K_BLK, 4), range(f.N_THR // f.COLUMNS), range(half), range(0, f.M_THR, 2)
     ):
         # What lanes hand over: a0 and a1 of rows g and g + 8, b of column g, all of k = lane % 4, where

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import Any
 
 import pytest
@@ -59,12 +60,10 @@ def test_sass() -> None:
 
 
 def test_another_disassembler(monkeypatch: pytest.MonkeyPatch) -> None:
-    which: Any = listing.shutil.which
+    which: Any = shutil.which
     if which("cuobjdump") is None:
         pytest.skip("no cuobjdump is here")
-    monkeypatch.setattr(
-        listing.shutil, "which", lambda name, path=None: None if name == "nvdisasm" else which(name)
-    )
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None if name == "nvdisasm" else which(name))
     found = listing.disassembler()
     assert found is not None
     assert found[0].endswith("cuobjdump")

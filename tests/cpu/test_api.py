@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-from tilewright import api, build, execute
+from tilewright import api, build, dispatch, execute
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import Problem
 from tilewright.targets import native
@@ -425,7 +425,7 @@ def test_more_cores_than_there_are() -> None:
 
 
 def len_cores() -> int:
-    return api.dispatch.device()["cores"]
+    return dispatch.device()["cores"]
 
 
 # ---- gemm
@@ -519,7 +519,7 @@ def test_out_over_an_operand_and_c_elsewhere() -> None:
     for which in range(2):
         pair, c = [filled((5, 4, 4), seed=1), filled((5, 4, 4), seed=2)], filled((5, 4, 4), seed=3)
         want = np.matmul(*pair) + 2 * c
-        assert tw.gemm(*pair, c, beta=2, out=pair[which]) is pair[which]
+        assert tw.gemm(pair[0], pair[1], c, beta=2, out=pair[which]) is pair[which]
         close(pair[which], want)
     memory = filled((6, 4, 4))
     a, b = filled((5, 4, 4), seed=1), filled((5, 4, 4), seed=2)
@@ -654,6 +654,8 @@ def test_a_config_can_be_forced() -> None:
     default = tw.plan(a, a, stencil="tile").plan.config
     for blk_n in (1, 2, 4):
         call = tw.plan(a, a, stencil="tile", config={"blk_n": blk_n, "inner": "column"})
+        assert call.plan.config is not None
+        assert default is not None
         assert call.plan.config["blk_n"] == blk_n
         assert {**call.plan.config, "blk_n": 0} == {**default, "blk_n": 0, "inner": "column"}
         close(call(a, a), np.matmul(a, a))

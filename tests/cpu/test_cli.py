@@ -21,16 +21,10 @@ from tilewright.targets import capability, cuda
 pytestmark = pytest.mark.cpu
 
 
-MEASURE = roofline.measure
-CEILINGS: dict[str, float] = {}
-
-
 @pytest.fixture(autouse=True)
-def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measuring the machine takes seconds: all tests here share one run of it."""
-    if not CEILINGS:
-        CEILINGS.update(MEASURE(cli.TARGETS["cpu"], dispatch.device()))
-    monkeypatch.setattr(roofline, "measure", lambda *_: dict(CEILINGS))
+def measured_once(ceilings: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measuring the machine takes seconds: all tests share one run of it."""
+    monkeypatch.setattr(roofline, "measure", lambda *_: dict(ceilings))
     if cuda.missing() is None:
         # A GPU's are of no interest here, and others may be using it.
         monkeypatch.setattr(roofline_cuda, "measure", lambda device, index: roofline_cuda.units(device))
@@ -55,18 +49,18 @@ def answered(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(out)
 
 
-def test_doctor(capsys: pytest.CaptureFixture[str], new_home: Path) -> None:
+def test_doctor(capsys: pytest.CaptureFixture[str], new_home: Path, ceilings: dict[str, float]) -> None:
     data = answered(capsys, "doctor")
     device = dispatch.device()
     assert (data["key"], data["name"]) == (device.key, device.name)
     assert data["limits"] == dict(device.limits)
-    assert data["ceilings"] == CEILINGS
+    assert data["ceilings"] == ceilings
     assert data["records"] == str(new_home / "records.sqlite")
     assert "llvm" in data["toolchain"]
     code, out, _ = said(capsys, "doctor")
     assert code == 0
     assert device.name in out
-    assert answered(capsys, "doctor", "--remeasure")["ceilings"] == CEILINGS
+    assert answered(capsys, "doctor", "--remeasure")["ceilings"] == ceilings
 
 
 def test_doctor_without_a_gpu(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +20,40 @@ ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 5
+NO_GPU = r"needs PyTorch and an NVIDIA GPU; there is no such pair here\."
+# What each prints, line by line as far as it matters. On a GPU the last two have more to say.
+PRINTED: dict[str, list[str]] = {
+    "01_batch": [
+        r"largest difference to numpy\.matmul: (0\.0|\d\.\d+e-1[3-9])$",
+        r"\(100000, 8, 8\) float64 right: True",
+        "the same: True",
+    ],
+    "02_gemm_in_place": ["in place: True right: True", "clean: True right: True"],
+    "03_plan": [
+        r"kernel: (lanes|tile) from: \w+ copies: \(\)",
+        *(rf"{name} +\d+\.\d us a call of 100 products" for name in ("plan", r"tw\.matmul", r"np\.matmul")),
+        "right: True",
+    ],
+    "04_tune": [
+        r"\d+ tries in \d+\.\d s: \{'ok': \d+",
+        r"winner: (lanes|tile) ",
+        r"before:\nd:nn:6x6x6@100000 .*\n  runs   (?!tuned)",
+        r"after:\nd:nn:6x6x6@100000 .*\n  runs   tuned: ",
+    ],
+    "05_force_a_config": [
+        r"[\d,]+ combinations, [\d,]+ pass every rule",
+        r"with too many registers: \['",
+        "origin: forced right: True",
+        r"facts: \{.*'spills': 0",
+        "fmadd|fmla",
+    ],
+    "06_gpu": [f"{NO_GPU}|right: True(.*\n)+in place: True.*\nreplayed: True"],
+    "07_many_sizes": ["^right: True", "^scattered: True", f"{NO_GPU}|on the GPU: True"],
+}
+
+
+def test_every_example_is_known() -> None:
+    assert [path.stem for path in EXAMPLES] == sorted(PRINTED)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -31,16 +64,21 @@ def test_example(path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert done.stdout
     assert "False" not in done.stdout
+    rest = done.stdout
+    for line in PRINTED[path.stem]:
+        found = re.search(line, rest, re.M)
+        assert found, f"{line!r} does not come next in:\n{rest}"
+        rest = rest[found.end() :]
 
 
 def test_the_page_on_the_space_names_every_parameter_and_rule() -> None:
     text = (ROOT / "docs" / "space.md").read_text()
     for problem in (*Problem.parse("z:4x4x4"), *Problem.parse("d:17x17x17")):
-        for name, stencil in STENCILS.items():
+        for kernel, stencil in STENCILS.items():
             if stencil.accepts(problem, device()) is not None:
                 continue
             space = stencil.space(problem, device())
-            unnamed = [x.name for x in (*space.params, *space.rules) if f"`{x.name}`" not in text]
-            assert not unnamed, f"docs/space.md does not say what {', '.join(unnamed)} of {name} is"
+            names = [*(param.name for param in space.params), *(rule.name for rule in space.rules)]
+            unnamed = [name for name in names if f"`{name}`" not in text]
+            assert not unnamed, f"docs/space.md does not say what {', '.join(unnamed)} of {kernel} is"

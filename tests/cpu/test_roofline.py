@@ -32,11 +32,6 @@ def one(spelling, **fields):
     return Problem.parse(spelling, **fields)[0]
 
 
-@pytest.fixture(scope="module")
-def measured():
-    return roofline.measure(cpu, cpu.probe())
-
-
 # -- bounds, on made-up ceilings ----------------------------------------------------------------
 @pytest.mark.parametrize(("letter", "parts"), [("d", 16), ("s", 8), ("z", 8), ("c", 4)])
 @pytest.mark.parametrize("beta", ["0", "1", "any"])
@@ -181,8 +176,8 @@ def test_a_peak_loop_keeps_its_multiply_adds_and_spills_nothing(real):
 
 
 # -- this machine ---------------------------------------------------------------------------------
-def test_all_ceilings_are_there(measured):
-    found = measured
+def test_all_ceilings_are_there(ceilings):
+    found = ceilings
     counts = {1, cpu.probe()["cores"]}
     names = [f"bandwidth.{mix}" for mix in roofline.MIXES] + [f"peak.{letter}" for letter in "sdcz"]
     names.append("knee")
@@ -190,8 +185,8 @@ def test_all_ceilings_are_there(measured):
     assert all(isinstance(value, float) for value in found.values())
 
 
-def test_ceilings_are_plausible(measured):
-    found = measured
+def test_ceilings_are_plausible(ceilings):
+    found = ceilings
     for name, value in found.items():
         if name.startswith("bandwidth"):
             assert 0.5e9 < value < 2e12, name
@@ -204,16 +199,16 @@ def test_ceilings_are_plausible(measured):
     assert found["bandwidth.write.1"] < 1.1 * found["bandwidth.update.1"]
 
 
-def test_more_cores_have_no_lower_ceiling(measured):
-    found = measured
+def test_more_cores_have_no_lower_ceiling(ceilings):
+    found = ceilings
     cores = cpu.probe()["cores"]
     for name, value in found.items():
         if name.endswith(".1"):
             assert found[f"{name[:-2]}.{cores}"] >= value
 
 
-def test_bounds_can_be_made_of_what_was_measured(measured):
-    device = replace(cpu.probe(), ceilings=measured)
+def test_bounds_can_be_made_of_what_was_measured(ceilings):
+    device = replace(cpu.probe(), ceilings=ceilings)
     memory = roofline.bound(one("d:4x4x4"), device, "memory")
     cached = roofline.bound(one("d:4x4x4"), device, "cached")
     assert memory.seconds > cached.seconds > 0

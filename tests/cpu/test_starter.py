@@ -6,6 +6,7 @@ import ctypes
 import gc
 import struct
 import sys
+import sysconfig
 import threading
 import time
 import weakref
@@ -420,7 +421,7 @@ def test_where_there_is_no_program_python_launches(
         raise CompileError("LLVM refused") if what == "compiler" else DeviceError("no vectors")
 
     if what == "python":
-        monkeypatch.setattr(native.sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
+        monkeypatch.setattr(sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
     else:
         monkeypatch.setattr(*((native, "load", refuse) if what == "compiler" else (cpu, "probe", refuse)))
     starter._loaded.cache_clear()

@@ -218,9 +218,8 @@ def test_the_programs_are_as_they_were(name: str, device: Device, request: pytes
 # ---- the rules
 
 
-def broken_by(rule: str) -> Iterator[tuple[Problem, Config]]:
-    """Configs that break a rule of the kinds that nobody may break, and no other such rule."""
-    device = cpu.probe()
+def broken_by(rule: str, device: Device) -> Iterator[tuple[Problem, Config]]:
+    """Configs that break a rule of the kinds that nobody may break, and no other such rule before it."""
     for spelling in ("d:16x16x16", "d:7x9x5", "z:3x5x9", "s:20x4x3", "s:5x3x4", "d:1x1x4", "c:9x9x9"):
         for beta in "01":
             (problem,) = Problem.parse(spelling, beta=beta)
@@ -244,7 +243,7 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES)
 def test_what_breaks_a_rule_is_refused(rule: str) -> None:
-    found = next(broken_by(rule), None)
+    found = next(broken_by(rule, cpu.probe()), None)
     if found is None:
         pytest.skip("nothing breaks this rule first on this machine")
     problem, config = found
@@ -259,9 +258,13 @@ def test_what_breaks_a_rule_is_refused(rule: str) -> None:
         tw.plan(a, b, c, **options, config=dict(config))
 
 
-def test_most_rules_were_put_to_the_test() -> None:
-    seen = [rule for rule in RULES if next(broken_by(rule), None)]
-    assert len(seen) >= len(RULES) - 3
+def test_every_rule_can_be_put_to_the_test() -> None:
+    """Three cannot on a processor with masks, where the test above skips them: "masks" itself, and those that
+    the shapes there reach on narrower vectors alone."""
+    missing = {rule for rule in RULES if next(broken_by(rule, AVX2), None) is None}
+    assert missing == set()
+    missing = {rule for rule in RULES if next(broken_by(rule, AVX512), None) is None}
+    assert missing <= {"masks", "equal-rows", "registers"}
 
 
 def test_what_the_stencil_does_not_accept() -> None:

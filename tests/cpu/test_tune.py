@@ -101,10 +101,8 @@ def test_a_request_that_fails_costs_itself(request_: str, status: str, detail: s
 def test_a_request_that_does_not_return_is_given_up(worker: Worker) -> None:
     assert worker.ask(1).status == "ok"
     worker.timeout = 0.5
-    begin = time.monotonic()
     answer = worker.ask("hang")
     assert (answer.status, answer.detail) == ("timeout", "no answer within 0.5 s")
-    assert time.monotonic() - begin < 5
     worker.timeout = PATIENCE
     assert worker.ask(2).value == ("hello", 2, 1)
 

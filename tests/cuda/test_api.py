@@ -121,7 +121,9 @@ def test_the_formula(xp: Xp, dtype: str, trans: str, sizes: tuple[int, int, int]
     c = filled((m, n), dtype, 3)
     x, y = xp.put(a), xp.put(b)
     product = op(wide(a), trans_a) @ op(wide(b), trans_b)
-    scalars: list[tuple[complex, complex]] = [(1, 0), (1.5, 0.75)] + ([(-0.5, 1)] if trans == "nn" else [])
+    scalars: list[tuple[complex, complex]] = [(1, 0), (1.5, 0.75)]
+    if trans == "nn":
+        scalars.append((-0.5, 1))
     if dtype.startswith("c"):
         scalars.append((0.5 + 1j, 0.5j))
     for alpha, beta in scalars:

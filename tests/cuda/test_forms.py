@@ -35,10 +35,8 @@ class Pool:
         self.c = [self._place(m, n) for m, n, _ in sizes]
         self.bytes = np.zeros(-(-(self.at + 512) // 16) * 16, np.uint8)
         rng = np.random.default_rng(seed)
-        real = {16: np.dtype(np.float16), 32: np.dtype(np.float32), 64: np.dtype(np.float64)}[
-            p.dtype.real_bits
-        ]
-        values = rng.standard_normal(len(self.bytes) // real.itemsize)
+        real: Any = np.dtype(f"f{p.dtype.real_bits // 8}")
+        values: Any = rng.standard_normal(len(self.bytes) // real.itemsize)
         if p.dtype.letter == "b":
             self.bytes.view(np.uint16)[:] = (values.astype(np.float32).view(np.uint32) >> 16).astype(
                 np.uint16

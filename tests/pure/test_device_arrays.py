@@ -21,7 +21,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-from tilewright import api, device_arrays, dispatch, execute_cuda, warm
+from tilewright import api, build, device_arrays, dispatch, execute_cuda, warm
 from tilewright.arrays import address_of
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.device_arrays import Phantom, phantom
@@ -30,7 +30,7 @@ from tilewright.halves import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import call
-from tilewright.targets import capability, cuda, driver
+from tilewright.targets import capability, cuda, driver, starter
 
 pytestmark = pytest.mark.pure
 
@@ -161,8 +161,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "Launcher", Launcher)
-    monkeypatch.setattr(execute_cuda.starter, "starting", lambda *_: None)
-    monkeypatch.setattr(execute_cuda.build, "kernel", kernel)
+    monkeypatch.setattr(starter, "starting", lambda *_: None)
+    monkeypatch.setattr(build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setattr(device_arrays, "default_library", lambda: None)
     monkeypatch.setitem(TARGETS, "cuda", cuda)

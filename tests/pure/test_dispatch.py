@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tilewright.dispatch as dispatch
+from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.lines import decode
 from tilewright.model import Config, Problem, Record
@@ -79,7 +80,7 @@ class Neighbour(Told):
 
     def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
         near = problem.with_(**self.changes)
-        config = dispatch.STENCILS[self.name].default(near, H200)
+        config = STENCILS[self.name].default(near, H200)
         return [Record(near, regime, self.name, config, "ok", device, "1")]
 
 

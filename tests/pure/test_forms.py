@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import addresses, api, batched, device_arrays, dispatch, execute_cuda, lists
+from tilewright import addresses, api, batched, build, device_arrays, dispatch, lists
 from tilewright.addresses import Placement, Staging, even_step, overlapping, shared
 from tilewright.arrays import address_of
-from tilewright.catalog import TARGETS
+from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.halves import narrowed, widened
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem
 from tilewright.stencils.cuda import call, grouped
-from tilewright.targets import capability, cuda, driver
+from tilewright.targets import capability, cuda, driver, starter
 
 pytestmark = pytest.mark.pure
 
@@ -146,14 +146,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "Launcher", Launcher)
-    monkeypatch.setattr(execute_cuda.starter, "starting", lambda *_: None)
+    monkeypatch.setattr(starter, "starting", lambda *_: None)
     monkeypatch.setattr(driver, "allocate", Memory)
     monkeypatch.setattr(driver, "upload", copy)
     monkeypatch.setattr(
         driver, "download", lambda array, address: ctypes.memmove(array.ctypes.data, address, array.nbytes)
     )
     monkeypatch.setattr(lists, "staging", lambda index: handle)
-    monkeypatch.setattr(execute_cuda.build, "kernel", kernel)
+    monkeypatch.setattr(build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setitem(TARGETS, "cuda", cuda)
     api.forget()
@@ -420,7 +420,7 @@ def test_groups(gpu: Log, torch: Any, order: str) -> None:
     a, b, c = room(m, k), room(k, n), room(m, n)
     where = [[x.data_ptr() for x in some] for some in (a, b, c)]
     leading = (k + 2, n + 2, n + 2) if order == "C" else (m + 2, k + 2, m + 2)
-    groups = tw.Groups(
+    groups = tw.Groups(  # type: ignore[call-arg]
         torch.tensor(m),
         n.tolist(),
         k,
@@ -627,4 +627,4 @@ def test_the_problem_of_a_list_is_of_its_own_kind() -> None:
     p = grouped.products(Problem.parse("d:1x1x1")[0].dtype, 20, 9, 30, "nt", 1000)
     assert (p.m, p.n, p.k, p.batch) == (24, 16, 32, 1000)
     assert p.with_(batch=1).key != Problem.parse("d:nt:24x16x32")[0].key
-    assert dispatch.refusal(dispatch.STENCILS["grouped"], p, capability.named("h200")) is None
+    assert dispatch.refusal(STENCILS["grouped"], p, capability.named("h200")) is None

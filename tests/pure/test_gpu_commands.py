@@ -3,8 +3,10 @@ comparison on host memory that stands for a device's."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +21,7 @@ from bench.analysis.instructions import Instruction, hottest, instructions, loop
 from bench.analysis.occupancy import occupancy
 from bench.analysis.options import named, parsed, problems
 from bench.analysis.rooflines import interleaved_bytes, planar_bytes, rooflines
-from tilewright import answers, api, cli, compare, dispatch, roofline, roofline_cuda, screens
+from tilewright import answers, api, build, cli, compare, dispatch, roofline, roofline_cuda, screens
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Config, Device, Launch, Plan, Problem, Record, Timing
@@ -305,8 +307,8 @@ def test_registers_are_told_of_what_was_compiled(monkeypatch: pytest.MonkeyPatch
     plan = dispatch.plan(one("s:nn:512x512x512"), KNOWN, vendor=False)
     assert "registers a thread" not in api.explain_plan(plan)
     kernel = SimpleNamespace(binary=SimpleNamespace(facts={"registers": 77}))
-    monkeypatch.setattr(api.build, "key", lambda *_: "its name")
-    monkeypatch.setattr(api.build, "_loaded", {"its name": kernel})
+    monkeypatch.setattr(build, "key", lambda *_: "its name")
+    monkeypatch.setattr(build, "_loaded", {"its name": kernel})
     assert "77 registers a thread" in api.explain_plan(plan)
 
 
@@ -658,7 +660,7 @@ def test_what_the_profiler_prints_is_read(monkeypatch: pytest.MonkeyPatch) -> No
         unknown = "==ERROR== Failed to find metric smsp__inst_executed_pipe_tensor.sum\n"
         return SimpleNamespace(stdout=unknown if len(asked) == 1 else text, stderr="")
 
-    monkeypatch.setattr(profiler.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
     found = profiler.profiled(problem)
     assert found["bytes_per_second"] == pytest.approx(998.4e6 / 250e-6)
     assert found["bytes_over_least"] == pytest.approx(1.0)
@@ -666,7 +668,7 @@ def test_what_the_profiler_prints_is_read(monkeypatch: pytest.MonkeyPatch) -> No
     assert "pipe_tensor" not in " ".join(asked[1])
     assert asked[0][-4:] == ["--launch", "d:nn:8x8x8@650000", "--beta", "0"]
     monkeypatch.setattr(
-        profiler.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="==ERROR== no leave", stderr="")
+        subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="==ERROR== no leave", stderr="")
     )
     with pytest.raises(DeviceError, match="no leave"):
         profiler.profiled(problem)
@@ -693,7 +695,7 @@ def test_the_disassembler_of_the_python_packages(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(listing, "TOOLKIT", str(tmp_path / "none"))
     spec = SimpleNamespace(submodule_search_locations=[str(tmp_path / "nvidia")])
-    monkeypatch.setattr(listing.importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     assert listing.disassembler() == (str(program), "--print-code")
-    monkeypatch.setattr(listing.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert listing.disassembler() is None

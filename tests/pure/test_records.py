@@ -104,7 +104,7 @@ def records(draw: st.DrawFn) -> Record:
             },
         )
     )  # fmt: skip
-    problem = Problem(
+    problem = Problem(  # type: ignore[call-arg]
         DTYPES[draw(st.sampled_from(sorted(DTYPES)))], *sizes, draw(letters), draw(letters),
         draw(st.integers(1, 10**6)), **layout,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -195,16 +195,12 @@ def test_tiles_grow_with_matrices() -> None:
         assert sides[0] < sides[-1], letter
 
 
-def test_the_choice_is_quick() -> None:
-    problems = [problem(f"{t}:{n}x{n}x{n}@20000") for t in LETTERS for n in (16, 64, 200)]
-    for p in problems:
-        TENSOR.default(p, H200)
-    seconds = []
-    for p in problems:
-        start = time.perf_counter()
-        TENSOR.default(p, H200)
-        seconds.append(time.perf_counter() - start)
-    assert sorted(seconds)[len(seconds) // 2] < 2e-2
+def test_the_choice_is_quick(calls_of: Callable[[Callable[[], object]], int]) -> None:
+    """Counted, not timed: all tiles are weighed in one array, so their number adds no calls."""
+    for letter in LETTERS:
+        for n in (16, 64, 200):
+            p = problem(f"{letter}:{n}x{n}x{n}@20000")
+            assert calls_of(lambda p=p: TENSOR.default(p, H200)) < 400, p.spelling
 
 
 # -- launches ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -227,16 +227,12 @@ def test_the_default_breaks_no_hard_rule_of_any_shape(letter: str, size: str, tr
                 assert all(config[param.name] in param.values for param in space.params), config
 
 
-def test_the_choice_is_quick() -> None:
-    problems = [problem(f"{t}:{n}x{n}x{n}@3000000") for t in LETTERS for n in (4, 17, 32)]
-    for p in problems:
-        TINY.default(p, H200)
-    seconds = []
-    for p in problems:
-        start = time.perf_counter()
-        TINY.default(p, H200)
-        seconds.append(time.perf_counter() - start)
-    assert sorted(seconds)[len(seconds) // 2] < 5e-3
+def test_the_choice_is_quick(calls_of: Callable[[Callable[[], object]], int]) -> None:
+    """Counted, not timed: every new size pays for these calls."""
+    for letter in LETTERS:
+        for n in (4, 17, 32):
+            p = problem(f"{letter}:{n}x{n}x{n}@3000000")
+            assert calls_of(lambda p=p: TINY.default(p, H200)) < 25_000, p.spelling
 
 
 def test_blocks_follow_the_batch() -> None:

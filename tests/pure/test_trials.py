@@ -47,7 +47,6 @@ FAULTS = (
     "lost",
     "slow",
     "exit",
-    "hang",
     "compile",
     "spills",
 )
@@ -135,8 +134,6 @@ class FakeLauncher:
             return
         if fault == "exit":
             os._exit(7)
-        if fault == "hang":
-            time.sleep(600)
         if fault == "slow":
             time.sleep(0.02)
         if self.launch.reading:
@@ -564,7 +561,9 @@ def test_the_planar_way_is_timed_without_its_conversions(monkeypatch: pytest.Mon
     problem = one("hc:nn:5x6x7@3", beta="1")
     made = operands(problem, 3)
     before, right = made.c.copy(), reference(problem, made)
-    version, first, turns = cublas.vendor(problem, [made.pointers], made.alpha, made.beta)
+    found = cublas.vendor(problem, [made.pointers], made.alpha, made.beta)
+    assert not isinstance(found, str)
+    version, first, turns = found
     assert version == "planar cublas by torch 9"
     turns()
     assert (made.c == before).all(), "the timed product writes to planes"
@@ -642,7 +641,8 @@ def test_a_sweep_records_every_try_and_survives_all_faults(tuned: Any) -> None:
         return space.restricted(read="global", split=1, wide=1)
 
     def run() -> Any:
-        with module.Tuner(DEVICE, records, timeout=10.0) as tuner:
+        # No fault hangs: what does not return is waited for in tests/cpu/test_tune.py.
+        with module.Tuner(DEVICE, records) as tuner:
             return tuner.tune(problem, "memory", spaces=spaces, **options)
 
     result = run()
@@ -663,7 +663,6 @@ def test_a_sweep_records_every_try_and_survives_all_faults(tuned: Any) -> None:
         "lost": "crashed",
         "slow": "ok",
         "exit": "crashed",
-        "hang": "timeout",
         "compile": "compile_failed",
         "spills": "spills",
     }
@@ -696,7 +695,7 @@ def test_a_sweep_records_every_try_and_survives_all_faults(tuned: Any) -> None:
     assert run().tried == count
     assert len([r for r in records.all(stencil="pretence") if r.protocol == measure.ALONE]) == count
     # Unless what spills is let through.
-    with module.Tuner(DEVICE, records, timeout=10.0) as tuner:
+    with module.Tuner(DEVICE, records) as tuner:
         tuner.tune(problem, "memory", spaces=spaces, tolerate=64, **options)
     again = [r for r in records.all(stencil="pretence") if r.config["fault"] == "spills"]
     assert [row.status for row in again][:2] == ["spills", "ok"]
@@ -709,7 +708,7 @@ def broken_factory(device: Device) -> Callable[[Any], Any]:
     def vendor(*_: Any) -> Any:
         os._exit(9)
 
-    cublas.vendor = vendor
+    cublas.vendor = vendor  # type: ignore[assignment]
     return handle
 
 

@@ -1,0 +1,1 @@
+"""One-line slips, and whether the tests see them: ``python -m bench.mutants``."""

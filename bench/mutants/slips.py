@@ -1,0 +1,387 @@
+"""The slips: each a file, what stands there exactly once, what stands there instead, and the tests that
+should see the difference.
+
+A slip is something that a person may write by mistake and that makes the program wrong, not slow. Who moves
+a file changes the first column; who rewrites a line changes the second, or deletes the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """``old`` occurs once in ``file`` (a path from the root of the repository); ``tests`` are arguments of
+    pytest."""
+
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+_API = "tests/cpu/test_api.py"
+_BUILD = "tests/pure/test_build.py"
+_ARRAYS = "tests/pure/test_arrays.py"
+_OPERANDS = "tests/pure/test_operands.py"
+_MEASURE = "tests/pure/test_measure.py"
+_WORKERS = "tests/pure/test_workers.py"
+_TUNE = "tests/pure/test_tune.py tests/pure/test_tuner.py tests/pure/test_trials.py tests/cpu/test_tune.py"
+_DISPATCH = "tests/pure/test_dispatch.py"
+_MODEL = "tests/pure/test_model.py"
+_RECORDS = "tests/pure/test_records.py"
+_SPACE = "tests/pure/test_space.py"
+_SCREENS = "tests/pure/test_screens.py tests/pure/test_gpu_commands.py tests/cpu/test_cli.py"
+_TILE = "tests/cpu/test_stores.py tests/cpu/test_tile.py"
+_LANES = "tests/cpu/test_lanes.py"
+_CLASSIC = "tests/pure/test_classic.py"
+_GROUPED = "tests/pure/test_grouped.py"
+_KERNELS = "tests/compile/test_emulated.py"
+
+SLIPS: tuple[Slip, ...] = (
+    # ---- names of binaries and marks of tries
+    Slip(
+        "tilewright/build.py",
+        'for name in ("stride_a", "stride_b", "stride_c")}',
+        'for name in ("stride_a", "stride_c")} | {"stride_b": True}',
+        _BUILD,
+    ),
+    Slip(
+        "tilewright/build.py",
+        "written.digest, device.features, TARGETS[device.kind].toolchain()]",
+        "written.digest, device.features]",
+        _BUILD,
+    ),
+    Slip(
+        "tilewright/build.py",
+        "        TARGETS[device.kind].toolchain(),\n        generators(stencil),",
+        "        generators(stencil),",
+        _BUILD,
+    ),
+    Slip("tilewright/build.py", "        generators(stencil),\n    ]", "    ]", _BUILD),
+    Slip("tilewright/build.py", ' or path.parent.name == "lib"', "", "tests/pure/test_generators.py"),
+    Slip(
+        "tilewright/objects.py",
+        "if hashlib.sha256(payload).hexdigest() == digest:",
+        "if digest:",
+        "tests/cpu/test_build.py",
+    ),
+    Slip("tilewright/tune.py", " stencils {build.generators(stencil)[:8]}", "", _BUILD),
+    # ---- arrays and calls
+    Slip(
+        "tilewright/arrays.py",
+        "for outer, inner in zip(steps[-1], here, strict=True)",
+        "for outer, inner in zip(steps[-1][:2], here[:2], strict=True)",
+        _ARRAYS,
+    ),
+    Slip("tilewright/arrays.py", "return sum(r for r in reach if r < 0), ", "return 0, ", _ARRAYS),
+    Slip("tilewright/arrays.py", 'return ("c" if conj else "t")', 'return "t"', _API),
+    Slip(
+        "tilewright/api.py",
+        'self.conj[1] != getattr(b, "lazy", False)',
+        'self.conj[1] or getattr(b, "lazy", False)',
+        _ARRAYS,
+    ),
+    Slip(
+        "tilewright/api.py",
+        "        and caller.stencil is None\n        and caller.config is None\n",
+        "",
+        f"tests/pure/test_call_cache.py {_API}",
+    ),
+    Slip("tilewright/api.py", "each = budget / max(1, len(jobs))", "each = budget", _TUNE),
+    Slip(
+        "tilewright/api.py",
+        "problem.flops * record.timing.batch / record.timing.median",
+        "problem.flops / record.timing.median",
+        f"tests/pure/test_explain.py tests/pure/test_call_cache.py {_API} tests/cpu/test_cli.py",
+    ),
+    Slip(
+        "tilewright/execute.py",
+        '"count": min(share, problem.batch - first)',
+        '"count": share',
+        _API,
+    ),
+    Slip(
+        "tilewright/targets/native.py",
+        "%apart = and i1 %x.apart, %y.apart",
+        "%apart = and i1 %x.apart, %x.apart",
+        _API,
+    ),
+    Slip(
+        "tilewright/targets/native.py",
+        "%y.ok = call i1 @same(ptr %y, ptr %y.plan, ptr %context, i32 {ALIGNED})",
+        "%y.ok = call i1 @same(ptr %y, ptr %y.plan, ptr %context, i32 0)",
+        _API,
+    ),
+    # ---- which kernel runs
+    Slip(
+        "tilewright/dispatch.py",
+        'problem.k, problem.layout.startswith("packed")',
+        "problem.k, True",
+        _DISPATCH,
+    ),
+    Slip("tilewright/dispatch.py", "problem, device, KINDS):", "problem, device):", _DISPATCH),
+    Slip(
+        "tilewright/dispatch.py",
+        "if _fits(found.stencil, found.config, problem, device) else None",
+        "if found else None",
+        _DISPATCH,
+    ),
+    Slip(
+        "tilewright/dispatch.py",
+        "problem.batch // max(1, grain)",
+        "-(-problem.batch // max(1, grain))",
+        _DISPATCH,
+    ),
+    Slip("tilewright/stencils/cpu/emit.py", "15e-6 * 20e9", "15e-9 * 20e9", f"{_DISPATCH} {_TILE}"),
+    # ---- right answers and verdicts
+    Slip("tilewright/verify.py", "if _misplaced(value, right).any():", "if value is None:", _OPERANDS),
+    Slip(
+        "tilewright/verify.py",
+        "np.isnan(got) & np.isnan(right)",
+        "np.isnan(got) | np.isnan(right)",
+        _OPERANDS,
+    ),
+    Slip("tilewright/operands.py", "elif not _poisoned(region):", "elif region.view is None:", _OPERANDS),
+    Slip("tilewright/operands.py", "terms = (2 * k + 3) if", "terms = (k + 2) if", _OPERANDS),
+    Slip(
+        "tilewright/operands.py",
+        "return gamma * (math.sqrt(2) if dtype.is_complex else 1)",
+        "return gamma",
+        _OPERANDS,
+    ),
+    Slip(
+        "tilewright/operands.py",
+        "words[region.outside] = poison",
+        "words[:edge] = poison",
+        "tests/cpu/test_verify.py",
+    ),
+    Slip(
+        "tilewright/halves.py",
+        "array.real, array.imag\n",
+        "array.real, -array.imag\n",
+        "tests/pure/test_halves.py",
+    ),
+    # ---- the timing protocol
+    Slip(
+        "tilewright/measure.py",
+        "max(ordered[-1 - drop] - median, median - ordered[drop])",
+        "ordered[-1 - drop] - median",
+        _MEASURE,
+    ),
+    Slip(
+        "tilewright/measure.py",
+        'if regime == "cached":\n                    runs[name]()',
+        'if regime == "":\n                    runs[name]()',
+        _MEASURE,
+    ),
+    Slip("tilewright/measure.py", "return max(0, rank - 1)", "return rank", _MEASURE),
+    # ---- the tuner
+    Slip("tilewright/tune.py", "if fma < expected:", "if 2 * fma < expected:", _TUNE),
+    Slip(
+        "tilewright/tune.py",
+        "self.kind.hopeless * problem.batch / speed(best)",
+        "self.kind.hopeless / speed(best)",
+        _TUNE,
+    ),
+    Slip(
+        "tilewright/tune.py",
+        "alone | self.records.tried(*asked, measure.INTERLEAVED, written)",
+        "self.records.tried(*asked, measure.INTERLEAVED, written) | alone",
+        _TUNE,
+    ),
+    Slip(
+        "tilewright/tune.py",
+        "if winners or first + FINALISTS >= len(rows):",
+        "if winners or first + FINALISTS >= 0:",
+        _TUNE,
+    ),
+    Slip("tilewright/tune.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
+    Slip("tilewright/tune.py", "if near.stencil == name and", 'if near.stencil == "" and', _TUNE),
+    Slip(
+        "tilewright/workers.py",
+        "self._patience = self.timeout if timeout is None else timeout",
+        "self._patience = self.timeout",
+        _WORKERS,
+    ),
+    Slip(
+        "tilewright/workers.py",
+        "            if worker.busy:\n                worker.stop()\n",
+        "            pass\n",
+        _WORKERS,
+    ),
+    # ---- records and spaces
+    Slip("tilewright/records.py", "AND toolchain = :v8 ", "", _RECORDS),
+    Slip("tilewright/records.py", "ORDER BY protocol DESC, per_product", "ORDER BY per_product", _RECORDS),
+    Slip("tilewright/records.py", "(later.moment, later.id) > (t.moment, t.id)", "later.id < t.id", _RECORDS),
+    Slip(
+        "tilewright/lines.py",
+        "return tuple(_frozen(entry) for entry in value) if isinstance(value, list) else value",
+        "return value",
+        _RECORDS,
+    ),
+    Slip("tilewright/space.py", ">= 1 << 62", ">= 1 << 99", _SPACE),
+    Slip(
+        "tilewright/space.py",
+        "self._at[max((self._depth[name] for name in rule.reads), default=0)]",
+        "self._at[min((self._depth[name] for name in rule.reads), default=0)]",
+        _SPACE,
+    ),
+    Slip(
+        "tilewright/model.py",
+        "return self.dtype.flops_per_fma * self.m * self.n * self.k",
+        "return 2 * self.m * self.n * self.k",
+        _MODEL,
+    ),
+    Slip(
+        "tilewright/model.py",
+        'c = self.m * self.n * (1 if self.beta == "0" else 2)',
+        "c = self.m * self.n",
+        _MODEL,
+    ),
+    Slip(
+        "tilewright/roofline.py",
+        "(2 if twice else 1) * p.m * p.n",
+        "p.m * p.n",
+        "tests/cpu/test_roofline.py -k bound",
+    ),
+    # ---- what is printed
+    Slip(
+        "tilewright/screens.py",
+        'count(s["removed"]), count(s["left"])',
+        'count(s["left"]), count(s["removed"])',
+        _SCREENS,
+    ),
+    Slip("tilewright/screens.py", '(row["percent_of_bound"] or 0) > ABOVE', "False", _SCREENS),
+    Slip("tilewright/cli.py", "part = max(part,", "part = min(part,", _SCREENS),
+    # ---- CPU stencils
+    Slip(
+        "tilewright/stencils/cpu/emit.py",
+        "    if not packed:\n        place",
+        "    if packed:\n        place",
+        _TILE,
+    ),
+    Slip(
+        "tilewright/stencils/cpu/emit.py",
+        '        ir.do("call void @llvm.x86.sse.sfence()")\n',
+        "",
+        f"{_TILE} {_LANES}",
+    ),
+    Slip(
+        "tilewright/stencils/cpu/tile.py",
+        "and (p.ldc * p.dtype.itemsize * 8) % vector_bits == 0",
+        "and p.ldc > 0",
+        _TILE,
+    ),
+    Slip("tilewright/stencils/cpu/tile.py", ".bit_length() <= rows", ".bit_length() < rows", _TILE),
+    Slip(
+        "tilewright/stencils/cpu/tile.py",
+        "                    <= registers\n",
+        "                    <= registers + 8\n",
+        _TILE,
+    ),
+    Slip("tilewright/stencils/cpu/tile_code.py", "{step}, {distance}", "{step}, 1", _TILE),
+    Slip(
+        "tilewright/stencils/cpu/transpose.py",
+        "if row + i < problem.m",
+        "if row + i < problem.m + lanes",
+        _TILE,
+    ),
+    Slip(
+        "tilewright/stencils/cpu/transpose.py",
+        "Piece(0, width, steps * unit)",
+        "Piece(0, width, width)",
+        _TILE,
+    ),
+    Slip(
+        "tilewright/stencils/cpu/lanes.py",
+        "turn = -self.conj_a * self.conj_b",
+        "turn = self.conj_a * self.conj_b",
+        _LANES,
+    ),
+    Slip(
+        "tilewright/stencils/cpu/lanes.py",
+        'ir.let(f"sub i64 %count, {done}")',
+        'ir.let("add i64 %count, 0")',
+        _LANES,
+    ),
+    # ---- CUDA stencils: their rules
+    Slip("tilewright/stencils/cuda/classic.py", "p.strides[:2] if", "p.strides[:1] if", _CLASSIC),
+    Slip("tilewright/stencils/cuda/classic.py", ' + device["shared_reserved"])', ")", _CLASSIC),
+    Slip("tilewright/stencils/cuda/grouped.py", '"right") - 1] > last)', '"right") - 1] >= last)', _GROUPED),
+    Slip(
+        "tilewright/stencils/cuda/call.py",
+        "*(complex(alpha).real, complex(alpha).imag, complex(beta)",
+        "*(complex(alpha).real, -complex(alpha).imag, complex(beta)",
+        f"{_CLASSIC} {_KERNELS}",
+    ),
+    # ---- CUDA stencils: their kernels
+    Slip(
+        "tilewright/stencils/cuda/lib/element.cuh",
+        "fma(-a.im, b.im, c.re)",
+        "fma(a.im, b.im, c.re)",
+        _KERNELS,
+    ),
+    Slip(
+        "tilewright/stencils/cuda/lib/element.cuh",
+        "multiply_add(sum, s.beta, old);",
+        "multiply_add(sum, s.beta, old), multiply_add(sum, s.beta, old);",
+        _KERNELS,
+    ),
+    Slip(
+        "tilewright/stencils/cuda/lib/gemm.cuh",
+        "stride_a, stride_b, stride_c",
+        "stride_a, stride_c, stride_b",
+        _KERNELS,
+    ),
+    Slip(
+        "tilewright/stencils/cuda/classic.cuh",
+        "if (row(i) < g.m) update",
+        "if (row(i) <= g.m) update",
+        _KERNELS,
+    ),
+    Slip(
+        "tilewright/stencils/cuda/classic.cuh",
+        "if (BUFFERS == 1) __syncthreads(); else now",
+        "if (BUFFERS == 2) now",
+        _KERNELS,
+    ),
+    Slip("tilewright/stencils/cuda/classic.cuh", "if (gridDim.z < g.batch) __syncthreads();", "", _KERNELS),
+    Slip(
+        "tilewright/stencils/cuda/classic.cuh", "a.fetch_some(left_over);", "a.fetch_some(K_BLK);", _KERNELS
+    ),
+    Slip(
+        "tilewright/stencils/cuda/classic.cuh",
+        "if (BETA != 0) old.word = *(Word *)at;",
+        "if (BETA == 2) old.word = *(Word *)at;",
+        _KERNELS,
+    ),
+    Slip("tilewright/stencils/cuda/tiny.cuh", "(g.batch - BEYOND) / GROUP", "g.batch / GROUP", _KERNELS),
+    Slip(
+        "tilewright/stencils/cuda/tiny.cuh",
+        "block_sync();  // this group is there for all threads",
+        "// this group is there for all threads",
+        _KERNELS,
+    ),
+    Slip("tilewright/stencils/cuda/tiny.cuh", "parity ^= 1;", "parity ^= 0;", _KERNELS),
+    Slip(
+        "tilewright/stencils/cuda/tensor.cuh",
+        "words_wait<STAGES - 3>();",
+        "words_wait<STAGES - 2>();",
+        _KERNELS,
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tensor.cuh",
+        "if (tile % UP >= tiles % UP)",
+        "if (tile % UP > tiles % UP)",
+        _KERNELS,
+    ),
+    Slip(
+        "tilewright/stencils/cuda/grouped.cuh",
+        "lane_m + i * LANES < t.m",
+        "lane_m + i * LANES <= t.m",
+        _KERNELS,
+    ),
+    Slip("tilewright/stencils/cuda/grouped.cuh", "g.scalars + 4ll * d[NUMBER]", "g.scalars", _KERNELS),
+)

@@ -1,0 +1,73 @@
+"""What of an array's layout a kernel is told: batch axes as one, and the bytes that an array reaches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright import arrays
+from tilewright.api import Caller
+
+pytestmark = pytest.mark.pure
+
+
+def job(a: Any, b: Any, out: Any) -> arrays.Job:
+    found = arrays.problem_of(a, b, out, conj_a=False, conj_b=False, alpha="1", beta="0")
+    assert isinstance(found, arrays.Job)
+    return found
+
+
+def test_batch_axes_are_one_only_where_all_three_arrays_agree() -> None:
+    """One stride must lead from any matrix to the next, in the result as in the operands."""
+    a, b = np.zeros((4, 3, 2, 2)), np.zeros((4, 3, 2, 2))
+    packed = job(a, b, np.zeros((4, 3, 2, 2)))
+    assert (packed.problem.batch, packed.outer) == (12, ())
+    wide = np.zeros((4, 5, 2, 2))
+    for trio in ((a, b, wide[:, :3]), (a, wide[:, :3], b), (wide[:, :3], a, b)):
+        found = job(*trio)
+        assert (found.problem.batch, found.outer) == (4, (3,))
+    found = job(a, b, wide[:, :3])
+    assert found.outer_steps == ((a.strides[1], b.strides[1], wide.strides[1]),)
+    assert found.problem.stride_c == wide.strides[0] // 8
+
+
+@given(st.data())
+def test_bounds_hold_every_element_and_no_other_byte(data: st.DataObject) -> None:
+    """Overlaps are found by these bounds: a reversed axis reaches back from the data pointer."""
+    shape = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    array = np.zeros(shape, "f8")
+    cuts = [
+        data.draw(st.sampled_from([slice(None), slice(None, None, -1), slice(None, None, 2)])) for _ in shape
+    ]
+    array = array[tuple(cuts)]
+    offsets = np.zeros(array.shape, int)
+    for axis, (extent, step) in enumerate(zip(array.shape, array.strides, strict=True)):
+        offsets += np.expand_dims(
+            np.arange(extent) * step, [other for other in range(array.ndim) if other != axis]
+        )
+    assert arrays.bounds(array) == (offsets.min(), offsets.max() + 8)
+    assert arrays.bounds(array[:0]) == (0, 0)
+
+
+class Lazy(np.ndarray[Any, Any]):
+    """An array that stands for the conjugate of its memory, as a tensor may."""
+
+    lazy = True
+
+
+@pytest.mark.parametrize("asked", ["n", "c"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_conjugate_of_a_conjugate_is_the_memory_itself(asked: str, which: int) -> None:
+    plain = np.zeros((2, 2), complex)
+    pair = [plain, plain]
+    pair[which] = plain.view(Lazy)
+    letters = ["n", "n"]
+    letters[which] = asked
+    found = Caller(1, 0, *letters).conjugated(*pair)
+    assert found[which] is (asked == "n")
+    assert found[1 - which] is False
+    assert Caller(1, 0, *letters).conjugated(plain, plain)[which] is (asked == "c")

@@ -1,0 +1,83 @@
+"""Time limits of requests, and streams that are given up, without a child process."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tilewright.workers import Answer, Stream, Worker
+
+pytestmark = pytest.mark.pure
+
+
+class Silent:
+    """A pipe to a child that never answers."""
+
+    def send(self, request: Any) -> None:
+        pass
+
+    def poll(self, timeout: float) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of the time limits, as a list of one number to be set."""
+    at = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: at[0])
+    return at
+
+
+@pytest.mark.parametrize(("own", "limit"), [(None, 30.0), (2.0, 2.0), (90.0, 90.0)])
+def test_a_request_may_have_a_time_limit_of_its_own(
+    own: float | None, limit: float, now: list[float]
+) -> None:
+    worker = Worker(lambda: str, timeout=30.0)
+    worker._pipe = Silent()  # type: ignore[assignment]
+    worker.send("work", timeout=own)
+    now[0] += limit - 0.01
+    assert worker.receive() is None
+    assert worker.busy
+    now[0] += 0.02
+    assert worker.receive() == Answer("work", "timeout", detail=f"no answer within {limit:g} s")
+    assert not worker.busy
+
+
+class Slow:
+    """A worker that is given requests and never has an answer."""
+
+    pipe = None
+
+    def __init__(self) -> None:
+        self.request: Any = None
+        self.stopped = 0
+
+    @property
+    def busy(self) -> bool:
+        return self.request is not None
+
+    def send(self, request: Any) -> None:
+        self.request = request
+
+    def receive(self) -> None:
+        return None
+
+    def stop(self) -> None:
+        self.request, self.stopped = None, self.stopped + 1
+
+
+def test_a_stream_that_is_dropped_ends_the_workers_that_are_busy_and_no_others() -> None:
+    team: Any = [Slow(), Slow(), Slow()]
+    requests = iter(range(2))
+    stream = Stream(team, requests, ahead=9)
+    stream.advance()
+    assert [worker.busy for worker in team] == [True, True, False]
+    stream.drop()
+    assert [worker.busy for worker in team] == [False] * 3
+    assert [worker.stopped for worker in team] == [1, 1, 0]
+    assert list(stream) == []
