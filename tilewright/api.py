@@ -495,14 +495,15 @@ class Caller:
         # Another thread may clear the memo at any moment: look once.
         found = _BOUND.get(key)
         if found is None:
+            device = dispatch.device(place.kind, place.index)
             plan = dispatch.plan(
                 job.problem,
-                dispatch.device(place.kind),
+                device,
                 stencil=self.stencil,
                 config=self.config,
                 cores=_threads,
                 # Where nobody else can multiply, records of who is faster do not matter.
-                vendor=place.vendor or dispatch.stranger(job.problem, dispatch.device(place.kind)),
+                vendor=place.vendor or dispatch.stranger(job.problem, device),
             )
             reason = place.why_not(job, plan)
             if reason is not None:
@@ -556,7 +557,7 @@ def nothing(place: Place, a: Array, b: Array, out: Array) -> Plan:
     """The plan for a product without elements or without terms: there is nothing to multiply."""
     batch = math.prod(out.shape[:-2])
     problem = Problem(LETTERS[out.dtype], b.shape[-1], a.shape[-2], a.shape[-1], batch=batch)
-    device = dispatch.device(place.kind)
+    device = dispatch.device(place.kind, place.index)
     return Plan(problem, device, dispatch.regime(problem, device), "vendor", "there is nothing to multiply")
 
 

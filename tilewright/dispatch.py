@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tilewright import roofline_cuda
@@ -18,14 +19,18 @@ VENDOR = "vendor"
 
 
 @functools.cache
-def device(kind: str = "cpu") -> Device:
-    """The device of this process, with the ceilings that were measured on it."""
-    found: Device = TARGETS[kind].probe()
+def device(kind: str = "cpu", index: int = 0) -> Device:
+    """A device of this machine, with the ceilings that were measured on it: the processor, or the GPU of
+    that number.
+
+    Raises as the target's ``probe``.
+    """
+    found: Device = TARGETS[kind].probe(index) if kind == "cuda" else TARGETS[kind].probe()
     ceilings = records().ceilings(found.key, found["cores"])
     if ceilings and kind == "cuda":
         # What was measured by an older version lacks the types that it had not.
         ceilings = {**roofline_cuda.units(found), **ceilings}
-    return Device(found.kind, found.name, found.key, found.limits, found.features, ceilings)
+    return replace(found, ceilings=ceilings)
 
 
 @functools.cache

@@ -145,6 +145,10 @@ class Place(Protocol):
         """The kind of the device: ``cpu`` or ``cuda``."""
 
     @property
+    def index(self) -> int:
+        """The number of the device among those of its kind."""
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """What bound kernels are kept under, beside the job."""
 
@@ -207,6 +211,7 @@ class Host:
     """This process's memory."""
 
     kind = "cpu"
+    index = 0
     key = ("cpu",)
     vendor = True
     current = nullcontext

@@ -251,6 +251,8 @@ class Device:
     ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, fma, cores, l1d,
     l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
     are measured: ``bandwidth.<mix>.<cores>`` in bytes/s and ``peak.<type>.<cores>`` in flop/s.
+    ``index`` and ``uuid`` say which GPU of this machine it is (0 and "" for what is not here). Devices that
+    are alike are equal whatever their numbers, so that plans and records of one serve the other.
     """
 
     kind: str
@@ -259,6 +261,8 @@ class Device:
     limits: Mapping[str, int]
     features: str = ""
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    index: int = field(default=0, compare=False)
+    uuid: str = field(default="", compare=False)
 
     def __getitem__(self, limit: str) -> int:
         return self.limits[limit]
