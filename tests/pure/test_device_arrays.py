@@ -1118,6 +1118,7 @@ def test_forget(gpu: Log, torch: Any) -> None:
     tw.matmul(a, a)
     assert dispatch.device("cuda").key == "h200"
 
+
 @dataclass
 class Made:
     """Architectures that were compiled for, and the GPU that each kernel was loaded on."""
