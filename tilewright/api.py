@@ -18,6 +18,7 @@ from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
 from tilewright.execute_cuda import Gpu
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.model import Config, Plan, Problem
+from tilewright.targets import cublaslt
 from tilewright.tune import EFFORTS, Progress, Result, Tuner
 
 Function = Callable[[Any, Any, Any], Any]
@@ -512,7 +513,7 @@ class Caller:
                 plan = Plan(plan.problem, plan.device, plan.regime, "vendor", reason)
             if len(_BOUND) >= _MEMO_MOST:
                 _BOUND.clear()
-            bound = None if plan.stencil is None else place.bound(job, plan, (self.alpha, self.beta))
+            bound = place.bound(job, plan, (self.alpha, self.beta))
             found = _BOUND[key] = (plan, bound)
         return a, b, result, *found
 
@@ -734,7 +735,7 @@ def explain_plan(plan: Plan) -> str:
         f"{problem.spelling} ({problem.layout}, alpha={problem.alpha}, beta={problem.beta}, {plan.regime})"
     ]
     gpu = plan.device.kind == "cuda"
-    theirs = "cuBLAS, by the array library's matmul" if gpu else "numpy.matmul"
+    theirs = _cublas(plan) if gpu else "numpy.matmul"
     if problem.dtype.letter == "hc" or (problem.dtype.real_bits == 16 and not gpu):
         theirs += " in " + ("complex64" if problem.dtype.is_complex else "float32")
     lines.append(f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else theirs))
@@ -757,6 +758,17 @@ def explain_plan(plan: Plan) -> str:
             percent = f"{100 * reached / rate:.0f} % of the bound"
             lines.append(f"  speed  {_rate(reached)} when it was tuned, {percent}")
     return "\n".join(lines)
+
+
+def _cublas(plan: Plan) -> str:
+    """How a plan of the vendor's gets to cuBLAS."""
+    config = plan.config or Config({})
+    if config.get("by") == "library" or cublaslt.library() is None or cublaslt.refusal(plan.problem):
+        return "cuBLAS, by the array library's matmul"
+    if "algorithm" not in config:
+        return "cuBLASLt, the algorithm that it expects to be the fastest"
+    named = " ".join(f"{name}={config[name]}" for name in cublaslt.CONFIG if name in config)
+    return f"cuBLASLt, {named}"
 
 
 def _rate(flops_per_s: float) -> str:

@@ -31,7 +31,7 @@ from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, So
 from tilewright.records import Records
 from tilewright.space import Space
 from tilewright.stencils.cuda import call
-from tilewright.targets import capability, cuda, driver
+from tilewright.targets import capability, cublaslt, cuda, driver
 
 pytestmark = pytest.mark.pure
 
@@ -167,6 +167,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(execute_cuda.build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setattr(device_arrays, "default_library", lambda: None)
+    # Addresses of the host's memory are nothing for the library of a real GPU.
+    monkeypatch.setattr(cublaslt, "library", lambda: None)
     monkeypatch.setitem(TARGETS, "cuda", cuda)
     # Not by monkeypatch, which would put them back in another order: the first that accepts is chosen.
     kept = dict(STENCILS)
