@@ -89,10 +89,10 @@ def plan(
     2. ``tuned``: the fastest correct record of this very problem on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``default``: the first stencil that accepts the problem, with its cost model's config;
-    5. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product, where no stencil
-       accepts the problem, where the records say that it is faster, and where the first stencil that accepts
-       it says that it runs on record (not with ``vendor=False``; of complex half, which no library has, only
-       the first).
+    5. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
+       stencil accepts the problem, where the records say that it is faster, and where the first stencil that
+       accepts it says that it runs on record (not with ``vendor=False``; of complex half, which no library
+       has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """

@@ -122,13 +122,11 @@ def paths(maps: str, folders: Iterable[Path], newest: int) -> list[str]:
         for path in folder.glob(f"{pattern}/libcublasLt.so.*")
     ]
     known = sorted(((_major(str(path)), str(path)) for path in brought), key=lambda pair: -pair[0])
-    names = [
-        f"cublasLt64_{x}.dll" if os.name == "nt" else f"libcublasLt.so.{x}" for x in MAJORS if x <= newest
-    ]
+    name = "cublasLt64_{}.dll" if os.name == "nt" else "libcublasLt.so.{}"
     return [
         *sorted((path for path in loaded if _major(path) in MAJORS), key=lambda path: -_major(path)),
         *(path for major, path in known if major in MAJORS and major <= newest),
-        *names,
+        *(name.format(major) for major in MAJORS if major <= newest),
     ]
 
 
@@ -147,9 +145,8 @@ def _folders() -> list[Path]:
 def _newest() -> int:
     """The major version of CUDA that the driver is of."""
     with suppress(Exception):
-        return (
-            int(cuda.check(cuda.bindings().cuDriverGetVersion(), "asking for the driver's version")) // 1000
-        )
+        asked = cuda.bindings().cuDriverGetVersion()
+        return int(cuda.check(asked, "asking for the driver's version")) // 1000
     return MAJORS[0]
 
 
@@ -334,9 +331,8 @@ class Operation:
         """At most ``count`` algorithms within ``workspace`` bytes, the one that the library expects to be the
         fastest first. Raises ``Refused`` where it has none."""
         made = ctypes.c_void_p()
-        _check(
-            self.library.cublasLtMatmulPreferenceCreate(ctypes.byref(made)), "cublasLtMatmulPreferenceCreate"
-        )
+        status = self.library.cublasLtMatmulPreferenceCreate(ctypes.byref(made))
+        _check(status, "cublasLtMatmulPreferenceCreate")
         preference = made.value or 0
         try:
             self._prefer(preference, workspace)
@@ -381,15 +377,10 @@ class Operation:
         for name, which in CONFIG.items():
             short = name in ("inner", "cluster")
             value = ctypes.c_uint16() if short else ctypes.c_int32()
-            written = ctypes.c_size_t()
-            status = self.library.cublasLtMatmulAlgoConfigGetAttribute(
-                ctypes.addressof(buffer),
-                which,
-                ctypes.byref(value),
-                ctypes.sizeof(value),
-                ctypes.byref(written),
-            )
-            if not status:
+            into = ctypes.byref(value), ctypes.sizeof(value), ctypes.byref(ctypes.c_size_t())
+            get = self.library.cublasLtMatmulAlgoConfigGetAttribute
+            # An older library has not all of them.
+            if not get(ctypes.addressof(buffer), which, *into):
                 values[name] = value.value
         values |= {"workspace": algorithm.workspace, "version": version(), "algorithm": algorithm.code.hex()}
         return Config(values)
@@ -397,11 +388,10 @@ class Operation:
     def named(self, config: Config | None) -> Algorithm | None:
         """The algorithm of a config; None where it names none, or one of another version of the library, or
         one that does not run here."""
-        code = (config or {}).get("algorithm")
-        if not code or config is None or config.get("version") != version():
+        if not config or config.get("version") != version():
             return None
-        raw = bytes.fromhex(code)
-        return self.checked(raw) if len(raw) == ALGORITHM_BYTES else None
+        code = bytes.fromhex(config.get("algorithm", ""))
+        return self.checked(code) if len(code) == ALGORITHM_BYTES else None
 
 
 # ---- workspace
