@@ -118,7 +118,7 @@ def paths(maps: str, folders: Iterable[Path], newest: int) -> list[str]:
     brought = [
         path
         for folder in folders
-        for pattern in ("cu*/lib", "cublas/lib")
+        for pattern in ("cu[0-9]*/lib", "cublas/lib")
         for path in folder.glob(f"{pattern}/libcublasLt.so.*")
     ]
     known = sorted(((_major(str(path)), str(path)) for path in brought), key=lambda pair: -pair[0])
