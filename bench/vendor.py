@@ -1,8 +1,8 @@
 """The vendor's library through us and through PyTorch and CuPy: ``python -m bench.vendor``, on a GPU.
 
 host    microseconds of host time of one call on small matrices, the GPU waiting for the host: ``tw.matmul``
-        where the plan is the vendor's (with ``out`` and without), the compiled call alone, ``torch.matmul`` and
-        ``cupy.matmul``, and our call on arrays of CuPy
+        where the plan is the vendor's (with ``out`` and without), the compiled call alone, ``torch.matmul``
+        and ``cupy.matmul``, and our call on arrays of CuPy
 shapes  seconds of one product, seeded random sizes of 64 to 5,000 in six types, by the clock of the GPU: our
         call as it plans, our call with the vendor's plan, and PyTorch's, in turns
 
@@ -26,7 +26,7 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines
-from tilewright import api, dispatch
+from tilewright import api, dispatch, warm
 from tilewright.execute_cuda import Gpu, Vendor
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.targets import cublaslt
@@ -48,13 +48,18 @@ def vendors_plans() -> Iterator[None]:
     def made(problem: Problem, device: Device, **_: Any) -> Plan:
         return Plan(problem, device, dispatch.regime(problem, device), "vendor", "asked for")
 
-    api.forget()
+    def forget() -> None:
+        # Not the records: reading them again takes longer than a product.
+        api._BOUND.clear()
+        warm.forget()
+
+    forget()
     dispatch.plan = made  # type: ignore[assignment]
     try:
         yield
     finally:
         dispatch.plan = plan
-        api.forget()
+        forget()
 
 
 def host(runs: Mapping[str, Run], wait: Run, rounds: int) -> dict[str, float]:

@@ -421,6 +421,8 @@ class Workspaces:
 
     def of(self, stream: int) -> int | None:
         """The workspace of this thread on a stream; None where there can be none: see the module."""
+        # A thread that has never used the GPU cannot ask about its streams.
+        driver.context(self.index)
         if stream == PER_THREAD or driver.capturing(stream):
             return None
         key = stream, threading.get_ident()
