@@ -29,6 +29,7 @@ from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
 from tilewright.execute_cuda import Gpu
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.model import Config, Plan, Problem
+from tilewright.targets import cublaslt
 from tilewright.tracing import pass_over, untraced
 
 if TYPE_CHECKING:
@@ -578,22 +579,22 @@ class Caller:
 
     def _made(self, place: Place, job: Job) -> tuple[Plan, Any]:
         """The plan for a job, and its bound kernel."""
+        device = dispatch.device(place.kind, place.index)
         plan = dispatch.plan(
             job.problem,
-            dispatch.device(place.kind),
+            device,
             stencil=self.stencil,
             config=self.config,
             cores=_threads,
             # Where nobody else can multiply, records of who is faster do not matter.
-            vendor=place.vendor or dispatch.stranger(job.problem, dispatch.device(place.kind)),
+            vendor=place.vendor or dispatch.stranger(job.problem, device),
         )
         reason = place.why_not(job, plan)
         if reason is not None:
             if self.forced:
                 raise ArgumentError(f"stencil={plan.stencil!r} for {plan.problem.spelling}: {reason}")
             plan = Plan(plan.problem, plan.device, plan.regime, "vendor", reason)
-        bound = None if plan.stencil is None else place.bound(job, plan, (self.alpha, self.beta))
-        return plan, bound
+        return plan, place.bound(job, plan, (self.alpha, self.beta))
 
     def compute(
         self,
@@ -636,7 +637,7 @@ def nothing(place: Place, a: Array, b: Array, out: Array) -> Plan:
     """The plan for a product without elements or without terms: there is nothing to multiply."""
     batch = math.prod(out.shape[:-2])
     problem = Problem(LETTERS[out.dtype], b.shape[-1], a.shape[-2], a.shape[-1], batch=batch)
-    device = dispatch.device(place.kind)
+    device = dispatch.device(place.kind, place.index)
     return Plan(problem, device, dispatch.regime(problem, device), "vendor", "there is nothing to multiply")
 
 
@@ -809,7 +810,7 @@ def explain_plan(plan: Plan) -> str:
         f"{problem.spelling} ({problem.layout}, alpha={problem.alpha}, beta={problem.beta}, {plan.regime})"
     ]
     gpu = plan.device.kind == "cuda"
-    theirs = "cuBLAS, by the array library's matmul" if gpu else "numpy.matmul"
+    theirs = _cublas(plan) if gpu else "numpy.matmul"
     if problem.dtype.letter == "hc" or (problem.dtype.real_bits == 16 and not gpu):
         theirs += " in " + ("complex64" if problem.dtype.is_complex else "float32")
     lines.append(f"  runs   {plan.origin}: " + (f"{plan.stencil}, {plan.config}" if plan.stencil else theirs))
@@ -832,6 +833,17 @@ def explain_plan(plan: Plan) -> str:
             percent = f"{100 * reached / rate:.0f} % of the bound"
             lines.append(f"  speed  {_rate(reached)} when it was tuned, {percent}")
     return "\n".join(lines)
+
+
+def _cublas(plan: Plan) -> str:
+    """How a plan of the vendor's gets to cuBLAS."""
+    config = plan.config or Config({})
+    if config.get("by") == "library" or cublaslt.library() is None or cublaslt.refusal(plan.problem):
+        return "cuBLAS, by the array library's matmul"
+    if "algorithm" not in config:
+        return "cuBLASLt, the algorithm that it expects to be the fastest"
+    named = " ".join(f"{name}={config[name]}" for name in cublaslt.CONFIG if name in config)
+    return f"cuBLASLt, {named}"
 
 
 def _rate(flops_per_s: float) -> str:

@@ -303,7 +303,7 @@ def _by_pointers(place: Gpu, caller: Caller, sides: list[_Side]) -> bool:
     if bound is None:
         try:
             # The library's own product takes no addresses, however fast it is.
-            plan = dispatch.plan(problem, dispatch.device("cuda"), vendor=False)
+            plan = dispatch.plan(problem, dispatch.device("cuda", place.index), vendor=False)
         except ArgumentError:
             return False
         if plan.stencil != "tiny" or place.why_not(job, plan) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from tilewright import kin, roofline_cuda
@@ -21,14 +22,18 @@ T = TypeVar("T")
 
 
 @functools.cache
-def device(kind: str = "cpu") -> Device:
-    """The device of this process, with the ceilings that were measured on it."""
-    found: Device = TARGETS[kind].probe()
+def device(kind: str = "cpu", index: int = 0) -> Device:
+    """A device of this machine, with the ceilings that were measured on it: the processor, or the GPU of
+    that number.
+
+    Raises as the target's ``probe``.
+    """
+    found: Device = TARGETS[kind].probe(index) if kind == "cuda" else TARGETS[kind].probe()
     measured = ceilings(found)
     if measured and kind == "cuda":
         # What was measured by an older version lacks the types that it had not.
         measured = {**roofline_cuda.units(found), **measured}
-    return Device(found.kind, found.name, found.key, found.limits, found.features, measured)
+    return replace(found, ceilings=measured)
 
 
 def ceilings(device: Device) -> dict[str, float]:
@@ -120,9 +125,10 @@ def plan(
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
     5. ``default``: the first stencil that accepts the problem, with its cost model's config;
-    6. ``vendor``: the array library's own product, where no stencil accepts the problem, where the
-       records say that it is faster, and where the first stencil that accepts it says that it runs on record
-       (not with ``vendor=False``; of complex half, which no library has, only the first).
+    6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
+       stencil accepts the problem, where the records say that it is faster, and where the first stencil that
+       accepts it says that it runs on record (not with ``vendor=False``; of complex half, which no library
+       has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -140,7 +146,8 @@ def plan(
     theirs = vendor and problem.dtype.letter != "hc"
     best = _tuned(problem.key, problem.with_(batch=1), device, kind, theirs)
     if best is not None and best[0] == VENDOR:
-        return Plan(problem, device, kind, VENDOR, "the records say that it is faster")
+        why = "the records say that it is faster"
+        return Plan(problem, device, kind, VENDOR, why, config=best[1] or None)
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.

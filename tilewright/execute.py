@@ -131,6 +131,10 @@ class Place(Protocol):
         """The kind of the device: ``cpu`` or ``cuda``."""
 
     @property
+    def index(self) -> int:
+        """The number of the device among those of its kind."""
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """What bound kernels are kept under, beside the job."""
 
@@ -183,7 +187,8 @@ class Place(Protocol):
         """Why a job cannot be launched as planned; None when it can."""
 
     def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
-        """The kernel of a plan, ready for ``run``."""
+        """The kernel of a plan, or the vendor's product, ready for ``run``; None where only ``multiply`` is
+        left."""
 
     def run(self, bound: Any, a: Array, b: Array, out: Array) -> None:
         """The product on arrays of the job's layout (checked by the caller)."""
@@ -193,6 +198,7 @@ class Host:
     """This process's memory."""
 
     kind = "cpu"
+    index = 0
     key = ("cpu",)
     vendor = True
     current = nullcontext
@@ -263,8 +269,8 @@ class Host:
     def why_not(self, job: Job, plan: Plan) -> str | None:
         return None
 
-    def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound:
-        return Bound(job, plan, scalars)
+    def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound | None:
+        return None if plan.stencil is None else Bound(job, plan, scalars)
 
     def run(self, bound: Bound, a: Array, b: Array, out: Array) -> None:
         bound.run(a, b, out)

@@ -2,13 +2,14 @@
 
 ``Bound`` is one kernel with its argument block: a call puts three addresses into the block, or into a copy
 of it, and launches on the caller's stream, without waiting and without device memory of its own, so that it
-can be recorded into a CUDA graph. ``Gpu`` is the place of a call: its library, GPU and stream, and what
-copies and multiplies there when no kernel can take the arrays as they are.
+can be recorded into a CUDA graph. ``Vendor`` is the same for cuBLASLt. ``Gpu`` is the place of a call: its
+library, GPU and stream, and what copies and multiplies there when no kernel can take the arrays as they are.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import struct
 import threading
 from collections import OrderedDict
@@ -28,7 +29,7 @@ from tilewright.errors import ArgumentError, DeviceError, DTypeError
 from tilewright.halves import COMPLEX_HALF, is_complex
 from tilewright.model import Kernel, Plan, Problem
 from tilewright.stencils.cuda import call
-from tilewright.targets import driver, starter
+from tilewright.targets import cublaslt, driver, starter
 
 Run = Callable[[int, int, int, int], None]
 
@@ -40,6 +41,10 @@ TEXTURES = 64
 
 # The last words of the argument block.
 _HANDLES = struct.Struct("<2Q")
+
+LOOPED = 16
+"""Most runs for batch axes that no stride covers in which the vendor's product is called: more of them cost
+the host more than the array library's copy of an operand."""
 
 
 @functools.cache
@@ -129,14 +134,7 @@ class Bound:
         # One block for all calls: packing and launching must not be interleaved by threads.
         self.lock = threading.Lock()
         self._textures: OrderedDict[tuple[int, int], Any] = OrderedDict()
-        steps = [
-            tuple(
-                sum(i * step[which] for i, step in zip(place, job.outer_steps, strict=True))
-                for which in range(3)
-            )
-            for place in product(*(range(extent) for extent in job.outer))
-        ]
-        self._steps = [(b, a, c) if job.swap else (a, b, c) for a, b, c in steps]
+        self._steps = [(b, a, c) if job.swap else (a, b, c) for a, b, c in steps_of(job)]
         self.run: Run = self._once() if not job.outer and not self.reading else self._often
 
     def _once(self) -> Run:
@@ -194,6 +192,35 @@ class Bound:
             found = kept[a, b] = textures(self.plan.problem, self.reading, a, b)
         kept.move_to_end((a, b))
         _HANDLES.pack_into(self.block, call.BLOCK.size - _HANDLES.size, found[0].handle, found[1].handle)
+
+
+def steps_of(job: Job) -> list[tuple[int, int, int]]:
+    """Bytes from the first run of a job to each, for a, b and out."""
+    steps = []
+    for at in product(*(range(extent) for extent in job.outer)):
+        a, b, c = (
+            sum(i * step[which] for i, step in zip(at, job.outer_steps, strict=True)) for which in range(3)
+        )
+        steps.append((a, b, c))
+    return steps
+
+
+class Vendor:
+    """cuBLASLt's product for one kind of call, as ``Bound`` is a kernel for it."""
+
+    def __init__(self, job: Job, plan: Plan, scalars: tuple[complex, complex], found: cublaslt.Product):
+        self.job, self.plan, self.scalars, self.product = job, plan, scalars, found
+        start = found.starting(job.swap)
+        self.run: Run = start if not job.outer else self._each(start)
+
+    def _each(self, start: Run) -> Run:
+        steps = steps_of(self.job)
+
+        def run(a: int, b: int, out: int, stream: int) -> None:
+            for step_a, step_b, step_out in steps:
+                start(a + step_a, b + step_b, out + step_out, stream)
+
+        return run
 
 
 class Gpu:
@@ -416,9 +443,17 @@ class Gpu:
             lazy = (getattr(a, "lazy", False), getattr(b, "lazy", False))
             self.multiply(a, b, out, bound.scalars, (left != lazy[0], right != lazy[1]))
 
-    def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound:
-        """A kernel for one kind of call."""
-        return Bound(job, plan, scalars, self.index)
+    def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
+        """A kernel for one kind of call, or cuBLASLt's product where the plan is the vendor's; None where
+        that is not here, or cannot serve the call, or where the records say that the array library's is
+        faster."""
+        if plan.stencil is not None:
+            return Bound(job, plan, scalars, self.index)
+        by = plan.config.get("by") if plan.config else None
+        if math.prod(job.outer) > LOOPED or by == "library":
+            return None
+        found = cublaslt.product(plan.problem, scalars, self.index, plan.config)
+        return None if isinstance(found, str) else Vendor(job, plan, scalars, found)
 
     def why_not(self, job: Job, plan: Plan) -> str | None:
         """Why a job cannot be launched as planned; None when it can."""

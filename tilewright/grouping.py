@@ -441,7 +441,7 @@ def _launches(
 ) -> bool:
     """One launch for each way in which operands are stored; False where the kernel cannot be had."""
     dtype = LETTERS[left.dtype]
-    device = dispatch.device("cuda")
+    device = dispatch.device("cuda", place.index)
     alphas, betas = (row[launched] for row in scalars)
     alpha = "1" if (alphas == 1).all() else "any"
     beta = "0" if (betas == 0).all() else "1" if (betas == 1).all() else "any"

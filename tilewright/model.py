@@ -276,6 +276,8 @@ class Device:
     l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
     are measured: ``bandwidth.<mix>.<cores>`` in bytes/s, ``peak.<type>.<cores>`` in flop/s and
     ``knee.<cores>`` in bytes.
+    ``index`` and ``uuid`` say which GPU of this machine it is (0 and "" for what is not here). Devices that
+    are alike are equal whatever their numbers, so that plans and records of one serve the other.
     """
 
     kind: str
@@ -284,6 +286,8 @@ class Device:
     limits: Mapping[str, int]
     features: str = ""
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    index: int = field(default=0, compare=False)
+    uuid: str = field(default="", compare=False)
 
     def __getitem__(self, limit: str) -> int:
         return self.limits[limit]
@@ -484,8 +488,9 @@ class Record:
 class Plan:
     """What a call will run, and why: a stencil and a config, and the rung of the ladder that gave them.
 
-    ``origin`` is ``forced``, ``tuned``, ``near``, ``kin``, ``default`` or ``vendor``; ``stencil`` and
-    ``config`` are None when the vendor's library is to be called.
+    ``origin`` is ``forced``, ``tuned``, ``near``, ``kin``, ``default`` or ``vendor``; ``stencil`` is None
+    when the vendor's library is to be called, and ``config`` then the algorithm that its record names, None
+    where it names none.
     """
 
     problem: Problem

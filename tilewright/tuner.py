@@ -392,7 +392,7 @@ class Tuner:
         if finals.vendor is None:
             return None
         version, timing = finals.vendor
-        base = Record(problem, regime, VENDOR, Config({}), "ok", self.device.key, version)
+        base = Record(problem, regime, VENDOR, finals.config, "ok", self.device.key, version)
         clocks = finals.outcomes[0].clocks if finals.outcomes else ""
         return self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
 

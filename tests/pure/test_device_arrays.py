@@ -11,7 +11,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from timeit import repeat
 from types import SimpleNamespace
 from typing import Any
@@ -28,13 +28,15 @@ from tilewright.device_arrays import Phantom, phantom
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired, widened
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
+from tilewright.records import Records
 from tilewright.space import Space
 from tilewright.stencils.cuda import call
-from tilewright.targets import capability, cuda, driver, starter
+from tilewright.targets import capability, cublaslt, cuda, driver, starter
 
 pytestmark = pytest.mark.pure
 
 FLOATS = ["f4", "f8", "c8", "c16"]
+KERNEL = build.kernel
 
 
 class Stencil:
@@ -165,6 +167,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setattr(device_arrays, "default_library", lambda: None)
+    # Addresses of the host's memory are nothing for the library of a real GPU.
+    monkeypatch.setattr(cublaslt, "library", lambda: None)
     monkeypatch.setitem(TARGETS, "cuda", cuda)
     # Not by monkeypatch, which would put them back in another order: the first that accepts is chosen.
     kept = dict(STENCILS)
@@ -1115,3 +1119,84 @@ def test_forget(gpu: Log, torch: Any) -> None:
     assert warm.CALLS == {}
     tw.matmul(a, a)
     assert dispatch.device("cuda").key == "h200"
+
+
+@dataclass
+class Made:
+    """Architectures that were compiled for, and the GPU that each kernel was loaded on."""
+
+    compiled: list[str] = field(default_factory=list)
+    loaded: list[tuple[str, int]] = field(default_factory=list)
+
+
+MODELS = ("h200", "a100")
+
+
+@pytest.fixture
+def two_gpus(gpu: Log, new_home: Any, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """An H200 and an A100; compiling and loading take notes only."""
+    made = Made()
+
+    def compiled(source: Source, device: Device) -> Binary:
+        made.compiled.append(device.features)
+        return Binary(device.features.encode(), source.entry, source.digest)
+
+    def load(binary: Binary) -> Kernel:
+        made.loaded.append((binary.code.decode(), driver.current_device()))
+        return Kernel(1, binary)
+
+    monkeypatch.setattr(cuda, "count", lambda: 2)
+    monkeypatch.setattr(cuda, "probe", lambda index=0: replace(capability.named(MODELS[index]), index=index))
+    monkeypatch.setattr(cuda, "toolchain", lambda: "nvrtc 0")
+    monkeypatch.setattr(cuda, "compile", compiled)
+    monkeypatch.setattr(cuda, "load", load)
+    monkeypatch.setattr(execute_cuda.build, "kernel", KERNEL)
+    monkeypatch.setattr(gpu, "computes", False)
+    execute_cuda._elsewhere.cache_clear()
+    return made
+
+
+def on(monkeypatch: pytest.MonkeyPatch, index: int) -> None:
+    """Arrays lie on a GPU, and it is current."""
+    monkeypatch.setattr(device_arrays, "device_of", lambda address, name: index)
+    monkeypatch.setattr(driver, "current_device", lambda: index)
+
+
+def test_each_gpu_has_its_own_plans_and_kernels(
+    gpu: Log, two_gpus: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    best = Records.best
+
+    def noted(self: Records, key: str, kind: str, device: str, **options: Any) -> Any:
+        asked.append(device)
+        return best(self, key, kind, device, **options)
+
+    monkeypatch.setattr(Records, "best", noted)
+    x = Bare(filled((8, 8)))
+    for index in (0, 1, 0):
+        on(monkeypatch, index)
+        tw.matmul(x, x, out=Bare(np.zeros((8, 8))))
+    assert list(dict.fromkeys(asked)) == list(MODELS)
+    assert two_gpus.compiled == ["sm_90a", "sm_80"]
+    assert two_gpus.loaded == [("sm_90a", 0), ("sm_80", 1)]
+    for index in (0, 1):
+        on(monkeypatch, index)
+        made = tw.plan(x, x, out=Bare(np.zeros((8, 8))))
+        assert (made.plan.device.key, made.plan.device.index) == (MODELS[index], index)
+        assert f"GPU {index}" in made.explain()
+
+
+def test_a_product_of_nothing_is_planned_where_its_arrays_lie(
+    gpu: Log, two_gpus: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on(monkeypatch, 1)
+    empty = Bare(np.zeros((0, 4)))
+    assert tw.plan(empty, Bare(np.zeros((4, 4))), out=empty).plan.device.key == "a100"
+
+
+def test_alike_gpus_share_what_is_looked_up() -> None:
+    one, other = (replace(capability.named("h200"), index=i, uuid=f"GPU-{i}") for i in (0, 1))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != capability.named("a100")

@@ -47,6 +47,7 @@ RANKS = {
     "targets.driver": 4,
     "targets.listing": 4,
     "targets.starter": 5,
+    "targets.cublaslt": 6,
     "roofline_cuda": 5,
     "stencils.cuda.tiny": 4,
     "stencils.cuda.classic": 4,

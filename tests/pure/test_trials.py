@@ -282,6 +282,7 @@ def pretend(driver: FakeDriver, set_: Callable[[Any, str, Any], None]) -> None:
     set_(cuda, "SAMPLE", 2e-4)
     set_(cuda, "FINAL_BUDGET", 0.2)
     set_(cublas, "vendor", fake_vendor)
+    set_(cuda.cublaslt, "library", lambda: None)
     STENCILS["pretence"] = Pretence()  # type: ignore[assignment]
 
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import functools
 import re
+import uuid
 import weakref
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -378,7 +380,16 @@ def probe(index: int = 0) -> Device:
     name = raw.partition(b"\0")[0].decode(errors="replace").strip()
     version = 10 * attribute("COMPUTE_CAPABILITY_MAJOR", index) + attribute("COMPUTE_CAPABILITY_MINOR", index)
     queried = {limit: attribute(query, index) for limit, query in _QUERIES.items()}
-    return capability.device(name, capability.key_of(name), version, queried)
+    found = capability.device(name, capability.key_of(name), version, queried)
+    return replace(found, index=index, uuid=_uuid(handle))
+
+
+def _uuid(handle: Any) -> str:
+    """What names a device whatever its number, as NVIDIA's tools write it: ``GPU-4a2c...``; "" if unknown."""
+    with suppress(Exception):
+        raw = check(bindings().cuDeviceGetUuid(handle), "asking for the device's UUID")
+        return f"GPU-{uuid.UUID(bytes=bytes(raw.bytes))}"
+    return ""
 
 
 # ---- kernels in memory

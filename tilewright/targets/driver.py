@@ -175,6 +175,18 @@ def _library() -> ctypes.CDLL:
     return library
 
 
+def entry(name: str) -> int:
+    """The address of one of the driver's functions, for compiled code to call."""
+    return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
+
+
+def capturing(stream: int) -> bool:
+    """Whether what goes to a stream is recorded into a graph, or a recording keeps it from being asked."""
+    api = bindings()
+    code, status = api.cuStreamIsCapturing(api.CUstream(stream))
+    return bool(code) or status != api.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
+
+
 def prepare(kernel: Kernel, shared: int, cluster: int) -> None:
     """Let a kernel have ``shared`` bytes of dynamic shared memory and clusters of ``cluster`` blocks.
 

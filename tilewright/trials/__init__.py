@@ -34,11 +34,13 @@ class Outcome(NamedTuple):
 
 class Finals(NamedTuple):
     """Outcomes of the finalists in the order in which they were given, timed in turns with the vendor's
-    product: its version and timing, or None and the reason why there is none (``missing``)."""
+    product: its version and timing, or None and the reason why there is none (``missing``). ``config`` says
+    which of the vendor's ways that was, where it has several."""
 
     outcomes: Sequence[Outcome]
     vendor: tuple[str, Timing] | None
     missing: str = ""
+    config: Config = Config({})
 
 
 class Trial(Protocol):

@@ -5,6 +5,9 @@ a few small and awkward ones: sizes that leave a remainder in every tile, a k sh
 padded columns, gaps between matrices, bases aligned to what was promised and to no more, infinities and
 NaN. Only the finalists are checked on the timed problem too, in some of its rows and columns.
 
+The vendor has several ways, too: the algorithms that cuBLASLt proposes, each checked on the timed problem and
+timed alone, the fastest of which then goes against the array library's own call.
+
 Operands are made on the host one after the other, uploaded, and forgotten; what a check of the timed
 problem needs of them is kept. C is updated by every timed launch and never made anew: |beta| < 1 keeps
 it bounded, and with beta 1 it grows by one product a launch, 10^30 of which would not overflow. In float16
@@ -13,6 +16,7 @@ some thousands do: then candidates and the vendor are timed on the same infiniti
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import os
@@ -27,16 +31,21 @@ import numpy as np
 from tilewright import measure
 from tilewright.catalog import STENCILS
 from tilewright.errors import DeviceError, TilewrightError
-from tilewright.model import Device, Kernel, Problem, Verdict
+from tilewright.model import Config, Device, Kernel, Problem, Verdict
 from tilewright.operands import Array, Operands, Reference, Region, reference, region, sample, scalars
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.call import pack
-from tilewright.targets import cuda, driver
+from tilewright.targets import cublaslt, cuda, driver
 from tilewright.trials import Candidate, Finals, Kind, Outcome, cublas, serve
 from tilewright.verify import Case, Prepared, against, judge, prepare
 from tilewright.workers import Fatal
 
 VENDOR = "vendor"
+DIRECT = "vendor, directly"
+ALGORITHMS = 12
+"""Most algorithms of cuBLASLt that are tried for a problem."""
+ALIKE = 1.02
+"""How much faster the array library's product has to be than cuBLASLt called directly to be preferred."""
 FINAL_BUDGET = 2.0
 SEED = 1
 SAMPLE = 2e-3
@@ -292,6 +301,7 @@ class CudaTrial:
         self._checks: OrderedDict[tuple[Problem, bool], Check] = OrderedDict()
         self._spaces: dict[tuple[str, Problem], Space | None] = {}
         self._copies: list[list[Placed]] = []
+        self._algorithm: tuple[Config, measure.Run] | str | None = None
 
     def prepare(self, problem: Problem, regime: str) -> None:
         """Put operands on the device: in the regime ``memory`` as many copies as fill twice its cache.
@@ -301,6 +311,7 @@ class CudaTrial:
         # What was there before goes first: there may not be room for both.
         self._copies = []
         self._spaces = {}
+        self._algorithm = None
         self.problem, self.regime = problem, regime
         one = sum(spans(problem))
         copies = 1
@@ -372,7 +383,7 @@ class CudaTrial:
                 verdicts.append(self._proved(candidate, kernel))
                 if verdicts[-1].ok:
                     runs[str(number)] = self._turns(candidate, kernel)
-            version, missing = self._vendor(runs)
+            versions, missing = self._vendor(runs)
             timings = measure.interleaved(
                 runs,
                 rounds=rounds,
@@ -385,8 +396,13 @@ class CudaTrial:
             outcomes = [
                 Outcome(verdict, timings.get(str(number)), clocks) for number, verdict in enumerate(verdicts)
             ]
-            vendor = (version, timings[VENDOR]) if VENDOR in timings else None
-            return Finals(outcomes, vendor, missing)
+            # What costs the host less is called where the device sees no difference.
+            costs = {name: timings[name].median * (1 if name == DIRECT else ALIKE) for name in versions}
+            name = min(costs, key=lambda name: costs[name], default=None)
+            if name is None:
+                return Finals(outcomes, None, missing)
+            version, config = versions[name]
+            return Finals(outcomes, (version, timings[name]), missing, config)
 
     # -- right
 
@@ -484,23 +500,76 @@ class CudaTrial:
         run.textures = [textures for _, textures in made]  # type: ignore[attr-defined]  # read while it runs
         return run
 
-    def _vendor(self, runs: dict[str, measure.Run]) -> tuple[str, str]:
-        """Add cuBLAS to what is timed; its version, and what is missing if it could not be."""
+    def _vendor(self, runs: dict[str, measure.Run]) -> tuple[dict[str, tuple[str, Config]], str]:
+        """Add cuBLAS to what is timed, by the array library and by cuBLASLt: the version and config of each
+        by its name in ``runs``, and what is missing if neither could be."""
+        versions: dict[str, tuple[str, Config]] = {}
+        direct = self._direct()
+        if not isinstance(direct, str):
+            config, runs[DIRECT] = direct
+            versions[DIRECT] = f"cublas by cublasLt {cublaslt.version()}", config
         alpha, beta, _ = scalars(self.problem)
         found = cublas.vendor(self.problem, self.pointers, alpha, beta)
         if isinstance(found, str):
-            return "", found
+            return versions, "" if versions else found
         version, first, turns = found
+        missing = self._wrong(version, first)
+        if not missing:
+            runs[VENDOR] = turns
+            # Where cuBLASLt is to be called, a config without words means its first algorithm.
+            versions[VENDOR] = version, Config({"by": "library"} if DIRECT in versions else {})
+        return versions, "" if versions else missing
+
+    def _wrong(self, version: str, run: measure.Run) -> str:
+        """What is wrong with a product of the vendor's on the timed problem; "" when it is right."""
         try:
             roundings = cublas.roundings(self.problem)
-            verdict = self.excerpt.check(first, self._copies[0][2].base, roundings)
+            verdict = self.excerpt.check(run, self._copies[0][2].base, roundings)
         except Exception as error:
             driver.synchronize()
-            return version, f"{version}: {type(error).__name__}: {error}"
-        if not verdict.ok:
-            return version, f"{version}: {verdict.why}"
-        runs[VENDOR] = turns
-        return version, ""
+            return f"{version}: {type(error).__name__}: {error}"
+        return "" if verdict.ok else f"{version}: {verdict.why}"
+
+    def _direct(self) -> tuple[Config, measure.Run] | str:
+        """The fastest right algorithm of cuBLASLt as a config, and what runs it on the next copy of the
+        operands; or why there is none. Sought once for a problem."""
+        if self._algorithm is None:
+            self._algorithm = self._fastest()
+        return self._algorithm
+
+    def _fastest(self) -> tuple[Config, measure.Run] | str:
+        alpha, beta, _ = scalars(self.problem)
+        found = cublaslt.candidates(self.problem, (alpha, beta), 0, ALGORITHMS)
+        if isinstance(found, str):
+            return found
+        best: tuple[float, Config, measure.Run] | None = None
+        reason = "cuBLASLt proposes nothing"
+        for config, made in found:
+            start = made.starting(False)
+            wrong = self._wrong("cuBLASLt", functools.partial(start, *self.pointers[0], 0))
+            if wrong:
+                reason = wrong
+                continue
+            run = self._round(start)
+            limit = math.inf if best is None else KIND.hopeless * best[0]
+            timing = measure.measure(
+                run,
+                watch=self.watch,
+                regime=self.regime,
+                batch=self.problem.batch,
+                least=3,
+                budget=KIND.budgets[self.regime],
+                target=0.01,
+                hopeless=limit,
+            )
+            if best is None or timing.median < best[0]:
+                best = timing.median, config, run
+        return reason if best is None else best[1:]
+
+    def _round(self, start: Callable[[int, int, int, int], object]) -> measure.Run:
+        """A product on the next copy of the operands."""
+        turn = itertools.cycle(self.pointers)
+        return lambda: start(*next(turn), 0)
 
 
 def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
