@@ -67,7 +67,7 @@ SLIPS: tuple[Slip, ...] = (
         "if digest:",
         "tests/cpu/test_build.py",
     ),
-    Slip("tilewright/tune.py", " stencils {build.generators(stencil)[:8]}", "", _BUILD),
+    Slip("tilewright/tuner.py", " stencils {build.generators(stencil)[:8]}", "", _BUILD),
     # ---- arrays and calls
     Slip(
         "tilewright/arrays.py",
@@ -178,27 +178,27 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip("tilewright/measure.py", "return max(0, rank - 1)", "return rank", _MEASURE),
     # ---- the tuner
-    Slip("tilewright/tune.py", "if fma < expected:", "if 2 * fma < expected:", _TUNE),
+    Slip("tilewright/tuner.py", "if fma < expected:", "if 2 * fma < expected:", _TUNE),
     Slip(
-        "tilewright/tune.py",
+        "tilewright/tuner.py",
         "self.kind.hopeless * problem.batch / speed(best)",
         "self.kind.hopeless / speed(best)",
         _TUNE,
     ),
     Slip(
-        "tilewright/tune.py",
+        "tilewright/tuner.py",
         "alone | self.records.tried(*asked, measure.INTERLEAVED, written)",
         "self.records.tried(*asked, measure.INTERLEAVED, written) | alone",
         _TUNE,
     ),
     Slip(
-        "tilewright/tune.py",
+        "tilewright/tuner.py",
         "if winners or first + FINALISTS >= len(rows):",
         "if winners or first + FINALISTS >= 0:",
         _TUNE,
     ),
-    Slip("tilewright/tune.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
-    Slip("tilewright/tune.py", "if near.stencil == name and", 'if near.stencil == "" and', _TUNE),
+    Slip("tilewright/tuner.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
+    Slip("tilewright/tuner.py", "if near.stencil == name and", 'if near.stencil == "" and', _TUNE),
     Slip(
         "tilewright/workers.py",
         "self._patience = self.timeout if timeout is None else timeout",

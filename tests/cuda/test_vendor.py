@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.tune import VENDOR, Tuner
+from tilewright.tuner import VENDOR, Tuner
 
 import tilewright as tw
 from tilewright import api, dispatch

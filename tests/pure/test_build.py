@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tilewright.tune import toolchain
+from tilewright.tuner import toolchain
 
 from tilewright import build
 from tilewright.catalog import STENCILS, TARGETS
