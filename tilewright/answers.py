@@ -307,11 +307,13 @@ def broken(problem: Problem, name: str, device: Device, whole: Space, text: str)
     """The rules that a config breaks: the stencil's default with some values changed."""
     default = STENCILS[name].default(problem, device)
     config = default.with_(**values(text, list(default)))
-    found = [{"rule": rule.name, "kind": rule.kind, "why": rule.why} for rule in whole.why(config)]
-    for param in whole.params:
-        if config[param.name] not in param.values:
-            why = f"{param.name} is one of {', '.join(map(str, param.values))}"
-            found.append({"rule": "value", "kind": "hard", "why": why})
+    strange = {param.name: param.values for param in whole.params if config[param.name] not in param.values}
+    # A rule has no answer for what is no value of its parameters.
+    asked = Space(whole.params, [rule for rule in whole.rules if not strange.keys() & set(rule.reads)])
+    found = [{"rule": rule.name, "kind": rule.kind, "why": rule.why} for rule in asked.why(config)]
+    for param, choices in strange.items():
+        why = f"{param} is one of {', '.join(map(str, choices))}"
+        found.append({"rule": "value", "kind": "hard", "why": why})
     return {"config": dict(config), "broken": found}
 
 

@@ -245,8 +245,7 @@ def decode(line: Mapping[str, Any]) -> Record:
     """
     codec = _codec_named(line.get("kind", "gemm"))
     accepted = {**_ACCEPTED, **codec.accepted}
-    _check(line, accepted, [name for name in ("problem",) if name in codec.accepted])
-    _check(line, accepted, _REQUIRED)
+    _check(line, accepted, (*(name for name in codec.accepted if name == "problem"), *_REQUIRED))
     values: dict[str, Any]
     values = {name: float(value) if accepted[name] is _NUMBER else value for name, value in line.items()}
     try:

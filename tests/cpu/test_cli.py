@@ -143,6 +143,13 @@ def test_space(capsys: pytest.CaptureFixture[str]) -> None:
     assert "registers" in out
 
 
+@pytest.mark.parametrize("value", ["0", "-1", "9" * 5000, "nothing"], ids=lambda value: value[:9])
+def test_space_says_why_not_of_what_is_no_value(capsys: pytest.CaptureFixture[str], value: str) -> None:
+    (row,) = answered(capsys, "space", "d:8x8x8", "--stencil", "tile", "--why", f"blk_n={value}")
+    (why,) = (each["why"] for each in row["broken"] if each["rule"] == "value")
+    assert why.startswith("blk_n is one of")
+
+
 def test_space_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = answered(capsys, "space", "d:3x3x3", "--stencil", "tile", "--why", "reg_a=8,tail=curly")
     assert {"reg-a-in-tile", "value"} <= {each["rule"] for each in row["broken"]}
@@ -279,7 +286,7 @@ MISTAKES = [
     (("explain", "d:99999999999999999999x1x1"), "up to 2147483647"),
     (("explain", f"d:{'9' * 5000}x1x1"), "up to 2147483647"),
     (("explain", "d:1..3000000"), "up to 10000 sizes"),
-    (("space", "d:8x8x8", "--stencil", "tile", "--why", f"blk_n={'9' * 5000}"), "blk_n"),
+    (("show", "d:4x4x4", "--config", f"blk_n={'9' * 5000}"), "blk_n"),
     (("show", "d:4x4x4", "--config", "blk_n=²"), "blk_n"),
     (("show", "d:4x4x4", "--config", "blk_n=--5"), "blk_n"),
     (("juggle",), "juggle"),

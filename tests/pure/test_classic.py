@@ -237,7 +237,7 @@ def test_what_is_not_accepted() -> None:
     assert CLASSIC.runs(H200) is None
     assert "2.0" in str(CLASSIC.runs(FERMI))
     assert "h is not one of" in str(CLASSIC.accepts(problem("h:nn"), H200))
-    assert "2^31" in str(CLASSIC.accepts(problem("s:nn", f"{2**31}x1x1"), H200))
+    assert "2^31" in str(CLASSIC.accepts(problem("s:nn", "1x1x1").with_(m=2**31), H200))
     assert "grid" in str(CLASSIC.accepts(problem("s:nn", "2000000000x2000000000x1"), H200))
     assert "element" in str(CLASSIC.accepts(problem("z:nn", align=8), H200))
 
