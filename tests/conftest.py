@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import hypothesis
 import pytest
@@ -44,7 +45,7 @@ def new_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TILEWRIGHT_HOME", str(folder))
     api.forget()
     # Replaced and not emptied: kernels that somebody still holds must stay loaded.
-    monkeypatch.setattr(build, "_loaded", {})
+    monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
     monkeypatch.setattr(native, "_natives", {})
     yield folder
     api.forget()

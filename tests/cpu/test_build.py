@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def kept(home: Path) -> list[Path]:
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process: nothing in memory."""
     api.forget()
-    monkeypatch.setattr(build, "_loaded", {})
+    monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
     monkeypatch.setattr(native, "_natives", {})
 
 
