@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+from weakref import WeakValueDictionary
 
 import hypothesis
 import pytest
@@ -46,7 +47,7 @@ def new_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TILEWRIGHT_HOME", str(folder))
     api.forget()
     # Replaced and not emptied: kernels that somebody still holds must stay loaded.
-    monkeypatch.setattr(build, "_loaded", {})
+    monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
     monkeypatch.setattr(native, "_natives", {})
     yield folder
     api.forget()

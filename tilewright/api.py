@@ -66,13 +66,15 @@ def set_threads(count: int | None) -> None:
 
 
 def forget() -> None:
-    """Drop every plan made so far, so that new records are seen."""
+    """Drop every plan made so far, so that new records are seen, and unload the processor's kernels that
+    nothing else holds."""
     dispatch.forget()
     _FAST.clear()
     _INTO.clear()
     _GEMM.clear()
     _BOUND.clear()
     warm.forget()
+    build.forget()
 
 
 # dtype may be given by place only because a keyword alone would take every call some nanoseconds to look for.

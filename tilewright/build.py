@@ -13,7 +13,9 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Mapping
+import weakref
+from collections import OrderedDict
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -82,23 +84,50 @@ def _hash(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-_loaded: dict[str, Kernel] = {}
+KEPT = 512
+"""Kernels of the processor that stay loaded though no plan holds them: some 80 KB and 2.5 mappings each."""
+
+# Every kernel that somebody holds; those used last; and those of GPUs, which stay: a recorded CUDA graph
+# goes on calling a kernel without holding anything that Python could see.
+_loaded: MutableMapping[str, Kernel] = weakref.WeakValueDictionary()
+_recent: OrderedDict[str, Kernel] = OrderedDict()
+_resident: dict[str, Kernel] = {}
 
 
 def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Kernel:
     """A kernel ready to launch: from memory, else from disk, else compiled (and put on disk).
 
-    Raises ``CompileError`` when the compiler refuses what the stencil wrote.
+    Its code is unloaded once nobody holds it: whoever calls it holds it until the call is over. Raises
+    ``CompileError`` when the compiler refuses what the stencil wrote.
     """
     name = key(stencil, problem, config, device)
-    found = _loaded.get(name)
-    if found is None:
-        target = TARGETS[device.kind]
-        made: Kernel = objects.loaded(
-            name, target.load, lambda: compile(stencil, problem, config, device, target)
-        )
-        found = _loaded[name] = made
+    with making:
+        found = _loaded.get(name)
+        if found is None:
+            target = TARGETS[device.kind]
+            made: Kernel = objects.loaded(
+                name, target.load, lambda: compile(stencil, problem, config, device, target)
+            )
+            found = _loaded[name] = made
+        _keep(name, found, device)
     return found
+
+
+def _keep(name: str, kernel: Kernel, device: Device) -> None:
+    """Hold a kernel that was asked for, and let go of the one that was not for the longest time."""
+    if device.kind == "cuda":
+        _resident[name] = kernel
+        return
+    _recent[name] = kernel
+    _recent.move_to_end(name)
+    while len(_recent) > KEPT:
+        _recent.popitem(last=False)
+
+
+def forget() -> None:
+    """Let go of the processor's kernels: those that no plan holds are unloaded."""
+    with making:
+        _recent.clear()
 
 
 def facts(stencil: str, problem: Problem, config: Config, device: Device) -> Mapping[str, int]:

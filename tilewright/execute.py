@@ -76,7 +76,7 @@ class Bound:
         for number, array in enumerate((a, b, out)):
             words[f"low{number}"], words[f"high{number}"] = bounds(array)
         context = self.native.context(words, self.scalars, [(x.shape, x.strides) for x in (a, b, out)])
-        return self.native.function(context)
+        return self.native.function(context, self.kernel)
 
     def run(self, a: Array, b: Array, out: Array) -> None:
         """The product on arrays of the job's layout (checked by the caller), batch axes and all."""

@@ -406,7 +406,7 @@ class Binary:
     facts: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Kernel:
     """A binary in memory, ready to be launched. ``owner`` keeps the loaded code alive."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def kept(home: Path) -> list[Path]:
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process: nothing in memory."""
     api.forget()
-    monkeypatch.setattr(build, "_loaded", {})
+    monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
     monkeypatch.setattr(native, "_natives", {})
 
 

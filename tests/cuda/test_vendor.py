@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.tuner import VENDOR, Tuner
 
 import tilewright as tw
 from tilewright import api, dispatch
@@ -19,6 +18,7 @@ from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.operands import scalars
 from tilewright.records import Records
 from tilewright.targets import cublaslt, cuda
+from tilewright.tuner import VENDOR, Tuner
 
 REASON = cuda.missing()
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(REASON is not None, reason=str(REASON))]

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tilewright.tuner import toolchain
 
 from tilewright import build
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Config, Device, Problem
 from tilewright.targets import capability
+from tilewright.tuner import toolchain
 
 pytestmark = pytest.mark.pure
 

@@ -473,9 +473,12 @@ class Native:
             flat += [len(shape), *shape, *pad, *steps, *pad]
         return struct.pack(f"<{len(flat)}q", *flat)
 
-    def function(self, context: bytes) -> Callable[[Any, Any, Any], Any]:
-        """A builtin ``f(a, b, out)``: out where the arrays are as planned, else ``NotImplemented``."""
-        return builtin(self.method, context, self.program)
+    def function(self, context: bytes, kernel: Kernel) -> Callable[[Any, Any, Any], Any]:
+        """A builtin ``f(a, b, out)``: out where the arrays are as planned, else ``NotImplemented``.
+
+        It holds the kernel that its context names by address.
+        """
+        return builtin(self.method, context, (self.program, kernel))
 
 
 _natives: dict[Device, Native] = {}
