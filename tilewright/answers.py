@@ -81,7 +81,8 @@ def reported() -> list[Device]:
         if record.device in found:
             continue
         if capability.canonical(record.device) in capability.DEVICES:
-            found[record.device] = _known(capability.named(record.device))
+            # Under the key of its records, which may be an older one of the device.
+            found[record.device] = replace(_known(capability.named(record.device)), key=record.device)
         else:
             kind = "cuda" if record.toolchain.startswith(GPU_TOOLCHAINS) else "cpu"
             found[record.device] = Device(kind, record.device, record.device, {})

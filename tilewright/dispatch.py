@@ -165,7 +165,7 @@ def plan(
         if name == VENDOR:
             why = f"the records of the similar device {relative} say that it is faster for {whose}"
             return Plan(problem, device, kind, VENDOR, why)
-        why = f"record of {whose} on the similar device {relative}; none of this one is near"
+        why = f"record of {whose} on the similar device {relative}"
         return made("kin", why, name, chosen)
     reasons = []
     for name, candidate in candidates(device).items():

@@ -264,8 +264,8 @@ class Problem:
 
 
 SHARED_MOST = 32 << 20
-"""Bytes of a last cache that are believed in unmeasured: what the cores that share one have on common server
-processors. More is mostly the cache of a whole socket, which one virtual machine does not have."""
+"""Bytes of a last cache that are believed in without a measurement: what the cores that share one have on
+common server processors. More is mostly the cache of a whole socket, and not one virtual machine's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,13 +300,14 @@ class Device:
     def ceiling(self, name: str, cores: int) -> float | None:
         """A measured ceiling; None where there is none. For a count of cores that was not measured, no more
         than fewer cores could reach if they scaled, and no more than all of them reach."""
+        exact = self.ceilings.get(f"{name}.{cores}")
+        if exact is not None:
+            return exact
         measured = {
             int(key.rpartition(".")[2]): value
             for key, value in self.ceilings.items()
             if key.rpartition(".")[0] == name
         }
-        if cores in measured:
-            return measured[cores]
         return min((value * max(1.0, cores / count) for count, value in measured.items()), default=None)
 
     def knee(self, cores: int | None = None) -> int:
@@ -315,9 +316,9 @@ class Device:
         Where it was measured (``roofline.knees``) it is that; a GPU's is else its second level. A
         processor's is else a guess, because what a virtual machine claims as its last cache is that of the
         whole host: the second levels of these cores and their share of the last one, of which no more than
-        ``SHARED_MOST`` are believed, and never more than is claimed. The guess is a low one on purpose. Data
-        wrongly taken to lie in memory are still read from the cache where they are, and only the
-        stores go past it; data wrongly taken to be cached are fetched before they are overwritten, and
+        ``SHARED_MOST`` are believed, and never more than is claimed. The guess is low on purpose: cached
+        data that are planned for memory are still read from the cache where they lie, and only the stores
+        go past it; data in memory that are planned as cached are fetched before they are overwritten, and
         without a prefetch (products of order 16 ran at 18 Gflop/s in place of 33).
         """
         everyone = self.limits.get("cores", 1)

@@ -222,9 +222,8 @@ def _together(
 
     One more round warms up. Every round does all jobs, so that a slow moment of the machine hits all of
     them. A job lasts from its first start to its last end. The works are foreign calls, which let other
-    threads run.
-    Each thread stays on a core of its own: the system tends to wake a short-lived thread on the core
-    of its waker, and two would take turns there.
+    threads run. Each thread stays on a core of its own: the system tends to wake a short-lived thread on
+    the core of its waker, and two would take turns there.
     """
     threads = len(jobs[0])
     stamps = np.zeros((rounds + 1, len(jobs), threads, 2))

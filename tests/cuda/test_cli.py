@@ -157,7 +157,8 @@ def test_a_comparison_computes_the_product(monkeypatch: pytest.MonkeyPatch) -> N
 def test_tune_export_and_report(
     capsys: pytest.CaptureFixture[str], new_home: Path, tmp_path: Path, few_cores: None
 ) -> None:
-    words = ("tune", "s:nn:512x512x512", "--device", "cuda", "--budget", "5", "--regime", "cached")
+    options = ("--device", "cuda", "--budget", "5", "--regime", "cached", "--beta", "0")
+    words = ("tune", "s:nn:512x512x512", *options)
     (row,) = answered(capsys, *words)
     assert row["kind"] == "cuda"
     assert row["device"] == cuda.probe().key

@@ -93,7 +93,7 @@ def record(spelling: str, regime: str, stencil: str, device: Device, **fields: A
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Makes dispatch go by these records and no shipped ones."""
     shelf = tmp_path / "data"
     shelf.mkdir()
@@ -121,9 +121,9 @@ def planned(spelling: str, device: Device, **options: Any) -> Any:
     return dispatch.plan(Problem.parse(spelling)[0], device, **options)
 
 
-def test_a_similar_processors_record_serves_batches_in_memory(told: Any) -> None:
+def test_a_similar_processors_record_serves_batches_in_memory(recorded: Any) -> None:
     theirs = record(LARGE, "memory", "tile", EMERALD)
-    told(theirs, record(LARGE, "memory", "lanes", ZEN))
+    recorded(theirs, record(LARGE, "memory", "lanes", ZEN))
     plan = planned(LARGE, XEON)
     assert (plan.origin, plan.stencil, plan.config) == ("kin", "tile", theirs.config)
     assert "emeraldrapids-avx512" in plan.why
@@ -134,68 +134,68 @@ def test_a_similar_processors_record_serves_batches_in_memory(told: Any) -> None
     assert "on the similar device emeraldrapids-avx512" in text
 
 
-def test_a_similar_processors_record_of_a_near_problem_serves_too(told: Any) -> None:
+def test_a_similar_processors_record_of_a_near_problem_serves_too(recorded: Any) -> None:
     theirs = record(LARGE, "memory", "tile", EMERALD, beta="any")
-    told(theirs)
+    recorded(theirs)
     plan = planned(LARGE, XEON)
     assert (plan.origin, plan.stencil) == ("kin", "tile")
     assert theirs.problem.key in plan.why
 
 
-def test_cached_batches_of_a_processor_have_the_default(told: Any) -> None:
-    told(record(SMALL, "cached", "tile", EMERALD))
+def test_cached_batches_of_a_processor_have_the_default(recorded: Any) -> None:
+    recorded(record(SMALL, "cached", "tile", EMERALD))
     assert planned(SMALL, XEON).origin == "default"
     # Nor does what was tuned cached there serve batches in memory here.
     assert planned(LARGE, XEON).origin == "default"
-    told(record(LARGE, "memory", "tile", EMERALD))
+    recorded(record(LARGE, "memory", "tile", EMERALD))
     assert planned(SMALL, XEON).origin == "default"
     assert planned(LARGE, XEON).origin == "kin"
 
 
-def test_records_of_the_device_itself_come_first(told: Any) -> None:
-    told(record(LARGE, "memory", "tile", EMERALD), record("d:9x8x8@1000000", "memory", "lanes", XEON))
+def test_records_of_the_device_itself_come_first(recorded: Any) -> None:
+    recorded(record(LARGE, "memory", "tile", EMERALD), record("d:9x8x8@1000000", "memory", "lanes", XEON))
     assert planned(LARGE, XEON).origin == "near"
-    told(record(LARGE, "memory", "lanes", XEON))
+    recorded(record(LARGE, "memory", "lanes", XEON))
     assert planned(LARGE, XEON).origin == "tuned"
 
 
-def test_a_record_that_breaks_a_rule_here_is_passed_over(told: Any) -> None:
+def test_a_record_that_breaks_a_rule_here_is_passed_over(recorded: Any) -> None:
     wide = record(LARGE, "memory", "tile", EMERALD)
-    told(replace(wide, config=wide.config.with_(vector_bits=1024)))
+    recorded(replace(wide, config=wide.config.with_(vector_bits=1024)))
     assert planned(LARGE, XEON).origin == "default"
     # Streaming is a rule of every device's own caches: here the batch is cached, and nothing is streamed.
     large = {**XEON.limits, "l3": 2**40}
     roomy = replace(XEON, limits=large, ceilings={"knee.1": 2.0**40, "knee.4": 2.0**40})
-    told(record(LARGE, "memory", "tile", EMERALD))
+    recorded(record(LARGE, "memory", "tile", EMERALD))
     assert planned(LARGE, roomy).origin == "default"
 
 
-def test_numpy_on_another_processor_is_another_library(told: Any) -> None:
-    told(record(LARGE, "memory", "vendor", EMERALD))
+def test_numpy_on_another_processor_is_another_library(recorded: Any) -> None:
+    recorded(record(LARGE, "memory", "vendor", EMERALD))
     assert planned(LARGE, XEON).origin == "default"
 
 
 @pytest.mark.parametrize(
     ("spelling", "regime"), [("s:300x200x100@5000", "memory"), ("s:96x96x96@9", "cached")]
 )
-def test_a_similar_gpus_records_serve_both_regimes(told: Any, spelling: str, regime: str) -> None:
-    told(record(spelling, regime, "classic", H200))
+def test_a_similar_gpus_records_serve_both_regimes(recorded: Any, spelling: str, regime: str) -> None:
+    recorded(record(spelling, regime, "classic", H200))
     plan = planned(spelling, H100)
     assert (plan.origin, plan.stencil, plan.regime) == ("kin", "classic", regime)
     assert "similar device h200" in plan.why
     assert planned(spelling, capability.named("a100")).origin == "default"
 
 
-def test_a_similar_gpu_has_the_same_library(told: Any) -> None:
-    told(record("s:300x200x100@5000", "memory", "vendor", H200))
+def test_a_similar_gpu_has_the_same_library(recorded: Any) -> None:
+    recorded(record("s:300x200x100@5000", "memory", "vendor", H200))
     plan = planned("s:300x200x100@5000", H100)
     assert (plan.origin, plan.stencil) == ("vendor", None)
     assert "the similar device h200" in plan.why
     assert planned("s:300x200x100@5000", H100, vendor=False).origin == "default"
 
 
-def test_devices_with_records(told: Any, tmp_path: Path) -> None:
-    store = told(record(LARGE, "memory", "tile", EMERALD), record(SMALL, "cached", "tile", EMERALD))
+def test_devices_with_records(recorded: Any, tmp_path: Path) -> None:
+    store = recorded(record(LARGE, "memory", "tile", EMERALD), record(SMALL, "cached", "tile", EMERALD))
     assert store.devices() == [EMERALD.key]
     store.export(tmp_path / "data" / "h200.jsonl")
     (tmp_path / "data" / "notes.txt").write_text("nothing")
@@ -226,12 +226,14 @@ def test_names_of_other_devices_stay() -> None:
         capability.named("h100-pcie")
 
 
-def test_what_was_filed_under_an_older_key_is_found(told: Any) -> None:
+def test_what_was_filed_under_an_older_key_is_found(recorded: Any) -> None:
     old = replace(H100, key="h100-80gb-hbm3")
-    store = told(record("s:300x200x100@5000", "memory", "classic", old))
+    store = recorded(record("s:300x200x100@5000", "memory", "classic", old))
     assert planned("s:300x200x100@5000", H100).origin == "tuned"
     assert planned("s:300x200x104@5000", H100).origin == "near"
     store.save_ceilings(old.key, 1, {"bandwidth.copy.1": 3e12, "peak.s.1": 1.0})
     store.save_ceilings("h100", 1, {"peak.s.1": 2.0})
     assert dispatch.ceilings(H100) == {"bandwidth.copy.1": 3e12, "peak.s.1": 2.0}
-    assert [device.key for device in answers.reported() if device.kind == "cuda"] == ["h100"]
+    store.append(record("s:300x200x104@5000", "memory", "classic", H100))
+    gpus = [device for device in answers.reported() if device.kind == "cuda"]
+    assert [(device.name, device.key) for device in gpus] == [(H100.name, old.key), (H100.name, "h100")]

@@ -197,7 +197,7 @@ def test_the_part_of_a_job_that_is_done() -> None:
 
 @dataclass
 class Bench:
-    """A timing child that has no device: ``seconds`` by config, which are ``wrong`` in the finals."""
+    """A timing child that has no device: ``seconds`` by config, which are ``wrong`` in the final round."""
 
     seconds: Callable[[Config], float]
     wrong: Callable[[Config], bool] = lambda config: False
@@ -205,7 +205,7 @@ class Bench:
     final_error: float = 0.0
     limits: list[float] = field(default_factory=list)
     passes: list[float] = field(default_factory=list)
-    finals: list[list[Config]] = field(default_factory=list)
+    rounds: list[list[Config]] = field(default_factory=list)
     alive: bool = True
     batch: int = 0
 
@@ -228,7 +228,7 @@ class Bench:
         return Outcome(Verdict(True, self.error), self.timing(candidate.config, measure.ALONE))
 
     def final(self, candidates: list[Candidate], rounds: int) -> Finals:
-        self.finals.append([candidate.config for candidate in candidates])
+        self.rounds.append([candidate.config for candidate in candidates])
         verdicts = [Verdict(not self.wrong(c.config), self.final_error, "said so") for c in candidates]
         timings = [self.timing(c.config, measure.INTERLEAVED) for c in candidates]
         return Finals([Outcome(*pair) for pair in zip(verdicts, timings, strict=True)], None)
@@ -307,7 +307,7 @@ def test_what_fuses_fewer_multiply_adds_than_it_should_is_not_timed(tuner: Any, 
     assert len(bench.limits) == 2
 
 
-def test_what_is_hopeless_takes_longer_than_the_best_pass(tuner: Any) -> None:
+def test_what_takes_too_long_is_given_up_early(tuner: Any) -> None:
     seconds = {1: 8.0, 2: 4.0, 3: 6.0, 6: 2.0}
     bench = Bench(lambda config: seconds[config["blk_n"]])
     tried(tuner(bench), NARROW, "blk_n")
@@ -316,7 +316,7 @@ def test_what_is_hopeless_takes_longer_than_the_best_pass(tuner: Any) -> None:
     assert bench.limits == pytest.approx([1.5 * each for each in best])
 
 
-def test_figures_of_the_finals_outrank_those_taken_alone(tuner: Any, store: Records) -> None:
+def test_figures_of_the_final_round_outrank_the_first_ones(tuner: Any, store: Records) -> None:
     bench = Bench(lambda config: float(config["blk_n"]))
     made = tuner(bench)
     result = tried(made, NARROW, "blk_n")
@@ -335,8 +335,8 @@ def test_where_no_finalist_stands_the_next_best_are_asked(tuner: Any) -> None:
     bench = Bench(seconds)
     first = tried(tuner(bench), problem, "blk_n", "blk_k")
     assert first.best is not None
-    assert len(bench.finals) == 1, "one round is enough where somebody stands"
-    best = bench.finals[0]
+    assert len(bench.rounds) == 1, "one round is enough where somebody stands"
+    best = bench.rounds[0]
     assert len(best) == FINALISTS
     assert [seconds(c) for c in best] == order(map(seconds, best))
     # Now the same six are wrong.
@@ -344,9 +344,9 @@ def test_where_no_finalist_stands_the_next_best_are_asked(tuner: Any) -> None:
     second = tried(tuner(again), problem, "blk_n", "blk_k")
     assert second.best is not None
     assert second.best.config not in best
-    assert [len(each) for each in again.finals][:1] == [FINALISTS]
-    assert len(again.finals) == 2
-    assert not set(again.finals[0]) & set(again.finals[1])
+    assert [len(each) for each in again.rounds][:1] == [FINALISTS]
+    assert len(again.rounds) == 2
+    assert not set(again.rounds[0]) & set(again.rounds[1])
 
 
 @pytest.mark.parametrize(("alone", "last", "kept"), [(0.25, 0.75, 0.75), (0.75, 0.25, 0.75)])
@@ -354,9 +354,9 @@ def test_the_largest_error_that_was_seen_stays(
     tuner: Any, store: Records, alone: float, last: float, kept: float
 ) -> None:
     tried(tuner(Bench(lambda config: 1.0, error=alone, final_error=last)), NARROW, "blk_n")
-    finals = [row for row in store.all() if row.protocol == measure.INTERLEAVED]
-    assert finals
-    assert {row.error for row in finals} == {kept}
+    last_rows = [row for row in store.all() if row.protocol == measure.INTERLEAVED]
+    assert last_rows
+    assert {row.error for row in last_rows} == {kept}
 
 
 # ---- where a search begins
