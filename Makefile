@@ -18,7 +18,7 @@ coverage: COUNT := --cov=tilewright --cov-report=
 coverage: COUNT_ON := --cov=tilewright --cov-append --cov-report=term:skip-covered
 coverage: test
 
-# Whether the tests see one-line slips: some quarter of an hour on two cores.
+# Whether the tests see one-line slips.
 mutants: $(READY)
 	@$(BIN)/python -m bench.mutants
 

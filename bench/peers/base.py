@@ -1,4 +1,4 @@
-"""What every peer is: four small methods and a call, the same in each file and in the same order."""
+"""What every peer is: three small methods and a call, the same in each file and in the same order."""
 
 from __future__ import annotations
 
