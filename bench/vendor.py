@@ -240,7 +240,12 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device("cuda")
     sink = lines.Sink(options.out, "vendor", device, vars(options) | {"seconds": str(options.seconds)})
-    sink.write({"kind": "library", "cublaslt": cublaslt.version(), "torch": torch.__version__})
+    matmul = torch.backends.cuda.matmul
+    switches = {
+        "narrow_h": matmul.allow_fp16_reduced_precision_reduction,
+        "narrow_b": matmul.allow_bf16_reduced_precision_reduction,
+    }
+    sink.write({"kind": "library", "cublaslt": cublaslt.version(), "torch": torch.__version__} | switches)
     console.print(f"cuBLASLt {cublaslt.version()}, torch {torch.__version__}, {device.name}")
     with vendors_plans():
         for letter in options.types:
