@@ -76,7 +76,7 @@ def host(runs: Mapping[str, Run], wait: Run, rounds: int) -> dict[str, float]:
                 run()
             samples[name].append(1e6 * (time.perf_counter() - begin) / CALLS)
     wait()
-    return {name: statistics.median(taken) for name, taken in samples.items()}
+    return {name: statistics.median(each) for name, each in samples.items()}
 
 
 def bare(a: Any, b: Any, out: Any) -> Run | None:
@@ -156,7 +156,7 @@ def turns(clock: Clock, runs: Mapping[str, Run], rounds: int) -> dict[str, float
         order = list(runs)
         for name in order[turn % len(order) :] + order[: turn % len(order)]:
             samples[name].append(clock.seconds(runs[name], repeats[name]))
-    return {name: statistics.median(taken) for name, taken in samples.items()}
+    return {name: statistics.median(each) for name, each in samples.items()}
 
 
 def shapes(count: int, seed: int) -> list[tuple[int, int, int, str]]:

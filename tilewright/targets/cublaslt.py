@@ -236,7 +236,7 @@ def _handle(index: int) -> int:
 
 
 class Layout(NamedTuple):
-    """One operand as the library is told of it, stored by columns."""
+    """One operand as it is described to the library, stored by columns."""
 
     kind: int
     rows: int
