@@ -76,7 +76,7 @@ def host(runs: Mapping[str, Run], wait: Run, rounds: int) -> dict[str, float]:
                 run()
             samples[name].append(1e6 * (time.perf_counter() - begin) / CALLS)
     wait()
-    return {name: statistics.median(taken) for name, taken in samples.items()}
+    return {name: statistics.median(each) for name, each in samples.items()}
 
 
 def bare(a: Any, b: Any, out: Any) -> Run | None:
@@ -156,7 +156,7 @@ def turns(clock: Clock, runs: Mapping[str, Run], rounds: int) -> dict[str, float
         order = list(runs)
         for name in order[turn % len(order) :] + order[: turn % len(order)]:
             samples[name].append(clock.seconds(runs[name], repeats[name]))
-    return {name: statistics.median(taken) for name, taken in samples.items()}
+    return {name: statistics.median(each) for name, each in samples.items()}
 
 
 def shapes(count: int, seed: int) -> list[tuple[int, int, int, str]]:
@@ -240,7 +240,12 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device("cuda")
     sink = lines.Sink(options.out, "vendor", device, vars(options) | {"seconds": str(options.seconds)})
-    sink.write({"kind": "library", "cublaslt": cublaslt.version(), "torch": torch.__version__})
+    matmul = torch.backends.cuda.matmul
+    switches = {
+        "narrow_h": matmul.allow_fp16_reduced_precision_reduction,
+        "narrow_b": matmul.allow_bf16_reduced_precision_reduction,
+    }
+    sink.write({"kind": "library", "cublaslt": cublaslt.version(), "torch": torch.__version__} | switches)
     console.print(f"cuBLASLt {cublaslt.version()}, torch {torch.__version__}, {device.name}")
     with vendors_plans():
         for letter in options.types:

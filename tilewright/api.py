@@ -96,7 +96,10 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     ``complex32``, or records ``[("re", "f2"), ("im", "f2")]``), which goes with itself alone. With
     ``dtype="hc"`` float16 arrays (..., m, k, 2) are complex half, real and imaginary parts side by side,
     and so is the result. Sums of float16, bfloat16 and complex half are kept in float32 and rounded
-    once; what is too large for float16 (65520 and above) becomes infinite.
+    once; what is too large for float16 (65520 and above) becomes infinite. Where cuBLAS multiplies without a
+    record, parts of a sum of float16 or bfloat16 may be rounded before they are added, if the array library
+    allows it: PyTorch does unless ``torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction`` (or
+    bf16) was set to False before the call was first made.
 
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing

@@ -308,6 +308,10 @@ class Library:
         """The library's own product. Raises ``DTypeError`` for types that it has none for."""
         raise NotImplementedError
 
+    def narrows(self, letter: str) -> bool:
+        """Whether the library's own product of a type may add up parts of a sum in 16 bits."""
+        return letter in ("h", "b")
+
     def gemm(self, a: Any, b: Any, out: Any, alpha: complex, beta: complex) -> None:
         """out = alpha a b + beta out, where out overlaps neither; beta 0 does not read out."""
         if (alpha, beta) == (1, 0):
@@ -471,6 +475,15 @@ class Torch(Library):
             if "not implemented for" in str(error) or "same dtype" in str(error):
                 raise DTypeError(f"a and b are {a.dtype} and {b.dtype}: {error}") from error
             raise
+
+    def narrows(self, letter: str) -> bool:
+        switches = {
+            "h": "allow_fp16_reduced_precision_reduction",
+            "b": "allow_bf16_reduced_precision_reduction",
+        }
+        found = getattr(self.module.backends.cuda.matmul, switches.get(letter, ""), False)
+        # Newer versions have a second switch beside it, and tell both.
+        return bool(found[0] if isinstance(found, tuple) else found)
 
     def gemm(self, a: Any, b: Any, out: Any, alpha: complex, beta: complex) -> None:
         plain = not (out.is_conj() or out.is_neg())

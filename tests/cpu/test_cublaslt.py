@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright import api, dispatch, execute_cuda
+from tilewright import api, device_arrays, dispatch, execute_cuda
 from tilewright.arrays import Job
 from tilewright.errors import DeviceError
 from tilewright.halves import narrowed, widened
@@ -234,7 +234,7 @@ def test_the_constants_are_those_of_the_headers() -> None:
         "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES": cublaslt.PREFERENCE_WORKSPACE,
         "CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK": cublaslt.PREFERENCE_REDUCTION,
         "CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE": cublaslt.REDUCTION_COMPUTE,
-        "CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE": cublaslt.REDUCTION_OUTPUT,
+        "CUBLASLT_REDUCTION_SCHEME_MASK": cublaslt.REDUCTION_ANY,
     } == {
         "CUDA_R_32F": 0,
         "CUDA_R_64F": 1,
@@ -251,7 +251,7 @@ def test_the_constants_are_those_of_the_headers() -> None:
         "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES": 1,
         "CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK": 3,
         "CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE": 2,
-        "CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE": 4,
+        "CUBLASLT_REDUCTION_SCHEME_MASK": 7,
     }
     assert cublaslt.OPERATIONS == {"n": 0, "t": 1, "c": 2}
     assert cublaslt.PREFERENCE_ALIGNMENT == (5, 6, 7, 8)
@@ -411,7 +411,7 @@ def test_products(lt: Lt, letter: str, trans: str, fields: dict[str, Any], swap:
     assert said["stream"] == 7
     wants = lt.preferences[0]
     assert wants[cublaslt.PREFERENCE_WORKSPACE] == 1 << 20
-    assert wants[cublaslt.PREFERENCE_REDUCTION] == (2 if letter in "hb" else 6)
+    assert wants[cublaslt.PREFERENCE_REDUCTION] == (2 if letter in "hb" else 7)
     assert [wants[which] for which in cublaslt.PREFERENCE_ALIGNMENT] == [problem.align] * 4
 
 
@@ -622,6 +622,26 @@ def test_a_plan_of_the_vendors_is_bound_to_the_library(lt: Any) -> None:
     hc = one("hc:8x8x8")
     assert place.bound(Job(hc, False, (), ()), plan_of(hc), (1, 0)) is None
     assert place.bound(Job(problem, True, (17,), ((0, 0, 1),)), plan_of(problem), (1, 0)) is None
+
+
+@pytest.mark.parametrize(("letter", "allowed"), [("h", True), ("h", False), ("b", True), ("b", False)])
+def test_parts_of_a_sum_are_added_up_as_the_array_library_would(lt: Any, letter: str, allowed: bool) -> None:
+    """In 16 bits where PyTorch's switch of that type says so; in float32 where there is no library."""
+    names = {"h": "allow_fp16_reduced_precision_reduction", "b": "allow_bf16_reduced_precision_reduction"}
+    matmul = SimpleNamespace(**{name: allowed == (key == letter) for key, name in names.items()})
+    library = object.__new__(device_arrays.Torch)
+    library.module = SimpleNamespace(backends=SimpleNamespace(cuda=SimpleNamespace(matmul=matmul)))
+    problem = one(f"{letter}:8x8x8")
+    for given, want in ((library, 7 if allowed else 2), (None, 2)):
+        place = execute_cuda.Gpu(given, 0, 0)
+        lt.preferences.clear()
+        assert place.bound(Job(problem, False, (), ()), plan_of(problem), (1, 0)) is not None
+        assert {wants[cublaslt.PREFERENCE_REDUCTION] for wants in lt.preferences} == {want}
+    setattr(matmul, names[letter], (allowed, True))
+    assert library.narrows(letter) is allowed
+    assert not library.narrows("s")
+    assert device_arrays.Library(None).narrows("b")
+    assert not device_arrays.Library(None).narrows("d")
 
 
 def test_batch_axes_that_no_stride_covers(lt: Any) -> None:

@@ -1200,3 +1200,11 @@ def test_alike_gpus_share_what_is_looked_up() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert one != capability.named("a100")
+
+
+def test_a_gpu_is_named_as_nvidias_tools_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = SimpleNamespace(bytes=bytes(range(16)))
+    monkeypatch.setattr(cuda, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (0, raw)))
+    assert cuda._uuid(7) == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
+    monkeypatch.setattr(cuda, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (999, raw)))
+    assert cuda._uuid(7) == ""

@@ -512,6 +512,68 @@ def test_a_vendor_that_is_wrong_or_absent_is_not_timed(
     assert "vendor 2: d:nn:64x64x64@4 itself" in finals.missing
 
 
+class Algorithm:
+    """An algorithm of cuBLASLt that takes a while, and may be wrong."""
+
+    def __init__(self, problem: Problem, scalars: tuple[complex, complex], wait: float, wrong: bool = False):
+        self.problem, self.scalars, self.wait, self.wrong = problem, scalars, wait, wrong
+
+    def starting(self, swap: bool) -> Any:
+        assert not swap
+        p = self.problem
+        classes = [p.dtype.letter, p.trans_a, p.trans_b, p.beta]
+
+        def start(a: int, b: int, c: int, stream: int) -> None:
+            assert stream == 0
+            words = BLOCK.unpack_from(pack(p, (a, b, c), *self.scalars))
+            product(classes, words, "wide" if self.wrong else "")
+            end = time.perf_counter() + self.wait
+            while time.perf_counter() < end:
+                pass
+
+        return start
+
+
+@pytest.mark.parametrize("waits", [(0.02, 0.0, 0.01), (0.02, 0.02, 0.02)])
+def test_the_fastest_right_algorithm_stands_for_the_vendor(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, waits: tuple[float, ...]
+) -> None:
+    # Of odd columns, where what is "wide" goes wrong.
+    problem = one("d:61x59x64@4")
+    asked = []
+
+    def candidates(problem: Problem, scalars: Any, index: int, count: int) -> Any:
+        asked.append((index, count))
+        made = [(Config({"id": i}), Algorithm(problem, scalars, wait)) for i, wait in enumerate(waits)]
+        return [(Config({"id": 9}), Algorithm(problem, scalars, 0.0, wrong=True)), *made]
+
+    monkeypatch.setattr(cuda.cublaslt, "candidates", candidates)
+    monkeypatch.setattr(cuda.cublaslt, "version", lambda: 130100)
+    bench = trial(problem)
+    # The array library's product, which is faster than an algorithm that waits.
+    finals = bench.final([], 5)
+    assert finals.missing == ""
+    assert finals.vendor is not None
+    if waits[1]:
+        assert (finals.vendor[0], finals.config) == ("vendor 1", Config({"by": "library"}))
+    else:
+        assert finals.config in (Config({"id": 1}), Config({"by": "library"}))
+    monkeypatch.setattr(cublas, "vendor", lambda *_: "torch: not here")
+    finals = bench.final([], 5)
+    assert finals.vendor is not None
+    assert finals.vendor[0] == "cublas by cublasLt 130100"
+    assert finals.config == Config({"id": 1}) if not waits[1] else finals.config["id"] in (0, 1, 2)
+    assert asked == [(0, cuda.ALGORITHMS)], "once for a problem"
+    bench.prepare(problem, "memory")
+    monkeypatch.setattr(
+        cuda.cublaslt,
+        "candidates",
+        lambda problem, scalars, *_: [(Config({}), Algorithm(problem, scalars, 0.0, wrong=True))],
+    )
+    finals = bench.final([], 5)
+    assert (finals.vendor, finals.missing) == (None, "torch: not here")
+
+
 # ---- what the user would call instead
 
 PADDED = {"lda": 11, "ldb": 9, "ldc": 7, "stride_a": 90, "stride_b": 80, "stride_c": 40}

@@ -7,8 +7,9 @@ Everything that a call needs is prepared once, so that a call is one function: `
 descriptors of a problem, ``Product`` an operation with the algorithms chosen for it. An algorithm is 64 bytes
 that only the library understands; ``Operation.describe`` says in numbers what it is.
 
-Sums of 16-bit types are kept in float32, also where parts of a sum are added up in a second step, and float32
-is multiplied as float32, never as TF32.
+Sums of 16-bit types are kept in float32, and float32 is multiplied as float32, never as TF32. Where a sum is
+divided among blocks, its parts are added up in float32 too, unless the caller says that 16 bits will do
+(``narrow``), which is what PyTorch's and CuPy's own products do unless they are told not to.
 
 **Workspace.** Some algorithms need device memory of their own, and two products in the same workspace must
 not run at once. Each pair of a stream and a host thread has one: work of a stream runs in order, and as no
@@ -48,9 +49,9 @@ OPERATIONS = {"n": 0, "t": 1, "c": 2}
 DESC_TRANSA, DESC_TRANSB = 3, 4
 LAYOUT_BATCH_COUNT, LAYOUT_BATCH_STRIDE = 5, 6
 PREFERENCE_WORKSPACE, PREFERENCE_REDUCTION, PREFERENCE_ALIGNMENT = 1, 3, (5, 6, 7, 8)
-REDUCTION_COMPUTE, REDUCTION_OUTPUT = 2, 4
-"""Partial sums are kept in the type of the arithmetic, or in that of C. Sums in place, whose order depends on
-which block comes first, are never asked for."""
+REDUCTION_COMPUTE, REDUCTION_ANY = 2, 7
+"""How the parts of a divided sum are added up: in the type of the arithmetic; or in that of C as well, in a
+workspace or in C itself, where counters keep the order. All are the same from run to run."""
 CONFIG = {
     "id": 0,
     "tile": 1,
@@ -86,7 +87,6 @@ TYPES = {
 """Types of the elements, of the arithmetic and of the scalars."""
 
 ALGORITHM_BYTES = 64
-WORKSPACE_ALIGNMENT = 256
 MAJORS = (13, 12, 11)
 """Major versions of the library whose functions are as they are called here, newest first."""
 PER_THREAD = 2
@@ -236,7 +236,7 @@ def _handle(index: int) -> int:
 
 
 class Layout(NamedTuple):
-    """One operand as the library is told of it, stored by columns."""
+    """One operand as it is described to the library, stored by columns."""
 
     kind: int
     rows: int
@@ -288,12 +288,13 @@ class Algorithm(NamedTuple):
 class Operation:
     """The descriptors of one problem with its scalars on the current GPU, whose number is ``index``.
 
-    Raises ``Refused`` where the library does not take them.
+    ``narrow``: parts of a divided sum of a 16-bit type may be added up in 16 bits. Raises ``Refused`` where
+    the library does not take them.
     """
 
-    def __init__(self, problem: Problem, scalars: tuple[complex, complex], index: int):
+    def __init__(self, problem: Problem, scalars: tuple[complex, complex], index: int, narrow: bool = False):
         found = library()
-        self.problem, self.index, self.library = problem, index, found
+        self.problem, self.index, self.library, self.narrow = problem, index, found, narrow
         self.handle = _handle(index)
         _, compute, scale = TYPES[problem.dtype.letter]
         self.desc = self._made("MatmulDesc", compute, scale)
@@ -353,8 +354,9 @@ class Operation:
 
     def _prefer(self, preference: int, workspace: int) -> None:
         p = self.problem
-        # In 16 bits each part of a sum would be rounded.
-        schemes = REDUCTION_COMPUTE | (0 if p.dtype.real_bits == 16 else REDUCTION_OUTPUT)
+        # In 16 bits each part of a sum is rounded; all others are stored as they are kept.
+        rounds = p.dtype.real_bits == 16 and not self.narrow
+        schemes = REDUCTION_COMPUTE if rounds else REDUCTION_ANY
         values = [(PREFERENCE_WORKSPACE, ctypes.c_uint64(workspace))]
         values += [(PREFERENCE_REDUCTION, ctypes.c_uint32(schemes))]  # type: ignore[list-item]
         values += [(which, ctypes.c_uint32(p.align)) for which in PREFERENCE_ALIGNMENT]  # type: ignore[misc]
@@ -527,17 +529,21 @@ class Product:
 
 
 def product(
-    problem: Problem, scalars: tuple[complex, complex], index: int, config: Config | None = None
+    problem: Problem,
+    scalars: tuple[complex, complex],
+    index: int,
+    config: Config | None = None,
+    narrow: bool = False,
 ) -> Product | str:
     """A problem ready to be multiplied on the current GPU, by the algorithm of a config, or else by that
-    which the library expects to be the fastest; or why it cannot be."""
+    which the library expects to be the fastest; or why it cannot be. ``narrow`` is ``Operation``'s."""
     if library() is None:
         return "cuBLASLt is not here"
     reason = refusal(problem)
     if reason is not None:
         return reason
     try:
-        operation, size = Operation(problem, scalars, index), workspace_bytes(index)
+        operation, size = Operation(problem, scalars, index, narrow), workspace_bytes(index)
         best = operation.named(config)
         if best is None or best.workspace > size:
             found = operation.algorithms(size, 1)

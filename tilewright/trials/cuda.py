@@ -516,7 +516,7 @@ class CudaTrial:
         missing = self._wrong(version, first)
         if not missing:
             runs[VENDOR] = turns
-            # Where cuBLASLt is to be called, a config without words means its first algorithm.
+            # Where cuBLASLt can be called, an empty config means its first algorithm.
             versions[VENDOR] = version, Config({"by": "library"} if DIRECT in versions else {})
         return versions, "" if versions else missing
 
