@@ -18,11 +18,15 @@ Requires: vectors of the real type, contiguous columns of C, sizes up to 64.
 from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
-from tilewright.space import HARDWARE, Param, Rule, Space
-from tilewright.stencils.cpu.emit import ENTRY, grain, module, stream_or_not
+from tilewright.space import HARDWARE, Param, Rule, Space, completed
+from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
+from tilewright.stencils.cpu.emit import ENTRY, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.tile_code import Tile, pieces, split
 
 LIMIT = 64
+
+SPREAD = Param("spread", (0, 1), absent=0)
+"""Whether all operands are prefetched at once, evenly, or one after another."""
 
 
 def cost(problem: Problem, device: Device, config: Config) -> float:
@@ -101,7 +105,7 @@ class TileStencil:
         params = (
             Param("vector_bits", bits),
             Param("tail", ("mask", "narrow", "binary", "overlap")),
-            Param("store", ("plain", "stream")),
+            Param("store", ("plain", "stream", "staged")),
             Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
             Param("blk_m", tuple(range(1, min(vectors(bits[-1]), 8) + 1))),
             Param("blk_n", tuple(range(1, most_columns + 1))),
@@ -111,8 +115,9 @@ class TileStencil:
             Param("reg_b", tuple(dict.fromkeys((1, 2, 4, *range(1, most_columns + 1))))),
             Param("order", ("nm", "mn")),
             Param("roll", (0, 1)),
-            Param("prefetch", (0, 1, 4)),
+            Param("prefetch", (0, 1, 2, 4)),
             Param("level", (1, 2)),
+            SPREAD,
         )
         lines = 64 // p.dtype.itemsize
         rules = (
@@ -157,7 +162,7 @@ class TileStencil:
                 "hard",
                 "a streaming store writes whole aligned vectors that nobody reads",
                 lambda store, vector_bits: (
-                    store == "plain"
+                    store != "stream"
                     or (
                         p.beta == "0"
                         and rest(vector_bits) == 0
@@ -165,23 +170,13 @@ class TileStencil:
                     )
                 ),
             ),
-            Rule(
-                "stream-from-memory",
-                "soft",
-                "a streaming store throws out of the caches what would be read again",
-                lambda store: store == "plain" or p.footprint > device["l3"],
-            ),
-            Rule(
-                "prefetch-from-memory",
-                "soft",
-                "what lies in the caches is not worth a prefetch",
-                lambda prefetch: prefetch == 0 or p.footprint > device["l3"],
-            ),
+            *memory_rules(p, device),
+            *staged_rules(p, device, rows * p.n * real),
             Rule(
                 "stream-whole-lines",
                 "soft",
                 "a streaming store of part of a cache line is combined slowly or not at all",
-                lambda store, vector_bits: store == "plain" or vector_bits == 512 or rows * real % 64 == 0,
+                lambda store, vector_bits: store != "stream" or vector_bits == 512 or rows * real % 64 == 0,
             ),
             Rule(
                 "tile-in-matrix",
@@ -311,6 +306,12 @@ class TileStencil:
                 lambda level, prefetch: level == 1 or prefetch > 0,
             ),
             Rule(
+                "spread-of-prefetch",
+                "hard",
+                "without a prefetch there is nothing to spread",
+                lambda spread, prefetch: spread == 0 or prefetch > 0,
+            ),
+            Rule(
                 "prefetch-some",
                 "soft",
                 "a prefetch of less than two lines ahead comes too late",
@@ -360,17 +361,21 @@ class TileStencil:
                                     "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
                                     "prefetch": 0,
                                     "level": 1,
+                                    "spread": 0,
                                 }
                             )
                             found.append((cost(problem, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
         best = next(config for _, _, config in sorted(found, key=lambda f: f[:2]) if not hardware.why(config))
-        stream = best.with_(store="stream")
-        return stream if problem.footprint > device["l3"] and not hardware.why(stream) else best
+        return from_memory(problem, device, space, best)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        if config["store"] == "stream":
-            # Outputs that are not aligned are rare: their code is kept short.
+        config = completed((SPREAD,), config)
+        store = config["store"]
+        if store == "plain":
+            functions = [(ENTRY, Tile(problem, config, "plain").function())]
+        else:
+            # Outputs that are not as they must be are rare: their code is kept short.
             short = config.with_(
                 blk_k=min(config["blk_k"], 4 if problem.k >= 8 else problem.k),
                 roll=int(
@@ -378,14 +383,18 @@ class TileStencil:
                 ),
                 prefetch=0,
                 level=1,
+                spread=0,
+            )
+            entry = (
+                stream_or_not(problem.dtype, config["vector_bits"] // 8, device)
+                if store == "stream"
+                else staged_or_not(problem.dtype, problem.m * problem.n, device)
             )
             functions = [
-                (f"{ENTRY}_plain", Tile(problem, short, False).function()),
-                (f"{ENTRY}_stream", Tile(problem, config, True).function()),
-                (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device)),
+                (f"{ENTRY}_plain", Tile(problem, short, "plain").function()),
+                (f"{ENTRY}_{store}", Tile(problem, config, store).function()),
+                (ENTRY, entry),
             ]
-        else:
-            functions = [(ENTRY, Tile(problem, config, False).function())]
         count = sum(ir.fma_count for _, ir in functions)
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 
