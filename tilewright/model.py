@@ -248,7 +248,7 @@ class Problem:
 class Device:
     """What a kernel runs on, as data: rules read ``limits``, reports read ``ceilings``.
 
-    ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, fma, cores, l1d,
+    ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, prefetch, cores, l1d,
     l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
     are measured: ``bandwidth.<mix>.<cores>`` in bytes/s and ``peak.<type>.<cores>`` in flop/s.
     """

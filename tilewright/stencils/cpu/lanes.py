@@ -656,7 +656,7 @@ class LanesStencil:
                 for group in (least, 2 * least, 4 * least)
                 for window in ("whole", "near")
             ]
-            valid = [choice for choice in choices if not space.why(choice)]
+            valid = [choice for choice in choices if not space.why(choice) and roomy(p, choice, device)]
             if valid:
                 break
         # Four vectors to a turn of the loop are enough to hide the loop itself.
@@ -685,6 +685,15 @@ class LanesStencil:
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem), unit=config["group"])
+
+
+def roomy(problem: Problem, config: Config, device: Device) -> bool:
+    """Whether the constants of the shuffles leave nine registers for sums, operands and what is shuffled."""
+    width = config["vector_bits"] // problem.dtype.real_bits
+    least = smallest_group(problem, config["vector_bits"])
+    group = Group(problem, least, width, config["columns"], bool(device["masks"]))
+    whole_a, whole_b = (config[name] == "whole" for name in ("window_a", "window_b"))
+    return group.constants(config["cmul"], whole_a, whole_b) <= device["vector_registers"] - 9
 
 
 def smallest_group(problem: Problem, vector_bits: int) -> int:

@@ -17,16 +17,32 @@ Requires: vectors of the real type, contiguous columns of C, sizes up to 64.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice, product
+from typing import Any
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
 from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
-from tilewright.stencils.cpu.emit import ENTRY, grain, module, staged_or_not, stream_or_not
+from tilewright.stencils.cpu.emit import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.tile_code import Tile, pieces, split
 
 LIMIT = 64
 
 SPREAD = Param("spread", (0, 1), absent=0)
 """Whether all operands are prefetched at once, evenly, or one after another."""
+
+
+@lru_cache(maxsize=1024)
+def row_tiles(rows: int, width: int, tail: str, blk_m: int) -> tuple[tuple[Piece, ...], ...]:
+    """The vectors of a column, tile by tile."""
+    parts, tiles, first = pieces(rows, width, tail), [], 0
+    for size in split(len(parts), blk_m):
+        tiles.append(tuple(parts[first : first + size]))
+        first += size
+    return tuple(tiles)
 
 
 def cost(problem: Problem, device: Device, config: Config) -> float:
@@ -40,13 +56,11 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     complex_ = p.dtype.is_complex
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.real_bits
-    parts = pieces(rows, width, config["tail"])
     half = 256 // p.dtype.real_bits
-    total, first = 0.0, 0
-    for size in split(len(parts), config["blk_m"]):
-        tile = parts[first : first + size]
-        first += size
-        for columns in split(p.n, config["blk_n"]):
+    total = 0.0
+    for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
+        size = len(tile)
+        for columns, times in Counter(split(p.n, config["blk_n"])).items():
             work = sum(max(1, piece.width // half) for piece in tile) * columns / 2
             loads = sum(max(1, piece.width // half) for piece in tile) / 2 + columns / 2
             if complex_:
@@ -58,8 +72,37 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
             masked = sum(piece.active < piece.width for piece in tile)
             steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
             # Loads that hide behind the arithmetic are not quite free.
-            total += (max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns
+            total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
     return total
+
+
+def live(problem: Problem, config: Mapping[str, Any], kept: bool = True) -> int:
+    """Vector registers that a config needs at once.
+
+    In the loop over k these are the sums of a tile, the vectors of A, and one value of B, copied for every
+    width of vector in the tile, and in a transpose of A the orders of lanes. With ``kept`` what is made
+    before the loop over the batch counts as well: alpha, beta, and the signs of complex products.
+    """
+    p = problem
+    parts = 2 if p.dtype.is_complex else 1
+    width = config["vector_bits"] // p.dtype.real_bits
+    tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
+    sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
+    held = 2 if config["cmul"] == "rotate" else 1
+    most = max(len(tile) * (sums + held) + parts * len({piece.width for piece in tile}) for tile in tiles)
+    made = signs(p) + parts * ((p.alpha == "any") + (p.beta == "any")) if kept else 0
+    widths = {piece.width for tile in tiles for piece in tile}
+    return most + made * len(widths) + (6 if p.turned_a else 0)
+
+
+def signs(problem: Problem) -> int:
+    """Different patterns of signs that a complex product puts on its parts; a real one has none."""
+    p = problem
+    if not p.dtype.is_complex:
+        return 0
+    a, b = (-1 if conj else 1 for conj in (p.conj_a, p.conj_b))
+    used = {(-a * b, b), (1, a)} | ({(-1, 1)} if "any" in (p.alpha, p.beta) else set())
+    return len(used - {(1, 1)})
 
 
 class TileStencil:
@@ -325,49 +368,64 @@ class TileStencil:
         params = {param.name: param.values for param in space.params}
         unit = 2 if problem.dtype.is_complex else 1
         widths = sorted({split(problem.n, most)[0] for most in params["blk_n"]})
-        # A few registers short of all: the compiler spills at 28 sums in 32, and earlier around a transpose.
-        spare = 9 if problem.turned_a else 5
         # A sum of up to 8 steps (half as many where each is a complex one) is worth unrolling whole.
         deep = next(
             b for b in (problem.k, 4, 2, 1) if b <= 8 // unit and (b == problem.k or 2 * b <= problem.k)
         )
-        found = []
+        found: list[tuple[float, str, Config]] = []
         fitting = [
             bits
             for bits in params["vector_bits"]
             if bits // problem.dtype.real_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
         ]
+        # Two or three stay free: schedulers read what comes next before they store what is done.
+        registers = device["vector_registers"]
+        room = registers - (2 if registers <= 16 else 2 + unit)
+        # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
+        kept = registers > 16
         for bits in fitting[:2]:
             rest = problem.m * unit % (bits // problem.dtype.real_bits)
-            for tail in params["tail"] if rest else ("mask",):
-                for cmul in params["cmul"]:
-                    for blk_m in params["blk_m"]:
-                        most = (device["vector_registers"] - spare) // (blk_m * (2 if cmul == "split" else 1))
-                        # Of the widths that the registers allow, the two largest are worth a look.
-                        for blk_n in [width for width in widths if width <= most][-2:]:
-                            config = Config(
-                                {
-                                    "vector_bits": bits,
-                                    "tail": tail,
-                                    "store": "plain",
-                                    "cmul": cmul,
-                                    "blk_m": blk_m,
-                                    "blk_n": blk_n,
-                                    "blk_k": deep,
-                                    "inner": "column",
-                                    "reg_a": blk_m,
-                                    "reg_b": 1,
-                                    "order": "nm",
-                                    "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
-                                    "prefetch": 0,
-                                    "level": 1,
-                                    "spread": 0,
-                                }
-                            )
-                            found.append((cost(problem, device, config), repr(config), config))
+            shapes = product(params["tail"] if rest else ("mask",), params["cmul"], params["blk_m"])
+            for tail, cmul, blk_m in shapes:
+                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
+                # Of the widths that the registers allow, the two largest are worth a look.
+                allowed = (w for w in reversed(widths) if live(problem, {**shape, "blk_n": w}, kept) <= room)
+                for blk_n in islice(allowed, 2):
+                    config = self._config(problem, shape, blk_n, deep)
+                    found.append((cost(problem, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
-        best = next(config for _, _, config in sorted(found, key=lambda f: f[:2]) if not hardware.why(config))
+        ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
+        best = next((config for config in ranked if not hardware.why(config)), None)
+        if best is None:
+            # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
+            # that need no remainder if there are such.
+            least = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1], "blk_m": 1}
+            ways = (self._config(problem, {**least, "tail": tail}, 1, deep) for tail in params["tail"])
+            best = next(config for config in ways if not hardware.why(config))
         return from_memory(problem, device, space, best)
+
+    @staticmethod
+    def _config(problem: Problem, shape: Mapping[str, Any], blk_n: int, blk_k: int) -> Config:
+        """A tile in the order that needs the fewest registers: A held, values of B one by one."""
+        return Config(
+            {
+                "vector_bits": shape["vector_bits"],
+                "tail": shape["tail"],
+                "store": "plain",
+                "cmul": shape["cmul"],
+                "blk_m": shape["blk_m"],
+                "blk_n": blk_n,
+                "blk_k": blk_k,
+                "inner": "column",
+                "reg_a": shape["blk_m"],
+                "reg_b": 1,
+                "order": "nm",
+                "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
+                "prefetch": 0,
+                "level": 1,
+                "spread": 0,
+            }
+        )
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         config = completed((SPREAD,), config)
