@@ -90,6 +90,9 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True) -> int:
     sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
     held = 2 if config["cmul"] == "rotate" else 1
     most = max(len(tile) * (sums + held) + parts * len({piece.width for piece in tile}) for tile in tiles)
+    if p.dtype.is_complex and p.beta != "0":
+        # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
+        most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
     made = signs(p) + parts * ((p.alpha == "any") + (p.beta == "any")) if kept else 0
     widths = {piece.width for tile in tiles for piece in tile}
     return most + made * len(widths) + (6 if p.turned_a else 0)
