@@ -178,13 +178,13 @@ def defaults(letter: str, name: str) -> Iterator[Problem]:
     draw = random.Random(f"{letter} {name}")
     dtype = DTYPES[letter]
     for n in (2, 3, 5, 7, 9, 11, 13, 18, 21, 25, 27, 31):
-        if draw.random() < 0.3:
+        if draw.random() < 0.2:
             yield Problem(dtype, n, n, n, beta=draw.choice("01"), batch=2)
     yield Problem(dtype, 24, 12, 24, beta="1", batch=2)
     yield Problem(dtype, draw.randint(33, 64), 40, 40, batch=2)
     yield Problem(dtype, 13, 13, 13, *draw.choice(("tn", "tt", "cn", "nc")), batch=2)
     for _ in range(2):
-        yield Problem(dtype, *(draw.randint(1, 40) for _ in range(3)), batch=2)
+        yield Problem(dtype, *(draw.randint(1, 24) for _ in range(3)), batch=2)
     # Beyond the caches, where results are staged or streamed.
     yield Problem(dtype, 9, 11, 10, batch=1 << 20)
 
