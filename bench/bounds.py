@@ -149,7 +149,7 @@ def table(found: Sequence[lines.Line], floor: float) -> Table:
             "" if line["steady"] else "~",
             f"{line['busy_cores']:.1f}",
             f"{line['origin']} {line['stencil']}"
-            + (" stream" if line["config"].get("store") == "stream" else ""),
+            + (f" {way}" if (way := line["config"].get("store", "plain")) != "plain" else ""),
         )
     return drawn
 

@@ -179,7 +179,7 @@ def _missing(device: Device) -> list[str]:
 def planned(plan: Plan) -> dict[str, Any]:
     """A plan as plain data; on a GPU with how its kernel is started."""
     p, device = plan.problem, plan.device
-    streaming = plan.config is not None and plan.config.get("store") == "stream"
+    streaming = plan.config is not None and plan.config.get("store") in ("stream", "staged")
     bound = roofline.bound(p, device, plan.regime, 1, streaming=streaming) if device.ceilings else None
     found = {
         "problem": p.key,

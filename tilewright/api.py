@@ -822,7 +822,7 @@ def explain_plan(plan: Plan) -> str:
     lines.append(f"  why    {plan.why}" + ("" if gpu else f"; {plan.threads} core(s)"))
     if gpu and plan.stencil is not None and plan.config is not None:
         lines += _launched(plan, plan.stencil, plan.config)
-    streaming = plan.config is not None and plan.config.get("store") == "stream"
+    streaming = plan.config is not None and plan.config.get("store") in ("stream", "staged")
     bound = None
     if roofline.known(problem, plan.device):
         bound = roofline.bound(problem, plan.device, plan.regime, 1, streaming=streaming)

@@ -272,7 +272,7 @@ common server processors. More is mostly the cache of a whole socket, and not on
 class Device:
     """What a kernel runs on, as data: rules read ``limits``, reports read ``ceilings``.
 
-    ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, fma, cores, l1d,
+    ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, prefetch, cores, l1d,
     l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
     are measured: ``bandwidth.<mix>.<cores>`` in bytes/s, ``peak.<type>.<cores>`` in flop/s and
     ``knee.<cores>`` in bytes.

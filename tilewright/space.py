@@ -25,7 +25,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from math import prod
 from typing import Any
@@ -47,10 +47,21 @@ Columns = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A name and the values it may take, in the order in which they are tried."""
+    """A name and the values it may take, in the order in which they are tried.
+
+    ``absent`` is what a config means that does not name the parameter, because it was recorded before
+    there was one; None where every config must name it.
+    """
 
     name: str
     values: tuple[Any, ...]
+    absent: Any = None
+
+
+def completed(params: Sequence[Param], config: Mapping[str, Any]) -> Config:
+    """A config with what it leaves out as it was before there was a choice."""
+    absent = {q.name: q.absent for q in params if q.absent is not None and q.name not in config}
+    return Config({**config, **absent})
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,7 @@ class Space:
                     f"{name}={value!r} is not in the space; accepted: "
                     + (f"{name} in {known[name]}" if name in known else ", ".join(known))
                 )
-        params = [Param(p.name, (values[p.name],) if p.name in values else p.values) for p in self.params]
+        params = [replace(p, values=(values[p.name],)) if p.name in values else p for p in self.params]
         return Space(params, self.rules, self.elementwise)
 
     @property
@@ -269,8 +280,9 @@ class Space:
     def why(self, config: Mapping[str, Any]) -> list[Rule]:
         """The rules that a config breaks; empty for a valid one.
 
-        Raises ``ArgumentError`` when the config does not name every parameter.
+        Raises ``ArgumentError`` when the config does not name every parameter that has no ``absent``.
         """
+        config = completed(self.params, config)
         missing = [param.name for param in self.params if param.name not in config]
         if missing:
             raise ArgumentError(f"config={dict(config)} does not say {missing[0]!r}")
@@ -288,6 +300,7 @@ class Space:
         for name in config:
             if name not in known:
                 return f"names {name!r}; accepted: {names}"
+        config = completed(self.params, config)
         for param in self.params:
             if param.name not in config:
                 return f"does not say {param.name!r}; accepted: {names}"
@@ -303,6 +316,7 @@ class Space:
 
     def neighbours(self, config: Config) -> list[Config]:
         """Valid configs that differ in one parameter."""
+        config = completed(self.params, config)
         near = (
             config.with_(**{param.name: value})
             for param in self.params

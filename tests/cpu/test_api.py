@@ -267,6 +267,11 @@ def test_out_that_overlaps_in_part() -> None:
     want = np.matmul(memory[:8], filled((8, 4, 4), seed=3))
     apart(memory[:8], filled((8, 4, 4), seed=3), out=memory[1:])
     close(memory[1:], want)
+    # The second operand overlaps, the first does not.
+    memory = filled((9, 4, 4))
+    want = np.matmul(filled((8, 4, 4), seed=3), memory[:8])
+    apart(filled((8, 4, 4), seed=3), memory[:8], out=memory[1:])
+    close(memory[1:], want)
 
 
 def test_out_in_other_layouts() -> None:
@@ -346,6 +351,16 @@ def test_the_fast_way_sees_what_is_not_as_planned(change: str) -> None:
         out.flags.writeable = False
         with pytest.raises(ArgumentError, match="read-only"):
             tw.plan(a, b)(a, b, out=out)
+
+
+def test_a_planned_call_refuses_operands_that_are_not_aligned() -> None:
+    a, b, out = filled((6, 5, 5)), filled((6, 5, 5), seed=1), np.zeros((6, 5, 5))
+    function = tw.plan(a, b)._function
+    assert function is not None
+    assert function(a, b, out) is out
+    odd = [np.frombuffer(b"\0" + x.tobytes(), "f8", offset=1).reshape(x.shape) for x in (a, b)]
+    assert function(odd[0], b, out) is NotImplemented
+    assert function(a, odd[1], out) is NotImplemented
 
 
 def test_types_that_are_equal_but_not_numpys_own() -> None:

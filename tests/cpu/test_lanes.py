@@ -1,4 +1,5 @@
-"""The ``lanes`` stencil: right for every type, transposition and class, and never outside its operands.
+"""The ``lanes`` stencil: right for every type, transposition and class, and never outside its operands;
+nor is the ``tile`` stencil where it transposes A.
 
 Every operand ends at the end of a page that is followed by one that cannot be touched, or begins at
 the start of one that is preceded by such a page, so a read or a write one byte outside stops the test.
@@ -17,6 +18,7 @@ import pytest
 
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.stencils.cpu.lanes import LanesStencil, read_of, width_of
+from tilewright.stencils.cpu.tile import TileStencil
 from tilewright.targets import cpu
 
 pytestmark = pytest.mark.cpu
@@ -168,7 +170,7 @@ def test_a_large_batch_streams_and_a_small_one_does_not() -> None:
     device = cpu.probe()
     p = Problem(DTYPES["d"], 3, 3, 3)
     assert STENCIL.default(p.with_(batch=100), device)["store"] == "plain"
-    assert STENCIL.default(p.with_(batch=device["l3"]), device)["store"] == "stream"
+    assert STENCIL.default(p.with_(batch=device["l3"]), device)["store"] == "staged"
     assert STENCIL.default(p.with_(batch=device["l3"], beta="any"), device)["store"] == "plain"
 
 
@@ -252,3 +254,28 @@ def test_a_read_is_what_it_says(whole: bool) -> None:
         got = play(read_of(order, size, 64, whole), size)
         assert len(got) == len(order)
         assert all(want in (-1, have) for want, have in zip(order, got, strict=True)), (order, got)
+
+
+@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("trans", ["tn", "cn"])
+def test_a_transposed_operand_is_not_read_beyond_its_end(letter: str, trans: str) -> None:
+    """A ends where a page does, and the next one cannot be touched: no row, no step of k too many."""
+    tile, device = TileStencil(), cpu.probe()
+    for m, k in ((3, 5), (5, 3), (7, 9), (9, 2), (1, 1), (6, 6)):
+        problem = Problem(DTYPES[letter], m, 2, k, *trans)
+        config = tile.default(problem, device)
+        kernel = cpu.load(cpu.compile(tile.source(problem, config, device), device))
+        rng = np.random.default_rng(3)
+        parts = 2 if problem.dtype.is_complex else 1
+        kind = f"f{problem.dtype.real_bits // 8}"
+        a = Fenced(rng.standard_normal(2 * m * k * parts).astype(kind), end=True)
+        b = rng.standard_normal(2 * 2 * k * parts).astype(kind)
+        c = np.zeros(2 * 2 * m * parts, kind)
+        scalars = np.zeros(4)
+        pointers = a.address, b.ctypes.data, c.ctypes.data
+        cpu.PROTOTYPE(kernel.address)(*pointers, *problem.strides, 2, scalars.ctypes.data)
+        stored, right, got = (x.view(problem.dtype.name) for x in (a.raw, b, c))
+        left = stored.reshape(2, m, k)
+        left = left.conj() if trans[0] == "c" else left
+        want = right.reshape(2, 2, k) @ left.swapaxes(1, 2)
+        np.testing.assert_allclose(got.reshape(2, 2, m), want, rtol=1e-3, atol=1e-4)

@@ -42,6 +42,8 @@ RANKS = {
     "targets.cuda": 3,
     "stencils": 3,
     "stencils.cpu.transpose": 3,
+    "stencils.cpu.staging": 3,
+    "stencils.cpu.common": 3,
     "search": 3,
     "targets.native": 4,
     "targets.driver": 4,

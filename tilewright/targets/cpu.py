@@ -23,7 +23,7 @@ import llvmlite.binding as llvm
 
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Device, Kernel, Source
-from tilewright.targets.isa import ISAS, best_isa
+from tilewright.targets.isa import ISAS, best_isa, prefetch_distance
 
 # Callee-saved registers that a prologue puts away carry no such comment on x86.
 _VECTOR_REGISTER = re.compile(r"%[xyz]mm|\bv\d+\b|\b[qd]\d+\b|\bvs\d+\b|\bz\d+\b")
@@ -93,6 +93,7 @@ def probe() -> Device:
         "vector_bits": isa.vector_bits,
         "vector_registers": isa.vector_registers,
         "masks": int(isa.masks),
+        "prefetch": prefetch_distance(cpu),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         **_caches(),
     }

@@ -36,3 +36,37 @@ ISAS = (
 def best_isa(arch: str, features: set[str]) -> Isa | None:
     """The widest instruction set that a machine has; None when the table knows none of it."""
     return next((isa for isa in ISAS if isa.arch == arch and features.issuperset(isa.needs)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Processors that are alike in what their caches do by themselves, by the beginnings of LLVM's names.
+
+    ``prefetch`` is how many products ahead it is worth asking for operands from memory; 0 where the
+    hardware does as well alone.
+    """
+
+    name: str
+    starts: tuple[str, ...]
+    prefetch: int
+
+
+FAMILIES = (
+    # On Zen 4 no distance gained anything, from memory, at any size.
+    Family("Zen", ("znver",), 0),
+    # On a Xeon with AVX-512 two ahead gained 35 % at n = 16 and 19 % at n = 24, doubles from memory.
+    Family(
+        "Core",
+        (
+            "haswell", "broadwell", "skylake", "cascadelake", "cooperlake", "cannonlake", "icelake",
+            "tigerlake", "rocketlake", "alderlake", "raptorlake", "meteorlake", "arrowlake", "lunarlake",
+            "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids",
+        ),
+        2,
+    ),
+)  # fmt: skip
+
+
+def prefetch_distance(cpu: str) -> int:
+    """Products ahead to ask for on a processor that LLVM calls ``cpu``; 0 if the table lacks it."""
+    return next((family.prefetch for family in FAMILIES if cpu.startswith(family.starts)), 0)

@@ -17,6 +17,7 @@ from tilewright.model import Device, DType, Problem
 
 CALL = "ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars"
 ENTRY = "tilewright_kernel"
+_NAMES = ", ".join(part.strip() for part in CALL.split(","))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,17 +267,42 @@ def stream_or_not(dtype: DType, vector_bytes: int, device: Device, packed: bool 
         place = ir.let(f"or i64 {place}, {ir.let(f'mul i64 %sc, {dtype.itemsize}')}")
     odd = ir.let(f"and i64 {place}, {vector_bytes - 1}")
     aligned = ir.let(f"icmp eq i64 {odd}, 0")
-    names = ", ".join(part.strip() for part in CALL.split(","))
-    ir.do(f"br i1 {aligned}, label %stream, label %plain")
-    ir.place("stream")
-    ir.do(f"call void @{ENTRY}_stream({names})")
-    # Streaming stores are weakly ordered: another thread must not see the call done before they are.
+    return _either(ir, aligned, ("stream", True), ("plain", False), device)
+
+
+def staged_or_not(dtype: DType, stride: int, device: Device) -> Ir:
+    """An entry that takes the staged function if the matrices of C follow one another ``stride`` elements
+    apart, without a gap, and the plain one if not."""
+    ir = Ir(dtype)
+    packed = ir.let(f"icmp eq i64 %sc, {stride}")
+    return _either(ir, packed, ("staged", True), ("plain", False), device)
+
+
+def stream_or_staged(dtype: DType, vector_bytes: int, device: Device) -> Ir:
+    """An entry for packed matrices: straight to memory if the base of C is aligned for it, staged if not."""
+    ir = Ir(dtype)
+    odd = ir.let(f"and i64 {ir.let('ptrtoint ptr %C to i64')}, {vector_bytes - 1}")
+    aligned = ir.let(f"icmp eq i64 {odd}, 0")
+    return _either(ir, aligned, ("stream", True), ("staged", True), device)
+
+
+def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool], device: Device) -> Ir:
+    """The rest of an entry: one of two functions, each named and whether it streams."""
+    ir.do(f"br i1 {condition}, label %{yes[0]}, label %{no[0]}")
+    for number, (name, streams) in enumerate((yes, no)):
+        ir.place(name)
+        ir.do(f"call void @{ENTRY}_{name}({_NAMES})")
+        if streams:
+            _fence(ir, device)
+        if not number:
+            ir.do("ret void")
+    return ir
+
+
+def _fence(ir: Ir, device: Device) -> None:
+    """Streaming stores are weakly ordered: another thread must not see the call done before they are."""
     if device.features.startswith("x86_64"):
         ir.declared.add("declare void @llvm.x86.sse.sfence()")
         ir.do("call void @llvm.x86.sse.sfence()")
     else:
         ir.do("fence seq_cst")
-    ir.do("ret void")
-    ir.place("plain")
-    ir.do(f"call void @{ENTRY}_plain({names})")
-    return ir

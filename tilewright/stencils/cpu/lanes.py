@@ -39,6 +39,7 @@ from math import gcd
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
 from tilewright.stencils.cpu.emit import (
     ENTRY,
     Ir,
@@ -50,7 +51,9 @@ from tilewright.stencils.cpu.emit import (
     load_scalars,
     module,
     stream_or_not,
+    stream_or_staged,
 )
+from tilewright.stencils.cpu.staging import Stage
 
 LIMIT = 8
 """The largest m, n and k."""
@@ -339,12 +342,13 @@ class Group:
 class Lanes:
     """The writer of one function: all that a config fixes, and the methods that emit from the inside out."""
 
-    def __init__(self, problem: Problem, config: Config, device: Device, stream: bool):
-        self.p, self.c, self.stream = problem, config, stream
+    def __init__(self, problem: Problem, config: Config, device: Device, store: str):
+        self.p, self.c, self.store = problem, config, store
         self.ir = Ir(problem.dtype)
         width, masks = config["vector_bits"] // problem.dtype.real_bits, bool(device["masks"])
         self.main = Group(problem, config["group"], width, config["columns"], masks)
         self.single = Group(problem, 1, width, 0, masks)
+        self.stage: Stage | None = None
         self.whole_a, self.whole_b = (config[name] == "whole" for name in ("window_a", "window_b"))
         # Half of the registers for what is read, half for sums and shuffles under way.
         self.room = device["vector_registers"] // 2
@@ -354,10 +358,12 @@ class Lanes:
         """The whole body: scalars, the loop over groups, and the loop over the matrices that are left."""
         ir, size = self.ir, self.main.size
         scalars, bases = load_scalars(ir, self.p), ("%A", "%B", "%C")
+        width = self.main.width
+        self.stage = Stage(ir, self.main.steps[2], width) if self.store == "staged" else None
         held = self.shared_reads()
         if size == 1:
             self.loop(self.main, bases, "%count", scalars, held)
-            return ir
+            return self.closed()
         groups = ir.let(f"udiv i64 %count, {size}")
         self.loop(self.main, bases, groups, scalars, held)
         done = ir.let(f"mul i64 {groups}, {size}")
@@ -367,7 +373,13 @@ class Lanes:
             for base, step in zip(bases, self.single.steps, strict=True)
         ]
         self.loop(self.single, starts, left, scalars, {})
-        return ir
+        return self.closed()
+
+    def closed(self) -> Ir:
+        """The body, with what waits in the buffer of a staged function written."""
+        if self.stage:
+            self.stage.close()
+        return self.ir
 
     def shared_reads(self) -> dict[tuple[str, Read], str]:
         """What groups read of an operand that the whole batch shares, read once where registers allow."""
@@ -397,7 +409,9 @@ class Lanes:
                 self.ask_ahead((a, b, c))
             a, b = "%A" if self.p.stride_a == 0 else a, "%B" if self.p.stride_b == 0 else b
             reader = Reader(self.ir, self.room - len(held), held)
-            self.group(group, reader, a, b, c, scalars)
+            self.group(group, reader, a, b, self.stage.next() if self.stage else c, scalars)
+            if self.stage:
+                self.stage.put(group.steps[2])
 
         batch_loop(self.ir, starts, group.steps, count, body)
 
@@ -406,7 +420,7 @@ class Lanes:
         distance, line = self.c["prefetch"], 64 * 8 // self.ir.bits
         if not distance:
             return
-        asked = (True, True, not self.stream)
+        asked = (True, True, self.store == "plain")
         writes = (False, False, True)
         for base, step, ask, write in zip(bases, self.main.steps, asked, writes, strict=True):
             for offset in range(0, step if ask else 0, line):
@@ -420,7 +434,7 @@ class Lanes:
             sums["", run] = self.product(group, reader, a, b, run)
             while closed and closed[0][1] == count:
                 piece, _, read = closed.pop(0)
-                stream = self.stream and group is self.main
+                stream = self.store == "stream" and group is self.main
                 self.update(closer.emit("", read), c, piece, scalars, stream)
 
     def product(self, group: Group, reader: Reader, a: str, b: str, run: Run) -> str:
@@ -491,7 +505,6 @@ class LanesStencil:
 
     def space(self, problem: Problem, device: Device) -> Space:
         p, masks = problem, bool(device["masks"])
-        from_memory = p.footprint > device.knee()
         bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
         height = p.m * (2 if p.dtype.is_complex else 1)
         least = {b: smallest_group(p, b) for b in bits}
@@ -527,7 +540,7 @@ class LanesStencil:
             Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
             Param("window_a", ("near", "whole")),
             Param("window_b", ("near", "whole")),
-            Param("store", ("plain", "stream")),
+            Param("store", ("plain", "stream", "staged")),
             Param("prefetch", (0, 1, 2, 4, 8, 16)),
         )
         rules = (
@@ -576,18 +589,8 @@ class LanesStencil:
                     <= device["vector_registers"] * 7 // 8
                 ),
             ),
-            Rule(
-                "stream-from-memory",
-                "soft",
-                "a streaming store throws out of the caches what would be read again",
-                lambda store: store == "plain" or from_memory,
-            ),
-            Rule(
-                "prefetch-from-memory",
-                "soft",
-                "what lies in the caches is not worth a prefetch",
-                lambda prefetch: prefetch == 0 or from_memory,
-            ),
+            *memory_rules(p, device),
+            *staged_rules(p, device, max(sizes) * p.m * p.n * p.dtype.itemsize),
             Rule(
                 "stream-unread",
                 "hard",
@@ -641,7 +644,6 @@ class LanesStencil:
         alone = int(lanes < 2 * height < 2 * lanes)
         if not alone and lanes % height:
             first = values["vector_bits"][0]
-        store = "stream" if p.beta == "0" and p.footprint > device.knee() else "plain"
         # The narrowest vectors need no constants for their shuffles, so the last of these is always valid.
         shapes = ((first, alone), (256, 1), (256, 0), (first, 1), (128, 1), (128, 0))
         for bits, columns in shapes:
@@ -650,32 +652,48 @@ class LanesStencil:
             least = smallest_group(p, bits)
             common = {"vector_bits": bits, "columns": columns, "cmul": values["cmul"][0], "window_a": "near"}
             choices = [
-                Config({**common, "group": group, "window_b": window, "store": store, "prefetch": 0})
+                Config({**common, "group": group, "window_b": window, "store": "plain", "prefetch": 0})
                 for group in (least, 2 * least, 4 * least)
                 for window in ("whole", "near")
             ]
-            valid = [choice for choice in choices if not space.why(choice)]
+            valid = [choice for choice in choices if not space.why(choice) and roomy(p, choice, device)]
             if valid:
                 break
         # Four vectors to a turn of the loop are enough to hide the loop itself.
         size = p.n * height * p.dtype.real_bits
-        return next((choice for choice in valid if choice["group"] * size >= 4 * bits), valid[-1])
+        best = next((choice for choice in valid if choice["group"] * size >= 4 * bits), valid[-1])
+        return from_memory(p, device, space, best)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        if config["store"] == "stream":
-            plain, stream = (Lanes(problem, config, device, flag) for flag in (False, True))
-            functions = [
-                (f"{ENTRY}_plain", plain.function()),
-                (f"{ENTRY}_stream", stream.function()),
-                (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device, packed=True)),
-            ]
+        def written(store: str) -> Ir:
+            return Lanes(problem, config, device, store).function()
+
+        store = config["store"]
+        if store == "plain":
+            functions = [(ENTRY, written("plain"))]
         else:
-            functions = [(ENTRY, Lanes(problem, config, device, False).function())]
+            ways = ("plain", "stream") if store == "stream" else ("stream", "staged")
+            size = config["vector_bits"] // 8
+            entry = (
+                stream_or_not(problem.dtype, size, device, packed=True)
+                if store == "stream"
+                else stream_or_staged(problem.dtype, size, device)
+            )
+            functions = [*((f"{ENTRY}_{way}", written(way)) for way in ways), (ENTRY, entry)]
         count = sum(ir.fma_count for _, ir in functions)
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem), unit=config["group"])
+
+
+def roomy(problem: Problem, config: Config, device: Device) -> bool:
+    """Whether the constants of the shuffles leave nine registers for sums, operands and what is shuffled."""
+    width = config["vector_bits"] // problem.dtype.real_bits
+    least = smallest_group(problem, config["vector_bits"])
+    group = Group(problem, least, width, config["columns"], bool(device["masks"]))
+    whole_a, whole_b = (config[name] == "whole" for name in ("window_a", "window_b"))
+    return group.constants(config["cmul"], whole_a, whole_b) <= device["vector_registers"] - 9
 
 
 def smallest_group(problem: Problem, vector_bits: int) -> int:

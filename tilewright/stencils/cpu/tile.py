@@ -17,12 +17,32 @@ Requires: vectors of the real type, contiguous columns of C, sizes up to 64.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice, product
+from typing import Any
+
 from tilewright.model import Config, Device, Launch, Problem, Source
-from tilewright.space import HARDWARE, Param, Rule, Space
-from tilewright.stencils.cpu.emit import ENTRY, grain, module, stream_or_not
+from tilewright.space import HARDWARE, Param, Rule, Space, completed
+from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
+from tilewright.stencils.cpu.emit import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.tile_code import Tile, pieces, split
 
 LIMIT = 64
+
+SPREAD = Param("spread", (0, 1), absent=0)
+"""Whether all operands are prefetched at once, evenly, or one after another."""
+
+
+@lru_cache(maxsize=1024)
+def row_tiles(rows: int, width: int, tail: str, blk_m: int) -> tuple[tuple[Piece, ...], ...]:
+    """The vectors of a column, tile by tile."""
+    parts, tiles, first = pieces(rows, width, tail), [], 0
+    for size in split(len(parts), blk_m):
+        tiles.append(tuple(parts[first : first + size]))
+        first += size
+    return tuple(tiles)
 
 
 def cost(problem: Problem, device: Device, config: Config) -> float:
@@ -36,13 +56,11 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     complex_ = p.dtype.is_complex
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.real_bits
-    parts = pieces(rows, width, config["tail"])
     half = 256 // p.dtype.real_bits
-    total, first = 0.0, 0
-    for size in split(len(parts), config["blk_m"]):
-        tile = parts[first : first + size]
-        first += size
-        for columns in split(p.n, config["blk_n"]):
+    total = 0.0
+    for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
+        size = len(tile)
+        for columns, times in Counter(split(p.n, config["blk_n"])).items():
             work = sum(max(1, piece.width // half) for piece in tile) * columns / 2
             loads = sum(max(1, piece.width // half) for piece in tile) / 2 + columns / 2
             if complex_:
@@ -54,8 +72,40 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
             masked = sum(piece.active < piece.width for piece in tile)
             steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
             # Loads that hide behind the arithmetic are not quite free.
-            total += (max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns
+            total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
     return total
+
+
+def live(problem: Problem, config: Mapping[str, Any], kept: bool = True) -> int:
+    """Vector registers that a config needs at once.
+
+    In the loop over k these are the sums of a tile, the vectors of A, and one value of B, copied for every
+    width of vector in the tile, and in a transpose of A the orders of lanes. With ``kept`` what is made
+    before the loop over the batch counts as well: alpha, beta, and the signs of complex products.
+    """
+    p = problem
+    parts = 2 if p.dtype.is_complex else 1
+    width = config["vector_bits"] // p.dtype.real_bits
+    tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
+    sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
+    held = 2 if config["cmul"] == "rotate" else 1
+    most = max(len(tile) * (sums + held) + parts * len({piece.width for piece in tile}) for tile in tiles)
+    if p.dtype.is_complex and p.beta != "0":
+        # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
+        most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
+    made = signs(p) + parts * ((p.alpha == "any") + (p.beta == "any")) if kept else 0
+    widths = {piece.width for tile in tiles for piece in tile}
+    return most + made * len(widths) + (6 if p.turned_a else 0)
+
+
+def signs(problem: Problem) -> int:
+    """Different patterns of signs that a complex product puts on its parts; a real one has none."""
+    p = problem
+    if not p.dtype.is_complex:
+        return 0
+    a, b = (-1 if conj else 1 for conj in (p.conj_a, p.conj_b))
+    used = {(-a * b, b), (1, a)} | ({(-1, 1)} if "any" in (p.alpha, p.beta) else set())
+    return len(used - {(1, 1)})
 
 
 class TileStencil:
@@ -76,7 +126,7 @@ class TileStencil:
     def space(self, problem: Problem, device: Device) -> Space:
         p, registers, masks = problem, device["vector_registers"], bool(device["masks"])
         unit, real = (2 if p.dtype.is_complex else 1), p.dtype.real_bits // 8
-        rows, from_memory = p.m * unit, p.footprint > device.knee()
+        rows = p.m * unit
         bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
 
         def vectors(vector_bits: int) -> int:
@@ -101,7 +151,7 @@ class TileStencil:
         params = (
             Param("vector_bits", bits),
             Param("tail", ("mask", "narrow", "binary", "overlap")),
-            Param("store", ("plain", "stream")),
+            Param("store", ("plain", "stream", "staged")),
             Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
             Param("blk_m", tuple(range(1, min(vectors(bits[-1]), 8) + 1))),
             Param("blk_n", tuple(range(1, most_columns + 1))),
@@ -111,8 +161,9 @@ class TileStencil:
             Param("reg_b", tuple(dict.fromkeys((1, 2, 4, *range(1, most_columns + 1))))),
             Param("order", ("nm", "mn")),
             Param("roll", (0, 1)),
-            Param("prefetch", (0, 1, 4)),
+            Param("prefetch", (0, 1, 2, 4)),
             Param("level", (1, 2)),
+            SPREAD,
         )
         lines = 64 // p.dtype.itemsize
         rules = (
@@ -157,7 +208,7 @@ class TileStencil:
                 "hard",
                 "a streaming store writes whole aligned vectors that nobody reads",
                 lambda store, vector_bits: (
-                    store == "plain"
+                    store != "stream"
                     or (
                         p.beta == "0"
                         and rest(vector_bits) == 0
@@ -165,23 +216,13 @@ class TileStencil:
                     )
                 ),
             ),
-            Rule(
-                "stream-from-memory",
-                "soft",
-                "a streaming store throws out of the caches what would be read again",
-                lambda store: store == "plain" or from_memory,
-            ),
-            Rule(
-                "prefetch-from-memory",
-                "soft",
-                "what lies in the caches is not worth a prefetch",
-                lambda prefetch: prefetch == 0 or from_memory,
-            ),
+            *memory_rules(p, device),
+            *staged_rules(p, device, rows * p.n * real),
             Rule(
                 "stream-whole-lines",
                 "soft",
                 "a streaming store of part of a cache line is combined slowly or not at all",
-                lambda store, vector_bits: store == "plain" or vector_bits == 512 or rows * real % 64 == 0,
+                lambda store, vector_bits: store != "stream" or vector_bits == 512 or rows * real % 64 == 0,
             ),
             Rule(
                 "tile-in-matrix",
@@ -311,6 +352,12 @@ class TileStencil:
                 lambda level, prefetch: level == 1 or prefetch > 0,
             ),
             Rule(
+                "spread-of-prefetch",
+                "hard",
+                "without a prefetch there is nothing to spread",
+                lambda spread, prefetch: spread == 0 or prefetch > 0,
+            ),
+            Rule(
                 "prefetch-some",
                 "soft",
                 "a prefetch of less than two lines ahead comes too late",
@@ -324,53 +371,72 @@ class TileStencil:
         params = {param.name: param.values for param in space.params}
         unit = 2 if problem.dtype.is_complex else 1
         widths = sorted({split(problem.n, most)[0] for most in params["blk_n"]})
-        # A few registers short of all: the compiler spills at 28 sums in 32, and earlier around a transpose.
-        spare = 9 if problem.turned_a else 5
         # A sum of up to 8 steps (half as many where each is a complex one) is worth unrolling whole.
         deep = next(
             b for b in (problem.k, 4, 2, 1) if b <= 8 // unit and (b == problem.k or 2 * b <= problem.k)
         )
-        found = []
+        found: list[tuple[float, str, Config]] = []
         fitting = [
             bits
             for bits in params["vector_bits"]
             if bits // problem.dtype.real_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
         ]
+        # Two or three stay free: schedulers read what comes next before they store what is done.
+        registers = device["vector_registers"]
+        room = registers - (2 if registers <= 16 else 2 + unit)
+        # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
+        kept = registers > 16
         for bits in fitting[:2]:
             rest = problem.m * unit % (bits // problem.dtype.real_bits)
-            for tail in params["tail"] if rest else ("mask",):
-                for cmul in params["cmul"]:
-                    for blk_m in params["blk_m"]:
-                        most = (device["vector_registers"] - spare) // (blk_m * (2 if cmul == "split" else 1))
-                        # Of the widths that the registers allow, the two largest are worth a look.
-                        for blk_n in [width for width in widths if width <= most][-2:]:
-                            config = Config(
-                                {
-                                    "vector_bits": bits,
-                                    "tail": tail,
-                                    "store": "plain",
-                                    "cmul": cmul,
-                                    "blk_m": blk_m,
-                                    "blk_n": blk_n,
-                                    "blk_k": deep,
-                                    "inner": "column",
-                                    "reg_a": blk_m,
-                                    "reg_b": 1,
-                                    "order": "nm",
-                                    "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
-                                    "prefetch": 0,
-                                    "level": 1,
-                                }
-                            )
-                            found.append((cost(problem, device, config), repr(config), config))
+            shapes = product(params["tail"] if rest else ("mask",), params["cmul"], params["blk_m"])
+            for tail, cmul, blk_m in shapes:
+                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
+                # Of the widths that the registers allow, the two largest are worth a look.
+                allowed = (w for w in reversed(widths) if live(problem, {**shape, "blk_n": w}, kept) <= room)
+                for blk_n in islice(allowed, 2):
+                    config = self._config(problem, shape, blk_n, deep)
+                    found.append((cost(problem, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
-        best = next(config for _, _, config in sorted(found, key=lambda f: f[:2]) if not hardware.why(config))
-        stream = best.with_(store="stream")
-        return stream if problem.footprint > device.knee() and not hardware.why(stream) else best
+        ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
+        best = next((config for config in ranked if not hardware.why(config)), None)
+        if best is None:
+            # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
+            # that need no remainder if there are such.
+            least = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1], "blk_m": 1}
+            ways = (self._config(problem, {**least, "tail": tail}, 1, deep) for tail in params["tail"])
+            best = next(config for config in ways if not hardware.why(config))
+        return from_memory(problem, device, space, best)
+
+    @staticmethod
+    def _config(problem: Problem, shape: Mapping[str, Any], blk_n: int, blk_k: int) -> Config:
+        """A tile in the order that needs the fewest registers: A held, values of B one by one."""
+        return Config(
+            {
+                "vector_bits": shape["vector_bits"],
+                "tail": shape["tail"],
+                "store": "plain",
+                "cmul": shape["cmul"],
+                "blk_m": shape["blk_m"],
+                "blk_n": blk_n,
+                "blk_k": blk_k,
+                "inner": "column",
+                "reg_a": shape["blk_m"],
+                "reg_b": 1,
+                "order": "nm",
+                "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
+                "prefetch": 0,
+                "level": 1,
+                "spread": 0,
+            }
+        )
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        if config["store"] == "stream":
-            # Outputs that are not aligned are rare: their code is kept short.
+        config = completed((SPREAD,), config)
+        store = config["store"]
+        if store == "plain":
+            functions = [(ENTRY, Tile(problem, config, "plain").function())]
+        else:
+            # Outputs that are not as they must be are rare: their code is kept short.
             short = config.with_(
                 blk_k=min(config["blk_k"], 4 if problem.k >= 8 else problem.k),
                 roll=int(
@@ -378,14 +444,18 @@ class TileStencil:
                 ),
                 prefetch=0,
                 level=1,
+                spread=0,
+            )
+            entry = (
+                stream_or_not(problem.dtype, config["vector_bits"] // 8, device)
+                if store == "stream"
+                else staged_or_not(problem.dtype, problem.m * problem.n, device)
             )
             functions = [
-                (f"{ENTRY}_plain", Tile(problem, short, False).function()),
-                (f"{ENTRY}_stream", Tile(problem, config, True).function()),
-                (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device)),
+                (f"{ENTRY}_plain", Tile(problem, short, "plain").function()),
+                (f"{ENTRY}_{store}", Tile(problem, config, store).function()),
+                (ENTRY, entry),
             ]
-        else:
-            functions = [(ENTRY, Tile(problem, config, False).function())]
         count = sum(ir.fma_count for _, ir in functions)
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tilewright.model import Config, Problem
 from tilewright.stencils.cpu.emit import Ir, Piece, Scalars, batch_loop, finish, load_scalars, strides
+from tilewright.stencils.cpu.staging import Stage
 from tilewright.stencils.cpu.transpose import transposed
 
 
@@ -45,6 +47,19 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
     return out
 
 
+Line = tuple[str, int, bool]
+"""A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
+
+
+def mixed(lines: list[Line]) -> list[Line]:
+    """The lines of several operands in turns, so that all operands come to their end together."""
+    place = []
+    for base in dict.fromkeys(line[0] for line in lines):
+        own = [line for line in lines if line[0] == base]
+        place += [((number + 0.5) / len(own), line) for number, line in enumerate(own)]
+    return [line for _, line in sorted(place, key=lambda entry: entry[0])]
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Steps through A, B and C in reals, and the signs that conjugates put on a complex sum."""
@@ -76,11 +91,12 @@ class Layout:
 class Tile:
     """The writer of one function: all that a config fixes, and the methods that emit from the inside out."""
 
-    def __init__(self, problem: Problem, config: Config, stream: bool):
-        self.p, self.c, self.stream = problem, config, stream
+    def __init__(self, problem: Problem, config: Config, store: str):
+        self.p, self.c, self.store = problem, config, store
         self.ir = Ir(problem.dtype)
         self.complex = problem.dtype.is_complex
         self.rotate = self.complex and config["cmul"] == "rotate"
+        self.spread = bool(config["spread"])
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.real_bits
         self.pieces = pieces(self.rows, self.width, config["tail"])
@@ -88,7 +104,7 @@ class Tile:
         padded = -(-self.rows // self.width) * self.width
         self.at = Layout.of(problem, padded if self.turned else None)
         self.padded = padded
-        self.pending: list[tuple[str, int, bool]] = []
+        self.pending: list[Line] = []
         self.per_tile = 0
 
     def function(self) -> Ir:
@@ -101,14 +117,20 @@ class Tile:
             buffer = ir.let(f"alloca [{self.padded * p.k} x {ir.real}], align 64")
             if p.stride_a == 0:
                 transposed(ir, p, "%A", buffer, self.padded, self.width)
+        size = p.n * self.at.c_col
+        stage = Stage(ir, size, self.width) if self.store == "staged" else None
 
         def body(a: str, b: str, c: str) -> None:
             self.ask_ahead(a, b, c, steps)
             if self.turned and p.stride_a != 0:
                 transposed(ir, p, a, buffer, self.padded, self.width)
-            self.matrix(buffer if self.turned else a, b, c, scalars)
+            self.matrix(buffer if self.turned else a, b, stage.next() if stage else c, scalars)
+            if stage:
+                stage.put(size)
 
         batch_loop(ir, ("%A", "%B", "%C"), steps, "%count", body)
+        if stage:
+            stage.close()
         return ir
 
     # -- prefetch -------------------------------------------------------------------------------
@@ -121,13 +143,15 @@ class Tile:
         line = 64 * 8 // self.ir.bits
         p, unit = self.p, self.at.unit
         sizes = (p.m * p.k * unit, p.k * p.n * unit, p.m * p.n * unit)
-        reads = (p.stride_a != 0, p.stride_b != 0, not self.stream)
+        reads = (p.stride_a != 0, p.stride_b != 0, self.store == "plain")
         for base, step, size, read, write in zip(
             (a, b, c), steps, sizes, reads, (False, False, True), strict=True
         ):
             if read:
                 ahead = self.ir.at(base, self.ir.let(f"mul i64 {step}, {distance}"))
                 self.pending += [(ahead, offset, write) for offset in range(0, size, line)]
+        if self.spread:
+            self.pending = mixed(self.pending)
         tiles = len(split(len(self.pieces), self.c["blk_m"])) * len(split(p.n, self.c["blk_n"]))
         self.per_tile = -(-len(self.pending) // tiles)
 
@@ -137,19 +161,23 @@ class Tile:
             self.ir.prefetch(self.ir.at(base, offset), write, self.c["level"])
         del self.pending[:number]
 
-    def run_ahead(self, number: int) -> tuple[str, bool, int]:
-        """The next prefetches that walk one operand, at most ``number``: where from, for writing, how many.
+    def run_ahead(self, number: int) -> list[tuple[str, bool, int]]:
+        """The next prefetches, for a loop that issues a few a turn, so that they never fill the queue of
+        outstanding misses at once: for each operand where from, whether for writing, and how many.
 
-        A loop issues them a few a turn, so that they never fill the queue of outstanding misses at once.
+        At most ``number``, of one operand; with ``spread`` of all operands at once.
         """
         if not self.pending or not number:
-            return "", False, 0
-        base, offset, write = self.pending[0]
-        count = next(
-            (i for i, p in enumerate(self.pending[:number]) if p[0] != base), min(number, len(self.pending))
-        )
-        del self.pending[:count]
-        return self.ir.at(base, offset), write, count
+            return []
+        lines = self.pending[:number]
+        if not self.spread:
+            lines = list(takewhile(lambda line: line[0] == lines[0][0], lines))
+        del self.pending[: len(lines)]
+        walks = []
+        for base in dict.fromkeys(line[0] for line in lines):
+            own = [line for line in lines if line[0] == base]
+            walks.append((self.ir.at(base, own[0][1]), own[0][2], len(own)))
+        return walks
 
     # -- loops over tiles -----------------------------------------------------------------------
     def matrix(self, a: str, b: str, c: str, scalars: Scalars) -> None:
@@ -211,6 +239,8 @@ class Tile:
             skip = ir.let(f"mul i64 {names[0]}, {part * line}")
             start = ir.at(base, skip)
             self.pending += [(start, own[0][1] + number * line, own[0][2]) for number in range(part)]
+        if self.spread:
+            self.pending = mixed(self.pending)
         self.across(groups, [width] * len(groups), a, names[1], names[2], scalars)
         self.ask(len(self.pending))
         self.pending = later
@@ -249,9 +279,13 @@ class Tile:
     ) -> tuple[str, str]:
         """The sum over the first ``whole`` steps as a loop of ``blk_k``; returns the pointers after it."""
         ir, blk_k = self.ir, self.c["blk_k"]
-        ahead, write, lines = self.run_ahead(self.per_tile)
-        each = -(-lines * blk_k // whole)
+        walks = self.run_ahead(self.per_tile)
         before, loop = ir.label("head"), ir.label("k")
+        # What each operand is asked for: the pointer, whether for writing, lines in a turn, where it begins.
+        asks = [
+            (f"%{loop}.p{number or ''}", write, -(-lines * blk_k // whole), start)
+            for number, (start, write, lines) in enumerate(walks)
+        ]
         ir.do(f"br label %{before}")
         ir.place(before)
         ir.do(f"br label %{loop}")
@@ -263,9 +297,10 @@ class Tile:
         line = 64 * 8 // ir.bits
         for step in range(blk_k):
             self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner)
-            for number in range(each * step // blk_k, each * (step + 1) // blk_k):
-                ir.prefetch(ir.at(f"%{loop}.p", number * line), write, self.c["level"])
-        p_next = ir.at(f"%{loop}.p", each * line) if lines else ""
+            for pointer, write, each, _ in asks:
+                for number in range(each * step // blk_k, each * (step + 1) // blk_k):
+                    ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
+        p_nexts = [ir.at(pointer, each * line) for pointer, _, each, _ in asks]
         a_next = ir.at(f"%{loop}.a", blk_k * self.at.a_col)
         b_next = ir.at(f"%{loop}.b", blk_k * self.at.b_row)
         i_next = ir.let(f"add i64 %{loop}.i, {blk_k}")
@@ -278,7 +313,10 @@ class Tile:
             ("ptr", f"%{loop}.a", a, a_next),
             ("ptr", f"%{loop}.b", b, b_next),
         ]
-        values += [("ptr", f"%{loop}.p", ahead, p_next)] if lines else []
+        values += [
+            ("ptr", pointer, start, following)
+            for (pointer, _, _, start), following in zip(asks, p_nexts, strict=True)
+        ]
         values += [
             (kind, name, "zeroinitializer" if "<" in kind else "0.0", str(last))
             for kind, name, last in zip(kinds, phis, inner, strict=True)
@@ -375,7 +413,7 @@ class Tile:
             total = self.combined(sums, place, piece.width)
             results.append(finish(ir, self.p, scalars, total, old, piece.width))
         for (_, i), address, result in zip(places, addresses, results, strict=True):
-            ir.store(result, address, rows[i], self.stream)
+            ir.store(result, address, rows[i], self.store == "stream")
 
     def combined(self, sums: list[str | None], place: int, width: int) -> str:
         """The product for one vector of C, out of one or two running sums."""

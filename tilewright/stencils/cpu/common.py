@@ -1,0 +1,89 @@
+"""What both CPU stencils say of memory: the rules, and what a call without records does about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import Rule, Space
+
+
+def packed_results(problem: Problem) -> bool:
+    """Whether the results of a batch follow one another in memory without a gap."""
+    p = problem
+    return p.ldc == p.m and (p.stride_c == p.m * p.n or p.batch == 1)
+
+
+def memory_rules(problem: Problem, device: Device) -> tuple[Rule, ...]:
+    """The rules of ``store`` and ``prefetch`` that do not depend on how a stencil computes."""
+    p = problem
+    large = p.footprint > device.knee()
+    return (
+        Rule(
+            "stream-from-memory",
+            "soft",
+            "a streaming store throws out of the caches what would be read again",
+            lambda store: store == "plain" or large,
+        ),
+        Rule(
+            "prefetch-from-memory",
+            "soft",
+            "what lies in the caches is not worth a prefetch",
+            lambda prefetch: prefetch == 0 or large,
+        ),
+    )
+
+
+def staged_rules(problem: Problem, device: Device, put: int) -> tuple[Rule, ...]:
+    """The rules of ``store="staged"``, where ``put`` bytes at most are put into the buffer at a time."""
+    p = problem
+    return (
+        Rule(
+            "staged-packed",
+            "hard",
+            "results leave in whole lines only where they follow one another without a gap, and nobody reads",
+            lambda store: store != "staged" or (p.beta == "0" and packed_results(p)),
+        ),
+        Rule(
+            "staged-fits",
+            "soft",
+            "a buffer that takes more than half of the first cache pushes the operands out of it",
+            lambda store: store != "staged" or 2 * put <= device["l1d"],
+        ),
+    )
+
+
+def from_memory(problem: Problem, device: Device, space: Space, config: Config) -> Config:
+    """The config for a batch that is larger than the caches: how C is written, and what is asked for early.
+
+    A result of which half fits in a second-level cache is left where its reader will look for it. Prefetch
+    is as far ahead as ``Device.limits["prefetch"]`` says, in products; a device that does not say gets none.
+    """
+    if problem.footprint <= device.knee():
+        return config
+    result = problem.m * problem.n * problem.batch * problem.dtype.itemsize
+    changes: list[dict[str, object]] = []
+    if result > 2 * device["l2"]:
+        changes += [{"store": "staged"}, {"store": "stream"}]
+    chosen = _first(space, config, changes)
+    return _first(space, chosen, list(_prefetches(device, space, chosen)))
+
+
+def _prefetches(device: Device, space: Space, config: Config) -> Iterator[dict[str, object]]:
+    """Prefetches at the device's distance or farther: the next matrices of tiny ones are too near."""
+    distance = device.limits.get("prefetch", 0)
+    spread: dict[str, object] = {"spread": 1} if "spread" in config else {}
+    values = next(param.values for param in space.params if param.name == "prefetch")
+    for value in sorted(values):
+        if distance and value >= distance:
+            yield {"prefetch": value, **spread}
+
+
+def _first(space: Space, config: Config, changes: list[dict[str, object]]) -> Config:
+    """The first change after which no rule is broken that was not broken before; else the config as it is."""
+    before = {rule.name for rule in space.why(config)}
+    for change in changes:
+        changed = config.with_(**change)
+        if {rule.name for rule in space.why(changed)} <= before:
+            return changed
+    return config
