@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright import roofline_cuda
+from tilewright import call_cache, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Plan, Problem
@@ -36,8 +36,7 @@ def records() -> Records:
 
 def forget() -> None:
     """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
-    for memo in (device, records, _tuned, _near):
-        memo.cache_clear()
+    call_cache.clear()
 
 
 def candidates(device: Device) -> dict[str, Stencil]:
@@ -220,3 +219,6 @@ def _fits(
     except Exception:
         return False
     return not any(rule.kind in kinds for rule in broken)
+
+
+call_cache.adopt(device, records, _tuned, _near)

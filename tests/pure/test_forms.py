@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import addresses, api, batched, device_arrays, dispatch, execute_cuda, lists
+from tilewright import addresses, api, device_arrays, dispatch, execute_cuda, lists
 from tilewright.addresses import Placement, Staging, even_step, overlapping, shared
 from tilewright.arrays import address_of
 from tilewright.catalog import TARGETS
@@ -157,10 +157,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setitem(TARGETS, "cuda", cuda)
     api.forget()
-    batched._BOUND.clear()
     yield log
     api.forget()
-    batched._BOUND.clear()
 
 
 @pytest.fixture
@@ -305,6 +303,28 @@ def test_pointers(gpu: Log, torch: Any) -> None:
     ):
         close(torch, got, x.mT @ x)
     assert set(gpu.names) <= {"tiny"}
+
+
+def test_batches_by_addresses_follow_new_records(
+    gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = tensors(torch, [(4, 5)] * 9), tensors(torch, [(5, 3)] * 9, seed=1)
+    random.Random(1).shuffle(a)
+    planned = []
+    real = dispatch.plan
+
+    def spy(problem: Problem, *args: Any, **options: Any) -> Any:
+        planned.append(problem.pointers)
+        return real(problem, *args, **options)
+
+    monkeypatch.setattr(dispatch, "plan", spy)
+    for _ in range(2):
+        tw.gemm_batched(a, b)
+    assert planned == [True]
+    tw.forget()
+    tw.gemm_batched(a, b)
+    assert planned == [True, True]
+    assert gpu.names == ["tiny"] * 3
 
 
 def test_without_terms(gpu: Log, torch: Any) -> None:

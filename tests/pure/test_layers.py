@@ -19,6 +19,7 @@ ROOT = Path(tilewright.__file__).parent
 RANKS = {
     "errors": 0,
     "halves": 0,
+    "call_cache": 0,
     "model": 1,
     "home": 1,
     "space": 2,
