@@ -19,7 +19,7 @@ from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
 from tilewright.execute_cuda import Gpu
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
-from tilewright.model import Config, Plan, Problem
+from tilewright.model import Config, GroupedProblem, Plan, Problem, Task, parsed
 from tilewright.tune import EFFORTS, Progress, Result, Tuner
 
 Function = Callable[[Any, Any, Any], Any]
@@ -680,7 +680,7 @@ def plan(
 
 
 def tune(
-    problems: Sequence[str | Problem] | str | Problem,
+    problems: Sequence[str | Task] | str | Task,
     *,
     effort: str = "quick",
     budget: float | None = None,
@@ -690,7 +690,9 @@ def tune(
 ) -> list[Result]:
     """Search, check and time kernels for problems on this machine, and record what was found.
 
-    ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means beta class 0.
+    ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means beta class 0. Lists for
+    ``gemm_grouped`` are spelled ``d:8x8x8@100+16x16x16@50``, or with ranges that extents are drawn from,
+    ``s:1..32x1..32x1..32@10000``; GPUs have a kernel for them.
     ``effort``: ``quick`` (seconds a problem), ``patient`` or ``exhaustive``. ``budget``: seconds for
     the whole run instead. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or
     ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
@@ -709,13 +711,13 @@ def tune(
     for regime in regimes:
         if regime not in measure.REGIMES:
             raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
-    given = [problems] if isinstance(problems, (str, Problem)) else problems
+    given = [problems] if isinstance(problems, str | Problem | GroupedProblem) else problems
     for item in given:
-        if not isinstance(item, (str, Problem)):
+        if not isinstance(item, str | Problem | GroupedProblem):
             raise ArgumentError(
                 f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
             )
-    asked = [p for item in given for p in (Problem.parse(item) if isinstance(item, str) else [item])]
+    asked = [p for item in given for p in (parsed(item) if isinstance(item, str) else [item])]
     each, search = EFFORTS[effort]
     jobs = [(problem, regime) for problem in asked for regime in regimes]
     if budget is not None:
@@ -737,9 +739,9 @@ def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
         return plan(problem, b, **options).explain()
     if options:
         raise ArgumentError(f"{next(iter(options))} goes with arrays; a problem says it all itself")
-    if not isinstance(problem, (str, Problem)):
+    if not isinstance(problem, str | Problem | GroupedProblem):
         raise ArgumentError(f"problem={problem!r}; accepted: a spelling, a Problem, or two arrays")
-    found = Problem.parse(problem) if isinstance(problem, str) else [problem]
+    found = parsed(problem) if isinstance(problem, str) else [problem]
     return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=_threads)) for p in found)
 
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.model import Binary, Config, Device, Kernel, Problem
+from tilewright.model import Binary, Config, Device, Kernel, Task
 from tilewright.objects import read, write
 
 _SCHEMA = 1
@@ -42,7 +42,7 @@ def generators(stencil: str) -> str:
     return digest.hexdigest()
 
 
-def key(stencil: str, problem: Problem, config: Mapping[str, object], device: Device) -> str:
+def key(stencil: str, problem: Task, config: Mapping[str, object], device: Device) -> str:
     """The name of a binary: everything that decides its bytes, and nothing else."""
     if device.kind == "cuda":
         written = STENCILS[stencil].source(problem, Config(config), device)
@@ -72,7 +72,7 @@ def _hash(parts: list[Any]) -> str:
 _loaded: dict[str, Kernel] = {}
 
 
-def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Kernel:
+def kernel(stencil: str, problem: Task, config: Config, device: Device) -> Kernel:
     """A kernel ready to launch: from memory, else from disk, else compiled (and put on disk).
 
     Raises ``CompileError`` when the compiler refuses what the stencil wrote.
@@ -89,13 +89,13 @@ def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Ke
     return found
 
 
-def facts(stencil: str, problem: Problem, config: Config, device: Device) -> Mapping[str, int]:
+def facts(stencil: str, problem: Task, config: Config, device: Device) -> Mapping[str, int]:
     """What the compiler said of a kernel that was compiled in this process; nothing of another."""
     found = _loaded.get(key(stencil, problem, config, device))
     return found.binary.facts if found is not None else {}
 
 
-def compile(stencil: str, problem: Problem, config: Config, device: Device, target: ModuleType) -> Binary:
+def compile(stencil: str, problem: Task, config: Config, device: Device, target: ModuleType) -> Binary:
     """The binary for a config, straight from the compiler."""
     binary: Binary = target.compile(STENCILS[stencil].source(problem, config, device), device)
     return binary

@@ -9,10 +9,10 @@ from typing import Any
 from tilewright import call_cache, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, Plan, Problem
+from tilewright.model import Config, Device, Plan, Task
 from tilewright.records import Records
 from tilewright.space import HARDWARE, KINDS
-from tilewright.stencils import Stencil
+from tilewright.stencils import Stencil, refused
 
 VENDOR = "vendor"
 
@@ -44,32 +44,32 @@ def candidates(device: Device) -> dict[str, Stencil]:
     return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
 
 
-def refusal(stencil: Stencil, problem: Problem, device: Device) -> str | None:
+def refusal(stencil: Stencil, problem: Task, device: Device) -> str | None:
     """Why a stencil's kernel cannot serve a problem here; None when it can.
 
     A stencil may accept problems on devices whose space can only be counted: it says so by ``runs``.
     """
     runs = getattr(stencil, "runs", None)
-    return stencil.accepts(problem, device) or (runs(device) if runs is not None else None)
+    return refused(stencil, problem, device) or (runs(device) if runs is not None else None)
 
 
-def stranger(problem: Problem, device: Device) -> bool:
+def stranger(problem: Task, device: Device) -> bool:
     """Whether no stencil of the device's kind accepts a problem."""
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
-def regime(problem: Problem, device: Device) -> str:
+def regime(problem: Task, device: Device) -> str:
     """``cached`` when all that the problem touches fits in the last-level cache, else ``memory``."""
     return "cached" if problem.footprint <= device.last_cache else "memory"
 
 
-def threads(problem: Problem, grain: int, cores: int) -> int:
+def threads(problem: Task, grain: int, cores: int) -> int:
     """Cores that a batch is worth: each gets at least ``grain`` products."""
     return max(1, min(cores, problem.batch // max(1, grain)))
 
 
 def plan(
-    problem: Problem,
+    problem: Task,
     device: Device,
     *,
     stencil: str | None = None,
@@ -134,7 +134,7 @@ def plan(
 
 
 def _forced(
-    problem: Problem, device: Device, name: str | None, config: Mapping[str, Any] | None
+    problem: Task, device: Device, name: str | None, config: Mapping[str, Any] | None
 ) -> tuple[str, Config]:
     """The stencil and config that the caller asked for, checked against the rules."""
     if name is None:
@@ -168,7 +168,7 @@ def _forced(
 
 
 @functools.lru_cache(maxsize=4096)
-def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
+def _tuned(key: str, problem: Task, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
     """Stencil and config of the fastest record of a problem key, if its stencil still takes them."""
     found = records().best(key, kind, device.key, without="" if vendor else VENDOR)
     if found is not None and found.stencil == VENDOR:
@@ -180,7 +180,7 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
 
 @functools.lru_cache(maxsize=4096)
 def _near(
-    key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
+    key: str, problem: Task, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str] | None:
     """Stencil, config and key of the nearest record that this problem can use, the vendor's among them.
 
@@ -202,14 +202,12 @@ def _near(
     return None
 
 
-def _shape(problem: Problem) -> tuple[int, int, int, bool]:
+def _shape(problem: Task) -> tuple[int, int, int, bool]:
     """Sizes, and whether columns are apart, which makes other demands on how bytes are moved."""
     return problem.m, problem.n, problem.k, problem.layout.startswith("packed")
 
 
-def _fits(
-    name: str, config: Config, problem: Problem, device: Device, kinds: Sequence[str] = HARDWARE
-) -> bool:
+def _fits(name: str, config: Config, problem: Task, device: Device, kinds: Sequence[str] = HARDWARE) -> bool:
     """Whether the stencil accepts a problem, and a recorded config breaks no rule of these kinds on it."""
     stencil = STENCILS[name]
     if refusal(stencil, problem, device) is not None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import STATUSES, Config, Problem, Record, Timing
+from tilewright.model import STATUSES, Config, GroupedProblem, Problem, Record, Task, Timing
 
 T = TypeVar("T")
 
@@ -56,12 +56,8 @@ _TEXTS = ("source", "detail", "clocks", "driver", "when")
 def encode(record: Record, samples: bool = True) -> dict[str, Any]:
     """A record as flat JSON: the problem by its spelling, and of all else what is not the default."""
     problem, timing = record.problem, record.timing
-    plain = Problem.parse(problem.spelling)[0]
-    line: dict[str, Any] = {"device": record.device, "problem": problem.spelling}
-    # The layout goes as a whole: what one of its parts is by default may follow from another.
-    for names in (_LAYOUT, *((name,) for name in _CLASSES)):
-        values = {name: getattr(problem, name) for name in names}
-        line |= values if any(getattr(plain, name) != value for name, value in values.items()) else {}
+    line: dict[str, Any] = {"device": record.device}
+    line |= problem.to_json() if isinstance(problem, GroupedProblem) else _spelled_problem(problem)
     line |= {"regime": record.regime, "stencil": record.stencil, "config": dict(record.config)}
     line |= {"status": record.status}
     if timing is not None:
@@ -77,6 +73,17 @@ def encode(record: Record, samples: bool = True) -> dict[str, Any]:
         line |= {"timing_regime": timing.regime} if timing.regime != record.regime else {}
         line |= {"timing_protocol": timing.protocol} if timing.protocol != record.protocol else {}
         line |= {"samples": [_number(s) for s in timing.samples]} if samples else {}
+    return line
+
+
+def _spelled_problem(problem: Problem) -> dict[str, Any]:
+    """A problem by its spelling, and of all else what is not the default."""
+    plain = Problem.parse(problem.spelling)[0]
+    line: dict[str, Any] = {"problem": problem.spelling}
+    # The layout goes as a whole: what one of its parts is by default may follow from another.
+    for names in (_LAYOUT, *((name,) for name in _CLASSES)):
+        values = {name: getattr(problem, name) for name in names}
+        line |= values if any(getattr(plain, name) != value for name, value in values.items()) else {}
     return line
 
 
@@ -111,6 +118,7 @@ _ACCEPTED = {
     "problem": _TEXT,
     **dict.fromkeys(_LAYOUT, _COUNT),
     **{name: _one_of(values) for name, values in _CLASSES.items()},
+    "align": _COUNT,
     "regime": _TEXT,
     "stencil": _TEXT,
     "config": _CONFIG,
@@ -157,7 +165,12 @@ def _check(line: Mapping[str, Any], accepted: Mapping[str, Check], required: Ite
             raise RecordsError(f"{name}={value!r} is not accepted; accepted: {words}")
 
 
-def _problem(values: Mapping[str, Any]) -> Problem:
+def _problem(values: Mapping[str, Any]) -> Task:
+    if GroupedProblem.spells(values["problem"]):
+        try:
+            return GroupedProblem.from_json(values)
+        except ArgumentError as error:
+            raise RecordsError(str(error)) from None
     layout = {name: values[name] for name in (*_LAYOUT, *_CLASSES) if name in values}
     try:
         problems = Problem.parse(values["problem"], **layout)

@@ -70,6 +70,8 @@ RANKS = {
     "trials": 4,
     "trials.cpu": 5,
     "trials.cublas": 5,
+    "trials.cuda_timing": 5,
+    "trials.cuda_grouped": 6,
     "trials.cuda": 7,
     "api": 9,
     "addresses": 6,
