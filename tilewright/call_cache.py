@@ -1,4 +1,4 @@
-"""The call cache: every memo that a call may be served from, with one bound and one ``clear``.
+"""The call cache: all that a call may be served from, with one bound and one ``clear``.
 
 A plan follows from the records, so all that was made of plans has to go when records change: whatever a
 module keeps of calls is a dictionary of this module, a function that it hands to ``adopt``, or an object
@@ -50,15 +50,15 @@ _functions: list[Callable[..., Any]] = []
 _holders: dict[int, weakref.ref[Any]] = {}
 
 
-def keep(memo: dict[Any, Any], key: Any, value: Any) -> None:
+def keep(entries: dict[Any, Any], key: Any, value: Any) -> None:
     """Put an entry into a dictionary, which is emptied first when it is full."""
-    if len(memo) >= MOST:
-        memo.clear()
-    memo[key] = value
+    if len(entries) >= MOST:
+        entries.clear()
+    entries[key] = value
 
 
 def adopt(*functions: Callable[..., Any]) -> None:
-    """Let ``clear`` empty the memos of functions, which ``functools.cache`` or ``lru_cache`` made."""
+    """Let ``clear`` empty the caches of functions, which ``functools.cache`` or ``lru_cache`` made."""
     _functions.extend(functions)
 
 
@@ -69,7 +69,7 @@ def watch(holder: Holder) -> None:
 
 
 def adopted() -> tuple[Callable[..., Any], ...]:
-    """The functions whose memos ``clear`` empties."""
+    """The functions whose caches ``clear`` empties."""
     return tuple(_functions)
 
 
@@ -78,8 +78,8 @@ def clear() -> None:
     # What plans are made from goes first: a call of another thread then finds no old plan to keep.
     for function in _functions:
         function.cache_clear()  # type: ignore[attr-defined]  # see ``adopt``
-    for memo in _DICTIONARIES:
-        memo.clear()
+    for entries in _DICTIONARIES:
+        entries.clear()
     # Other threads may make holders meanwhile, and the collector may take some.
     for reference in list(_holders.values()):
         holder = reference()
