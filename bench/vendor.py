@@ -26,7 +26,7 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines
-from tilewright import api, dispatch, warm
+from tilewright import api, call_cache, dispatch
 from tilewright.execute_cuda import Gpu, Vendor
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.targets import cublaslt
@@ -50,8 +50,8 @@ def vendors_plans() -> Iterator[None]:
 
     def forget() -> None:
         # Not the records: reading them again takes longer than a product.
-        api._BOUND.clear()
-        warm.forget()
+        call_cache.BOUND.clear()
+        call_cache.DEVICE.clear()
 
     forget()
     dispatch.plan = made  # type: ignore[assignment]
@@ -253,7 +253,8 @@ def main() -> None:
                 line = calls(torch, letter, n, options.rounds)
                 sink.write(line)
                 console.print(f"{letter} {n}: " + ", ".join(f"{k} {v}" for k, v in line["us"].items()))
-    clock, found = Clock(torch), []
+    clock = Clock(torch)
+    found: list[Any] = []
     for shape in shapes(options.shapes, options.seed):
         if time.perf_counter() - begin > options.seconds:
             console.print(f"stopped after {len(found)} products")

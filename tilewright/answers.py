@@ -16,9 +16,10 @@ from typing import Any
 from tilewright import api, dispatch, ladder, measure, roofline, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, CompileError, DeviceError
-from tilewright.model import Config, Device, Plan, Problem, Record
+from tilewright.model import Config, Device, Plan, Record, Task
 from tilewright.records import Taken
 from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.stencils import refused
 from tilewright.targets import capability, cuda, listing
 from tilewright.targets.native import find_team, native
 from tilewright.tuner import VENDOR, Result, sized, speed
@@ -202,7 +203,7 @@ STAGES = {"cpu": ("asm", "ir"), "cuda": ("ptx", *(s for s in listing.STAGES if s
 """What can be shown of a program on each kind of device, first what is shown unasked."""
 
 
-def shown(problem: Problem, device: Device, stencil: str | None, config: str | None, stage: str) -> Row:
+def shown(problem: Task, device: Device, stencil: str | None, config: str | None, stage: str) -> Row:
     """The program that a call would run, under the name of the stage, and the compiler's facts of it.
 
     Raises ``ArgumentError`` for what has no kernel, ``CompileError`` where it cannot be compiled, and
@@ -244,11 +245,11 @@ def shown(problem: Problem, device: Device, stencil: str | None, config: str | N
 
 
 # -- a space ---------------------------------------------------------------------------------------
-def stencils(problem: Problem, wanted: str | None, device: Device) -> list[str]:
+def stencils(problem: Task, wanted: str | None, device: Device) -> list[str]:
     """The stencils that accept a problem, or the one that is wanted. Raises ``ArgumentError`` for none."""
     there = dispatch.candidates(device)
     names = list(there) if wanted is None else [accepted("stencil", wanted, list(there))]
-    reasons = {name: there[name].accepts(problem, device) for name in names}
+    reasons = {name: refused(there[name], problem, device) for name in names}
     found = [name for name, reason in reasons.items() if reason is None]
     if not found:
         told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
@@ -257,7 +258,7 @@ def stencils(problem: Problem, wanted: str | None, device: Device) -> list[str]:
 
 
 def whole(
-    problem: Problem, name: str, device: Device, guidelines: str | None, floors: Mapping[str, float]
+    problem: Task, name: str, device: Device, guidelines: str | None, floors: Mapping[str, float]
 ) -> Space:
     """The space of a stencil on a device, under named guidelines and with some of their floors replaced.
 
@@ -276,7 +277,7 @@ def whole(
 
 
 def counted(
-    problem: Problem, regime: str, name: str, device: Device, whole: Space, rules: str, funnel: bool
+    problem: Task, regime: str, name: str, device: Device, whole: Space, rules: str, funnel: bool
 ) -> dict[str, Any]:
     """A space counted, rule by rule if asked for, and what has been tried of it."""
     whole = whole.only(KINDS if rules == "all" else HARDWARE)
@@ -304,7 +305,7 @@ def counted(
     }
 
 
-def broken(problem: Problem, name: str, device: Device, whole: Space, text: str) -> dict[str, Any]:
+def broken(problem: Task, name: str, device: Device, whole: Space, text: str) -> dict[str, Any]:
     """The rules that a config breaks: the stencil's default with some values changed."""
     default = STENCILS[name].default(problem, device)
     config = default.with_(**values(text, list(default)))
@@ -319,16 +320,16 @@ def broken(problem: Problem, name: str, device: Device, whole: Space, text: str)
 
 
 @cache
-def points(problem: Problem, regime: str, kind: str = "cpu") -> int:
+def points(problem: Task, regime: str, kind: str = "cpu") -> int:
     """How many configs an exhaustive search of a problem tries."""
     device = dispatch.device(kind)
     asked = sized(problem, regime, device)
-    accepting = [s for s in dispatch.candidates(device).values() if s.accepts(asked, device) is None]
+    accepting = [s for s in dispatch.candidates(device).values() if refused(s, asked, device) is None]
     return sum(stencil.space(asked, device).count() for stencil in accepting)
 
 
 # -- a tuning run ------------------------------------------------------------------------------------
-def gflops(problem: Problem, record: Record | None) -> float | None:
+def gflops(problem: Task, record: Record | None) -> float | None:
     """10^9 operations a second of a record; None without one."""
     return None if record is None else problem.flops * speed(record) / 1e9
 
@@ -356,7 +357,7 @@ def found(result: Result, device: Device) -> dict[str, Any]:
     }
 
 
-def settled(problem: Problem, regime: str) -> bool:
+def settled(problem: Task, regime: str) -> bool:
     """Whether tuning of a problem came to its end on this machine: its best were timed in turns."""
     key = dispatch.device().key
     tries = dispatch.records().all(problem_key=problem.key, regime=regime, device=key, status="ok")

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tilewright import build, dispatch, roofline, warm
+from tilewright import build, call_cache, dispatch, roofline, warm
 from tilewright.arrays import (
     ACCEPTED,
     LETTERS,
     Array,
     Job,
+    address_of,
     broadcast,
     itself,
     no_numbers,
@@ -23,12 +24,14 @@ from tilewright.arrays import (
     promoted,
     transposed,
 )
+from tilewright.call_cache import FAST, GEMM, INTO
 from tilewright.catalog import STENCILS, TARGETS
+from tilewright.device_arrays import phantom
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
 from tilewright.execute_cuda import Gpu
 from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
-from tilewright.model import Config, Plan, Problem
+from tilewright.model import Config, GroupedProblem, Plan, Problem, Task, parsed
 from tilewright.targets import cublaslt
 from tilewright.tracing import pass_over, untraced
 
@@ -37,15 +40,6 @@ if TYPE_CHECKING:
 
 Function = Callable[[Any, Any, Any], Any]
 
-# Builtins for calls made before, by the shapes and strides of the arguments and the type of the first.
-# Each compares everything else, so that a hit that does not fit falls through to the careful way.
-_FAST: dict[Any, tuple[Function, tuple[int, ...], Any, Callable[..., Array]]] = {}
-# The same for matmul with ``out``, and for gemm into ``out``.
-_INTO: dict[Any, Function] = {}
-_GEMM: dict[Any, Function] = {}
-# Plans and bound kernels (of either place) by place, job and scalars.
-_BOUND: dict[Any, tuple[Plan, Any]] = {}
-_MEMO_MOST = 4096
 _threads: int | None = None
 
 
@@ -67,13 +61,8 @@ def set_threads(count: int | None) -> None:
 
 def forget() -> None:
     """Drop every plan made so far, so that new records are seen, and unload the processor's kernels that
-    nothing else holds."""
-    dispatch.forget()
-    _FAST.clear()
-    _INTO.clear()
-    _GEMM.clear()
-    _BOUND.clear()
-    warm.forget()
+    nothing else holds. Plans that a caller holds plan again at their next call."""
+    call_cache.clear()
     build.forget()
 
 
@@ -118,11 +107,11 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
         try:
             if out is None:
                 key = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
-                function, shape, dtype, make = _FAST[key]
+                function, shape, dtype, make = FAST[key]
                 result = function(a, b, make(shape, dtype))
             else:
                 into = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
-                result = _INTO[into](a, b, out)
+                result = INTO[into](a, b, out)
             if result is not NotImplemented:
                 return result
         except (KeyError, AttributeError, TypeError):
@@ -222,15 +211,11 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
     if isinstance(function, warm.Prepared):
         _remember(place, None, _TAGS[pairs], a, b, out, function)
     elif function is not None and target is not None and target is out:
-        if len(_INTO) >= _MEMO_MOST:
-            _INTO.clear()
-        _INTO[*looks(x, y), target.strides] = function
+        call_cache.keep(INTO, (*looks(x, y), target.strides), function)
     elif function is not None and target is None:
-        if len(_FAST) >= _MEMO_MOST:
-            _FAST.clear()
         if final == ():
             function = scalar(function)
-        _FAST[looks(x, y)] = (function, final, dtype, maker(result))
+        call_cache.keep(FAST, looks(x, y), (function, final, dtype, maker(result)))
     if given is not None and target is None:
         np.copyto(given, result, casting=CASTING)
     if out is not None:
@@ -295,7 +280,7 @@ def gemm(
     if type(a) is np.ndarray and out is not None and (c is None or c is out or beta == 0):
         try:
             look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
-            if _GEMM[(*look, alpha, beta, trans_a, trans_b)](a, b, out) is not NotImplemented:
+            if GEMM[(*look, alpha, beta, trans_a, trans_b)](a, b, out) is not NotImplemented:
                 return out
         except (KeyError, AttributeError, TypeError):
             pass
@@ -401,17 +386,8 @@ def _gemm_at(
             # A c that was copied first is a result that is updated in place.
             into = asked.wrap(result) if moves and fresh else out
             _remember(place, memo, scalars if memo is None else tag, a, b, into, function)
-    elif (
-        function is not None
-        and target is not None
-        and target is out
-        and not moves
-        and caller.stencil is None
-        and caller.config is None
-    ):
-        if len(_GEMM) >= _MEMO_MOST:
-            _GEMM.clear()
-        _GEMM[*looks(x, y), target.strides, *scalars] = function
+    elif function is not None and target is not None and target is out and not moves and not caller.forced:
+        call_cache.keep(GEMM, (*looks(x, y), target.strides, *scalars), function)
     if target is not None and fresh:
         place.assign(target, result)
     return out if out is not None else asked.wrap(result)
@@ -572,14 +548,12 @@ class Caller:
         )
         key = (place.key, job, self.alpha, self.beta, self.stencil, self.config)
         # Another thread may clear the memo at any moment: look once.
-        found = _BOUND.get(key)
+        found: tuple[Plan, Any] | None = call_cache.BOUND.get(key)
         if found is None:
             # Planning reads records, and a fork waits for whoever is within SQLite as for the compiler.
             with build.making:
                 found = self._made(place, job)
-            if len(_BOUND) >= _MEMO_MOST:
-                _BOUND.clear()
-            _BOUND[key] = found
+            call_cache.keep(call_cache.BOUND, key, found)
         return a, b, result, *found
 
     def _made(self, place: Place, job: Job) -> tuple[Plan, Any]:
@@ -649,19 +623,42 @@ def nothing(place: Place, a: Array, b: Array, out: Array) -> Plan:
 class Executable:
     """A plan bound to arrays of certain shapes: call it with such arrays, again and again.
 
-    Other shapes work too, at the price of planning them. ``plan`` says what runs and why.
+    Other shapes work too, at the price of planning them. ``plan`` says what runs and why. After ``tune``
+    or ``forget`` the next call, or look at ``plan``, plans again.
     """
 
     def __init__(self, caller: Caller, place: Place, a: Array, b: Array, out: Array):
+        self._caller, self._place = caller, place
+        # Layouts without memory: to plan again later must not keep the caller's arrays alive.
+        self._layouts = tuple(
+            phantom(address_of(x), x.shape, x.strides, x.dtype, lazy=getattr(x, "lazy", False))
+            for x in (a, b, out)
+        )
+        self.index = place.index if isinstance(place, Gpu) else None
+        self._memo: warm.Memo = {}
+        self._fresh = caller.beta == 0
+        self._shape, self._dtype = out.shape, out.dtype
+        self._make = maker(out)
+        self.drop()
+        self._prepare(a, b, out)
+        call_cache.watch(self)
+
+    def drop(self) -> None:
+        """Forget what runs: the call cache is emptied. A call in which nothing was forgotten does not ask."""
+        self._function: Function | None = None
+        self._planned: warm.Call | None = None
+        self._calls: warm.Calls | None = None
+        self._memo.clear()
+        self._stale = True
+
+    def _prepare(self, a: Array, b: Array, out: Array) -> None:
+        """Plan for arrays of these layouts, and bind the kernel."""
+        self._stale = False
+        caller, place = self._caller, self._place
         left, _ = transposed(a, caller.trans_a, "trans_a")
         right, _ = transposed(b, caller.trans_b, "trans_b")
-        self._caller = caller
-        x, y, result, self.plan, bound = caller.bind(place, left, right, out, fresh=True, planning=True)
-        self.index = place.index if isinstance(place, Gpu) else None
+        x, y, result, self._plan, bound = caller.bind(place, left, right, out, fresh=True, planning=True)
         self._calls = warm.calls_of(place.library) if isinstance(place, Gpu) else None
-        self._memo: warm.Memo = {}
-        self._planned: warm.Call | None = None
-        self._fresh = caller.beta == 0
         plain = x is left and y is right and result is out and out.size > 0
         # With alpha 0 the operands are not read, whatever they hold, and every kernel reads them.
         plain = plain and caller.alpha != 0
@@ -672,41 +669,60 @@ class Executable:
             for name, before, after in (("a", left, x), ("b", right, y), ("out", out, result))
             if before is not after
         )
-        self._shape, self._dtype = out.shape, out.dtype
-        self._make = maker(out)
+
+    def _renew(self) -> None:
+        """Plan again if the call cache was emptied."""
+        if self._stale:
+            with self._place.current():
+                self._prepare(*self._layouts)
+
+    @property
+    def plan(self) -> Plan:
+        """What runs and why, by the records as they are now."""
+        self._renew()
+        return self._plan
 
     @untraced
     def __call__(self, a: Any, b: Any, c: Any = None, *, out: Any = None) -> Any:
         """alpha op(a) op(b) + beta c in ``out`` (a new array without it), as ``gemm`` says."""
-        if self._function is not None:
+        # Each attribute is read once, for another thread may empty the call cache at any moment.
+        function = self._function
+        if function is not None:
             if out is not None and (c is None or c is out or self._caller.beta == 0):
-                if self._function(a, b, out) is not NotImplemented:
+                if function(a, b, out) is not NotImplemented:
                     return out
             elif out is None and self._caller.beta == 0:
-                result = self._function(a, b, self._make(self._shape, self._dtype))
+                result = function(a, b, self._make(self._shape, self._dtype))
                 if result is not NotImplemented:
                     return result
-        elif (
-            self._planned is not None
-            and out is not None
-            and (c is None or c is out or self._fresh)
-            and self._planned(a, b, out) is not NotImplemented
-        ):
-            return out
-        if self._calls is not None and type(a) in self._calls.types:
-            result = self._calls.gemm(self._memo, None, a, b, c, out, self._caller.beta)
+        else:
+            planned = self._planned
+            if (
+                planned is not None
+                and out is not None
+                and (c is None or c is out or self._fresh)
+                and planned(a, b, out) is not NotImplemented
+            ):
+                return out
+        calls = self._calls
+        if calls is not None and type(a) in calls.types:
+            result = calls.gemm(self._memo, None, a, b, c, out, self._caller.beta)
             if result is not NotImplemented:
                 return result
-        result = _gemm(self._caller, a, b, c, out, None if self._calls is None else self._memo)
-        if self._calls is not None and out is not None and self._planned is None:
-            self._planned = self._calls.plan(self._memo, None, a, b, out)
+        if self._stale:
+            self._renew()
+            return self(a, b, c, out=out)
+        result = _gemm(self._caller, a, b, c, out, None if calls is None else self._memo)
+        if calls is not None and out is not None and self._planned is None:
+            self._planned = calls.plan(self._memo, None, a, b, out)
         return result
 
     def explain(self) -> str:
         """What runs and why, and what has to be copied first."""
-        lines = [explain_plan(self.plan)]
+        plan = self.plan
+        lines = [explain_plan(plan)]
         if self.index is not None:
-            lines.append(f"  on     {self.plan.device.name}, GPU {self.index}")
+            lines.append(f"  on     {plan.device.name}, GPU {self.index}")
         if self.copies:
             lines.append(f"  copies {', '.join(self.copies)}: no kernel takes the layout")
         return "\n".join(lines)
@@ -751,7 +767,7 @@ def plan(
 
 
 def tune(
-    problems: Sequence[str | Problem] | str | Problem,
+    problems: Sequence[str | Task] | str | Task,
     *,
     effort: str = "quick",
     budget: float | None = None,
@@ -763,10 +779,12 @@ def tune(
     """Search, check and time kernels for problems on this machine, and record what was found.
 
     ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means all of the classes ``betas``
-    ("0", "1", "any"), a ``Problem`` its own. ``effort``: ``quick`` (seconds a size and regime, which the
-    betas share), ``patient`` or ``exhaustive``. ``budget``: seconds of searching for the whole run instead,
-    the same for each size, beta and regime. ``regimes``: data in ``memory``, or ``cached``. ``device``:
-    ``cpu`` or ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
+    ("0", "1", "any"), a ``Problem`` its own. Lists for ``gemm_grouped`` are spelled
+    ``d:8x8x8@100+16x16x16@50``, or with ranges that extents are drawn from, ``s:1..32x1..32x1..32@10000``;
+    GPUs have a kernel for them. ``effort``: ``quick`` (seconds a size and regime, which the betas share),
+    ``patient`` or ``exhaustive``. ``budget``: seconds of searching for the whole run instead, the same for
+    each size, beta and regime. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or
+    ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
     tried is recorded, and the same call goes on from there.
 
     Raises ``ArgumentError`` for an effort, beta, regime, device or spelling that does not exist, or a
@@ -802,9 +820,9 @@ def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
         return plan(problem, b, **options).explain()
     if options:
         raise ArgumentError(f"{next(iter(options))} goes with arrays; a problem says it all itself")
-    if not isinstance(problem, (str, Problem)):
+    if not isinstance(problem, str | Problem | GroupedProblem):
         raise ArgumentError(f"problem={problem!r}; accepted: a spelling, a Problem, or two arrays")
-    found = Problem.parse(problem) if isinstance(problem, str) else [problem]
+    found = parsed(problem) if isinstance(problem, str) else [problem]
     return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=_threads)) for p in found)
 
 

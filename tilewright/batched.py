@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright import dispatch
+from tilewright import call_cache, dispatch
 from tilewright.addresses import Placement, Pointers, even_step
 from tilewright.api import Caller, product_shape
 from tilewright.arrays import Array, Job, address_of, problem_of, transposed
@@ -21,10 +21,6 @@ from tilewright.errors import ArgumentError
 from tilewright.execute import HOST, Place
 from tilewright.execute_cuda import Gpu
 from tilewright.lists import Table, apart, gather, memory_here, same_matrices, sent, typed, view_here
-
-_MEMO_MOST = 256
-# Bound kernels over arrays of addresses, by place, job and scalars.
-_BOUND: dict[Any, Any] = {}
 
 
 class _Side:
@@ -299,7 +295,7 @@ def _by_pointers(place: Gpu, caller: Caller, sides: list[_Side]) -> bool:
     problem = found.problem.with_(batch=len(sides[0]), pointers=True, align=align)
     job = Job(problem, found.swap, (), ())
     key = (place.key, job, caller.alpha, caller.beta)
-    bound = _BOUND.get(key)
+    bound = call_cache.POINTERS.get(key)
     if bound is None:
         try:
             # The library's own product takes no addresses, however fast it is.
@@ -308,9 +304,8 @@ def _by_pointers(place: Gpu, caller: Caller, sides: list[_Side]) -> bool:
             return False
         if plan.stencil != "tiny" or place.why_not(job, plan) is not None:
             return False
-        if len(_BOUND) >= _MEMO_MOST:
-            _BOUND.clear()
-        bound = _BOUND[key] = place.bound(job, plan, (caller.alpha, caller.beta))
+        bound = place.bound(job, plan, (caller.alpha, caller.beta))
+        call_cache.keep(call_cache.POINTERS, key, bound)
     rows, keep = _rows_there(place, sides)
     bound.run(rows[0], rows[1], rows[2], place.stream)
     del keep

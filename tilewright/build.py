@@ -22,7 +22,7 @@ from typing import Any
 
 from tilewright import objects
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.model import Binary, Config, Device, Kernel, Problem
+from tilewright.model import Binary, Config, Device, Kernel, Task
 
 _SCHEMA = 1
 
@@ -57,7 +57,7 @@ def generators(stencil: str) -> str:
     return digest.hexdigest()
 
 
-def key(stencil: str, problem: Problem, config: Mapping[str, object], device: Device) -> str:
+def key(stencil: str, problem: Task, config: Mapping[str, object], device: Device) -> str:
     """The name of a binary: everything that decides its bytes, and nothing else."""
     if device.kind == "cuda":
         written = STENCILS[stencil].source(problem, Config(config), device)
@@ -94,7 +94,7 @@ _recent: OrderedDict[str, Kernel] = OrderedDict()
 _resident: dict[str, Kernel] = {}
 
 
-def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Kernel:
+def kernel(stencil: str, problem: Task, config: Config, device: Device) -> Kernel:
     """A kernel ready to launch: from memory, else from disk, else compiled (and put on disk).
 
     Its code is unloaded once nobody holds it: whoever calls it holds it until the call is over. Raises
@@ -130,13 +130,13 @@ def forget() -> None:
         _recent.clear()
 
 
-def facts(stencil: str, problem: Problem, config: Config, device: Device) -> Mapping[str, int]:
+def facts(stencil: str, problem: Task, config: Config, device: Device) -> Mapping[str, int]:
     """What the compiler said of a kernel that was compiled in this process; nothing of another."""
     found = _loaded.get(key(stencil, problem, config, device))
     return found.binary.facts if found is not None else {}
 
 
-def compile(stencil: str, problem: Problem, config: Config, device: Device, target: ModuleType) -> Binary:
+def compile(stencil: str, problem: Task, config: Config, device: Device, target: ModuleType) -> Binary:
     """The binary for a config, straight from the compiler."""
     binary: Binary = target.compile(STENCILS[stencil].source(problem, config, device), device)
     return binary

@@ -23,7 +23,7 @@ from tilewright import answers, api, compare, dispatch, measure, screens
 from tilewright.answers import accepted
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Problem
+from tilewright.model import Problem, Task, parsed
 from tilewright.report import pages
 from tilewright.targets import capability
 from tilewright.tuner import BETAS, EFFORTS, Progress, Result, sized, tuning_jobs
@@ -59,14 +59,23 @@ def _put(data: Any, as_json: bool, draw: Callable[[Any], object]) -> None:
         draw(data)
 
 
-def _problems(spellings: Sequence[str], beta: str) -> list[Problem]:
+def _problems(spellings: Sequence[str], beta: str) -> list[Task]:
     """The problems that spellings name, for every class in a list of betas with commas."""
-    return [p for text in spellings for each in _betas(beta) for p in Problem.parse(text, beta=each)]
+    return [p for text in spellings for each in _betas(beta) for p in parsed(text, beta=each)]
 
 
 def _betas(text: str) -> list[str]:
     """The classes in a list of betas with commas. Raises ``ArgumentError`` for others."""
     return [accepted("beta", each.strip(), ("0", "1", "any")) for each in text.split(",")]
+
+
+def _of_one_size(spellings: Sequence[str], beta: str) -> list[Problem]:
+    """``_problems`` where lists of products are not accepted."""
+    found = _problems(spellings, beta)
+    for problem in found:
+        if not isinstance(problem, Problem):
+            raise ArgumentError(f"problem={problem.spelling} is a list; accepted: products of one size")
+    return [problem for problem in found if isinstance(problem, Problem)]
 
 
 def _usable(kind: str) -> str:
@@ -226,7 +235,7 @@ def done_of(state: Progress, points: int | None) -> float:
 
 
 def tuned(
-    problems: Sequence[str | Problem],
+    problems: Sequence[str | Task],
     effort: str,
     budget: float | None,
     regimes: Sequence[str],
@@ -270,7 +279,7 @@ def bench(
     """Our product beside NumPy's, PyTorch's and oneMKL's, or on a GPU PyTorch's and CuPy's (cuBLAS): those
     that are installed, in turns, in one run."""
     accepted("regime", regime, measure.REGIMES)
-    asked = _problems(problems, accepted("beta", beta, ("0", "1")))
+    asked = _of_one_size(problems, accepted("beta", beta, ("0", "1")))
     most = dispatch.device(_usable(device))["cores"]
     if cores > most:
         raise ArgumentError(f"cores={cores}; accepted: up to {most}, or 0 for all")

@@ -25,7 +25,8 @@ from tilewright.halves import is_half, narrowed
 from tilewright.model import Plan, Problem, Timing
 from tilewright.targets import driver
 from tilewright.trials import cublas
-from tilewright.trials.cuda import COPIES, Events, spans
+from tilewright.trials.cuda import spans
+from tilewright.trials.cuda_timing import COPIES, Events
 from tilewright.tuner import sized
 
 ROUNDS = 15

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from tilewright import kin, roofline_cuda
+from tilewright import call_cache, kin, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.home import warn_once
-from tilewright.model import Config, Device, Plan, Problem, Record
+from tilewright.model import Config, Device, Plan, Record, Task
 from tilewright.records import Records
 from tilewright.space import HARDWARE, KINDS, Space
-from tilewright.stencils import Stencil
+from tilewright.stencils import Stencil, refused
 from tilewright.targets import capability
 
 VENDOR = "vendor"
@@ -74,8 +74,7 @@ def records() -> Records:
 
 def forget() -> None:
     """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
-    for memo in (device, records, _tuned, _near, _kin, _relative, _space):
-        memo.cache_clear()
+    call_cache.clear()
 
 
 def candidates(device: Device) -> dict[str, Stencil]:
@@ -83,33 +82,33 @@ def candidates(device: Device) -> dict[str, Stencil]:
     return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
 
 
-def refusal(stencil: Stencil, problem: Problem, device: Device) -> str | None:
+def refusal(stencil: Stencil, problem: Task, device: Device) -> str | None:
     """Why a stencil's kernel cannot serve a problem here; None when it can.
 
     A stencil may accept problems on devices whose space can only be counted: it says so by ``runs``.
     """
     runs = getattr(stencil, "runs", None)
-    return stencil.accepts(problem, device) or (runs(device) if runs is not None else None)
+    return refused(stencil, problem, device) or (runs(device) if runs is not None else None)
 
 
-def stranger(problem: Problem, device: Device) -> bool:
+def stranger(problem: Task, device: Device) -> bool:
     """Whether no stencil of the device's kind accepts a problem."""
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
-def regime(problem: Problem, device: Device, cores: int | None = None) -> str:
+def regime(problem: Task, device: Device, cores: int | None = None) -> str:
     """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
     they still go faster than memory; else ``memory``."""
     return "cached" if problem.footprint <= device.knee(cores) else "memory"
 
 
-def threads(problem: Problem, grain: int, cores: int) -> int:
+def threads(problem: Task, grain: int, cores: int) -> int:
     """Cores that a batch is worth: each gets at least ``grain`` products."""
     return max(1, min(cores, problem.batch // max(1, grain)))
 
 
 def plan(
-    problem: Problem,
+    problem: Task,
     device: Device,
     *,
     stencil: str | None = None,
@@ -186,7 +185,7 @@ def plan(
 
 
 def _forced(
-    problem: Problem, device: Device, name: str | None, config: Mapping[str, Any] | None
+    problem: Task, device: Device, name: str | None, config: Mapping[str, Any] | None
 ) -> tuple[str, Config]:
     """The stencil and config that the caller asked for, checked against the rules."""
     if name is None:
@@ -210,7 +209,7 @@ def _forced(
 
 
 @functools.lru_cache(maxsize=4096)
-def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
+def _tuned(key: str, problem: Task, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
     """Stencil and config of the fastest record of a problem key, if its stencil still takes them."""
     without = "" if vendor else VENDOR
 
@@ -223,7 +222,7 @@ def _tuned(key: str, problem: Problem, device: Device, kind: str, vendor: bool) 
 
 @functools.lru_cache(maxsize=4096)
 def _near(
-    key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
+    key: str, problem: Task, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str] | None:
     """Stencil, config and key of the nearest record that this problem can use, the vendor's among them."""
     without = "" if vendor else VENDOR
@@ -233,7 +232,7 @@ def _near(
     return _usable(found, problem, device, single)
 
 
-def _near_on(problem: Problem, kind: str, device: str, without: str) -> list[Record]:
+def _near_on(problem: Task, kind: str, device: str, without: str) -> list[Record]:
     """The best records of near problems on a device, nearest first."""
     return _asked(lambda held: held.near(problem, kind, device, without=without), list[Record]())
 
@@ -246,7 +245,7 @@ def _relative(device: Device) -> str | None:
 
 @functools.lru_cache(maxsize=4096)
 def _kin(
-    key: str, problem: Problem, device: Device, kind: str, single: bool, vendor: bool
+    key: str, problem: Task, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str, str] | None:
     """Stencil, config and key of the record of the most similar device that this problem can use, and
     that device: a record of this very problem before those of near ones, all of the same regime."""
@@ -262,7 +261,7 @@ def _kin(
 
 
 def _usable(
-    found: Iterable[Record], problem: Problem, device: Device, single: bool
+    found: Iterable[Record], problem: Task, device: Device, single: bool
 ) -> tuple[str, Config, str] | None:
     """Stencil, config and key of the first record that this problem can use on this device.
 
@@ -284,12 +283,12 @@ def _usable(
     return None
 
 
-def _shape(problem: Problem) -> tuple[int, int, int, bool]:
+def _shape(problem: Task) -> tuple[int, int, int, bool]:
     """Sizes, and whether columns are apart, which makes other demands on how bytes are moved."""
     return problem.m, problem.n, problem.k, problem.layout.startswith("packed")
 
 
-def _misfit(record: Record, problem: Problem, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:
+def _misfit(record: Record, problem: Task, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:
     """Why a record's kernel cannot serve a problem, or breaks a rule of these kinds on it; None if it can."""
     stencil = STENCILS.get(record.stencil)
     if stencil is None or stencil.target != device.kind:
@@ -302,7 +301,7 @@ def _misfit(record: Record, problem: Problem, device: Device, kinds: Sequence[st
 
 
 @functools.lru_cache(maxsize=64)
-def _space(name: str, problem: Problem, device: Device) -> Space:
+def _space(name: str, problem: Task, device: Device) -> Space:
     """The space of a stencil: many records are of one problem."""
     return STENCILS[name].space(problem, device)
 
@@ -328,3 +327,6 @@ def _asked(question: Callable[[Records], T], otherwise: T) -> T:
     except RecordsError as error:
         warn_once(f"{error}; kernels are chosen without records")
         return otherwise
+
+
+call_cache.adopt(device, records, _tuned, _near, _kin, _relative, _space)

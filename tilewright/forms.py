@@ -106,7 +106,7 @@ def gemm_grouped(
     """
     return grouping.planned(
         a, b, c, (alpha, beta), (trans_a, trans_b), out, dtype, config=None, lasting=False
-    ).run()
+    )()
 
 
 @untraced
@@ -123,11 +123,12 @@ def plan_grouped(
     dtype: str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> Grouped:
-    """The call ``gemm_grouped(a, b, c, ...)`` prepared: ``run()`` of what it returns looks at nothing again.
+    """The call ``gemm_grouped(a, b, c, ...)`` prepared: a call of what it returns looks at nothing again.
 
-    A run multiplies what the same memory then holds and writes to the same results. On a GPU it costs a
-    few microseconds however long the list is, and may be recorded into a CUDA graph. ``config`` forces
-    parameters of the kernel, for people who tune. Raises as ``gemm_grouped`` does.
+    A call (or ``run()``, which is the same) multiplies what the same memory then holds and writes to the
+    same results. On a GPU it costs a few microseconds however long the list is, and may be recorded into a
+    CUDA graph; after ``tune`` or ``forget`` the next one plans again first. ``config`` forces parameters of
+    the kernel, for people who tune. Raises as ``gemm_grouped`` does.
     """
     return grouping.planned(
         a, b, c, (alpha, beta), (trans_a, trans_b), out, dtype, config=config, lasting=True

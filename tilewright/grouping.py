@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright import device_arrays, dispatch, execute_cuda
+from tilewright import call_cache, device_arrays, dispatch, execute_cuda
 from tilewright.addresses import Groups, Integers, Pointers
 from tilewright.api import Caller, of_pairs
 from tilewright.arrays import LETTERS, Array, address_of
@@ -38,8 +38,7 @@ from tilewright.lists import (
     usable_output,
     view_here,
 )
-from tilewright.model import Config, Plan
-from tilewright.space import HARDWARE
+from tilewright.model import Config, Device, GroupedProblem, Plan
 from tilewright.stencils.cuda import grouped
 from tilewright.targets import driver
 
@@ -47,7 +46,7 @@ _LEADING_MOST = 2**31 - 1
 
 
 class Grouped:
-    """A list of products of different sizes, ready to be run again and again: ``run()``.
+    """A list of products of different sizes, ready to be called again and again.
 
     ``results`` are the outputs: the caller's, or new arrays that every run writes to (None for ``Groups``).
     ``launches`` counts the kernels of a run on a GPU. The matrices are those of the lists when this was made.
@@ -56,18 +55,19 @@ class Grouped:
     def __init__(self, place: Place, results: Any) -> None:
         self.results = results
         self.launches = 0
-        self.plans: list[Plan] = []
         self._place = place
+        self._parts: list[_Part] = []
+        self._stale = False
         self._lock = threading.Lock()
         self._launchers: list[Any] = []
         self._others: list[tuple[Caller, Array, Array, Array]] = []
         self._moves: list[tuple[Array, Array]] = []
         self._keep: list[Any] = []
 
-    def run(self) -> Any:
+    def __call__(self) -> Any:
         """All products once more, on the caller's current stream; the results."""
-        place = self._place
-        if isinstance(place, Gpu) and place.library is not None and not self._moves and not self._others:
+        place, direct = self._place, not (self._moves or self._others or self._stale)
+        if isinstance(place, Gpu) and place.library is not None and direct:
             try:
                 self._launch(place.library.stream(place.index))
             except DeviceError:
@@ -79,12 +79,42 @@ class Grouped:
                 stream = place.library.stream(place.index)
                 if stream != place.stream:
                     place = Gpu(place.library, place.index, stream)
+            self._renew()
             for target, source in self._moves:
                 place.assign(target, source)
             self._launch(place.stream if isinstance(place, Gpu) else 0)
             for caller, a, b, c in self._others:
                 caller.compute(place, a, b, c, fresh=True)
         return self.results
+
+    def run(self) -> Any:
+        """The call of this object by another name."""
+        return self()
+
+    @property
+    def plans(self) -> list[Plan]:
+        """What runs, one plan for each launch, by the records as they are now."""
+        with self._place.current():
+            self._renew()
+        return [part.plan for part in self._parts]
+
+    def drop(self) -> None:
+        """Forget the kernels: the call cache is emptied. The next run plans again, for the same lists."""
+        self._stale = True
+
+    def _renew(self) -> None:
+        """Plan again if the call cache was emptied."""
+        if self._stale:
+            with self._lock:
+                self._stale = False
+                for part in self._parts:
+                    part.plan = part.planned()
+                self._launchers = [part.launcher(self._place) for part in self._parts]
+
+    def _add(self, part: _Part) -> None:
+        """One more launch."""
+        self._parts.append(part)
+        self._launchers.append(part.launcher(self._place))
 
     def _launch(self, stream: int) -> None:
         with self._lock:
@@ -95,7 +125,8 @@ class Grouped:
         """What runs and why."""
         lines = [
             f"{plan.problem.batch} products up to {plan.problem.m}x{plan.problem.n}x{plan.problem.k} "
-            f"({plan.problem.dtype.letter}:{plan.problem.trans}): {plan.stencil}, {plan.config}"
+            f"({plan.problem.dtype.letter}:{plan.problem.trans}): {plan.origin}: {plan.stencil}, "
+            f"{plan.config}"
             for plan in self.plans
         ]
         if self._others:
@@ -104,6 +135,42 @@ class Grouped:
 
     def __repr__(self) -> str:
         return f"<{self.explain()}>"
+
+
+class _Part:
+    """One launch of a list: products that are stored alike. Descriptors and argument serve any config."""
+
+    def __init__(
+        self, problem: GroupedProblem, device: Device, config: Mapping[str, Any] | None, lasting: bool
+    ):
+        self.problem, self.device, self.lasting = problem, device, lasting
+        try:
+            self.config = None if config is None else Config(config)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"config={config!r}; accepted: a map from names to plain values") from error
+        self.plan = self.planned()
+        self.argument = bytearray()
+
+    def planned(self) -> Plan:
+        """The plan from the ladder of ``dispatch``, which is walked once for all lists of a class."""
+        kind = dispatch.regime(self.problem, self.device)
+        key = ("grouped", self.device, self.problem.key, kind, self.config)
+        found: Plan | None = call_cache.BOUND.get(key)
+        if found is None:
+            # No library of arrays has a call for such a list.
+            found = dispatch.plan(self.problem, self.device, config=self.config, vendor=False)
+            call_cache.keep(call_cache.BOUND, key, found)
+        return replace(found, problem=self.problem)
+
+    def launcher(self, place: Place) -> driver.Launcher:
+        """What starts the kernel of the plan."""
+        assert isinstance(place, Gpu)
+        assert self.plan.config is not None
+        launch = STENCILS["grouped"].launch(self.problem, self.plan.config)
+        if not self.lasting:
+            # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
+            launch = replace(launch, overlap=False)
+        return driver.Launcher(execute_cuda.kernel(self.plan, place.index), launch, self.argument)
 
 
 def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
@@ -451,47 +518,37 @@ def _launches(
     stencil = STENCILS["grouped"]
     own = not (_uniform(alphas) and _uniform(betas))
     block = np.stack([alphas.real, alphas.imag, betas.real, betas.imag], 1)
+    together = int(np.bitwise_or.reduce(np.concatenate([found.a, found.b, found.c])))
+    align = grouped.LINE if together % grouped.LINE == 0 else min(grouped.LINE, dtype.itemsize)
     ready = []
     for kind in np.unique(kinds):
         which = np.flatnonzero(kinds == kind)
         trans = "".join("ntjc"[(int(kind) >> at & 1) + 2 * (int(kind) >> at + 2 & 1)] for at in (0, 1))
-        problem = grouped.products(
-            *(dtype, int(found.m[which].max()), int(found.n[which].max()), int(found.k[which].max())),
-            *(trans, len(which)),
-            alpha=alpha,
-            beta=beta,
-        )
+        sizes = (found.m[which], found.n[which], found.k[which])
+        problem = GroupedProblem.of(dtype, trans, sizes, alpha=alpha, beta=beta, align=align)
         if dispatch.refusal(stencil, problem, device) is not None:
             return False
-        chosen = _config(problem, device, config)
-        plan = Plan(
-            problem, device, "memory", "default" if config is None else "forced", "", "grouped", chosen
-        )
-        ready.append((which, trans, plan))
-    for which, trans, plan in ready:
+        ready.append((which, trans, _Part(problem, device, config, lasting)))
+    for which, trans, part in ready:
         words = _described(found, which, dtype, trans, alphas, betas)
         count = len(which)
         numbers = [words.view(np.int64).reshape(-1)]
         if own:
             numbers.append(np.ascontiguousarray(block[which]).view(np.int64).reshape(-1))
         if lasting:
-            memory = driver.allocate(sum(part.nbytes for part in numbers))
+            memory = driver.allocate(sum(row.nbytes for row in numbers))
             driver.upload(memory.address, np.concatenate(numbers))
             address, keep = memory.address, memory
         else:
             address, keep = sent(place, np.concatenate(numbers))
         made._keep.append(keep)
-        assert plan.config is not None
-        argument = grouped.pack(
+        part.argument = grouped.pack(
             *(address, address + words.nbytes if own else 0, count),
             *(complex(alphas[which[0]]), complex(betas[which[0]])),
         )
-        launch = stencil.launch(plan.problem, plan.config)
-        if not lasting:
-            # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
-            launch = replace(launch, overlap=False)
-        made._launchers.append(driver.Launcher(execute_cuda.kernel(plan, place.index), launch, argument))
-        made.plans.append(plan)
+        made._add(part)
+    if lasting:
+        call_cache.watch(made)
     return True
 
 
@@ -517,20 +574,3 @@ def _described(
         (found.lda[which], found.ldb[which], found.ldc[which]),
         betas[which] != 0,
     )
-
-
-def _config(problem: grouped.Products, device: Any, forced: Mapping[str, Any] | None) -> Config:
-    """The config to run: the stencil's, with what the caller forced. Raises ``ArgumentError`` for what
-    breaks a rule that no device forgives."""
-    stencil = STENCILS["grouped"]
-    default = stencil.default(problem, device)
-    if forced is None:
-        return default
-    unknown = set(forced) - set(default)
-    if unknown:
-        raise ArgumentError(f"config names {sorted(unknown)[0]!r}; accepted: {', '.join(default)}")
-    chosen = default.with_(**forced)
-    broken = [rule for rule in stencil.space(problem, device).why(chosen) if rule.kind in HARDWARE]
-    if broken:
-        raise ArgumentError(f"config={chosen} breaks {broken[0].name!r}: {broken[0].why}")
-    return chosen

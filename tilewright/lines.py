@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import STATUSES, Config, Problem, Record, Timing
+from tilewright.model import STATUSES, Config, GroupedProblem, Problem, Record, Timing
 
 T = TypeVar("T")
 
@@ -174,7 +174,14 @@ def gemm_codec(noun: type[Problem]) -> Codec:
 
 
 GEMM = gemm_codec(Problem)
-CODECS = {GEMM.kind: GEMM}
+GROUPED = Codec(
+    "grouped",
+    GroupedProblem,
+    {"problem": _TEXT, **{name: _one_of(values) for name, values in _CLASSES.items()}},
+    GroupedProblem.to_json,
+    GroupedProblem.from_json,
+)
+CODECS = {codec.kind: codec for codec in (GEMM, GROUPED)}
 """The kinds of problems that records can be of. A line that names none is of a matrix product."""
 
 

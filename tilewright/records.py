@@ -39,7 +39,7 @@ from tilewright.lines import (
     spelled,
     write_text,
 )
-from tilewright.model import Config, Problem, Record
+from tilewright.model import Config, GroupedProblem, Record, Task
 
 T = TypeVar("T")
 
@@ -197,7 +197,7 @@ class Records:
         return _bodies(self._behind(device), f"{_BODIES} ORDER BY id")
 
     def tried(
-        self, problem: Problem, regime: str, device: str, stencil: str, protocol: int, toolchain: str
+        self, problem: Task, regime: str, device: str, stencil: str, protocol: int, toolchain: str
     ) -> dict[Config, Record]:
         """What has been tried here already under this protocol and toolchain: each config's newest record."""
         sql = f"""{_BODIES} WHERE device = ? AND key = ? AND regime = ? AND stencil = ?
@@ -232,7 +232,7 @@ class Records:
             local | {Path(file.name).stem for file in self._files() if file.name.endswith(".jsonl")}
         )
 
-    def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
+    def near(self, problem: Task, regime: str, device: str, *, without: str = "") -> list[Record]:
         """Best records of up to 8 problems like this one, nearest first, one a problem.
 
         All have its type and math mode. First this very problem in another regime; then the same sizes
@@ -692,9 +692,7 @@ def _move_aside(held: _Held) -> None:
     warn_once(f"records file {str(held.path)!r} has damaged rows, which {what} (row {number}: {cause})")
 
 
-def _solved(
-    connection: sqlite3.Connection, device: str, near: Problem
-) -> list[tuple[str, str, int, int, int]]:
+def _solved(connection: sqlite3.Connection, device: str, near: Task) -> list[tuple[str, str, int, int, int]]:
     """Key, regime and sizes of each problem that has had a usable result and is of like kind and sizes."""
     sql = (
         "SELECT key, regime, m, n, k FROM solved WHERE device = :device AND family = :family "
@@ -737,13 +735,15 @@ def _seconds_per_product(record: Record) -> float | None:
     return seconds if math.isfinite(seconds) and seconds > 0 else None
 
 
-def _family(problem: Problem) -> str:
-    """What near problems have in common: type, transpositions and math mode."""
-    return f"{problem.dtype.letter}:{problem.trans}:{problem.math}"
+def _family(problem: Task) -> str:
+    """What near problems have in common: type, transpositions and math mode; and whether they are lists,
+    for a list and one of its products say nothing of each other."""
+    lists = ":grouped" if isinstance(problem, GroupedProblem) else ""
+    return f"{problem.dtype.letter}:{problem.trans}:{problem.math}{lists}"
 
 
 def _distance(
-    problem: Problem, regime: str, key: str, other: str, sizes: tuple[int, int, int]
+    problem: Task, regime: str, key: str, other: str, sizes: tuple[int, int, int]
 ) -> tuple[int, float, bool]:
     """How far a solved problem is from the one asked about in a regime: smaller sorts first."""
     if key == problem.key:

@@ -72,7 +72,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Binary, Device, Kernel, Problem, Source
+from tilewright.model import Binary, Device, GroupedProblem, Kernel, Source, Task
 
 MIXES = {"update": 4, "stream": 3, "write": 3, "read": 3}
 """Streams that each mix is counted as."""
@@ -441,13 +441,13 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
     return found
 
 
-def known(problem: Problem, device: Device) -> bool:
+def known(problem: Task, device: Device) -> bool:
     """Whether ``bound`` knows the speed of a problem's type: a processor's is not measured for 16 bits."""
     names = [f"{limit}.{problem.dtype.letter}" for limit in ("peak", "tensor")]
     return any(key.rpartition(".")[0] in names for key in device.ceilings)
 
 
-def efficiency(problem: Problem, device: Device) -> float:
+def efficiency(problem: Task, device: Device) -> float:
     """The part of the lanes that do work when columns of C are cut into units of price, 0 to 1."""
     unit = int(device.ceilings.get("price_unit_bits") or device["vector_bits"])
     lanes = unit // problem.dtype.real_bits
@@ -455,12 +455,12 @@ def efficiency(problem: Problem, device: Device) -> float:
     return rows / (lanes * -(-rows // lanes)) if rows else 1.0
 
 
-def ceiling(problem: Problem, device: Device, cores: int = 1) -> float:
+def ceiling(problem: Task, device: Device, cores: int = 1) -> float:
     """Operations per second that no kernel with vectors along the columns of C exceeds."""
     return _ceiling(device, f"peak.{problem.dtype.letter}", cores) * efficiency(problem, device)
 
 
-def traffic(problem: Problem, streaming: bool = False) -> int:
+def traffic(problem: Task, streaming: bool = False) -> int:
     """Bytes that one product moves to and from memory, the write-allocate included unless streamed.
 
     Without ``streaming`` C counts twice in any case: it is read because beta asks for it, or because
@@ -468,11 +468,13 @@ def traffic(problem: Problem, streaming: bool = False) -> int:
     """
     p = problem
     twice = p.beta != "0" or not streaming
+    if isinstance(p, GroupedProblem):
+        return int((p.inputs + (2 if twice else 1) * p.outputs) * p.dtype.itemsize)
     reads = (p.m * p.k if p.stride_a else 0) + (p.k * p.n if p.stride_b else 0)
     return (reads + (2 if twice else 1) * p.m * p.n) * p.dtype.itemsize
 
 
-def bound(problem: Problem, device: Device, regime: str, cores: int = 1, *, streaming: bool = False) -> Bound:
+def bound(problem: Task, device: Device, regime: str, cores: int = 1, *, streaming: bool = False) -> Bound:
     """The least time of one product of a large batch in a cache regime, ``memory`` or ``cached``.
 
     ``memory`` is the paper's bound: the bytes of ``traffic`` over ``bandwidth.update``, for beta class
@@ -500,7 +502,7 @@ def bound(problem: Problem, device: Device, regime: str, cores: int = 1, *, stre
     return Bound(moved / beta, p.flops * beta / moved, f"bandwidth.{mix}", text)
 
 
-def _bound_cuda(problem: Problem, device: Device, regime: str) -> Bound:
+def _bound_cuda(problem: Task, device: Device, regime: str) -> Bound:
     """``bound`` on a GPU."""
     p = problem
     # Where there are tensor units for a type, every precise product may use them.
@@ -510,8 +512,7 @@ def _bound_cuda(problem: Problem, device: Device, regime: str) -> Bound:
     arithmetic = Bound(compute, speed, limit, f"{p.flops} flop / {speed / 1e12:.1f} Tflop/s")
     if regime == "cached":
         return arithmetic
-    again = p.batch * p.m * p.n * p.dtype.itemsize if p.beta != "0" else 0
-    beta, moved = _ceiling(device, "bandwidth.copy", 1), (p.footprint + again) / max(1, p.batch)
+    beta, moved = _ceiling(device, "bandwidth.copy", 1), (p.footprint + p.updated) / max(1, p.batch)
     if compute >= moved / beta:
         return arithmetic
     text = f"{moved:.0f} bytes / {beta / 1e9:.1f} GB/s = {p.flops / moved:.3g} flop/byte * beta"

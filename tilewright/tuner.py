@@ -17,18 +17,20 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tilewright import build, measure
 from tilewright.catalog import SEARCHES, STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Binary, Config, Device, Problem, Record, Verdict
+from tilewright.model import Binary, Config, Device, GroupedProblem, Problem, Record, Task, Verdict, parsed
 from tilewright.records import Records
 from tilewright.space import Space
+from tilewright.stencils import refused
 from tilewright.trials import Candidate, Finals, Kind, Outcome, cpu, cuda
 from tilewright.workers import Answer, Stream, Worker, stream
 
 VENDOR = "vendor"
+T = TypeVar("T", bound=Task)
 # Seconds of searching for one problem, and the search used, by how much effort is asked for.
 EFFORTS = {
     "quick": (6.0, "climb"),
@@ -52,13 +54,13 @@ update in place."""
 class TuningJob(NamedTuple):
     """One problem to be tuned in one regime, and its part of the seconds that an effort grants both betas."""
 
-    problem: Problem
+    problem: Task
     regime: str
     part: float
 
 
 def tuning_jobs(
-    problems: Sequence[str | Problem] | str | Problem,
+    problems: Sequence[str | Task] | str | Task,
     betas: Sequence[str] | str,
     regimes: Sequence[str] | str,
 ) -> list[TuningJob]:
@@ -75,15 +77,15 @@ def tuning_jobs(
     for beta in betas:
         if beta not in ("0", "1", "any"):
             raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
-    given = [problems] if isinstance(problems, (str, Problem)) else problems
+    given = [problems] if isinstance(problems, str | Problem | GroupedProblem) else problems
     jobs = []
     for item in given:
-        if not isinstance(item, (str, Problem)):
+        if not isinstance(item, str | Problem | GroupedProblem):
             raise ArgumentError(
                 f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
             )
         spelled = isinstance(item, str)
-        for problem in Problem.parse(item) if isinstance(item, str) else [item]:
+        for problem in parsed(item) if isinstance(item, str) else [item]:
             classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
             jobs += [TuningJob(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
     return jobs
@@ -93,7 +95,7 @@ def tuning_jobs(
 class Progress:
     """Where a run stands: for a bar, a log line, or the time that is left."""
 
-    problem: Problem
+    problem: Task
     stencil: str
     tried: int
     best: Record | None
@@ -107,7 +109,7 @@ class Progress:
 class Result:
     """What tuning one problem in one regime gave."""
 
-    problem: Problem
+    problem: Task
     regime: str
     best: Record | None
     vendor: Record | None
@@ -126,7 +128,7 @@ def compiler(device: Device) -> Callable[[Any], Binary]:
     """The handler of a compiling child: (stencil, problem, config) to a binary with its facts."""
     target = TARGETS[device.kind]
 
-    def handle(request: tuple[str, Problem, Config]) -> Binary:
+    def handle(request: tuple[str, Task, Config]) -> Binary:
         return build.compile(*request, device, target)
 
     return handle
@@ -137,9 +139,10 @@ def toolchain(device: Device, stencil: str) -> str:
     return f"{TARGETS[device.kind].toolchain()} stencils {build.generators(stencil)[:8]}"
 
 
-def sized(problem: Problem, regime: str, device: Device) -> Problem:
+def sized(problem: T, regime: str, device: Device) -> T:
     """The problem with the batch that a regime is measured on."""
-    return KINDS[device.kind].sized(problem, regime, device)
+    made: T = KINDS[device.kind].sized(problem, regime, device)
+    return made
 
 
 class Tuner:
@@ -171,7 +174,7 @@ class Tuner:
 
     def tune(
         self,
-        problem: Problem,
+        problem: Task,
         regime: str,
         *,
         search: str,
@@ -193,7 +196,7 @@ class Tuner:
             name
             for name in stencils or STENCILS
             if STENCILS[name].target == self.device.kind
-            and STENCILS[name].accepts(sized_problem, self.device) is None
+            and refused(STENCILS[name], sized_problem, self.device) is None
         ]
         if not names:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
@@ -221,7 +224,7 @@ class Tuner:
         return result
 
     def compared(
-        self, problem: Problem, regime: str, stencil: str, config: Config
+        self, problem: Task, regime: str, stencil: str, config: Config
     ) -> tuple[Record | None, Record | None]:
         """One config checked and timed in turns with the vendor's product. Nothing is written: that one
         config was looked at says nothing of what is best.
@@ -244,7 +247,7 @@ class Tuner:
         ours = [self._decided(row, outcome, "ok") for outcome in finals.outcomes if outcome.verdict.ok]
         return (ours[0] if ours else None), self._vendor(problem, regime, finals)
 
-    def _prepare(self, problem: Problem, regime: str) -> None:
+    def _prepare(self, problem: Task, regime: str) -> None:
         answer = self.bench.ask(("prepare", problem, regime), self.patience)
         if answer.status != "ok":
             # What it could not make it may hold half of.
@@ -254,7 +257,7 @@ class Tuner:
 
     def _search(
         self,
-        problem: Problem,
+        problem: Task,
         regime: str,
         name: str,
         search: str,
@@ -298,7 +301,7 @@ class Tuner:
             if time.monotonic() >= deadline:
                 return
 
-    def _known(self, problem: Problem, regime: str, name: str) -> dict[Config, Record]:
+    def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
         """The newest record of each config tried by this very program; finals outrank figures taken alone."""
         asked = (problem, regime, self.device.key, name)
         written = toolchain(self.device, name)
@@ -307,7 +310,7 @@ class Tuner:
 
     def _try_all(
         self,
-        problem: Problem,
+        problem: Task,
         regime: str,
         name: str,
         configs: Sequence[Config],
@@ -316,7 +319,7 @@ class Tuner:
     ) -> Iterator[Record]:
         """Compile, check and time configs, the compiler ahead of the clock, until the deadline."""
 
-        def requests() -> Iterator[tuple[str, Problem, Config]]:
+        def requests() -> Iterator[tuple[str, Task, Config]]:
             # However small the budget, what the search begins with (the default) is tried.
             for number, config in enumerate(configs):
                 if (number or not first) and time.monotonic() >= deadline:
@@ -341,7 +344,7 @@ class Tuner:
         finally:
             candidates.drop()
 
-    def _tried(self, problem: Problem, regime: str, name: str, built: Answer, meanwhile: Stream) -> Record:
+    def _tried(self, problem: Task, regime: str, name: str, built: Answer, meanwhile: Stream) -> Record:
         """The record of one candidate, from what the compiler said on."""
         base = self._begun(problem, regime, name, built.request[2])
         if built.status != "ok":
@@ -372,7 +375,7 @@ class Tuner:
             base, timing=timing, error=verdict.error, seconds=timing.median, detail=detail, clocks=clocks
         )
 
-    def _begun(self, problem: Problem, regime: str, name: str, config: Config) -> Record:
+    def _begun(self, problem: Task, regime: str, name: str, config: Config) -> Record:
         """The record of a try of which nothing is known yet."""
         return Record(
             problem,
@@ -387,7 +390,7 @@ class Tuner:
             when=now(),
         )
 
-    def _vendor(self, problem: Problem, regime: str, finals: Finals) -> Record | None:
+    def _vendor(self, problem: Task, regime: str, finals: Finals) -> Record | None:
         """The record of the vendor's product in a round of finals."""
         if finals.vendor is None:
             return None
@@ -408,7 +411,7 @@ class Tuner:
         self._result.device_seconds += time.monotonic() - begin
         return answer
 
-    def _decide(self, problem: Problem, regime: str) -> tuple[Record | None, Record | None]:
+    def _decide(self, problem: Task, regime: str) -> tuple[Record | None, Record | None]:
         """Time the best few again, in turns with the vendor's product, and record what came out."""
         newest: dict[tuple[str, Config], Record] = {}
         for name in STENCILS:
@@ -426,7 +429,7 @@ class Tuner:
         winners.sort(key=lambda r: (-speed(r), repr(r.config)))
         return (winners[0] if winners else None), vendor
 
-    def _built(self, problem: Problem, rows: Sequence[Record]) -> list[tuple[Record, Candidate]]:
+    def _built(self, problem: Task, rows: Sequence[Record]) -> list[tuple[Record, Candidate]]:
         """Records with their candidates: binaries of this run, others compiled again."""
         fresh = [(row.stencil, problem, row.config) for row in rows if _name(row) not in self._kept]
         for built in stream(self.compilers, fresh, len(fresh) + 1):
@@ -436,7 +439,7 @@ class Tuner:
         return [(row, Candidate(row.stencil, row.config, binary)) for row, binary in found if binary]
 
     def _final(
-        self, problem: Problem, regime: str, finalists: Sequence[tuple[Record, Candidate]]
+        self, problem: Task, regime: str, finalists: Sequence[tuple[Record, Candidate]]
     ) -> tuple[list[Record], Record | None]:
         """The records of one round of finals, written, and the vendor's."""
         rounds = 15 if regime == "memory" else 25
@@ -501,7 +504,7 @@ def _in(space: Space, config: Config) -> bool:
     return config.keys() == {param.name for param in space.params} and config in space
 
 
-def _sizes(problem: Problem) -> tuple[int, int, int]:
+def _sizes(problem: Task) -> tuple[int, int, int]:
     return problem.m, problem.n, problem.k
 
 

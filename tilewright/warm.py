@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from tilewright import call_cache
 from tilewright.arrays import Array, bounds
 from tilewright.device_arrays import Cupy, Library, Torch
 from tilewright.errors import ArgumentError
 from tilewright.halves import FLOAT16, is_complex
 from tilewright.targets import cuda
-
-MOST = 4096
-"""Calls that are remembered before all are forgotten."""
 
 WIDEST = 16
 """Bytes of the widest access to memory: how an address lies within them is part of the key."""
@@ -91,6 +89,10 @@ class Calls:
         """The result of a call that was remembered in ``memo`` under ``tag``, else ``NotImplemented``."""
         raise NotImplementedError
 
+    def drop(self) -> None:
+        """Forget all calls: the call cache is emptied."""
+        self.memo.clear()
+
     def gemm(self, memo: Memo, tag: Any, a: Any, b: Any, c: Any, out: Any, beta: complex) -> Any:
         """The same with a c to be added, which is copied first unless it is ``out``."""
         if c is None or c is out or beta == 0:
@@ -119,9 +121,7 @@ class Calls:
         try:
             found = self.key(tag, a, b, out)
             if found is not None:
-                if len(memo) >= MOST:
-                    memo.clear()
-                memo[found[1]] = prepared
+                call_cache.keep(memo, found[1], prepared)
         except (TypeError, RuntimeError):
             pass  # Not to be hashed, or without memory: the careful way serves it.
 
@@ -154,6 +154,10 @@ class TorchCalls(Calls):
         # The call that came last, and what was made of it when it came again: most loops make one call.
         self.last: Prepared | None = None
         self.again: tuple[Memo, Any, Call] | None = None
+
+    def drop(self) -> None:
+        super().drop()
+        self.last = self.again = None
 
     def key(self, tag: Any, a: Any, b: Any, out: Any) -> tuple[tuple[int, int, int], Any] | None:
         types = self.types
@@ -335,8 +339,8 @@ class CupyCalls(Calls):
         return out
 
 
-CALLS: dict[type, Calls] = {}
-"""By the class of the first argument. Filled by the first careful call of a library."""
+CALLS: dict[type, Calls] = call_cache.DEVICE
+"""By the class of the first argument. Filled by the first call of a library on the slow path."""
 
 
 def calls_of(library: Library | None) -> Calls | None:
@@ -352,11 +356,5 @@ def calls_of(library: Library | None) -> Calls | None:
     else:
         return None
     CALLS.update(dict.fromkeys(made.types, made))
+    call_cache.watch(made)
     return made
-
-
-def forget() -> None:
-    """Drop every call that is remembered."""
-    for calls in list(CALLS.values()):
-        calls.memo.clear()
-    CALLS.clear()

@@ -14,7 +14,7 @@ from bench.lines import Line
 from tilewright import measure
 from tilewright.model import DTYPES
 from tilewright.targets import driver
-from tilewright.trials.cuda import Events
+from tilewright.trials.cuda_timing import Events
 
 CALLS = 301
 """Calls that are timed one by one."""

@@ -11,7 +11,7 @@ from tilewright import measure
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import Problem
-from tilewright.trials.cuda import Events
+from tilewright.trials.cuda_timing import Events
 
 
 def half(run: Run) -> None:

@@ -13,7 +13,7 @@ from bench.sanitize.job import Job
 from bench.sanitize.lists import drawn, stored, wide
 from tilewright import ladder
 from tilewright.errors import TilewrightError
-from tilewright.model import Binary
+from tilewright.model import Binary, GroupedProblem
 from tilewright.operands import Region, scalars
 from tilewright.stencils.cuda import grouped
 from tilewright.stencils.cuda.call import pack
@@ -44,7 +44,7 @@ def launched(job: Job, binary: Binary, tool: str) -> str:
     """Launch once on fresh operands; what is wrong with the result, empty when nothing is."""
     p = job.problem
     unread = tool == "initcheck" and p.beta == "0"
-    if isinstance(p, grouped.Products):
+    if isinstance(p, GroupedProblem):
         return _list(job, p, binary, unread)
     return _batch(job, binary, unread)
 
@@ -86,7 +86,7 @@ def _batch(job: Job, binary: Binary, unread: bool) -> str:
     return judge(ready).why
 
 
-def _list(job: Job, p: grouped.Products, binary: Binary, unread: bool) -> str:
+def _list(job: Job, p: GroupedProblem, binary: Binary, unread: bool) -> str:
     """The same for a list of products."""
     list_ = drawn(p)
     memories = [driver.allocate(values.size * p.dtype.itemsize) for values in list_.values]

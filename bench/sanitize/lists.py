@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import DType
+from tilewright.model import DType, GroupedProblem
 from tilewright.stencils.cuda import grouped
 
 
@@ -15,7 +15,7 @@ from tilewright.stencils.cuda import grouped
 class Drawn:
     """A list with its numbers; ``values``, ``begins`` and ``leading`` hold an array each for A, B and C."""
 
-    problem: grouped.Products
+    problem: GroupedProblem
     sizes: tuple[Any, Any, Any]
     """m, n and k of each product; the first has no k."""
     values: tuple[Any, ...]
@@ -55,12 +55,12 @@ class Drawn:
         return right
 
 
-def shapes_of(p: grouped.Products, m: Any, n: Any, k: Any) -> tuple[tuple[Any, Any], ...]:
+def shapes_of(p: GroupedProblem, m: Any, n: Any, k: Any) -> tuple[tuple[Any, Any], ...]:
     """Rows and columns of A, B and C as they are stored."""
     return ((k, m) if p.turned_a else (m, k), (n, k) if p.turned_b else (k, n), (m, n))
 
 
-def drawn(p: grouped.Products) -> Drawn:
+def drawn(p: GroupedProblem) -> Drawn:
     """Sizes, gaps and numbers, the same every time. Numbers are -1, 0 and 1, whose sums are exact in every
     type."""
     draw = np.random.default_rng(7)

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from tilewright.errors import CompileError
-from tilewright.model import DTYPES, Config, Device
+from tilewright.model import DTYPES, Config, Device, GroupedProblem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped import GroupedStencil, Products, products
+from tilewright.stencils.cuda.grouped import GroupedStencil, products
 from tilewright.targets import cuda
 from tilewright.targets.capability import named
 
@@ -22,7 +22,7 @@ GROUPED = GroupedStencil()
 A100, H200 = named("a100"), named("h200")
 
 
-def compiled(p: Products, config: Config, device: Device) -> dict[str, int]:
+def compiled(p: GroupedProblem, config: Config, device: Device) -> dict[str, int]:
     facts = dict(cuda.compile(GROUPED.source(p, config, device), device).facts)
     assert facts["warnings"] == 0, (p.key, config)
     return facts

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import threading
+import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +17,10 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-from tilewright import api, build, dispatch, execute
+from tilewright import api, build, call_cache, dispatch, execute, measure
+from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import Problem
+from tilewright.model import Config, Problem, Record, Timing
 from tilewright.targets import native
 
 pytestmark = pytest.mark.cpu
@@ -861,3 +865,88 @@ def test_a_forked_child_still_computes(team: bool, monkeypatch: pytest.MonkeyPat
     close(tw.matmul(a, b), np.matmul(a, b))
     monkeypatch.undo()
     tw.forget()
+
+
+# ---- plans that a caller holds, and the call cache
+
+
+def recorded(problem: Problem, regime: str, stencil: str, config: Config, device: str) -> Record:
+    timing = Timing((1e-9,), 1e-9, 1e-9, 1e-9, regime, 1000, measure.INTERLEAVED)
+    return Record(
+        problem,
+        regime,
+        stencil,
+        config,
+        "ok",
+        device,
+        "test",
+        timing=timing,
+        seconds=1e-9,
+        protocol=measure.INTERLEAVED,
+    )
+
+
+@pytest.mark.parametrize("ask", ["call", "look"])
+def test_a_plan_in_hand_follows_new_records(
+    new_home: Path, ask: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = filled((50, 9, 9)), filled((50, 9, 9), seed=1)
+    plan = tw.plan(a, b)
+    before = plan.plan
+    assert before.origin != "tuned"
+    stencil, config = before.stencil, before.config
+    assert stencil is not None
+    assert config is not None
+    space = STENCILS[stencil].space(before.problem, before.device)
+    other = next(
+        config.with_(**{param.name: value})
+        for param in space.params
+        for value in param.values
+        if value != config[param.name] and not space.why(config.with_(**{param.name: value}))
+    )
+    dispatch.records().append(recorded(before.problem, before.regime, stencil, other, before.device.key))
+    assert plan.plan is before
+    tw.forget()
+    if ask == "call":
+        close(plan(a, b), np.matmul(a, b))
+        # What is planned again is as fast as before.
+        monkeypatch.setattr(api, "_gemm", None)
+        close(plan(a, b), np.matmul(a, b))
+    assert (plan.plan.origin, plan.plan.config) == ("tuned", other)
+    assert "tuned" in plan.explain()
+
+
+def test_a_plan_keeps_no_memory_of_the_callers(new_home: Path) -> None:
+    a, b = filled((50, 6, 6)), filled((50, 6, 6), seed=1)
+    alive = weakref.ref(a)
+    plan = tw.plan(a, b)
+    del a
+    tw.forget()
+    gc.collect()
+    assert alive() is None
+    assert plan.plan.problem.m == 6
+
+
+def test_a_forced_kernel_is_no_kernel_of_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    tw.forget()
+    a, b = filled((40, 7, 7)), filled((40, 7, 7), seed=1)
+    out = np.empty((40, 7, 7))
+    config = tw.plan(a, b).plan.config
+    assert config is not None
+    plan = tw.plan(filled((2, 3, 3)), filled((2, 3, 3)), stencil="tile")
+    # Arrays of another shape: the plan goes the slow path with its forced stencil.
+    for _ in range(2):
+        close(plan(a, b, out=out), np.matmul(a, b))
+    assert call_cache.GEMM == {}
+    said = []
+    real = dispatch.plan
+
+    def spy(*args: Any, **options: Any) -> Any:
+        said.append(options["stencil"])
+        return real(*args, **options)
+
+    monkeypatch.setattr(dispatch, "plan", spy)
+    call_cache.clear()
+    tw.gemm(a, b, out=out)
+    assert said == [None]
+    assert len(call_cache.GEMM) == 1

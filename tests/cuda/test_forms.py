@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.model import DTYPES, Config
+from tilewright.model import DTYPES, Config, GroupedProblem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped import GroupedStencil, Products, describe, pack, products
+from tilewright.stencils.cuda.grouped import GroupedStencil, describe, pack, products
 from tilewright.targets import cuda, driver
 
 pytestmark = [
@@ -27,7 +27,7 @@ EPS = {16: 4e-3, 32: 1e-5, 64: 1e-13}
 class Pool:
     """Matrices of a list in one piece of memory, at odd places, with everything around them known."""
 
-    def __init__(self, p: Products, sizes: list[tuple[int, int, int]], seed: int):
+    def __init__(self, p: GroupedProblem, sizes: list[tuple[int, int, int]], seed: int):
         self.p, self.sizes, self.draw = p, sizes, random.Random(seed)
         self.at, size = 0, p.dtype.itemsize
         self.a = [self._place(*((k, m) if p.turned_a else (m, k))) for m, _, k in sizes]
@@ -74,7 +74,7 @@ def spoil(matrix: np.ndarray) -> None:
         matrix[...] = np.nan
 
 
-def run(p: Products, config: Config, sizes: list[tuple[int, int, int]], seed: int) -> None:
+def run(p: GroupedProblem, config: Config, sizes: list[tuple[int, int, int]], seed: int) -> None:
     """One launch over a list; results, what lies between them, and what must not be read."""
     driver.context()
     device = cuda.probe()

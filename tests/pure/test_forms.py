@@ -10,19 +10,21 @@ import ctypes
 import random
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import addresses, api, batched, build, device_arrays, dispatch, lists
+from tilewright import addresses, api, build, device_arrays, dispatch, lists, measure
 from tilewright.addresses import Placement, Staging, even_step, overlapping, shared
 from tilewright.arrays import address_of
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.halves import narrowed, widened
-from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem
+from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
+from tilewright.records import Records
 from tilewright.stencils.cuda import call, grouped
 from tilewright.targets import capability, cuda, driver, starter
 
@@ -157,10 +159,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setitem(TARGETS, "cuda", cuda)
     api.forget()
-    batched._BOUND.clear()
     yield log
     api.forget()
-    batched._BOUND.clear()
 
 
 @pytest.fixture
@@ -307,6 +307,28 @@ def test_pointers(gpu: Log, torch: Any) -> None:
     assert set(gpu.names) <= {"tiny"}
 
 
+def test_batches_by_addresses_follow_new_records(
+    gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = tensors(torch, [(4, 5)] * 9), tensors(torch, [(5, 3)] * 9, seed=1)
+    random.Random(1).shuffle(a)
+    planned = []
+    real = dispatch.plan
+
+    def spy(problem: Problem, *args: Any, **options: Any) -> Any:
+        planned.append(problem.pointers)
+        return real(problem, *args, **options)
+
+    monkeypatch.setattr(dispatch, "plan", spy)
+    for _ in range(2):
+        tw.gemm_batched(a, b)
+    assert planned == [True]
+    tw.forget()
+    tw.gemm_batched(a, b)
+    assert planned == [True, True]
+    assert gpu.names == ["tiny"] * 3
+
+
 def test_without_terms(gpu: Log, torch: Any) -> None:
     a, b = [torch.empty(3, 0)] * 2, [torch.empty(0, 2)] * 2
     assert all((x == 0).all() for x in tw.gemm_batched(a, b))
@@ -395,11 +417,62 @@ def test_large_products_beside_small_ones_and_stacks(gpu: Log, torch: Any) -> No
 
 def test_a_forced_config(gpu: Log, torch: Any) -> None:
     a, b = tensors(torch, [(4, 5), (7, 8)]), tensors(torch, [(5, 6), (8, 9)], seed=1)
-    assert "depth=8" in tw.plan_grouped(a, b, config={"depth": 8, "warps": 2}).explain()
+    plan = tw.plan_grouped(a, b, config={"depth": 4, "warps": 2})
+    assert "forced: grouped" in plan.explain()
+    assert "depth=4" in plan.explain()
     with pytest.raises(ArgumentError, match="config names 'tiles'"):
         tw.plan_grouped(a, b, config={"tiles": 1})
-    with pytest.raises(ArgumentError, match="breaks 'ring'"):
+    # As everywhere: values of the space, and rules that no device forgives.
+    with pytest.raises(ArgumentError, match="config says ring=16; accepted: "):
         tw.plan_grouped(a, b, config={"ring": 16})
+    with pytest.raises(ArgumentError, match="breaks 'teams'"):
+        tw.plan_grouped(a, b, config={"team": 8, "warps": 6})
+    with pytest.raises(ArgumentError, match="accepted: a map from names to plain values"):
+        tw.plan_grouped(a, b, config={"ring": []})
+
+
+def test_lists_are_planned_by_the_ladder_and_again_after_new_records(
+    gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    store = Records(tmp_path / "records.sqlite", shipped=tmp_path)
+    monkeypatch.setattr(dispatch, "records", lambda: store)
+    draw = random.Random(7)
+    shapes = [tuple(draw.randrange(1, 33) for _ in range(3)) for _ in range(400)]
+    a = tensors(torch, [(m, k) for m, _, k in shapes], "float32")
+    b = tensors(torch, [(k, n) for _, n, k in shapes], "float32", 1)
+    plan = tw.plan_grouped(a, b)
+    (before,) = plan.plans
+    assert before.origin == "default"
+    asked = before.problem
+    assert isinstance(asked, GroupedProblem)
+    assert (asked.m, asked.batch, asked.key.split("|")[1][:7]) == (32, 400, "grouped")
+    other = next(
+        before.config.with_(deep=deep) for deep in (1, 2, 4) if deep != (before.config or {})["deep"]
+    )
+    # A list that the spelling draws, which is of the same class as this one.
+    spelled = GroupedProblem.parse("s:1..32x1..32x1..32@350", align=asked.align)
+    assert spelled == asked.with_(batch=350)
+    timing = Timing((1e-5,), 1e-5, 1e-5, 1e-5, before.regime, 350, measure.INTERLEAVED)
+    device = before.device.key
+    record = Record(spelled, before.regime, "grouped", other, "ok", device, "test", timing=timing)
+    store.append(replace(record, protocol=measure.INTERLEAVED))
+    plan()
+    assert plan.plans[0].config == before.config
+    tw.forget()
+    results = plan()
+    (tuned,) = plan.plans
+    assert (tuned.origin, tuned.config, tuned.problem) == ("tuned", other, asked)
+    assert "tuned: grouped" in plan.explain()
+    for got, x, y in zip(results, a, b, strict=True):
+        close(torch, got, x @ y)
+    tw.gemm_grouped(a, b)
+    # Other scalars are another class, for which this record is one of a near problem.
+    scaled = tw.plan_grouped(a, b, alpha=2)
+    assert scaled.plans[0].origin == "near"
+    assert scaled.plans[0].config == other
+    for got, x, y in zip(scaled.run(), a, b, strict=True):
+        close(torch, got, 2 * (x @ y))
+    assert set(gpu.names) == {"grouped"}
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -11,13 +11,12 @@ import pytest
 import tilewright.stencils.cuda.grouped as module
 from tilewright.catalog import STENCILS
 from tilewright.dispatch import refusal
-from tilewright.model import DTYPES, Config, Problem
+from tilewright.model import DTYPES, Config, GroupedProblem, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.grouped import (
     ARGUMENT,
     BEYOND,
     GroupedStencil,
-    Products,
     _order,
     describe,
     fixed_bytes,
@@ -37,7 +36,9 @@ KERNEL = Path(module.__file__).with_name("grouped.cuh").read_text()
 LETTERS = list(DTYPES)
 
 
-def listed(letter: str, top: int = 32, trans: str = "nn", count: int = 10_000, **classes: str) -> Products:
+def listed(
+    letter: str, top: int = 32, trans: str = "nn", count: int = 10_000, **classes: str
+) -> GroupedProblem:
     return products(DTYPES[letter], top, top, top, trans, count, **classes)  # type: ignore[arg-type]
 
 

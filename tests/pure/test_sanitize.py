@@ -20,7 +20,7 @@ from bench.sanitize.job import Job, fits, made, named
 from bench.sanitize.jobs import jobs
 from tilewright import ladder
 from tilewright.catalog import STENCILS
-from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.model import DTYPES, Config, Device, GroupedProblem, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils import Stencil
 from tilewright.stencils.cuda import grouped
@@ -165,7 +165,7 @@ def test_operands_begin_as_oddly_as_they_may(listed: Listed) -> None:
 
 
 def test_what_lists_add_up_to_is_exact_in_their_type(listed: Listed) -> None:
-    mine = [m.problem for m in listed.made.values() if isinstance(m.problem, grouped.Products)]
+    mine = [m.problem for m in listed.made.values() if isinstance(m.problem, GroupedProblem)]
     assert mine
     for problem in mine:
         right = lists.drawn(problem).right()

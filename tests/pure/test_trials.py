@@ -27,7 +27,7 @@ from tilewright.operands import operands, reference
 from tilewright.records import Records
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.call import BLOCK, pack
-from tilewright.trials import Candidate, cublas, cuda
+from tilewright.trials import Candidate, cublas, cuda, cuda_timing
 from tilewright.verify import against
 
 pytestmark = pytest.mark.pure
@@ -279,7 +279,8 @@ def pretend(driver: FakeDriver, set_: Callable[[Any, str, Any], None]) -> None:
     """Put the pretence in place of the device."""
     set_(cuda, "driver", driver)
     set_(cuda, "cuda", SimpleNamespace(load=lambda binary: Kernel(1, binary)))
-    set_(cuda, "SAMPLE", 2e-4)
+    set_(cuda_timing, "driver", driver)
+    set_(cuda_timing, "SAMPLE", 2e-4)
     set_(cuda, "FINAL_BUDGET", 0.2)
     set_(cublas, "vendor", fake_vendor)
     set_(cuda.cublaslt, "library", lambda: None)

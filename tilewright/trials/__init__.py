@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from tilewright.model import Binary, Config, Device, Problem, Timing, Verdict
+from tilewright.model import Binary, Config, Device, Task, Timing, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Finals(NamedTuple):
 class Trial(Protocol):
     """What a timing child answers. It keeps the operands of one problem at a time."""
 
-    def prepare(self, problem: Problem, regime: str) -> None:
+    def prepare(self, problem: Task, regime: str) -> None:
         """Make the operands of a problem whose batch the regime has fixed (``Kind.sized``)."""
 
     def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
@@ -80,7 +80,7 @@ class Kind:
     """
 
     factory: Callable[[Device], Callable[[tuple[Any, ...]], Any]]
-    sized: Callable[[Problem, str, Device], Problem]
+    sized: Callable[[Any, str, Device], Any]
     compilers: Callable[[Device], int]
     budgets: Mapping[str, float]
     ahead: int = 4

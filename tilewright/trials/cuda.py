@@ -22,7 +22,6 @@ import math
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,14 +30,15 @@ import numpy as np
 from tilewright import measure
 from tilewright.catalog import STENCILS
 from tilewright.errors import DeviceError, TilewrightError
-from tilewright.model import Config, Device, Kernel, Problem, Verdict
+from tilewright.model import Config, Device, GroupedProblem, Kernel, Problem, Task, Verdict
 from tilewright.operands import Array, Operands, Reference, Region, reference, region, sample, scalars
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.call import pack
 from tilewright.targets import cublaslt, cuda, driver
 from tilewright.trials import Candidate, Finals, Kind, Outcome, cublas, serve
+from tilewright.trials.cuda_grouped import GroupedTrial
+from tilewright.trials.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded
 from tilewright.verify import Case, Prepared, against, judge, prepare
-from tilewright.workers import Fatal
 
 VENDOR = "vendor"
 DIRECT = "vendor, directly"
@@ -46,15 +46,9 @@ ALGORITHMS = 12
 """Most algorithms of cuBLASLt that are tried for a problem."""
 ALIKE = 1.02
 """How much faster the array library's product has to be than cuBLASLt called directly to be preferred."""
-FINAL_BUDGET = 2.0
 SEED = 1
-SAMPLE = 2e-3
-"""Seconds of a sample, so that the cost of queueing its first launch is nothing beside it. A kernel that
-is shorter than a launch from Python (about 3 us) is timed as one launch after the other."""
 SPAN = 512
 """Bytes that an address is a multiple of where textures are read, on every device so far."""
-COPIES = 256
-"""Most copies of the operands that launches go through in turns."""
 SOLO = 256**3
 """Multiply-adds from which a product is worth a launch of its own; smaller ones are timed in batches."""
 ROWS, COLUMNS, MATRICES = 16, 64, 3
@@ -264,34 +258,6 @@ def spans(problem: Problem) -> tuple[int, int, int]:
 # ---- the trial
 
 
-class Events:
-    """The driver's stopwatch as ``measure`` wants it."""
-
-    def __init__(self) -> None:
-        self._watch = driver.Stopwatch()
-
-    def time(self, run: measure.Run, repeats: int) -> float:
-        """Seconds that ``repeats`` launches take on the device, one after the other."""
-        return float(self._watch.time(run, repeats))
-
-    def sample(self, regime: str) -> float:
-        """Launches queue up, so all of them are repeated."""
-        return SAMPLE
-
-
-@contextmanager
-def _guarded() -> Iterator[None]:
-    """Turn an error that has taken the device's context with it into the end of this process."""
-    try:
-        yield
-    except Exception as error:
-        try:
-            driver.synchronize()
-        except Exception as lost:
-            raise Fatal(f"{type(error).__name__}: {error}") from lost
-        raise
-
-
 class CudaTrial:
     """Checks and times binaries of one problem after another on the GPU of this process."""
 
@@ -309,9 +275,7 @@ class CudaTrial:
         Raises ``TilewrightError`` with the bytes it takes when there is not enough memory.
         """
         # What was there before goes first: there may not be room for both.
-        self._copies = []
-        self._spaces = {}
-        self._algorithm = None
+        self.release()
         self.problem, self.regime = problem, regime
         one = sum(spans(problem))
         copies = 1
@@ -327,6 +291,12 @@ class CudaTrial:
                 f"problem={problem.spelling}: there is no room for its operands, {copies * one} bytes on the "
                 f"device ({copies} of {one}) and {max(spans(problem))} on the host at once: {error}"
             ) from error
+
+    def release(self) -> None:
+        """Give the memory of the operands back."""
+        self._copies = []
+        self._spaces = {}
+        self._algorithm = None
 
     def _filled(self, copies: int) -> list[list[Placed]]:
         """Copies of the operands on the device. Sets ``excerpt``."""
@@ -356,7 +326,7 @@ class CudaTrial:
 
     def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
         """Check a binary on small problems, and time it if it is right."""
-        with _guarded():
+        with guarded():
             kernel = cuda.load(candidate.binary)
             verdict = self.check(candidate, kernel)
             if not verdict.ok:
@@ -375,7 +345,7 @@ class CudaTrial:
 
     def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
         """Check binaries on the timed problem, and time the right ones and cuBLAS in turns."""
-        with _guarded():
+        with guarded():
             runs: dict[str, measure.Run] = {}
             verdicts = []
             for number, candidate in enumerate(candidates):
@@ -572,18 +542,47 @@ class CudaTrial:
         return lambda: start(*next(turn), 0)
 
 
+class GpuTrial:
+    """Whatever is tuned on a GPU: products of one size, or lists of many. One of them keeps operands."""
+
+    def __init__(self, device: Device):
+        self.products, self.lists = CudaTrial(device), GroupedTrial(device)
+        self.trial: CudaTrial | GroupedTrial = self.products
+
+    def prepare(self, problem: Task, regime: str) -> None:
+        """Make the operands of a problem in place of those of the last one."""
+        self.trial.release()
+        if isinstance(problem, GroupedProblem):
+            self.trial = self.lists
+            self.lists.prepare(problem, regime)
+        else:
+            self.trial = self.products
+            self.products.prepare(problem, regime)
+
+    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+        """Check a binary, and time it if it is right."""
+        return self.trial.attempt(candidate, least, budget, hopeless)
+
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+        """Check binaries on the timed problem, and time the right ones in turns."""
+        return self.trial.final(candidates, rounds)
+
+
 def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of the timing child, which holds the context of the GPU."""
     driver.context()
-    return serve(CudaTrial(device))
+    return serve(GpuTrial(device))
 
 
-def sized(problem: Problem, regime: str, device: Device) -> Problem:
+def sized(problem: Task, regime: str, device: Device) -> Task:
     """The problem with the batch that a regime is measured on.
 
     A large product, or a batch that the user gave, stays as it is: its speed depends on how many tiles
     there are. A small product is repeated until the batch is larger than the cache, or half of it.
+    So does a list.
     """
+    if isinstance(problem, GroupedProblem):
+        return problem
     one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
     if problem.batch > 1 or problem.m * problem.n * problem.k >= SOLO:
         # Copies are rotated for the rest of what it takes to leave nothing in the cache.

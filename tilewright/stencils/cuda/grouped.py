@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.model import Config, Device, DType, Launch, Problem, Source
+from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source, Task
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.program import asked, program
 
@@ -57,36 +57,21 @@ BEYOND = 32
 """Elements that a warp may read beyond an operand, for tiles are at most so much larger than a product."""
 FRONT = 1024
 """Products of middle size at the front of a list: some 8 for each SM of an H200."""
-STEPS = (4, 8, 16, 24, 32, 48, LARGEST)
-"""What the largest extents are rounded up to, so that few kernels serve all lists."""
 _FULL = 1024
 """Bytes of shared memory that the device keeps of every block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Products(Problem):
-    """Products of different sizes: ``m``, ``n`` and ``k`` are the largest, ``batch`` is their number.
-
-    Leading dimensions and strides mean nothing; each product has its own.
-    """
-
-    @property
-    def layout(self) -> str:
-        """What takes the place of a layout in a record's key."""
-        return "grouped"
-
-
 def products(
     dtype: DType, m: int, n: int, k: int, trans: str, count: int, *, alpha: str = "1", beta: str = "0"
-) -> Products:
-    """The problem of a list whose largest extents are m, n and k, rounded up to one of ``STEPS``."""
-    m, n, k = (next((step for step in STEPS if x <= step), x) for x in (m, n, max(k, 1)))
+) -> GroupedProblem:
+    """The problem of a list of which all products have the largest extents m, n and k."""
+    sizes = tuple(np.full(count, extent, np.int64) for extent in (m, n, k))
     align = min(LINE, dtype.itemsize)
-    return Products(dtype, m, n, k, trans[0], trans[1], count, alpha=alpha, beta=beta, align=align)
+    return GroupedProblem.of(dtype, trans, sizes, alpha=alpha, beta=beta, align=align)  # type: ignore[arg-type]
 
 
 # -- what the kernel derives, in the same words -----------------------------------------------------------
-def largest(p: Problem) -> int:
+def largest(p: GroupedProblem) -> int:
     """Bytes of shared memory that a product of the largest extents takes, wherever its operands begin."""
     size = p.dtype.itemsize
     a = (p.k, p.m) if p.turned_a else (p.m, p.k)
@@ -115,13 +100,13 @@ def shared_bytes(team: Any, warps: Any, ring: Any, depth: Any) -> Any:
     return fixed_bytes(teams, depth) + teams * ring
 
 
-def registers(p: Problem, rows: Any, columns: Any) -> Any:
+def registers(p: GroupedProblem, rows: Any, columns: Any) -> Any:
     """32-bit registers of a thread that its loop cannot do without: sums, one element of each of its rows
     and columns, and addresses."""
     return 40 + _words(p) * (rows * columns + rows + columns)
 
 
-def _words(p: Problem) -> int:
+def _words(p: GroupedProblem) -> int:
     """Registers of an element that is computed with."""
     return (2 if p.dtype.real_bits == 64 else 1) * (2 if p.dtype.is_complex else 1)
 
@@ -135,10 +120,11 @@ class GroupedStencil:
 
     name = "grouped"
     target = "cuda"
+    lists = True
 
-    def accepts(self, problem: Problem, device: Device) -> str | None:
+    def accepts(self, problem: Task, device: Device) -> str | None:
         p = problem
-        if not isinstance(p, Products):
+        if not isinstance(p, GroupedProblem):
             return "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
         if device.kind != "cuda":
             return f"{device.name} is no CUDA device"
@@ -159,13 +145,13 @@ class GroupedStencil:
         found = device["capability"]
         return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
 
-    def space(self, problem: Problem, device: Device) -> Space:
+    def space(self, problem: GroupedProblem, device: Device) -> Space:
         return Space(_params(problem, device), list(_rules(problem, device)), elementwise=True)
 
-    def default(self, problem: Problem, device: Device) -> Config:
+    def default(self, problem: GroupedProblem, device: Device) -> Config:
         return _best(problem, device)
 
-    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+    def source(self, problem: GroupedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {"LARGEST": largest(problem)}
         defines |= {"LARGEST_M": problem.m, "LARGEST_N": problem.n}
         defines |= {name.upper(): value for name, value in config.items()}
@@ -174,7 +160,7 @@ class GroupedStencil:
         text, headers = program("grouped")
         return Source(text, "grouped", headers, tuple((n, str(value)) for n, value in defines.items()))
 
-    def launch(self, problem: Problem, config: Config) -> Launch:
+    def launch(self, problem: GroupedProblem, config: Config) -> Launch:
         c = config
         return Launch(
             grid=(min(c["blocks"], problem.batch), 1, 1),
@@ -193,7 +179,7 @@ _PER_SM = (1, 2, 3, 4)
 _DEPTHS = (2, 4)
 
 
-def _rings(p: Problem, device: Device) -> tuple[int, ...]:
+def _rings(p: GroupedProblem, device: Device) -> tuple[int, ...]:
     """Rings of a whole SM shared by some blocks of some teams each, and one of the largest product alone."""
     return _rings_of(largest(p), device["shared_per_sm"], device["shared_per_block_optin"])
 
@@ -213,7 +199,7 @@ def _ring(block: int, teams: int, depth: int) -> int:
     return max(0, (block - int(fixed_bytes(teams, depth))) // teams // LINE * LINE)
 
 
-def _params(p: Problem, device: Device) -> list[Param]:
+def _params(p: GroupedProblem, device: Device) -> list[Param]:
     return [
         Param("bulk", (0, 1)),
         Param("rows", (1, 2, 3, 4)),
@@ -229,7 +215,7 @@ def _params(p: Problem, device: Device) -> list[Param]:
     ]
 
 
-def _rules(p: Problem, device: Device) -> Iterator[Rule]:
+def _rules(p: GroupedProblem, device: Device) -> Iterator[Rule]:
     capability, sms, least, words = device["capability"], device["sms"], largest(p), _words(p)
     yield Rule(
         "bulk-device",
@@ -395,7 +381,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
 
 
 # -- the choice without a search ---------------------------------------------------------------------------
-def _best(p: Problem, device: Device) -> Config:
+def _best(p: GroupedProblem, device: Device) -> Config:
     """One block on an SM, with as many teams as hold the largest product and as warps have registers.
 
     What hides latency here is teams that wait for memory while others multiply, and a warp alone has no
@@ -453,7 +439,7 @@ def _best(p: Problem, device: Device) -> Config:
     )
 
 
-def _tile(p: Problem) -> tuple[int, int]:
+def _tile(p: GroupedProblem) -> tuple[int, int]:
     """Rows and columns of a lane, for the largest products."""
     rows = min(4, -(-p.m // 8))
     if p.dtype.real_bits != 32:

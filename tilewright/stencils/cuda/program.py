@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tilewright.model import Problem
+from tilewright.model import Task
 
 _INCLUDE = re.compile(r'^#include "(lib/[^"]+)"', re.M)
 
@@ -27,7 +27,7 @@ def program(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return text, tuple(sorted(headers.items()))
 
 
-def asked(problem: Problem) -> dict[str, int]:
+def asked(problem: Task) -> dict[str, int]:
     """Type, transpositions and scalars of a problem, as every stencil's block of the problem names them."""
     p = problem
     halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}
