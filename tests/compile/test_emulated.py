@@ -241,8 +241,9 @@ def test_warp_groups_multiply(letter: str, trans: str, beta: str, early_c: int) 
     wide = 16 // p.dtype.itemsize
     p = p.with_(lda=96, ldb=96, stride_a=96 * 80, stride_b=96 * 80)
     config = STENCILS["tensor"].default(p, H200).with_(
-        tc="64x8x16", split="registers" if letter == "hc" else "none", stages=3, ahead=0, early_c=early_c, vec=wide,
-        vec_c=2, blk_k=8 * wide, blk_m=64, blk_n=32, dim_x=8, dim_y=16, group=1, warps_m=4, blocks=H200["sms"]
+        tc="64x8x16", split="registers" if letter == "hc" else "none", stages=3, ahead=0, early_c=early_c,
+        vec=wide, vec_c=2, blk_k=8 * wide, blk_m=64, blk_n=32, dim_x=8, dim_y=16, group=1, warps_m=4,
+        blocks=H200["sms"],
     )  # fmt: skip
     assert not any(rule.kind in (*HARDWARE, "hard") for rule in STENCILS["tensor"].space(p, H200).why(config))
     assert found_wrong("tensor", [(p, config)]) == []

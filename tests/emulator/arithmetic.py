@@ -25,9 +25,9 @@ NUMPY: Mapping[str, Any] = {
 
 def quotient(a: Array, b: Array) -> Array:
     """Division of integers as the hardware has it, towards zero."""
-    return np.where(
-        (a < 0) ^ (b < 0), -(abs(a) // np.maximum(abs(b), 1)), abs(a) // np.maximum(abs(b), 1)
-    ).astype(a.dtype)
+    whole = abs(a) // np.maximum(abs(b), 1)
+    out: Array = np.where((a < 0) ^ (b < 0), -whole, whole).astype(a.dtype)
+    return out
 
 
 def remainder(a: Array, b: Array) -> Array:
@@ -46,8 +46,9 @@ def shifted(a: Array, by: Array, left: bool) -> Array:
     """A shift, where as many bits as there are or more leave nothing but signs."""
     bits = 8 * a.itemsize
     most = np.minimum(by, by.dtype.type(bits - 1)).astype(a.dtype)
-    out = a << most if left else a >> most
-    return np.where(by < bits, out, (a >> a.dtype.type(bits - 1)) if a.dtype.kind == "i" else a.dtype.type(0))
+    beyond = a >> a.dtype.type(bits - 1) if a.dtype.kind == "i" else a.dtype.type(0)
+    out: Array = np.where(by < bits, a << most if left else a >> most, beyond)
+    return out
 
 
 def fused(a: Array, b: Array, c: Array) -> Array:

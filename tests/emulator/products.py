@@ -173,10 +173,13 @@ def grouped_wrongs(
     schedule: Schedule = SCHEDULES[0],
     grid: int = 2,
 ) -> Iterator[str]:
-    """What is wrong with the results of ``grouped`` on a list of products. ``own``: each has its own scalars."""
+    """What is wrong with the results of ``grouped`` on a list of products (m, n, k).
+
+    ``own``: each product has its own scalars.
+    """
     dtype, count = DTYPES[letter], len(sizes)
-    top = tuple(max(size[i] for size in sizes) for i in range(3))
-    asked = products(dtype, *top, trans, count, alpha="any", beta=beta)
+    m, n, k = (max(extents) for extents in zip(*sizes, strict=True))
+    asked = products(dtype, m, n, k, trans, count, alpha="any", beta=beta)
     made = []
     for i, (m, n, k) in enumerate(sizes):
         p = Problem(dtype, m, n, k, trans[0], trans[1], alpha="any", beta=beta)

@@ -80,10 +80,10 @@ def _rows_of_a(fragments: list[Array], half: bool, kind: str) -> Array:
                 out[R + 8 * (i % 2), 2 * Q + e + 8 * (i // 2)] = numbers[i, :, e]
         return out
     rows = min(2, len(fragments))
-    out = np.zeros((8 * rows, 4 * len(fragments) // rows))
+    wide = np.zeros((8 * rows, 4 * len(fragments) // rows))
     for i, fragment in enumerate(fragments):
-        out[R + 8 * (i % rows), Q + 4 * (i // rows)] = fragment
-    return out
+        wide[R + 8 * (i % rows), Q + 4 * (i // rows)] = fragment
+    return wide
 
 
 def _columns_of_b(fragments: list[Array], half: bool, kind: str) -> Array:
@@ -132,7 +132,7 @@ def _mma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Ope
 
 def _wgmma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
     """A from registers, 16 rows of each warp; B from shared memory in rows of 128 bytes along k, whose
-    chunks of 16 bytes change places by the row. The product is made at once: golden counts cover its waits."""
+    chunks of 16 bytes change places by the row. The product is made at once: its own waits are not seen."""
     kind = parts[-1]
     names = _names(operands[0])
     puts, c = [compiler.write(name) for name in names], [compiler.reader(name, "f32") for name in names]
