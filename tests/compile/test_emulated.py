@@ -178,6 +178,16 @@ def test_tiny_waits_for_its_ring(path: str, stages: int) -> None:
     assert list(wrongs("tiny", p, config, H200, grid_x=1)) == []
 
 
+@pytest.mark.parametrize("padded", ["a", "b", "c"])
+def test_tiny_copies_nothing_behind_the_last_column(padded: str) -> None:
+    """Whole groups, of which the last one has padding behind its last column that belongs to nobody."""
+    pad = tuple(2 * (name == padded) for name in "abc")
+    p = problem("d:4x4x4@12", pad, beta="1")
+    config = smallest(p, 0, path="bulk", mma=0, warps=2)
+    assert 12 % config["group"] == 0
+    assert found_wrong("tiny", [(p, config)], grid_x=2) == []
+
+
 @pytest.mark.parametrize("path", ["plain", "async", "bulk"])
 @pytest.mark.parametrize("which", ["a", "b"])
 def test_tiny_shares_an_operand(which: str, path: str) -> None:

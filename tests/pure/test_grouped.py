@@ -239,7 +239,7 @@ def test_copies_fit_and_are_aligned(letter: str) -> None:
                     assert (x[some] % word == 0).all()
 
 
-@pytest.mark.parametrize("size", [2, 4, 8, 16])
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 def test_a_line_is_read_whole_where_its_last_byte_belongs_to_the_list(size: int) -> None:
     """Against every byte of memory, for operands that end at each byte of a line that they can end at."""
     draw, count = np.random.default_rng(size), 60
