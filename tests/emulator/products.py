@@ -182,7 +182,9 @@ def grouped_wrongs(
     asked = products(dtype, m, n, k, trans, count, alpha="any", beta=beta)
     made = []
     for i, (m, n, k) in enumerate(sizes):
-        p = Problem(dtype, m, n, k, trans[0], trans[1], alpha="any", beta=beta)
+        # Scalars of a product's own are of all classes, so that those of a neighbour would be wrong.
+        alpha_here, beta_here = (("any", "any"), ("1", "1"), ("any", "0"))[i % 3] if own else ("any", beta)
+        p = Problem(dtype, m, n, k, trans[0], trans[1], alpha=alpha_here, beta=beta_here)
         rows = (p.k if p.turned_a else p.m, p.n if p.turned_b else p.k, p.m)
         p = p.with_(**{f"ld{name}": row + pad for name, row, pad in zip("abc", rows, pads, strict=True)})
         made.append(prepare(p, Case(1, offset=i), i))
@@ -197,7 +199,7 @@ def grouped_wrongs(
     columns = [np.array(column, np.int64) for column in zip(*sizes, strict=True)]
     addresses = [np.array([three[i].address for three in regions], np.int64) for i in range(3)]
     leading = [np.array([getattr(ready.operands.problem, f"ld{name}") for ready in made]) for name in "abc"]
-    reads = np.full(count, beta != "0")
+    reads = np.array([ready.operands.problem.beta != "0" for ready in made])
     descriptors = describe(dtype, trans, tuple(columns), tuple(addresses), tuple(leading), reads)  # type: ignore[arg-type]
     first = made[0].operands
     scalars = [
