@@ -23,8 +23,10 @@ from typing import Any
 from tilewright import objects
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Kernel, Task
+from tilewright.stencils.cuda.program import writers
 
 _SCHEMA = 1
+_STENCILS = Path(__file__).parent / "stencils"
 
 making = threading.RLock()
 """Held by the one thread that plans and makes a kernel: the loser of a race would unload code in use.
@@ -39,21 +41,19 @@ if hasattr(os, "register_at_fork"):
 
 
 @functools.cache
-def generators(stencil: str) -> str:
-    """Hash of the program text that writes a stencil's sources.
+def generators(stencil: str, folder: Path = _STENCILS) -> str:
+    """Hash of the program text that writes a stencil's sources, found in ``folder``.
 
-    CPU stencils share what emits their code, so one hash is all of theirs. A CUDA stencil is the files
-    of its own name and what lies in ``lib``: a change of another leaves its records as they are.
+    CPU stencils share what emits their code, so one hash is all of theirs. That of a CUDA stencil covers its
+    own files and the headers that its kernel includes: a change of any other leaves its records as they are.
     """
-    folder = Path(__file__).parent / "stencils" / STENCILS[stencil].target
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".cuh"})
-    if STENCILS[stencil].target == "cuda":
-        paths = [
-            path for path in paths if path.stem in (stencil, "call", "program") or path.parent.name == "lib"
-        ]
     digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.name.encode() + path.read_bytes())
+    if STENCILS[stencil].target == "cuda":
+        for name, text in writers(stencil, folder / "cuda"):
+            digest.update(f"{name}\0{text}\0".encode())
+    else:
+        for path in sorted((folder / STENCILS[stencil].target).rglob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -121,11 +121,11 @@ SLIPS: tuple[Slip, ...] = (
         "problem.k, True",
         _DISPATCH,
     ),
-    Slip("tilewright/dispatch.py", "problem, device, KINDS):", "problem, device):", _DISPATCH),
+    Slip("tilewright/dispatch.py", "problem, device, KINDS) is None", "problem, device) is None", _DISPATCH),
     Slip(
         "tilewright/dispatch.py",
-        "if _fits(found.stencil, found.config, problem, device) else None",
-        "if found else None",
+        "or _misfit(record, problem, device) is None",
+        "or True",
         _DISPATCH,
     ),
     Slip(
@@ -254,7 +254,7 @@ SLIPS: tuple[Slip, ...] = (
         _SCREENS,
     ),
     Slip("tilewright/screens.py", '(row["percent_of_bound"] or 0) > ABOVE', "False", _SCREENS),
-    Slip("tilewright/cli.py", "part = max(part,", "part = min(part,", _SCREENS),
+    Slip("tilewright/cli.py", "return max(state.elapsed", "return min(state.elapsed", _SCREENS),
     # ---- CPU stencils
     Slip(
         "tilewright/stencils/cpu/emit.py",

@@ -58,7 +58,7 @@ SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8
 def test_every_shape_and_transposition(letter: str, tc: str, trans: str) -> None:
     p = problem(f"{letter}:{trans}:48x40x56@1000", alpha="any", beta="any")
     space = TENSOR.space(p, H200).only((*HARDWARE, "soft")).restricted(tc=tc, blocks=2 * H200["sms"])
-    for config in space.sample(2, seed=len(tc + trans)):
+    for config in space.sample(1, seed=len(letter + tc) + sum(map(ord, trans))):
         compiled(p, config, H200)
 
 

@@ -60,7 +60,7 @@ def test_every_path_and_transposition(spelling: str, trans: str, path: str) -> N
     letter, size = spelling.split(":")
     p = problem(f"{letter}:{trans}:{size}@100000", alpha="any", beta="any")
     space = TINY.space(p, H200).only(HARDWARE).restricted(path=path, blocks=2 * H200["sms"])
-    for config in space.sample(3, seed=len(trans + path)):
+    for config in space.sample(1, seed=len(spelling + trans + path)):
         # Tiles of any size are right, and those that are too large are slow.
         if config["rows"] * config["columns"] <= 64 or config["mma"]:
             compiled(p, config, H200)
@@ -86,7 +86,7 @@ def test_tensor_cores_multiply_halves(letter: str, device: Device, size: str) ->
         config = TINY.default(p, device)
         assert (config["mma"] == 16) == (config["path"] != "plain"), config
         assert compiled(p, config, device)["spills"] == 0
-        if config["mma"]:
+        if config["mma"] and trans == "nn":
             assert f".f32.{kind}.f32" in listing.ptx(TINY.source(p, config, device), device)
 
 

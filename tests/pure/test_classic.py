@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -194,6 +195,7 @@ def test_batch_strides_count_for_a_batch_only() -> None:
     asked = problem("s:nn", "64x64x64@2", stride_a=64 * 64 + 1)
     assert module.widest(asked) == 1
     assert module.widest(asked.with_(batch=1)) == 4
+    assert module.widest(asked.with_(stride_a=asked.stride_b, stride_b=asked.stride_a)) == 1
 
 
 @pytest.mark.parametrize(
@@ -217,6 +219,16 @@ def test_rules_that_make_configs_wrong(changes: dict[str, object], rule: str) ->
     good = CLASSIC.default(asked, H200).with_(m_blk=128, n_blk=128)
     broken = [r.name for r in CLASSIC.space(asked, H200).only(HARDWARE).why(good.with_(**changes))]
     assert rule in broken
+
+
+def test_promised_blocks_have_the_bytes_that_the_device_keeps_of_each() -> None:
+    asked = problem("s:nn")
+    config = CLASSIC.default(asked, H200).with_(min_blocks=2)
+    block = CLASSIC.launch(asked, config).shared + H200["shared_reserved"]
+    for room, names in ((2 * block, set()), (2 * block - 1, {"promise-shared"})):
+        device = replace(H200, limits={**H200.limits, "shared_per_sm": room})
+        rules = CLASSIC.space(asked, device).why(config)
+        assert {rule.name for rule in rules if rule.name == "promise-shared"} == names
 
 
 def test_textures_hold_one_matrix_of_limited_size() -> None:

@@ -17,6 +17,8 @@ from tilewright.stencils.cuda.grouped import (
     ARGUMENT,
     BEYOND,
     GroupedStencil,
+    Operand,
+    _bounded,
     _order,
     describe,
     fixed_bytes,
@@ -236,6 +238,30 @@ def test_copies_fit_and_are_aligned(letter: str) -> None:
                 assert (there[some] >= rows[some]).all()
                 for x in (start, rows * size, there * size, np.where(columns > 1, ld, 0) * size):
                     assert (x[some] % word == 0).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+def test_a_line_is_read_whole_where_its_last_byte_belongs_to_the_list(size: int) -> None:
+    """Against every byte of memory, for operands that end at each byte of a line that they can end at."""
+    draw, count = np.random.default_rng(size), 60
+    for _ in range(20):
+        operands = []
+        for strided in (False, True, False):
+            rows, columns = draw.integers(0, 9, count), draw.integers(0, 5, count)
+            ld = np.maximum(rows, 1) + draw.integers(0, 3, count)
+            where = size * draw.integers(1, 8000 // size, count)
+            operands.append(Operand(where, ld, rows, columns, strided, rows >= 0))
+        known = np.zeros(16_000, bool)
+        spans = []
+        for x in operands:
+            reach = np.where((x.rows > 0) & (x.columns > 0), ((x.columns - 1) * x.ld + x.rows) * size, 0)
+            spans.append((x.address, x.address + reach))
+            for begin, end in zip(*spans[-1], strict=True):
+                known[begin:end] = True
+        for (begins, ends), whole in zip(spans, _bounded(operands, size), strict=True):
+            some = ends > begins
+            # The last line of an operand is the one that its last byte lies in.
+            assert (whole[some] == known[(ends[some] - 1) | 15]).all()
 
 
 def test_columns_that_would_meet_in_a_bank_get_a_gap() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.tiny import (
     TinyStencil,
-    _groups,
     flat,
     registers,
     shared_bytes,
@@ -164,27 +162,6 @@ def test_much_padding_is_not_copied() -> None:
     p = problem("h:8x8x8@1000000", lda=16, ldb=16, ldc=16)
     assert taken(p) == (256, 256, 256)
     assert TINY.default(p, H200)["path"] == "bulk"
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_no_bulk_copy_ends_beyond_the_last_column(seed: int) -> None:
-    assert "(g.batch - BEYOND) / GROUP" in KERNEL
-    draw = random.Random(seed)
-    m, n, k = (draw.randrange(1, 33) for _ in "mnk")
-    p = problem(f"{draw.choice(LETTERS)}:{m}x{n}x{k}@1000000", beta="1")
-    lda, ldb, ldc = (ld + draw.choice((0, 1, 2, 8)) for ld in (m, k, m))
-    p = p.with_(lda=lda, ldb=ldb, ldc=ldc, stride_a=lda * k + draw.choice((0, 1, 3)))
-    p = p.with_(stride_b=ldb * (n - 1) + k + draw.choice((0, 2)), stride_c=ldc * n + draw.choice((0, 5)))
-    size, extents = p.dtype.itemsize, (lda * (k - 1) + m, ldb * (n - 1) + k, ldc * (n - 1) + m)
-    groups = [g for g in _groups(p) if g % whole(p) == 0]
-    beyond = any(step for _, step in spaced(p))
-    for group in groups:
-        for batch in (1, group, group + 1, 3 * group, 5 * group - 1):
-            copied = (batch - beyond) // group * group
-            assert batch - copied <= group
-            for extent, stride in zip(extents, p.strides, strict=True):
-                assert group * stride * size % 16 == 0
-                assert copied * stride <= (batch - 1) * stride + extent
 
 
 def test_a_shared_operand_is_in_no_stage() -> None:

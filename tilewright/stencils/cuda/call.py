@@ -6,7 +6,15 @@ import struct
 
 from tilewright.model import Problem
 
-BLOCK = struct.Struct("<3Q6q4i4d2Q")
+FIELDS = (
+    *((name, "Q") for name in ("a", "b", "c")),
+    *((name, "q") for name in ("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")),
+    *((name, "i") for name in ("m", "n", "k", "batch")),
+    *((name, "2d") for name in ("alpha", "beta")),
+    *((name, "Q") for name in ("texture_a", "texture_b")),
+)
+"""The fields of ``struct Gemm`` in their order, each with its format as ``struct`` has it."""
+BLOCK = struct.Struct("<" + "".join(code for _, code in FIELDS))
 POINTERS = struct.Struct("<3Q")
 """The first three words: all that changes from one call to the next."""
 

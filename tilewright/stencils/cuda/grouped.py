@@ -450,8 +450,16 @@ def _tile(p: GroupedProblem) -> tuple[int, int]:
 
 
 # -- descriptors -------------------------------------------------------------------------------------------
-ARGUMENT = struct.Struct("<2Q4d2i")
-"""``struct Products`` of grouped.cuh."""
+FIELDS = (
+    ("list", "Q"),
+    ("scalars", "Q"),
+    ("alpha", "2d"),
+    ("beta", "2d"),
+    ("count", "i"),
+    ("unused", "i"),
+)
+"""The fields of ``struct Products`` of grouped.cuh in their order, each with its format for ``struct``."""
+ARGUMENT = struct.Struct("<" + "".join(code for _, code in FIELDS))
 
 
 def pack(descriptors: int, scalars: int, count: int, alpha: complex, beta: complex) -> bytearray:

@@ -12,10 +12,15 @@ from tilewright.model import Task
 _INCLUDE = re.compile(r'^#include "(lib/[^"]+)"', re.M)
 
 
+FOLDER = Path(__file__).parent
+
+
 @cache
-def program(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The text of ``name.cuh``, and (name, text) of each header below it, by the names in its includes."""
-    folder = Path(__file__).parent
+def program(name: str, folder: Path = FOLDER) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The text of ``name.cuh``, and (name, text) of each header below it, by the names in its includes.
+
+    Headers are sorted by name. ``folder`` holds the kernels, and their headers in ``lib``.
+    """
     text = (folder / f"{name}.cuh").read_text()
     headers: dict[str, str] = {}
     wanted = _INCLUDE.findall(text)
@@ -25,6 +30,14 @@ def program(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
             headers[header] = (folder / header).read_text()
             wanted += _INCLUDE.findall(headers[header])
     return text, tuple(sorted(headers.items()))
+
+
+def writers(name: str, folder: Path = FOLDER) -> list[tuple[str, str]]:
+    """(file name, text) of all that decides the sources of a stencil: its Python, its kernel, and the headers
+    that the kernel includes. Headers of other kernels are left out: a change of them changes nothing here."""
+    text, headers = program(name, folder)
+    python = [(file, (folder / file).read_text()) for file in (f"{name}.py", "call.py", "program.py")]
+    return [*python, (f"{name}.cuh", text), *headers]
 
 
 def asked(problem: Task) -> dict[str, int]:

@@ -1,0 +1,96 @@
+"""The structures that kernels are called with: the compiler's layout against what Python packs."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import pytest
+
+from tilewright.errors import CompileError
+from tilewright.model import DTYPES, Problem, Source
+from tilewright.stencils.cuda import call, grouped
+from tilewright.stencils.cuda.grouped import GroupedStencil, products
+from tilewright.stencils.cuda.program import program
+from tilewright.targets import cuda
+from tilewright.targets.capability import named
+
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+]
+
+H200 = named("h200")
+TYPES = {"q": "long long", "i": "int", "2d": "double[2]"}
+"""What a format is in C++; an address or a handle has any type of 8 bytes."""
+
+Fields = tuple[tuple[str, str], ...]
+
+
+def assertions(name: str, fields: Fields) -> str:
+    """C++ that compiles where a structure has these fields, one after the other, and no others."""
+    lines = ["template <typename A, typename B> struct Same { static constexpr bool yes = false; };"]
+    lines += ["template <typename A> struct Same<A, A> { static constexpr bool yes = true; };"]
+    before = "<"
+    for field, code in fields:
+        at, size = struct.calcsize(before), struct.calcsize("<" + code)
+        lines.append(f'static_assert(__builtin_offsetof({name}, {field}) == {at}, "{field} is elsewhere");')
+        lines.append(f'static_assert(sizeof({name}::{field}) == {size}, "{field} has another size");')
+        if code in TYPES:
+            same = f"Same<decltype({name}::{field}), {TYPES[code]}>::yes"
+            lines.append(f'static_assert({same}, "{field} has another type");')
+        before += code
+    size = struct.calcsize(before)
+    return "\n".join([*lines, f'static_assert(sizeof({name}) == {size}, "there is more, or less");'])
+
+
+def gemm(header: str) -> Source:
+    """A program that is lib/gemm.cuh and what is asserted of it."""
+    text = f'{header}\n{assertions("Gemm", call.FIELDS)}\nextern "C" __global__ void nothing() {{}}\n'
+    return Source(text, "nothing", (), ())
+
+
+HEADER = dict(program("classic")[1])["lib/gemm.cuh"].replace("#pragma once", "")
+
+
+def test_python_packs_what_every_kernel_takes() -> None:
+    cuda.compile(gemm(HEADER), H200)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("stride_b, stride_c;", "stride_c, stride_b;"),
+        ("int m, n, k, batch;", "int n, m, k, batch;"),
+        ("alpha[2], beta[2];", "beta[2], alpha[2];"),
+        ("const void *a, *b;", "const void *b, *a;"),
+        ("long long lda, ldb, ldc;", "double lda, ldb, ldc;"),
+    ],
+)
+def test_a_field_elsewhere_is_seen(written: str, instead: str) -> None:
+    assert written in HEADER
+    with pytest.raises(CompileError, match=r"is elsewhere|another type"):
+        cuda.compile(gemm(HEADER.replace(written, instead)), H200)
+
+
+def test_python_packs_what_lists_of_products_take() -> None:
+    p = products(DTYPES["s"], 4, 4, 4, "nn", 3)
+    stencil = GroupedStencil()
+    source = stencil.source(p, stencil.default(p, H200), H200)
+    cuda.compile(replace(source, text=f"{source.text}\n{assertions('Products', grouped.FIELDS)}"), H200)
+
+
+@pytest.mark.pure
+def test_every_value_is_packed_into_its_field() -> None:
+    p = Problem.parse("z:2x3x5@7", alpha="any", beta="any")[0]
+    p = p.with_(lda=11, ldb=13, ldc=17, stride_a=101, stride_b=103, stride_c=107)
+    block = bytes(call.pack(p, (1 << 40, 2 << 40, 3 << 40), 1.5 + 2.5j, 3.5 + 4.5j, (5 << 40, 6 << 40)))
+    found, at = {}, 0
+    for name, code in call.FIELDS:
+        values = struct.unpack_from("<" + code, block, at)
+        found[name], at = (values if len(values) > 1 else values[0]), at + struct.calcsize("<" + code)
+    assert found == {
+        "a": 1 << 40, "b": 2 << 40, "c": 3 << 40, "lda": 11, "ldb": 13, "ldc": 17,
+        "stride_a": 101, "stride_b": 103, "stride_c": 107, "m": 2, "n": 3, "k": 5, "batch": 7,
+        "alpha": (1.5, 2.5), "beta": (3.5, 4.5), "texture_a": 5 << 40, "texture_b": 6 << 40,
+    }  # fmt: skip

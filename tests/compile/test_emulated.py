@@ -1,0 +1,294 @@
+"""The kernels' own code, run without a GPU: indices, edges, conjugates, scalars, copies and barriers.
+
+Everything is checked as the tuner checks a candidate, on odd sizes with padding and gaps, and under schedules
+that make what is not waited for go wrong; see ``tests.emulator``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.emulator.machine import SCHEDULES
+from tests.emulator.products import grouped_wrongs, wrongs
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.grouped import products
+from tilewright.targets import cuda
+from tilewright.targets.capability import named
+
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+]
+
+A100, H200 = named("a100"), named("h200")
+
+
+def problem(
+    text: str, pad: tuple[int, int, int] = (0, 0, 0), gap: tuple[int, int, int] = (0, 0, 0), **fields: Any
+) -> Problem:
+    """A problem with so many elements of padding in each column, and so many between matrices."""
+    p = Problem.parse(text, **fields)[0]
+    rows = (p.k if p.turned_a else p.m, p.n if p.turned_b else p.k, p.m)
+    columns = (p.m if p.turned_a else p.k, p.k if p.turned_b else p.n, p.n)
+    for name, r, c, more, apart in zip("abc", rows, columns, pad, gap, strict=True):
+        p = p.with_(**{f"ld{name}": r + more, f"stride_{name}": (r + more) * c + apart})
+    return p
+
+
+def allowed(stencil: str, p: Problem, device: Device, count: int, seed: int, **fixed: Any) -> list[Config]:
+    """Configs that the hardware can run, drawn at random from those with some values."""
+    space = STENCILS[stencil].space(p, device).only((*HARDWARE, "hard")).restricted(**fixed)
+    found = space.sample(count, seed)
+    assert found, (stencil, p.key, fixed)
+    return found
+
+
+def smallest(p: Problem, seed: int, **fixed: Any) -> Config:
+    """Of configs of tiny, one with few matrices in a group, two if it can be, and small tiles."""
+    found = allowed("tiny", p, H200, 500, seed, blocks=132, **fixed)
+    return min(
+        found, key=lambda c: (abs(c["group"] - 2) + 4 * (c["group"] < 2), c["rows"] * c["columns"] > 16)
+    )
+
+
+def found_wrong(
+    stencil: str,
+    points: Iterator[tuple[Problem, Config]] | list[tuple[Problem, Config]],
+    device: Device = H200,
+    **more: Any,
+) -> list[str]:
+    """What is wrong with any of them, each under one schedule, all schedules in turns."""
+    return [
+        wrong
+        for number, (p, config) in enumerate(points)
+        for wrong in wrongs(
+            stencil, p, config, device, schedules=[SCHEDULES[number % len(SCHEDULES)]], **more
+        )
+    ]
+
+
+# ---- classic
+
+SMALL = {"n_dim": 8, "m_dim": 8, "n_blk": 16, "m_blk": 16, "k_blk": 8, "min_blocks": 1, "split": 1}
+"""Tiles of 16 x 16 by 64 threads: two warps, so that barriers matter."""
+
+
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("letter", "sdcz")
+def test_classic_multiplies(letter: str, trans: str) -> None:
+    if letter in "cz":
+        trans = trans.replace("t", "c") if letter == "c" else trans.replace("n", "j")
+    odd = problem(f"{letter}:{trans}:18x17x21@2", (1, 2, 3), (1, 3, 5), alpha="any", beta="any")
+    even = problem(f"{letter}:{trans}:16x20x28", (4, 8, 1), beta="01"[trans == "nn"])
+    points = []
+    for number, p in enumerate((odd, even)):
+        points += [(p, config) for config in allowed("classic", p, H200, 1, number, read="global", **SMALL)]
+    assert found_wrong("classic", points) == []
+
+
+@pytest.mark.parametrize(
+    "fixed",
+    [
+        {"read": "ldg"},
+        {"read": "tex1d"},
+        {"read": "tex2d"},
+        {"split": 2},
+        {"split": 4, "vec": 1},
+        {"early": 1},
+        {"mma": 1, "lanes": 8, "n_blk": 32},
+        {"mma": 1, "lanes": 8, "n_blk": 32, "split": 2},
+        {"buffers": 1},
+        {"order": 0, "lanes": 4},
+        {"order": 2, "lanes": 4},
+    ],
+    ids=lambda fixed: "-".join(f"{name}-{value}" for name, value in fixed.items()),
+)
+def test_classic_in_all_its_ways(fixed: dict[str, Any]) -> None:
+    points = []
+    # Textures ask for leading dimensions that are multiples of 32 bytes.
+    for number, (text, pad) in enumerate((("d:nt:19x35x21", (1, 1, 3)), ("z:cn:18x17x23", (1, 1, 3)))):
+        p = problem(text, pad, beta="any", alpha="any")
+        points += [(p, config) for config in allowed("classic", p, H200, 1, number, **SMALL | fixed)]
+    assert found_wrong("classic", points) == []
+
+
+def test_classic_takes_its_turns_with_what_it_shares() -> None:
+    """Several matrices of a block, by warps that do not wait for each other longer than they must."""
+    p = problem("s:nn:16x16x20@3", beta="1")
+    for buffers, split in ((1, 1), (2, 1), (1, 2)):
+        fixed = SMALL | {"buffers": buffers, "split": split, "read": "global", "mma": 0}
+        (config,) = allowed("classic", p, H200, 1, 0, **fixed)
+        assert list(wrongs("classic", p, config, H200, grid_z=1)) == []
+
+
+@pytest.mark.parametrize("text", ["s:0x0x0", "d:5x1x0", "c:1x33x1"])
+def test_classic_at_the_smallest_sizes(text: str) -> None:
+    p = Problem.parse(text, beta="any", alpha="any")[0]
+    if STENCILS["classic"].accepts(p, H200) is None:
+        config = allowed("classic", p, H200, 1, 0, read="global", **SMALL)[0]
+        assert list(wrongs("classic", p, config, H200)) == []
+
+
+# ---- tiny
+
+FORMS = ["s:5x6x7", "d:nt:9x7x6", "c:ct:6x3x5", "z:nj:5x4x3", "h:tn:9x11x7", "b:nt:8x10x12", "hc:cn:7x9x8"]
+
+
+@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
+@pytest.mark.parametrize("text", FORMS)
+def test_tiny_multiplies(text: str, path: str) -> None:
+    dense = problem(f"{text}@11", alpha="any", beta="any")
+    padded = problem(f"{text}@11", (1, 2, 1), (0, 1, 3), beta="0")
+    points = [(p, smallest(p, 0, path=path, mma=0, warps=2)) for p in (dense, padded)]
+    assert found_wrong("tiny", points, grid_x=2) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mma", "path"),
+    [
+        ("d:9x17x7", 8, "async"),
+        ("d:9x17x7", 16, "bulk"),
+        ("d:tt:16x8x12", 16, "async"),
+        ("z:ct:8x9x6", 8, "bulk"),
+        ("z:nn:8x8x4", 16, "async"),
+        ("h:17x9x10", 16, "bulk"),
+        ("b:tn:16x16x16", 16, "bulk"),
+        ("h:nt:16x24x40", 16, "async"),
+        ("hc:nc:9x8x12", 16, "bulk"),
+        ("hc:jt:16x8x16", 16, "async"),
+    ],
+)
+def test_tiny_multiplies_on_tensor_cores(text: str, mma: int, path: str) -> None:
+    p = problem(f"{text}@5", alpha="any", beta="any")
+    config = smallest(p, 3, path=path, mma=mma, warps=2)
+    assert list(wrongs("tiny", p, config, H200, schedules=SCHEDULES[1:2], grid_x=1)) == []
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("path", ["async", "bulk"])
+def test_tiny_waits_for_its_ring(path: str, stages: int) -> None:
+    """One block through more groups than it has stages, so that each is filled again, by three warps."""
+    p = problem("d:8x8x7@11", beta="1")
+    config = smallest(p, 1, path=path, mma=0, warps=3, stages=stages, rows=1, columns=2)
+    assert list(wrongs("tiny", p, config, H200, grid_x=1)) == []
+
+
+@pytest.mark.parametrize("padded", ["a", "b", "c"])
+def test_tiny_copies_nothing_behind_the_last_column(padded: str) -> None:
+    """Whole groups, of which the last one has padding behind its last column that belongs to nobody."""
+    pad = tuple(2 * (name == padded) for name in "abc")
+    p = problem("d:4x4x4@12", pad, beta="1")
+    config = smallest(p, 0, path="bulk", mma=0, warps=2)
+    assert 12 % config["group"] == 0
+    assert found_wrong("tiny", [(p, config)], grid_x=2) == []
+
+
+@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
+@pytest.mark.parametrize("which", ["a", "b"])
+def test_tiny_shares_an_operand(which: str, path: str) -> None:
+    p = problem("s:4x6x4@9").with_(**{f"stride_{which}": 0})
+    assert found_wrong("tiny", [(p, smallest(p, 0, path=path, mma=0, warps=2))], grid_x=2) == []
+
+
+@pytest.mark.parametrize("path", ["plain", "async"])
+def test_tiny_multiplies_matrices_by_their_addresses(path: str) -> None:
+    p = problem("d:5x3x4@9", (1, 2, 3), (1, 2, 3), pointers=True, beta="any", align=8)
+    assert list(wrongs("tiny", p, smallest(p, 0, path=path, mma=0, warps=2), H200, grid_x=2)) == []
+
+
+# ---- tensor
+
+SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32x8x16", "8x32x16", "16x8x16")]
+SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8", "16x8x16")]
+
+
+def modest(p: Problem, device: Device, seed: int, **fixed: Any) -> Config:
+    """A config of at most four warps and a small tile, so that few instructions are run."""
+    space = (
+        STENCILS["tensor"]
+        .space(p, device)
+        .only((*HARDWARE, "hard"))
+        .restricted(blocks=device["sms"], **fixed)
+    )
+    found = [
+        config
+        for config in space.sample(4000, seed)
+        if config["dim_x"] * config["dim_y"] <= 128 and config["blk_m"] * config["blk_n"] <= 1024
+    ]
+    assert found, (p.key, fixed)
+    return min(
+        found,
+        key=lambda config: (
+            config["blk_m"] * config["blk_n"] * config["blk_k"]
+            + 100 * (config["dim_x"] * config["dim_y"] < 64)
+        ),
+    )
+
+
+@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize(("letter", "tc"), SHAPES)
+def test_tensor_multiplies(letter: str, tc: str, number: int) -> None:
+    at = 2 * (SHAPES.index((letter, tc)) % 2) + number
+    trans = (("nn", "nt", "tt", "tn") if letter in "hbd" else ("jc", "nt", "jj", "cn"))[at]
+    p = problem(
+        f"{letter}:{trans}:19x21x23@3", (1, 2, 3), (0, 2, 4), alpha="any", beta=("any", "0", "1", "any")[at]
+    )
+    config = modest(p, H200, at, tc=tc)
+    # Three blocks for all tiles of all matrices, so that each goes from one to others.
+    assert found_wrong("tensor", [(p, config)], grid_x=3) == []
+
+
+@pytest.mark.parametrize(
+    ("letter", "trans", "beta", "early_c"),
+    [("h", "nn", "any", 0), ("b", "tn", "0", 0), ("hc", "cj", "any", 1)],
+)
+def test_warp_groups_multiply(letter: str, trans: str, beta: str, early_c: int) -> None:
+    p = problem(f"{letter}:{trans}:70x31x72@2", (2, 0, 2), alpha="any", beta=beta)
+    wide = 16 // p.dtype.itemsize
+    p = p.with_(lda=96, ldb=96, stride_a=96 * 80, stride_b=96 * 80)
+    config = STENCILS["tensor"].default(p, H200).with_(
+        tc="64x8x16", split="registers" if letter == "hc" else "none", stages=3, ahead=0, early_c=early_c,
+        vec=wide, vec_c=2, blk_k=8 * wide, blk_m=64, blk_n=32, dim_x=8, dim_y=16, group=1, warps_m=4,
+        blocks=H200["sms"],
+    )  # fmt: skip
+    assert not any(rule.kind in (*HARDWARE, "hard") for rule in STENCILS["tensor"].space(p, H200).why(config))
+    assert found_wrong("tensor", [(p, config)]) == []
+
+
+# ---- grouped
+
+LISTED = [(5, 6, 7), (16, 8, 16), (1, 1, 1), (13, 2, 9), (8, 16, 4), (3, 11, 16), (16, 16, 0), (7, 5, 12)]
+
+
+@pytest.mark.parametrize("bulk", [0, 1])
+@pytest.mark.parametrize(
+    ("letter", "trans"),
+    [("s", "nt"), ("d", "tn"), ("c", "cn"), ("z", "nj"), ("h", "nn"), ("b", "tt"), ("hc", "ct")],
+)
+def test_grouped_multiplies(letter: str, trans: str, bulk: int) -> None:
+    p = products(DTYPES[letter], 16, 16, 16, trans, len(LISTED), alpha="any", beta="any")
+    space = STENCILS["grouped"].space(p, H200).only((*HARDWARE, "hard"))
+    number = 2 * "sdczhb".find(letter) + bulk
+    mma = int(letter in "dhb") if bulk else int(letter in ("z", "hc"))
+    fixed = {"bulk": bulk, "warps": 2, "team": 1 + number % 2, "mma": mma, "blocks": H200["sms"]}
+    # One form of tile after the other takes long to compile.
+    fixed |= {"fine": 0, "rows": 2, "columns": 4, "deep": 1 + number % 2}
+    for pads, own in (((0, 0, 0), True), ((1, 2, 3), False)):
+        config = space.restricted(**fixed, depth=4 if own else 2).sample(1, number)[0]
+        found = grouped_wrongs(
+            letter,
+            trans,
+            LISTED,
+            config,
+            H200,
+            pads=pads,
+            own=own,
+            beta="any",
+            schedule=SCHEDULES[number % 4],
+        )
+        assert list(found) == []

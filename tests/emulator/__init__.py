@@ -1,0 +1,14 @@
+"""A small interpreter of PTX: kernels run without a GPU, to be checked, not to be fast.
+
+It takes the PTX that NVRTC writes for a stencil, and runs it warp by warp on the operands in this
+process's memory. What hardware leaves open is resolved against the kernel, so that what is not waited
+for goes wrong each time and not once in a thousand launches:
+
+    warps    one runs until it cannot go on; which of those that can comes next is part of a ``Schedule``
+    copies   to shared memory happen as late as their waits allow, or at once: part of it too
+    memory   shared memory and registers begin as NaN; an access outside an operand, or one that is not
+             aligned to its size, is a ``Fault``
+
+``ptx`` reads the text, ``memory`` holds the bytes, ``arithmetic`` and ``asynchronous`` and ``tensor``
+are the instructions, ``machine`` runs warps, and ``products`` runs a stencil on the operands of a problem.
+"""

@@ -1,0 +1,320 @@
+"""What the lanes of a warp do together: fragments, and products of tensor cores.
+
+Layouts are those of the PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions". Those of wmma are open
+there, and here any: elements in the order of rows, as often as they fill the registers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tests.emulator.arithmetic import LANES, widened
+from tests.emulator.memory import Array, Fault
+
+if TYPE_CHECKING:
+    from tests.emulator.machine import Compiler, Operation, Warp
+    from tests.emulator.ptx import Instruction
+
+LANE = np.arange(LANES)
+R, Q = LANE // 4, LANE % 4
+EIGHT = np.arange(8)
+
+
+def operation(compiler: Compiler, instruction: Instruction, following: int) -> Operation | None:
+    """An instruction of this file as an operation, None for others."""
+    makers = {
+        "mma.sync": _mma,
+        "wmma.load": _wmma_load,
+        "wmma.mma": _wmma,
+        "wmma.store": _wmma_store,
+        "ldmatrix.sync": _matrices,
+        "stmatrix.sync": _matrices_back,
+        "movmatrix.sync": _matrix_turned,
+        "shfl.sync": _shuffle,
+        "wgmma.mma_async": _wgmma,
+        "wgmma.fence": _nothing,
+        "wgmma.commit_group": _nothing,
+        "wgmma.wait_group": _nothing,
+    }
+    make = makers.get(".".join(instruction.opcode.split(".")[:2]))
+    if make is None:
+        return None
+    inner = make(compiler, instruction.opcode.split("."), instruction.operands)
+
+    def together(w: Warp) -> int:
+        if not w.together():
+            return w.stall()
+        inner(w)
+        return following
+
+    return together
+
+
+def _names(operand: str) -> list[str]:
+    return [name.strip() for name in operand.strip("{}").split(",")]
+
+
+def _nothing(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    return lambda w: 0
+
+
+def _halves(words: list[Array], kind: str) -> Array:
+    """Registers of two numbers each as float32: (register, lane, 2)."""
+    return np.stack([widened(word.view(np.uint16), kind).reshape(LANES, 2) for word in words])
+
+
+# ---- mma.sync -------------------------------------------------------------------------------------------
+
+
+def _rows_of_a(fragments: list[Array], half: bool, kind: str) -> Array:
+    """A of a product: (8 or 16 rows, k)."""
+    if half:
+        # Rows r and r + 8 at k 2q, then at k 2q + 8.
+        numbers = _halves(fragments, kind)
+        out = np.zeros((16, 4 * len(fragments)), np.float32)
+        for i in range(len(fragments)):
+            for e in range(2):
+                out[R + 8 * (i % 2), 2 * Q + e + 8 * (i // 2)] = numbers[i, :, e]
+        return out
+    rows = min(2, len(fragments))
+    wide = np.zeros((8 * rows, 4 * len(fragments) // rows))
+    for i, fragment in enumerate(fragments):
+        wide[R + 8 * (i % rows), Q + 4 * (i // rows)] = fragment
+    return wide
+
+
+def _columns_of_b(fragments: list[Array], half: bool, kind: str) -> Array:
+    """B of a product: (k, 8)."""
+    if half:
+        numbers = _halves(fragments, kind)
+        out = np.zeros((8 * len(fragments), 8), np.float32)
+        for i in range(len(fragments)):
+            for e in range(2):
+                out[2 * Q + e + 8 * i, R] = numbers[i, :, e]
+        return out
+    wide = np.zeros((4 * len(fragments), 8))
+    for i, fragment in enumerate(fragments):
+        wide[Q + 4 * i, R] = fragment
+    return wide
+
+
+def _added(sums: list[Array], product: Array) -> list[Array]:
+    """Fragments of C with a product added: row r, columns 2q and 2q + 1; then row r + 8."""
+    return [
+        (sums[i].astype(product.dtype) + product[R + 8 * (i // 2), 2 * Q + i % 2]).astype(sums[i].dtype)
+        for i in range(len(sums))
+    ]
+
+
+def _mma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    kind = parts[-2] if parts[-2] in ("f16", "bf16") else ""
+    half, word = bool(kind), "u32" if kind else "f64"
+    c_kind = "f32" if half else "f64"
+    a, b = ([compiler.reader(name, word) for name in _names(operands[i])] for i in (1, 2))
+    c = [compiler.reader(name, c_kind) for name in _names(operands[3])]
+    puts = [compiler.write(name) for name in _names(operands[0])]
+
+    def multiply(w: Warp) -> int:
+        left = _rows_of_a([read(w) for read in a], half, kind).astype(np.float64)
+        right = _columns_of_b([read(w) for read in b], half, kind).astype(np.float64)
+        for put, value in zip(puts, _added([read(w) for read in c], left @ right), strict=True):
+            put(w, value)
+        return 0
+
+    return multiply
+
+
+# ---- wgmma ----------------------------------------------------------------------------------------------
+
+
+def _wgmma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    """A from registers, 16 rows of each warp; B from shared memory in rows of 128 bytes along k, whose
+    chunks of 16 bytes change places by the row. The product is made at once: its own waits are not seen."""
+    kind = parts[-1]
+    names = _names(operands[0])
+    puts, c = [compiler.write(name) for name in names], [compiler.reader(name, "f32") for name in names]
+    a = [compiler.reader(name, "u32") for name in _names(operands[1])]
+    where = compiler.reader(operands[2], "u64")
+
+    def multiply(w: Warp) -> int:
+        at = int(where(w)[0])
+        start, stride = (at & 0x3FFF) << 4, (at >> 32 & 0x3FFF) << 4
+        if at >> 62 != 1:
+            raise Fault("wgmma reads rows of 128 bytes")
+        k = 2 * np.arange(16)
+        left = _rows_of_a([read(w) for read in a], True, kind).astype(np.float64)
+        for block in range(len(names) // 4):
+            linear = (start + block * stride + EIGHT[:, None] * 128 + k).ravel()
+            numbers = w.cluster.shared.load(linear ^ ((linear >> 7 & 7) << 4), 2)[0]
+            right = widened(numbers, kind).astype(np.float64).reshape(8, 16).T
+            some = slice(4 * block, 4 * block + 4)
+            for put, value in zip(
+                puts[some], _added([read(w) for read in c[some]], left @ right), strict=True
+            ):
+                put(w, value)
+        return 0
+
+    return multiply
+
+
+# ---- ldmatrix, stmatrix, shuffles -----------------------------------------------------------------------
+
+
+def _eights(operand_count: int, rows: Array) -> Array:
+    """Addresses of the 8 x 8 numbers of some matrices: (matrix, row, column)."""
+    return rows[: 8 * operand_count].reshape(operand_count, 8, 1) + 2 * EIGHT
+
+
+def _whole_rows(rows: Array, count: int) -> Array:
+    if (rows[: 8 * count] % 16).any():
+        raise Fault("a row of a matrix is not aligned to 16 bytes")
+    return rows
+
+
+def _matrices(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    puts, address = [compiler.write(name) for name in _names(operands[0])], compiler.address(operands[1])
+
+    def load(w: Warp) -> int:
+        at = _eights(len(puts), _whole_rows(address(w), len(puts)))
+        found = w.cluster.shared.load(at.ravel(), 2)[0].reshape(at.shape)
+        for put, matrix in zip(puts, found, strict=True):
+            put(w, _as_words(matrix.T if "trans" in parts else matrix))
+        return 0
+
+    return load
+
+
+def _as_words(matrix: Array) -> Array:
+    """Columns 2q and 2q + 1 of row r of 8 x 8 numbers."""
+    return matrix[R, 2 * Q].astype(np.uint32) | matrix[R, 2 * Q + 1].astype(np.uint32) << np.uint32(16)
+
+
+def _from_words(word: Array) -> Array:
+    out = np.zeros((8, 8), np.uint16)
+    out[R, 2 * Q], out[R, 2 * Q + 1] = word.astype(np.uint16), (word >> np.uint32(16)).astype(np.uint16)
+    return out
+
+
+def _matrices_back(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    address, reads = (
+        compiler.address(operands[0]),
+        [compiler.reader(name, "u32") for name in _names(operands[1])],
+    )
+
+    def store(w: Warp) -> int:
+        at = _eights(len(reads), _whole_rows(address(w), len(reads)))
+        for place, read in zip(at, reads, strict=True):
+            matrix = _from_words(read(w))
+            w.cluster.shared.store(place.ravel(), (matrix.T if "trans" in parts else matrix).reshape(1, -1))
+        return 0
+
+    return store
+
+
+def _matrix_turned(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    put, read = compiler.write(operands[0]), compiler.reader(operands[1], "u32")
+
+    def turn(w: Warp) -> int:
+        put(w, _as_words(_from_words(read(w)).T))
+        return 0
+
+    return turn
+
+
+def _shuffle(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    to, *_ = operands[0].split("|")
+    put, value, by = (
+        compiler.write(to),
+        compiler.reader(operands[1], "u32"),
+        compiler.reader(operands[2], "u32"),
+    )
+
+    def shuffle(w: Warp) -> int:
+        other = by(w).astype(int)
+        source = {"idx": other, "bfly": LANE ^ other, "down": LANE + other, "up": LANE - other}[parts[2]]
+        inside = (source >= 0) & (source < LANES)
+        put(w, np.where(inside, value(w)[source % LANES], value(w)))
+        return 0
+
+    return shuffle
+
+
+# ---- wmma -----------------------------------------------------------------------------------------------
+
+
+def _shape(parts: list[str]) -> tuple[int, int, int]:
+    found = next(
+        re.fullmatch(r"m(\d+)n(\d+)k(\d+)", part) for part in parts if re.fullmatch(r"m\d+n\d+k\d+", part)
+    )
+    assert found is not None
+    m, n, k = (int(size) for size in found.groups())
+    return m, n, k
+
+
+def _dealt(count: int, registers: int, each: int) -> Array:
+    """Which element of a matrix is at (register, lane, place) of a fragment."""
+    lane, register, place = LANE[None, :, None], np.arange(registers)[:, None, None], np.arange(each)
+    return ((lane * registers + register) * each + place) % count
+
+
+def _wmma_load(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    puts, address = [compiler.write(name) for name in _names(operands[0])], compiler.address(operands[1])
+    pitch = compiler.reader(operands[2], "u32")
+    m, n, k = _shape(parts)
+    rows, columns = (m, k) if parts[2] == "a" else (k, n)
+    which = _dealt(rows * columns, len(puts), 2)
+    row, column = which // columns, which % columns
+
+    def load(w: Warp) -> int:
+        start, step = int(address(w)[0]), int(pitch(w)[0])
+        if start % 32 or 2 * step % 16:
+            raise Fault("a fragment of wmma begins at a multiple of 32 bytes, columns at multiples of 16")
+        at = start + 2 * (row * step + column if "row" in parts else column * step + row)
+        numbers = w.cluster.shared.load(at.ravel(), 2)[0].reshape(at.shape)
+        for put, pair in zip(puts, numbers, strict=True):
+            put(w, np.ascontiguousarray(pair).view(np.uint32)[:, 0])
+        return 0
+
+    return load
+
+
+def _fragment(words: list[Array], rows: int, columns: int, kind: str) -> Array:
+    out = np.zeros(rows * columns)
+    out[_dealt(rows * columns, len(words), 2)] = _halves(words, kind)
+    return out.reshape(rows, columns)
+
+
+def _wmma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    kind = "bf16" if "bf16" in parts else "f16"
+    m, n, k = _shape(parts)
+    puts = [compiler.write(name) for name in _names(operands[0])]
+    a, b = ([compiler.reader(name, "u32") for name in _names(operands[i])] for i in (1, 2))
+    c = [compiler.reader(name, "f32") for name in _names(operands[3])]
+    which = _dealt(m * n, len(c), 1)[..., 0]
+
+    def multiply(w: Warp) -> int:
+        product = _fragment([read(w) for read in a], m, k, kind) @ _fragment(
+            [read(w) for read in b], k, n, kind
+        )
+        for i, (put, read) in enumerate(zip(puts, c, strict=True)):
+            put(w, (read(w) + product.ravel()[which[i]]).astype(np.float32))
+        return 0
+
+    return multiply
+
+
+def _wmma_store(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    address, pitch = compiler.address(operands[0]), compiler.reader(operands[2], "u32")
+    c = [compiler.reader(name, "u32") for name in _names(operands[1])]
+    m, n, _ = _shape(parts)
+    which = _dealt(m * n, len(c), 1)[..., 0]
+
+    def store(w: Warp) -> int:
+        at = int(address(w)[0]) + 4 * (which // n + which % n * int(pitch(w)[0]))
+        w.cluster.shared.store(at.ravel(), np.stack([read(w) for read in c]).reshape(1, -1))
+        return 0
+
+    return store

@@ -1,0 +1,81 @@
+"""The hash of the text that writes a stencil's sources: what changes it, and what must not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tilewright.stencils
+from tilewright import build
+from tilewright.catalog import STENCILS
+from tilewright.stencils.cuda.program import program
+
+pytestmark = pytest.mark.pure
+
+STENCILS_FOLDER = Path(tilewright.stencils.__file__).parent
+CUDA = sorted(name for name, stencil in STENCILS.items() if stencil.target == "cuda")
+HEADERS = sorted(f"lib/{path.name}" for path in (STENCILS_FOLDER / "cuda" / "lib").glob("*.cuh"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of all stencils, to be changed."""
+    return Path(shutil.copytree(STENCILS_FOLDER, tmp_path / "before" / "stencils"))
+
+
+def changed(folder: Path, file: str) -> Path:
+    """A copy of the folder in which one file has one line more."""
+    copy = Path(shutil.copytree(folder, folder.parent.parent / file.replace("/", "-")))
+    path = copy / file
+    path.write_text(path.read_text() + "\n# touched\n")
+    return copy
+
+
+def test_a_copy_has_the_hash_of_the_original(folder: Path) -> None:
+    for stencil in STENCILS:
+        assert build.generators(stencil, folder) == build.generators(stencil)
+
+
+def test_every_header_is_included_and_not_all_of_them_everywhere() -> None:
+    by_stencil = [{name for name, _ in program(stencil)[1]} for stencil in CUDA]
+    assert set().union(*by_stencil) == set(HEADERS)
+    assert min(len(included) for included in by_stencil) < len(HEADERS)
+
+
+@pytest.mark.parametrize("stencil", CUDA)
+def test_a_header_counts_where_it_is_included(stencil: str, folder: Path) -> None:
+    included = {name for name, _ in program(stencil)[1]}
+    assert included
+    for header in HEADERS:
+        after = build.generators(stencil, changed(folder, f"cuda/{header}"))
+        assert (after != build.generators(stencil, folder)) == (header in included), header
+
+
+def test_a_header_of_a_header_counts(folder: Path) -> None:
+    (folder / "cuda" / "lib" / "inner.cuh").write_text("// nothing yet\n")
+    gemm = folder / "cuda" / "lib" / "gemm.cuh"
+    gemm.write_text(gemm.read_text() + '\n#include "lib/inner.cuh"\n')
+    other = changed(folder, "cuda/lib/inner.cuh")
+    assert build.generators("classic", other) != build.generators("classic", folder)
+    assert build.generators("grouped", other) == build.generators("grouped", folder)
+
+
+@pytest.mark.parametrize("stencil", CUDA)
+def test_the_python_and_the_kernel_of_a_stencil_count_and_not_those_of_others(
+    stencil: str, folder: Path
+) -> None:
+    before = build.generators(stencil, folder)
+    for file in (f"{stencil}.py", f"{stencil}.cuh", "program.py", "call.py"):
+        assert build.generators(stencil, changed(folder, f"cuda/{file}")) != before, file
+    for other in set(CUDA) - {stencil}:
+        for file in (f"{other}.py", f"{other}.cuh"):
+            copy = changed(folder, f"cuda/{file}")
+            assert build.generators(stencil, copy) == before, file
+
+
+def test_all_that_emits_code_for_a_processor_counts_there_alone(folder: Path) -> None:
+    copy = changed(folder, "cpu/emit.py")
+    assert build.generators("tile", copy) != build.generators("tile", folder)
+    assert build.generators("tiny", copy) == build.generators("tiny", folder)
