@@ -29,10 +29,11 @@ from pathlib import Path
 from rich.table import Table
 
 from bench import kernels, lines, machine
-from tilewright import dispatch, measure, roofline
 from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem
+from tilewright.planning import dispatch, roofline
+from tilewright.tuning import timing as measure
 
 DRIFT = 0.1
 Ceilings = dict[str, float]

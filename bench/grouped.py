@@ -27,10 +27,10 @@ import numpy as np
 
 import tilewright as tw
 from bench import lines
-from tilewright import dispatch
 from tilewright.catalog import TARGETS
-from tilewright.measure import median_interval
 from tilewright.model import DTYPES
+from tilewright.planning import dispatch
+from tilewright.tuning.timing import median_interval
 
 TOP = 32
 CACHES = 5

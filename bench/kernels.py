@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from bench import machine
-from tilewright import build, measure
 from tilewright.catalog import TARGETS
 from tilewright.model import Config, Device, Kernel, Problem, Timing
-from tilewright.operands import operands
-from tilewright.tuner import sized
+from tilewright.runtime import build
+from tilewright.tuning import timing as measure
+from tilewright.tuning.gemm.operands import operands
+from tilewright.tuning.tuner import sized
 
 # A pass over cached data takes some ten microseconds and a call from Python one: several passes a call.
 PASSES = {"cached": 32, "memory": 1}

@@ -1,7 +1,7 @@
 """The ladder's table, measured: ``python -m bench.ladder --sizes 4096 --rounds 21 --write docs/ladder.md``.
 
 Every config of every rung is checked and timed alone; the best of each rung takes turns with cuBLAS
-(``tilewright.ladder.climb``). ``--write`` puts the tables between the marks of a page; ``--out`` keeps all
+(``tilewright.tutorial.ladder.climb``). ``--write`` puts the tables between the marks of a page; ``--out`` keeps all
 figures, every config among them, as one JSON object a line.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from bench import machine
 from bench.lines import now
-from tilewright import ladder
+from tilewright.tutorial import ladder
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 GOAL = 0.9

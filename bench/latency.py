@@ -29,12 +29,13 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import kernels, lines
-from tilewright import build, dispatch
-from tilewright.arrays import empty_aligned
+from tilewright.arrays.layout import empty_aligned
 from tilewright.catalog import TARGETS
-from tilewright.measure import median_interval
 from tilewright.model import DTYPES
-from tilewright.operands import operands
+from tilewright.planning import dispatch
+from tilewright.runtime import build
+from tilewright.tuning.gemm.operands import operands
+from tilewright.tuning.timing import median_interval
 
 # Seconds of one sample, and the products in one call of the first process.
 SAMPLE, FIRST = 2e-3, 100
@@ -118,7 +119,7 @@ def child(letter: str, n: int, split: bool) -> None:
     """In a fresh process: the first result, or each part of the way to it, in ms, as a line of JSON."""
     from time import perf_counter
 
-    from tilewright.targets.native import native
+    from tilewright.runtime.fastcall_cpu import native
 
     a, b = stacks(letter, n, FIRST)
     out = np.empty_like(a)

@@ -21,8 +21,9 @@ from bench import machine
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
-from tilewright.targets import cuda, driver
-from tilewright.tuner import Progress, speed
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning.tuner import Progress, speed
 
 Line = dict[str, Any]
 Listener = Callable[[Progress], None]

@@ -33,13 +33,13 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import kernels, lines
-from tilewright import measure
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem, Record
-from tilewright.records import Records
 from tilewright.space import HARDWARE, Rule, Space
-from tilewright.tuner import VENDOR, Tuner, sized, speed
+from tilewright.store.records import Records
+from tilewright.tuning import timing
+from tilewright.tuning.tuner import VENDOR, Tuner, sized, speed
 
 ROUNDS, SECONDS = 51, 6.0
 Key = tuple[str, Config]
@@ -157,7 +157,7 @@ def finals(
         side: min((name for name in times if name.startswith(str(side))), key=lambda x: times[x].median)
         for side in (True, False)
     }
-    ratio, low, high = measure.ratio(times[winner[True]], times[winner[False]])
+    ratio, low, high = timing.ratio(times[winner[True]], times[winner[False]])
     out: lines.Line = {"kind": "finals", "ratio": ratio, "low": low, "high": high}
     for side, word in ((True, "kept"), (False, "removed")):
         line = chosen[winner[side]]
@@ -315,7 +315,7 @@ def main() -> None:
 
 def _lines(rows: Sequence[Record], spaces: Sequence[Parts]) -> Iterator[lines.Line]:
     """The tries timed alone, each config's newest, in the first group that holds it."""
-    newest = {(r.stencil, r.config): r for r in rows if r.protocol == measure.ALONE and r.stencil != VENDOR}
+    newest = {(r.stencil, r.config): r for r in rows if r.protocol == timing.ALONE and r.stencil != VENDOR}
     for part in spaces:
         groups: dict[Config, str] = {}
         for group, configs in part.groups.items():
@@ -354,7 +354,7 @@ def _arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("problem", nargs="?", default="d:32x32x32", help="one problem (default: d:32x32x32)")
     add("--beta", default="1", choices=("0", "1", "any"), help="default: 1")
-    add("--regime", default="cached", choices=measure.REGIMES, help="default: cached")
+    add("--regime", default="cached", choices=timing.REGIMES, help="default: cached")
     add("--count", type=int, default=500, help="at most so many of kept and of removed (default: 500)")
     add("--each", type=int, default=60, help="at most so many of what one rule alone removes (default: 60)")
     add("--all", action="store_true", help="everything (some ten tries a second)")

@@ -24,12 +24,12 @@ from pathlib import Path
 from rich.table import Table
 
 from bench import kernels, lines
-from tilewright import measure
 from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem, Record
-from tilewright.records import Records
-from tilewright.tuner import EFFORTS, VENDOR, Result, Tuner
+from tilewright.store.records import Records
+from tilewright.tuning import timing
+from tilewright.tuning.tuner import EFFORTS, VENDOR, Result, Tuner
 
 NOWHERE = Path("/nonexistent")
 # Seconds between two tries of which no try can be the cause.
@@ -48,7 +48,7 @@ def reasons(records: Records, problem: Problem, regime: str) -> dict[str, int]:
 
 def rate(rows: Sequence[Record]) -> float:
     """Tries per second, from the moments at which they ended; pauses between two runs left out."""
-    ends = sorted(datetime.fromisoformat(r.when) for r in rows if r.protocol == measure.ALONE)
+    ends = sorted(datetime.fromisoformat(r.when) for r in rows if r.protocol == timing.ALONE)
     gaps = [(late - early).total_seconds() for early, late in pairwise(ends)]
     gaps = [gap for gap in gaps if gap < PAUSE]
     return len(gaps) / sum(gaps) if gaps else 0.0
@@ -78,7 +78,7 @@ def tuned(
         result = tuner.tune(problem, regime, search=search, budget=min(budget, limit))
         seconds = time.monotonic() - begin
     rows = records.all(problem_key=problem.key, regime=regime)[before:]
-    fresh = sum(row.protocol == measure.ALONE for row in rows)
+    fresh = sum(row.protocol == timing.ALONE for row in rows)
     account = {
         "effort": effort,
         "tried": result.tried,
@@ -100,7 +100,7 @@ def in_turns(
     stand = kernels.Stand(problem, regime, device)
     pairs = {name: (r.stencil, r.config) for name, r in (("pick", first), ("best", second))}
     times = stand.in_turns(pairs, rounds)
-    ratio, low, high = measure.ratio(times["best"], times["pick"])
+    ratio, low, high = timing.ratio(times["best"], times["pick"])
     return {
         "pick_gflops": stand.gflops(times["pick"]),
         "best_gflops": stand.gflops(times["best"]),
@@ -212,7 +212,7 @@ def _arguments() -> argparse.Namespace:
     add("--types", default="d", help="any of s, d, c, z (default: d)")
     add("--sizes", default="4,8,16,17,31", help=f"{lines.SIZES} (default: 4,8,16,17,31)")
     add("--beta", default="0", choices=("0", "1", "any"), help="default: 0")
-    add("--regime", default="cached", choices=measure.REGIMES, help="default: cached")
+    add("--regime", default="cached", choices=timing.REGIMES, help="default: cached")
     add("--effort", default="quick", choices=list(EFFORTS), help="whose pick is judged (default: quick)")
     add("--rounds", type=int, default=101, help="rounds of the two winners in turns (default: 101)")
     add("--limit", type=float, default=float("inf"), help="seconds for the exhaustive runs in all")

@@ -24,12 +24,13 @@ from rich.console import Console
 
 import tilewright
 from bench import lines, machine
-from tilewright import measure, roofline
 from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem
-from tilewright.records import Records
-from tilewright.tuner import EFFORTS, VENDOR, Result, Tuner, speed, toolchain
+from tilewright.planning import roofline
+from tilewright.store.records import Records
+from tilewright.tuning import timing
+from tilewright.tuning.tuner import EFFORTS, VENDOR, Result, Tuner, speed, toolchain
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
 # Operands made, the finalists timed in turns: what a problem takes beside its search, in seconds.
@@ -64,7 +65,7 @@ def decided(records: Records, job: Job, device: Device) -> bool:
     best = records.best(problem.key, regime, device.key, without=VENDOR)
     return (
         best is not None
-        and best.protocol == measure.INTERLEAVED
+        and best.protocol == timing.INTERLEAVED
         and best.toolchain == toolchain(device, best.stencil)
     )
 

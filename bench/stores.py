@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from bench import kernels, lines, machine
-from tilewright import dispatch, measure, roofline
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Config, Device, Problem
+from tilewright.planning import dispatch, roofline
 from tilewright.space import HARDWARE
-from tilewright.trials.cpu import vendor_call
+from tilewright.tuning import timing as measure
+from tilewright.tuning.evaluate.cpu import vendor_call
 
 LINE = 64
 

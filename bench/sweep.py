@@ -24,13 +24,14 @@ from rich.console import Console
 
 from bench import lines
 from bench.pruning import Listed
-from tilewright import dispatch, measure
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Config, Device, Problem, Record
-from tilewright.records import Records
+from tilewright.planning import dispatch
 from tilewright.space import Space
-from tilewright.tuner import Result, Tuner, speed
+from tilewright.store.records import Records
+from tilewright.tuning import timing
+from tilewright.tuning.tuner import Result, Tuner, speed
 
 STENCIL = "classic"
 ORDERS = {"s": 6144, "d": 4096, "c": 4096, "z": 3072}
@@ -81,15 +82,15 @@ def said(kind: str, result: Result, stage: str) -> lines.Line:
         "missing": result.missing,
         "clocks": best.clocks if best else "",
     }
-    if best and vendor and best.timing and vendor.timing and best.protocol == measure.INTERLEAVED:
-        line["against_cublas"], line["low"], line["high"] = measure.ratio(vendor.timing, best.timing)
+    if best and vendor and best.timing and vendor.timing and best.protocol == timing.INTERLEAVED:
+        line["against_cublas"], line["low"], line["high"] = timing.ratio(vendor.timing, best.timing)
     return line
 
 
 def tries(problem: Problem, regime: str, device: Device, records: Records, stage: str) -> lines.Line:
     """Every try of a problem, as rows of values: the sweep as figure 8 draws it."""
     rows = records.all(problem_key=problem.key, regime=regime, device=device.key)
-    rows = [row for row in rows if row.stencil == STENCIL and row.protocol == measure.ALONE]
+    rows = [row for row in rows if row.stencil == STENCIL and row.protocol == timing.ALONE]
     names = list(rows[0].config) if rows else []
     return {
         "kind": "tries",
@@ -265,7 +266,7 @@ def sizes(run: Run) -> None:
             line |= {"stencil": plan.stencil, "config": dict(plan.config), "regime": regime}
             line |= {"tflops": tflops(outcome), "cublas_tflops": tflops(vendor)}
             if outcome and vendor and outcome.timing and vendor.timing:
-                line["against_cublas"], line["low"], line["high"] = measure.ratio(
+                line["against_cublas"], line["low"], line["high"] = timing.ratio(
                     vendor.timing, outcome.timing
                 )
             run.sink.write(line)

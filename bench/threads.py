@@ -31,11 +31,13 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines, machine
-from tilewright import dispatch, execute, measure
-from tilewright.arrays import problem_of
-from tilewright.execute import Bound, new_output
+from tilewright.arrays.layout import problem_of
 from tilewright.model import DTYPES
-from tilewright.targets.native import find_team
+from tilewright.planning import dispatch
+from tilewright.runtime import bound_cpu
+from tilewright.runtime.bound_cpu import Bound, new_output
+from tilewright.runtime.fastcall_cpu import find_team
+from tilewright.tuning import timing as measure
 
 SLOWER = 0.98
 # So many different places in memory are enough, and more would only be Python's own objects to walk.
@@ -73,7 +75,7 @@ def walk(call: Call, where: Sequence[Arrays]) -> Callable[[], None]:
 @contextmanager
 def without_team() -> Iterator[None]:
     """As on a machine that has no OpenMP runtime."""
-    with mock.patch.object(execute, "find_team", return_value=None):
+    with mock.patch.object(bound_cpu, "find_team", return_value=None):
         yield
 
 

@@ -26,10 +26,11 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines
-from tilewright import api, call_cache, dispatch
-from tilewright.execute_cuda import Gpu, Vendor
+from tilewright import api
 from tilewright.model import DTYPES, Device, Plan, Problem
-from tilewright.targets import cublaslt
+from tilewright.planning import dispatch
+from tilewright.runtime import call_cache, cublaslt
+from tilewright.runtime.bound_cuda import Gpu, Vendor
 
 LETTERS = "hbsdcz"
 SMALL = (64, 256, 512)

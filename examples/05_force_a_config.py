@@ -4,7 +4,7 @@ import numpy as np
 
 import tilewright as tw
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.dispatch import device
+from tilewright.planning.dispatch import device
 
 problem = tw.Problem.parse("d:8x8x8@1000")[0]
 here, tile = device(), STENCILS["tile"]

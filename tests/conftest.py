@@ -12,8 +12,8 @@ from weakref import WeakValueDictionary
 import hypothesis
 import pytest
 
-from tilewright import api, build
-from tilewright.targets import native
+from tilewright import api
+from tilewright.runtime import build, fastcall_cpu
 
 # How long an example takes says what else the machine does, not whether it is right.
 hypothesis.settings.register_profile("patient", deadline=None)
@@ -48,7 +48,7 @@ def new_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     api.forget()
     # Replaced and not emptied: kernels that somebody still holds must stay loaded.
     monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
-    monkeypatch.setattr(native, "_natives", {})
+    monkeypatch.setattr(fastcall_cpu, "_natives", {})
     yield folder
     api.forget()
 

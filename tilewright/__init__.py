@@ -1,6 +1,7 @@
 """Tilewright writes, prunes, measures and runs matrix-multiplication kernels for the machine it is on."""
 
 from tilewright.api import Executable, explain, forget, gemm, matmul, plan, set_threads, tune
+from tilewright.calls.list_forms import Grouped, Groups, Pointers, gemm_batched, gemm_grouped, plan_grouped
 from tilewright.errors import (
     ArgumentError,
     CompileError,
@@ -10,7 +11,6 @@ from tilewright.errors import (
     TilewrightError,
     UnsupportedError,
 )
-from tilewright.forms import Grouped, Groups, Pointers, gemm_batched, gemm_grouped, plan_grouped
 from tilewright.model import Problem
 
 __version__ = "0.1.0"

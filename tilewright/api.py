@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tilewright import build, call_cache, dispatch, roofline, warm
-from tilewright.arrays import (
+from tilewright.arrays.device import phantom
+from tilewright.arrays.layout import (
     ACCEPTED,
     LETTERS,
     Array,
@@ -24,19 +24,19 @@ from tilewright.arrays import (
     promoted,
     transposed,
 )
-from tilewright.call_cache import FAST, GEMM, INTO
+from tilewright.arrays.tracing import pass_over, untraced
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.device_arrays import phantom
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.execute import ALIGN_FROM, HOST, Place, new_output, usable
-from tilewright.execute_cuda import Gpu
-from tilewright.halves import BFLOAT16, COMPLEX_HALF, is_complex
 from tilewright.model import Config, GroupedProblem, Plan, Problem, Task, parsed
-from tilewright.targets import cublaslt
-from tilewright.tracing import pass_over, untraced
+from tilewright.planning import dispatch, roofline
+from tilewright.runtime import build, call_cache, cublaslt, device_calls
+from tilewright.runtime.bound_cpu import ALIGN_FROM, HOST, Place, new_output, usable
+from tilewright.runtime.bound_cuda import Gpu
+from tilewright.runtime.call_cache import FAST, GEMM, INTO
 
 if TYPE_CHECKING:
-    from tilewright.tuner import Progress, Result
+    from tilewright.tuning.tuner import Progress, Result
 
 Function = Callable[[Any, Any, Any], Any]
 
@@ -116,7 +116,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
                 return result
         except (KeyError, AttributeError, TypeError):
             pass
-    calls = warm.CALLS.get(type(a))
+    calls = device_calls.CALLS.get(type(a))
     if calls is not None:
         result = calls(calls.memo, "matmul", a, b, out)
         if result is not NotImplemented:
@@ -157,7 +157,7 @@ def taken(place: Place, value: Any, name: str, pairs: bool) -> tuple[Array, Call
 def _matmul_of_pairs(a: Any, b: Any, out: Any, dtype: str) -> Any:
     """``matmul`` with a ``dtype``. No builtin of the processor's serves it, so none is asked."""
     of_pairs(dtype)
-    calls = warm.CALLS.get(type(a))
+    calls = device_calls.CALLS.get(type(a))
     if calls is not None:
         result = calls(calls.memo, _TAGS[True], a, b, out)
         if result is not NotImplemented:
@@ -208,7 +208,7 @@ def _matmul_at(place: Place, a: Any, b: Any, out: Any, pairs: bool) -> Any:
     caller = Caller(1, 0, "n", "n", pairs=pairs)
     originals = (x, y, result) if own_a and own_b and given is target else None
     function = caller.compute(place, left, right, view, fresh=target is None, originals=originals)
-    if isinstance(function, warm.Prepared):
+    if isinstance(function, device_calls.Prepared):
         _remember(place, None, _TAGS[pairs], a, b, out, function)
     elif function is not None and target is not None and target is out:
         call_cache.keep(INTO, (*looks(x, y), target.strides), function)
@@ -229,10 +229,16 @@ _TAGS = {False: "matmul", True: "matmul of pairs"}
 
 
 def _remember(
-    place: Place, memo: warm.Memo | None, tag: Any, a: Any, b: Any, out: Any, prepared: warm.Prepared
+    place: Place,
+    memo: device_calls.Memo | None,
+    tag: Any,
+    a: Any,
+    b: Any,
+    out: Any,
+    prepared: device_calls.Prepared,
 ) -> None:
     """Do calls on a GPU like this one the short way from now on; ``memo``: None for that of all calls."""
-    calls = warm.calls_of(place.library) if isinstance(place, Gpu) else None
+    calls = device_calls.calls_of(place.library) if isinstance(place, Gpu) else None
     if calls is not None and type(a) in calls.types:
         calls.remember(calls.memo if memo is None else memo, tag, a, b, out, prepared)
 
@@ -284,7 +290,7 @@ def gemm(
                 return out
         except (KeyError, AttributeError, TypeError):
             pass
-    calls = warm.CALLS.get(type(a))
+    calls = device_calls.CALLS.get(type(a))
     if calls is not None:
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
         if result is not NotImplemented:
@@ -297,7 +303,7 @@ def _gemm_of_pairs(
 ) -> Any:
     """``gemm`` with a ``dtype``."""
     of_pairs(dtype)
-    calls = warm.CALLS.get(type(a))
+    calls = device_calls.CALLS.get(type(a))
     if calls is not None:
         result = calls.gemm(calls.memo, (*scalars, dtype), a, b, c, out, scalars[1])
         if result is not NotImplemented:
@@ -354,7 +360,7 @@ def _asked(caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any) -> As
 
 
 def _gemm(
-    caller: Caller, a: Any, b: Any, c: Any, out: Any, memo: warm.Memo | None = None, tag: Any = None
+    caller: Caller, a: Any, b: Any, c: Any, out: Any, memo: device_calls.Memo | None = None, tag: Any = None
 ) -> Any:
     """``gemm`` with every check and every copy that may be needed. ``memo``: that of a plan on a GPU."""
     place = _place(a=a, b=b, c=c if caller.beta != 0 else None, out=out)
@@ -363,7 +369,7 @@ def _gemm(
 
 
 def _gemm_at(
-    caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any, memo: warm.Memo | None, tag: Any
+    caller: Caller, place: Place, a: Any, b: Any, c: Any, out: Any, memo: device_calls.Memo | None, tag: Any
 ) -> Any:
     asked = _asked(caller, place, a, b, c, out)
     x, y, target = asked.a, asked.b, asked.target
@@ -381,7 +387,7 @@ def _gemm_at(
     originals = (x, y, result) if asked.own else None
     function = caller.compute(place, asked.left, asked.right, result, fresh=fresh, originals=originals)
     scalars = (caller.alpha, caller.beta, caller.trans_a, caller.trans_b, *(("hc",) if caller.pairs else ()))
-    if isinstance(function, warm.Prepared):
+    if isinstance(function, device_calls.Prepared):
         if memo is not None or not caller.forced:
             # A c that was copied first is a result that is updated in place.
             into = asked.wrap(result) if moves and fresh else out
@@ -584,7 +590,7 @@ class Caller:
         *,
         fresh: bool,
         originals: tuple[Array, Array, Array] | None = None,
-    ) -> Function | warm.Prepared | None:
+    ) -> Function | device_calls.Prepared | None:
         """out = alpha op(a) op(b) + beta out; what does more calls on arrays like ``originals``, if any."""
         if 0 in (*out.shape, a.shape[-1]) or self.alpha == 0:
             place.scale(out, self.beta)
@@ -608,7 +614,7 @@ class Caller:
             if run is None and dtype == COMPLEX_HALF:
                 return None  # The library has no product of it to go to at once.
             trans = (self.trans_a, self.trans_b)
-            return warm.Prepared(run, place.index, originals, scalars, trans, self.pairs)
+            return device_calls.Prepared(run, place.index, originals, scalars, trans, self.pairs)
         return None if bound is None else bound.function(*originals)
 
 
@@ -635,7 +641,7 @@ class Executable:
             for x in (a, b, out)
         )
         self.index = place.index if isinstance(place, Gpu) else None
-        self._memo: warm.Memo = {}
+        self._memo: device_calls.Memo = {}
         self._fresh = caller.beta == 0
         self._shape, self._dtype = out.shape, out.dtype
         self._make = maker(out)
@@ -646,8 +652,8 @@ class Executable:
     def drop(self) -> None:
         """Forget what runs: the call cache is emptied. A call in which nothing was forgotten does not ask."""
         self._function: Function | None = None
-        self._planned: warm.Call | None = None
-        self._calls: warm.Calls | None = None
+        self._planned: device_calls.Call | None = None
+        self._calls: device_calls.Calls | None = None
         self._memo.clear()
         self._stale = True
 
@@ -658,7 +664,7 @@ class Executable:
         left, _ = transposed(a, caller.trans_a, "trans_a")
         right, _ = transposed(b, caller.trans_b, "trans_b")
         x, y, result, self._plan, bound = caller.bind(place, left, right, out, fresh=True, planning=True)
-        self._calls = warm.calls_of(place.library) if isinstance(place, Gpu) else None
+        self._calls = device_calls.calls_of(place.library) if isinstance(place, Gpu) else None
         plain = x is left and y is right and result is out and out.size > 0
         # With alpha 0 the operands are not read, whatever they hold, and every kernel reads them.
         plain = plain and caller.alpha != 0
@@ -791,7 +797,7 @@ def tune(
     negative budget, and ``DeviceError`` where the device cannot be used.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
-    from tilewright.tuner import EFFORTS, Tuner, tuning_jobs
+    from tilewright.tuning.tuner import EFFORTS, Tuner, tuning_jobs
 
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")

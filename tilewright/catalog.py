@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from tilewright.search import Search
-from tilewright.search.climb import climb
-from tilewright.search.exhaustive import exhaustive
-from tilewright.search.sample import sample
-from tilewright.stencils import Stencil
-from tilewright.stencils.cpu.lanes import LanesStencil
-from tilewright.stencils.cpu.tile import TileStencil
-from tilewright.stencils.cuda.classic import ClassicStencil
-from tilewright.stencils.cuda.grouped import GroupedStencil
-from tilewright.stencils.cuda.tensor import TensorStencil
-from tilewright.stencils.cuda.tiny import TinyStencil
+from tilewright.stencils.cpu.lanes.stencil import LanesStencil
+from tilewright.stencils.cpu.tile.stencil import TileStencil
+from tilewright.stencils.cuda.classic.stencil import ClassicStencil
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil
+from tilewright.stencils.cuda.tensor.stencil import TensorStencil
+from tilewright.stencils.cuda.tiny.stencil import TinyStencil
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets import cpu, cuda
+from tilewright.tuning.search import Search
+from tilewright.tuning.search.climb import climb
+from tilewright.tuning.search.exhaustive import exhaustive
+from tilewright.tuning.search.sample import sample
 
 # In the order in which an untuned call asks them.
 STENCILS: dict[str, Stencil] = {

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
 from tilewright.errors import ArgumentError
-from tilewright.halves import BFLOAT16, COMPLEX_HALF
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from bench.analysis.kernel import analysed
 from bench.analysis.options import named, parsed, problems
 from bench.analysis.profiler import profiled
 from bench.analysis.report import shown
-from tilewright import dispatch
 from tilewright.errors import ArgumentError, DeviceError, TilewrightError
 from tilewright.model import Problem
+from tilewright.planning import dispatch
 
 
 def main() -> None:

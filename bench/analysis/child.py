@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bench.analysis.kernel import compiled
 from tilewright.model import Device, Problem
-from tilewright.targets import cuda, driver
-from tilewright.trials.cuda import CudaTrial, started
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning.evaluate.cuda import CudaTrial, started
 
 LAUNCHES = 3
 """Launches of a profiled child; the last one is measured."""

@@ -6,12 +6,13 @@ from bench.analysis.instructions import hottest, instructions, mix
 from bench.analysis.occupancy import occupancy
 from bench.analysis.rooflines import rooflines
 from bench.lines import Line
-from tilewright import build, dispatch
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import DeviceError
 from tilewright.model import Device, Plan, Problem
-from tilewright.targets import listing
-from tilewright.trials import Candidate
+from tilewright.planning import dispatch
+from tilewright.runtime import build
+from tilewright.targets.cuda import disassemble
+from tilewright.tuning.evaluate import Candidate
 
 
 def compiled(problem: Problem, device: Device) -> tuple[Plan, Candidate]:
@@ -49,7 +50,7 @@ def analysed(problem: Problem, device: Device) -> Line:
     }
     line |= occupancy(launch, facts, device)
     try:
-        text = listing.sass(kernel.binary)
+        text = disassemble.sass(kernel.binary)
     except DeviceError as error:
         return line | {"missing": str(error)}
     loop = hottest(text)

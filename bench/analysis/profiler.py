@@ -15,7 +15,7 @@ from bench.analysis.child import LAUNCHES
 from bench.lines import Line
 from tilewright.errors import DeviceError
 from tilewright.model import Problem
-from tilewright.targets import listing
+from tilewright.targets.cuda import disassemble
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder in which ``python -m bench.analysis`` is found."""
@@ -45,7 +45,7 @@ PATIENCE = 240.0
 def find() -> str | None:
     """The path of Nsight Compute; None where it is not."""
     others = sorted(Path("/opt/nvidia/nsight-compute").glob("*"), reverse=True)
-    places = (None, listing.TOOLKIT, *map(str, others))
+    places = (None, disassemble.TOOLKIT, *map(str, others))
     return next((found for place in places if (found := shutil.which("ncu", path=place))), None)
 
 

@@ -10,9 +10,9 @@ from bench.batches.commands import parsed, perform
 from bench.batches.figures import plot
 from bench.batches.run import Run
 from bench.batches.summed import summary
-from tilewright import dispatch
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
+from tilewright.planning import dispatch
 
 
 def main(words: list[str]) -> int:

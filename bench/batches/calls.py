@@ -11,10 +11,10 @@ import tilewright as tw
 from bench import lines
 from bench.batches.run import Run
 from bench.lines import Line
-from tilewright import measure
 from tilewright.model import DTYPES
-from tilewright.targets import driver
-from tilewright.trials.cuda_timing import Events
+from tilewright.targets.cuda import driver
+from tilewright.tuning import timing
+from tilewright.tuning.evaluate.cuda_timing import Events
 
 CALLS = 301
 """Calls that are timed one by one."""
@@ -101,10 +101,10 @@ class Synchronized:
 
 
 def clocked(
-    ways: Mapping[str, Callable[[], object]], watch: measure.Stopwatch, rounds: int
+    ways: Mapping[str, Callable[[], object]], watch: timing.Stopwatch, rounds: int
 ) -> dict[str, dict[str, float]]:
     """Microseconds of a call by each way, in turns: the median and its 95 % interval."""
-    taken = measure.interleaved(ways, rounds=rounds, regime="cached", batch=1, watch=watch)
+    taken = timing.interleaved(ways, rounds=rounds, regime="cached", batch=1, watch=watch)
     return {
         name: {"us": 1e6 * t.median, "low": 1e6 * t.low, "high": 1e6 * t.high} for name, t in taken.items()
     }

@@ -11,11 +11,11 @@ from bench.batches.result import line_of
 from bench.batches.run import Run
 from bench.batches.turns import Found, Turns
 from bench.lines import Line
-from tilewright import measure
 from tilewright.catalog import STENCILS
 from tilewright.model import Problem
 from tilewright.space import Space
-from tilewright.trials import Outcome
+from tilewright.tuning import timing
+from tilewright.tuning.evaluate import Outcome
 
 
 def crossover(run: Run) -> None:
@@ -67,7 +67,7 @@ def crossed(point: Point, found: Found, measured: Sequence[Line]) -> Line:
         assert isinstance(tensor, Outcome)
         assert fma.timing is not None
         assert tensor.timing is not None
-        line["tensor_over_fma"], line["low"], line["high"] = measure.ratio(fma.timing, tensor.timing)
+        line["tensor_over_fma"], line["low"], line["high"] = timing.ratio(fma.timing, tensor.timing)
     return line
 
 

@@ -7,11 +7,11 @@ from bench.batches.points import SMALL, Entry, Point, entry_of
 from bench.batches.problems import MOST, filling
 from bench.batches.run import Run
 from bench.lines import Line
-from tilewright import measure
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import Problem
-from tilewright.trials.cuda_timing import Events
+from tilewright.tuning import timing as measure
+from tilewright.tuning.evaluate.cuda_timing import Events
 
 
 def half(run: Run) -> None:

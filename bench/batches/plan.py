@@ -27,9 +27,9 @@ from rich.console import Console
 import tilewright
 from bench.batches.commands import parsed, perform
 from bench.batches.run import Run
-from tilewright import dispatch
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
+from tilewright.planning import dispatch
 
 LEAST = 5.0
 """Seconds without which a command is not begun: it would hardly measure anything, but overrun."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright import dispatch
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem
-from tilewright.records import Records
+from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
-from tilewright.tuner import speed
+from tilewright.store.records import Records
+from tilewright.tuning.tuner import speed
 
 SMALL = ("tiny", "tensor")
 """The stencils that are written for batches, in the order in which an untuned call asks them."""

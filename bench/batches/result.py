@@ -5,8 +5,8 @@ from __future__ import annotations
 from bench.batches.points import Point
 from bench.batches.turns import Found
 from bench.lines import Line
-from tilewright import measure
 from tilewright.model import Config
+from tilewright.tuning import timing
 
 
 def line_of(kind: str, point: Point, number: int, found: Found, copy: float | None) -> Line:
@@ -46,7 +46,7 @@ def line_of(kind: str, point: Point, number: int, found: Found, copy: float | No
     if copy:
         line["of_copy"] = rate / copy
     if found.vendor:
-        line["against_cublas"], line["low"], line["high"] = measure.ratio(found.vendor[1], outcome.timing)
+        line["against_cublas"], line["low"], line["high"] = timing.ratio(found.vendor[1], outcome.timing)
     return line
 
 

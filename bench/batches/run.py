@@ -15,11 +15,12 @@ from bench.batches.seeds import origin_of, seeds_of
 from bench.batches.turns import Turns
 from bench.lines import Line
 from bench.pruning import Listed
-from tilewright import dispatch, roofline_cuda
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Config, Problem, Record
-from tilewright.tuner import VENDOR, speed
+from tilewright.planning import dispatch
+from tilewright.tuning import ceilings_cuda
+from tilewright.tuning.tuner import VENDOR, speed
 
 
 class Run(sweep.Run):
@@ -38,7 +39,7 @@ class Run(sweep.Run):
     def look(self) -> None:
         """Measure a copy, which takes about a second."""
         try:
-            self.copy = roofline_cuda.measure(self.device)["bandwidth.copy.1"]
+            self.copy = ceilings_cuda.measure(self.device)["bandwidth.copy.1"]
         except TilewrightError as error:
             self.console.print(f"no share of a copy: {error}", style="yellow", markup=False)
             return

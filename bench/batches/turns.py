@@ -8,9 +8,9 @@ from typing import Any
 
 from bench.batches.points import Point
 from tilewright.model import Timing
-from tilewright.trials import Candidate, Finals, Outcome
-from tilewright.tuner import Tuner
-from tilewright.workers import Answer, Stream, stream
+from tilewright.tuning.evaluate import Candidate, Finals, Outcome
+from tilewright.tuning.tuner import Tuner
+from tilewright.tuning.workers import Answer, Stream, stream
 
 AHEAD = 64
 """Binaries that may wait for the clock."""

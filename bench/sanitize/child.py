@@ -11,14 +11,15 @@ import numpy as np
 
 from bench.sanitize.job import Job
 from bench.sanitize.lists import drawn, stored, wide
-from tilewright import ladder
 from tilewright.errors import TilewrightError
 from tilewright.model import Binary, GroupedProblem
-from tilewright.operands import Region, scalars
-from tilewright.stencils.cuda import grouped
-from tilewright.stencils.cuda.call import pack
-from tilewright.targets import cuda, driver
-from tilewright.verify import Case, judge, prepare
+from tilewright.stencils.cuda.args import pack
+from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning.gemm.operands import Region, scalars
+from tilewright.tuning.gemm.verify import Case, judge, prepare
+from tilewright.tutorial import ladder
 
 RIGHT = "right"
 

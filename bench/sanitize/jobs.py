@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from bench.sanitize import forms, small
 from bench.sanitize.job import Job, named
-from tilewright import ladder
 from tilewright.model import Device
+from tilewright.tutorial import ladder
 
 
 def jobs(device: Device) -> Iterator[Job]:

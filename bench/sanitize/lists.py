@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import DType, GroupedProblem
-from tilewright.stencils.cuda import grouped
+from tilewright.stencils.cuda.grouped import stencil as grouped
 
 
 @dataclass(frozen=True, slots=True)

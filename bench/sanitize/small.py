@@ -9,7 +9,7 @@ from typing import Any
 from bench.sanitize.job import Job, fits, made
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.stencils.cuda import grouped
+from tilewright.stencils.cuda.grouped import stencil as grouped
 
 ORDERS = {False: ("nn", "tn", "nt", "tt"), True: ("nn", "cn", "nt", "jc")}
 """Transpositions of real and of complex types, that jobs take in turns."""

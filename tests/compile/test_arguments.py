@@ -9,11 +9,12 @@ import pytest
 
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Problem, Source
-from tilewright.stencils.cuda import call, grouped
-from tilewright.stencils.cuda.grouped import GroupedStencil, products
-from tilewright.stencils.cuda.program import program
+from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
+from tilewright.stencils.cuda.source import program
 from tilewright.targets import cuda
-from tilewright.targets.capability import named
+from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
@@ -46,7 +47,7 @@ def assertions(name: str, fields: Fields) -> str:
 
 def gemm(header: str) -> Source:
     """A program that is lib/gemm.cuh and what is asserted of it."""
-    text = f'{header}\n{assertions("Gemm", call.FIELDS)}\nextern "C" __global__ void nothing() {{}}\n'
+    text = f'{header}\n{assertions("Gemm", args.FIELDS)}\nextern "C" __global__ void nothing() {{}}\n'
     return Source(text, "nothing", (), ())
 
 
@@ -84,9 +85,9 @@ def test_python_packs_what_lists_of_products_take() -> None:
 def test_every_value_is_packed_into_its_field() -> None:
     p = Problem.parse("z:2x3x5@7", alpha="any", beta="any")[0]
     p = p.with_(lda=11, ldb=13, ldc=17, stride_a=101, stride_b=103, stride_c=107)
-    block = bytes(call.pack(p, (1 << 40, 2 << 40, 3 << 40), 1.5 + 2.5j, 3.5 + 4.5j, (5 << 40, 6 << 40)))
+    block = bytes(args.pack(p, (1 << 40, 2 << 40, 3 << 40), 1.5 + 2.5j, 3.5 + 4.5j, (5 << 40, 6 << 40)))
     found, at = {}, 0
-    for name, code in call.FIELDS:
+    for name, code in args.FIELDS:
         values = struct.unpack_from("<" + code, block, at)
         found[name], at = (values if len(values) > 1 else values[0]), at + struct.calcsize("<" + code)
     assert found == {

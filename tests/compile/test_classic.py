@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import tilewright.stencils.cuda.classic as module
+import tilewright.stencils.cuda.classic.stencil as module
 from tilewright.errors import CompileError
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.classic import ClassicStencil
+from tilewright.stencils.cuda.classic.stencil import ClassicStencil
 from tilewright.targets import cuda
-from tilewright.targets.capability import named
+from tilewright.targets.cuda.capability import named
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 KERNEL = Path(module.__file__).with_name("classic.cuh").read_text()

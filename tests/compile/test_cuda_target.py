@@ -14,8 +14,9 @@ import pytest
 
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Device, Kernel, Launch, Source
-from tilewright.targets import cuda, driver
-from tilewright.targets.capability import key_of, named
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.targets.cuda.capability import key_of, named
 
 pytestmark = [
     pytest.mark.compile,
@@ -88,7 +89,7 @@ def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:
     assert (again.code, again.facts) == (made.code, made.facts)
     program = (
         "import hashlib\nfrom tilewright.model import Source\nfrom tilewright.targets import cuda\n"
-        "from tilewright.targets.capability import named\n"
+        "from tilewright.targets.cuda.capability import named\n"
         f"source = Source({SMALL.text!r}, 'small', headers={SMALL.headers!r})\n"
         "print(hashlib.sha256(cuda.compile(source, named('h200')).code).hexdigest())"
     )

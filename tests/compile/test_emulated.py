@@ -16,9 +16,9 @@ from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped import products
+from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.targets import cuda
-from tilewright.targets.capability import named
+from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,

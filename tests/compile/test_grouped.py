@@ -9,9 +9,9 @@ import pytest
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Config, Device, GroupedProblem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped import GroupedStencil, products
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.targets import cuda
-from tilewright.targets.capability import named
+from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright import ladder
 from tilewright.errors import CompileError
-from tilewright.ladder import RUNGS, Rung
 from tilewright.model import Config
-from tilewright.targets import capability, cuda
+from tilewright.targets import cuda
+from tilewright.targets.cuda import capability
+from tilewright.tutorial import ladder
+from tilewright.tutorial.ladder import RUNGS, Rung
 
 pytestmark = [
     pytest.mark.compile,

@@ -11,7 +11,8 @@ import pytest
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Problem, Source
-from tilewright.targets import capability, cuda, listing
+from tilewright.targets import cuda
+from tilewright.targets.cuda import capability, disassemble
 
 pytestmark = [
     pytest.mark.compile,
@@ -29,7 +30,7 @@ def classic(spelling: str) -> Source:
 
 def test_the_definitions_of_the_source_compile_to_the_same_program() -> None:
     source = classic("d:nt:512x512x512")
-    text = listing.program(source)
+    text = disassemble.program(source)
     assert text.startswith("#define TYPE_BITS 64\n")
     assert text.endswith(source.text)
     whole = cuda.compile(Source(text, source.entry, source.headers), H200)
@@ -38,7 +39,7 @@ def test_the_definitions_of_the_source_compile_to_the_same_program() -> None:
 
 
 def test_ptx() -> None:
-    text = listing.ptx(classic("s:nn:512x512x512"), H200)
+    text = disassemble.ptx(classic("s:nn:512x512x512"), H200)
     assert ".target sm_90a" in text
     assert ".entry classic" in text
     assert "fma.rn.f32" in text
@@ -47,16 +48,16 @@ def test_ptx() -> None:
 
 def test_a_program_that_is_refused() -> None:
     with pytest.raises(CompileError, match=r"refused broken for sm_90a: .*error"):
-        listing.ptx(Source("this is no program", "broken"), H200)
+        disassemble.ptx(Source("this is no program", "broken"), H200)
 
 
 def test_sass() -> None:
-    if listing.disassembler() is None:
+    if disassemble.disassembler() is None:
         pytest.skip("no disassembler is here")
-    text = listing.sass(cuda.compile(classic("s:nn:512x512x512"), H200))
+    text = disassemble.sass(cuda.compile(classic("s:nn:512x512x512"), H200))
     assert re.search(r"\bFFMA\b", text)
     with pytest.raises(DeviceError, match=r"nvdisasm|cuobjdump"):
-        listing.sass(Binary(b"nothing", "classic", ""))
+        disassemble.sass(Binary(b"nothing", "classic", ""))
 
 
 def test_another_disassembler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +65,7 @@ def test_another_disassembler(monkeypatch: pytest.MonkeyPatch) -> None:
     if which("cuobjdump") is None:
         pytest.skip("no cuobjdump is here")
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None if name == "nvdisasm" else which(name))
-    found = listing.disassembler()
+    found = disassemble.disassembler()
     assert found is not None
     assert found[0].endswith("cuobjdump")
-    assert "DFMA" in listing.sass(cuda.compile(classic("d:nn:100x100x100"), H200))
+    assert "DFMA" in disassemble.sass(cuda.compile(classic("d:nn:100x100x100"), H200))

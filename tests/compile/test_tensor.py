@@ -9,9 +9,10 @@ import pytest
 from tilewright.errors import CompileError
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.tensor import TensorStencil
-from tilewright.targets import cuda, listing
-from tilewright.targets.capability import named
+from tilewright.stencils.cuda.tensor.stencil import TensorStencil
+from tilewright.targets import cuda
+from tilewright.targets.cuda import disassemble
+from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
@@ -86,11 +87,11 @@ def test_what_is_loaded_ahead_fits_in_registers(letter: str, beta: str) -> None:
 
 def stores(p: Problem) -> set[str]:
     """The widths of what the default writes to device memory."""
-    text = listing.sass(cuda.compile(TENSOR.source(p, TENSOR.default(p, H200), H200), H200))
+    text = disassemble.sass(cuda.compile(TENSOR.source(p, TENSOR.default(p, H200), H200), H200))
     return set(re.findall(r"\bSTG\.E\S*", text))
 
 
-@pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
+@pytest.mark.skipif(disassemble.disassembler() is None, reason="no disassembler is here")
 @pytest.mark.parametrize("letter", LETTERS)
 def test_results_are_written_in_wide_words(letter: str) -> None:
     for beta in ("0", "any"):
@@ -99,7 +100,7 @@ def test_results_are_written_in_wide_words(letter: str) -> None:
         assert width in stores(problem(f"{letter}:128x128x128@1000", beta=beta))
 
 
-@pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
+@pytest.mark.skipif(disassemble.disassembler() is None, reason="no disassembler is here")
 def test_a_word_of_halves_is_not_taken_apart() -> None:
     # What is left are single halves, where a tile reaches beyond C.
     assert stores(problem("h:128x128x128@1000")) == {"STG.E.128", "STG.E.U16"}
@@ -122,13 +123,13 @@ def hottest(text: str) -> list[str]:
     return max(found)[2]
 
 
-@pytest.mark.skipif(listing.disassembler() is None, reason="no disassembler is here")
+@pytest.mark.skipif(disassemble.disassembler() is None, reason="no disassembler is here")
 @pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
 def test_what_is_loaded_of_pairs_lies_where_tensor_cores_want_it(trans: str) -> None:
     p = problem(f"hc:{trans}:256x256x256@1000")
     config = TENSOR.default(p, H200).with_(tc="16x8x16", blk_m=128, blk_n=128, blk_k=32, group=1)
     config = config.with_(warps_m=2, dim_x=8, dim_y=32, stages=3, ahead=1, blocks=H200["sms"])
-    loop = hottest(listing.sass(cuda.compile(TENSOR.source(p, config, H200), H200)))
+    loop = hottest(disassemble.sass(cuda.compile(TENSOR.source(p, config, H200), H200)))
     assert sum("HMMA" in word for word in loop) == 128
     # Registers are moved where addresses of a tile are made, and nowhere else: it was three for each product.
     assert sum(re.match(r"(@\S+ )?(MOV|IMAD\.MOV)", word) is not None for word in loop) < 64
@@ -175,8 +176,8 @@ def test_products_of_warp_groups_are_not_waited_for(
     assert TENSOR.space(p, H200).why(config) == []
     # ptxas warns of products that it has waited for one by one.
     assert compiled(p, config, H200)["spills"] == 0
-    if listing.disassembler() is not None:
-        text = listing.sass(cuda.compile(TENSOR.source(p, config, H200), H200))
+    if disassemble.disassembler() is not None:
+        text = disassemble.sass(cuda.compile(TENSOR.source(p, config, H200), H200))
         each = tile[0] // warps[0] // 16 * (2 if p.dtype.is_complex else 1)
         assert len(re.findall(r"\bHGMMA", text)) == 4 * each
 
@@ -191,9 +192,9 @@ def test_c_comes_early_without_registers(letter: str, device: Device) -> None:
     facts = compiled(p, config, device)
     assert facts["spills"] == 0
     assert facts["registers"] <= compiled(p, config.with_(early_c=0), device)["registers"] + 8
-    if listing.disassembler() is not None:
+    if disassemble.disassembler() is not None:
         # Of C no more than single elements, where a word of it is not whole, is read into registers.
-        text = listing.sass(cuda.compile(TENSOR.source(p, config, device), device))
+        text = disassemble.sass(cuda.compile(TENSOR.source(p, config, device), device))
         assert all(int(bits) <= 8 * p.dtype.itemsize for bits in re.findall(r"\bLDG\.E\.(\d+)", text))
 
 

@@ -7,9 +7,10 @@ import pytest
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.tiny import TinyStencil
-from tilewright.targets import cuda, listing
-from tilewright.targets.capability import named
+from tilewright.stencils.cuda.tiny.stencil import TinyStencil
+from tilewright.targets import cuda
+from tilewright.targets.cuda import disassemble
+from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
@@ -87,7 +88,7 @@ def test_tensor_cores_multiply_halves(letter: str, device: Device, size: str) ->
         assert (config["mma"] == 16) == (config["path"] != "plain"), config
         assert compiled(p, config, device)["spills"] == 0
         if config["mma"] and trans == "nn":
-            assert f".f32.{kind}.f32" in listing.ptx(TINY.source(p, config, device), device)
+            assert f".f32.{kind}.f32" in disassemble.ptx(TINY.source(p, config, device), device)
 
 
 def padded(p: Problem, by: int, which: str = "abc") -> Problem:
@@ -114,7 +115,7 @@ def test_padded_columns_keep_what_is_promised(letter: str, beta: str) -> None:
 @pytest.mark.parametrize("which", ["ab", "c"])
 def test_only_what_has_no_padding_leaves_by_bulk_copies(which: str) -> None:
     p = padded(problem("d:8x8x8@3000000", beta="1"), 1, which)
-    text = listing.ptx(TINY.source(p, TINY.default(p, H200), H200), H200)
+    text = disassemble.ptx(TINY.source(p, TINY.default(p, H200), H200), H200)
     assert "cp.async.bulk.shared::cluster.global" in text
     assert ("cp.async.bulk.global.shared::cta" in text) == ("c" not in which)
 

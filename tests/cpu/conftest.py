@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright import roofline
+from tilewright.planning import roofline
 from tilewright.targets import cpu
 
 

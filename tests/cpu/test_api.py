@@ -17,11 +17,13 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-from tilewright import api, build, call_cache, dispatch, execute, measure
+from tilewright import api
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import Config, Problem, Record, Timing
-from tilewright.targets import native
+from tilewright.planning import dispatch
+from tilewright.runtime import bound_cpu, build, call_cache, fastcall_cpu
+from tilewright.tuning import timing as measure
 
 pytestmark = pytest.mark.cpu
 
@@ -404,7 +406,7 @@ def test_the_bits_do_not_depend_on_the_batch_or_the_cores(dtype: str, n: int) ->
 def force_cores(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Every call over ``count`` cores, however small and however few there are."""
     tw.forget()
-    monkeypatch.setattr("tilewright.dispatch.threads", lambda problem, grain, cores: count)
+    monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: count)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
@@ -419,7 +421,7 @@ def test_any_split_over_cores_is_the_same(count: int, batch: int, monkeypatch: p
         assert tw.matmul(a, shared).tobytes() == want_shared.tobytes()
     # And without an OpenMP runtime, by Python's own threads.
     tw.forget()
-    monkeypatch.setattr(execute, "find_team", lambda: None)
+    monkeypatch.setattr(bound_cpu, "find_team", lambda: None)
     for _ in range(2):
         assert tw.matmul(a, b).tobytes() == want.tobytes()
     monkeypatch.undo()
@@ -823,7 +825,7 @@ def test_several_threads_at_once(new_home: Any) -> None:
     for thread in threads:
         thread.join(60)
     assert not wrong
-    assert len(native._natives) == 1
+    assert len(fastcall_cpu._natives) == 1
     assert len(build._loaded) == len({k.address for k in build._loaded.values()}) <= 2 * len(sizes)
 
 
@@ -847,7 +849,7 @@ def test_a_forked_child_still_computes(team: bool, monkeypatch: pytest.MonkeyPat
     """The threads of the parent are not in the child, which must not wait for them."""
     force_cores(monkeypatch, 2)
     if not team:
-        monkeypatch.setattr(execute, "find_team", lambda: None)
+        monkeypatch.setattr(bound_cpu, "find_team", lambda: None)
     a, b = filled((100_000, 4, 4)), filled((100_000, 4, 4), seed=1)
     for _ in range(5):
         close(tw.matmul(a, b), np.matmul(a, b))

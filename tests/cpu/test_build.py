@@ -16,10 +16,13 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import api, build, dispatch, objects
+from tilewright import api
 from tilewright.catalog import STENCILS
 from tilewright.model import Binary, Problem
-from tilewright.targets import cpu, native
+from tilewright.planning import dispatch
+from tilewright.runtime import build, fastcall_cpu
+from tilewright.store import binaries
+from tilewright.targets import cpu
 
 pytestmark = pytest.mark.cpu
 
@@ -68,7 +71,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process: nothing in memory."""
     api.forget()
     monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
-    monkeypatch.setattr(native, "_natives", {})
+    monkeypatch.setattr(fastcall_cpu, "_natives", {})
 
 
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ def test_damage_is_set_aside_and_built_again(
     for path in files:
         aside = list(path.parent.glob(f"{path.name}.damaged-*"))
         assert [each.read_bytes() for each in aside] == [damage(whole[path])]
-        assert objects.read(path.name) is not None
+        assert binaries.read(path.name) is not None
     forgotten(monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -138,25 +141,25 @@ def test_kernels_that_were_exchanged_are_built_again(new_home: Path, monkeypatch
 
 
 def test_a_bit_of_the_head_that_turned_is_damage(new_home: Path) -> None:
-    objects.write("ab" + "0" * 30, Binary(b"payload", "entry", "digest"))
+    binaries.write("ab" + "0" * 30, Binary(b"payload", "entry", "digest"))
     (path,) = kept(new_home)
     whole = path.read_bytes()
     for number in range(len(whole)):
         path.write_bytes(whole[:number] + bytes([whole[number] ^ 1]) + whole[number + 1 :])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            assert objects.read(path.name) is None, f"byte {number}"
+            assert binaries.read(path.name) is None, f"byte {number}"
     path.write_bytes(whole)
-    assert objects.read(path.name) == Binary(b"payload", "entry", "digest")
+    assert binaries.read(path.name) == Binary(b"payload", "entry", "digest")
 
 
 def test_a_kernel_of_the_first_format_is_built_again_without_a_word(new_home: Path) -> None:
-    objects.write("ab" + "0" * 30, Binary(b"payload", "entry", "digest"))
+    binaries.write("ab" + "0" * 30, Binary(b"payload", "entry", "digest"))
     (path,) = kept(new_home)
     path.write_bytes(b"tilewright-object\n" + b"0" * 64 + b"\nentry\ndigest\n\npayload")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert objects.read(path.name) is None
+        assert binaries.read(path.name) is None
     assert path.exists()
 
 
@@ -164,9 +167,9 @@ def test_a_kernel_that_cannot_be_linked_is_damage(new_home: Path, monkeypatch: p
     """Its hash is right: what was kept was wrong already."""
     products(5)
     for path in kept(new_home):
-        binary = objects.read(path.name)
+        binary = binaries.read(path.name)
         assert binary is not None
-        objects.write(path.name, replace(binary, entry="nothing"))
+        binaries.write(path.name, replace(binary, entry="nothing"))
     wrong = len(kept(new_home))
     forgotten(monkeypatch)
     with pytest.warns(UserWarning, match=r"damaged kernel .*but .nothing.|damaged kernel .*linked") as told:
@@ -232,7 +235,7 @@ def test_damage_that_another_process_has_set_aside_just_now(
     def gone(path: Path) -> Path:
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr(objects, "set_aside", gone)
+    monkeypatch.setattr(binaries, "set_aside", gone)
     with pytest.warns(UserWarning, match="could not be set aside"):
         np.testing.assert_array_equal(tw.matmul(a, a), 3 * np.ones((3, 3)))
 

@@ -13,10 +13,14 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright import api, cli, compare, dispatch, roofline, roofline_cuda
+from tilewright import api
+from tilewright.cli import compare, main
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.targets import capability, cuda
+from tilewright.planning import dispatch, roofline
+from tilewright.targets import cuda
+from tilewright.targets.cuda import capability
+from tilewright.tuning import ceilings_cuda
 
 pytestmark = pytest.mark.cpu
 
@@ -27,7 +31,7 @@ def measured_once(ceilings: dict[str, float], monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(roofline, "measure", lambda *_: dict(ceilings))
     if cuda.missing() is None:
         # A GPU's are of no interest here, and others may be using it.
-        monkeypatch.setattr(roofline_cuda, "measure", lambda device, index: roofline_cuda.units(device))
+        monkeypatch.setattr(ceilings_cuda, "measure", lambda device, index: ceilings_cuda.units(device))
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -35,7 +39,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     capsys.readouterr()
     code = 0
     try:
-        cli.main(list(words))
+        main.main(list(words))
     except SystemExit as end:
         code = int(end.code or 0)
     out, err = capsys.readouterr()
@@ -83,14 +87,14 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         done.append(index)
         if len(done) > 2:
             raise DeviceError("there is no room on the device")
-        return {"bandwidth.copy.1": 6e12, **roofline_cuda.units(device)}
+        return {"bandwidth.copy.1": 6e12, **ceilings_cuda.units(device)}
 
     monkeypatch.setattr(cuda, "missing", lambda: None)
     monkeypatch.setattr(cuda, "count", lambda: 2)
     monkeypatch.setattr(cuda, "probe", lambda index=0: gpu)
     monkeypatch.setattr(cuda, "driver", lambda: "580.1, CUDA 13.0")
     monkeypatch.setattr(cuda, "toolchain", lambda: "nvrtc 13.0.88")
-    monkeypatch.setattr(roofline_cuda, "measure", measured)
+    monkeypatch.setattr(ceilings_cuda, "measure", measured)
     return done
 
 
@@ -349,7 +353,7 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "TILEWRIGHT_HOME": str(tmp_path),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tilewright.cli", "explain", "nonsense"],
+        [sys.executable, "-m", "tilewright.cli.main", "explain", "nonsense"],
         env=environment, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert done.returncode == 2

@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright import api, device_arrays, dispatch, execute_cuda
-from tilewright.arrays import Job
+from tilewright import api
+from tilewright.arrays import device as device_arrays
+from tilewright.arrays.layout import Job
+from tilewright.dtypes import narrowed, widened
 from tilewright.errors import DeviceError
-from tilewright.halves import narrowed, widened
 from tilewright.model import Config, Plan, Problem
-from tilewright.targets import capability, cublaslt, driver, starter
+from tilewright.planning import dispatch
+from tilewright.runtime import bound_cuda, cublaslt, fastcall_cuda
+from tilewright.targets.cuda import capability, driver
 
 pytestmark = pytest.mark.cpu
 
@@ -562,7 +565,7 @@ def test_what_the_library_refuses_is_tried_with_a_context_and_then_an_error(lt: 
 
 
 def test_without_a_compiled_program_python_calls(lt: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starter, "_loaded", lambda: None)
+    monkeypatch.setattr(fastcall_cuda, "_loaded", lambda: None)
     problem = one("d:9x7x5")
     a, b, c = (stored(problem, name, 1) for name in "abc")
     made = cublaslt.product(problem, (1, 0), 0)
@@ -610,11 +613,11 @@ def plan_of(problem: Problem, config: Config | None = None) -> Plan:
 
 
 def test_a_plan_of_the_vendors_is_bound_to_the_library(lt: Any) -> None:
-    place = execute_cuda.Gpu(None, 0, 0)
+    place = bound_cuda.Gpu(None, 0, 0)
     problem = one("d:9x7x5")
     job = Job(problem, True, (), ())
     bound = place.bound(job, plan_of(problem), (1, 0))
-    assert isinstance(bound, execute_cuda.Vendor)
+    assert isinstance(bound, bound_cuda.Vendor)
     a, b, c = (stored(problem, name, 1) for name in "abc")
     bound.run(b.ctypes.data, a.ctypes.data, c.ctypes.data, 3)
     np.testing.assert_allclose(c, a @ b)
@@ -633,7 +636,7 @@ def test_parts_of_a_sum_are_added_up_as_the_array_library_would(lt: Any, letter:
     library.module = SimpleNamespace(backends=SimpleNamespace(cuda=SimpleNamespace(matmul=matmul)))
     problem = one(f"{letter}:8x8x8")
     for given, want in ((library, 7 if allowed else 2), (None, 2)):
-        place = execute_cuda.Gpu(given, 0, 0)
+        place = bound_cuda.Gpu(given, 0, 0)
         lt.preferences.clear()
         assert place.bound(Job(problem, False, (), ()), plan_of(problem), (1, 0)) is not None
         assert {wants[cublaslt.PREFERENCE_REDUCTION] for wants in lt.preferences} == {want}
@@ -648,7 +651,7 @@ def test_batch_axes_that_no_stride_covers(lt: Any) -> None:
     lt.works = False
     problem = one("s:8x8x8@2")
     job = Job(problem, True, (3, 2), ((100, 0, 1000), (0, 10, 500)))
-    bound = execute_cuda.Gpu(None, 0, 0).bound(job, plan_of(problem), (1, 0))
+    bound = bound_cuda.Gpu(None, 0, 0).bound(job, plan_of(problem), (1, 0))
     bound.run(10**6, 2 * 10**6, 3 * 10**6, 5)
     assert [call["addresses"] for call in lt.calls] == [
         (2 * 10**6 + 10 * j, 10**6 + 100 * i, 3 * 10**6 + 1000 * i + 500 * j)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tilewright.catalog import STENCILS
-from tilewright.dispatch import device
 from tilewright.model import Problem
+from tilewright.planning.dispatch import device
 
 pytestmark = pytest.mark.cpu
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tilewright import build
+from tilewright.runtime import build
 from tilewright.targets import cpu
 
 pytestmark = [

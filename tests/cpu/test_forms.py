@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.halves import BFLOAT16
+from tilewright.dtypes import BFLOAT16
 
 pytestmark = pytest.mark.cpu
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
-from tilewright import compare
+from tilewright.cli import compare
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, paired, unpaired, widened
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.halves import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, paired, unpaired, widened
 from tilewright.model import Problem
 
 pytestmark = [pytest.mark.cpu, pytest.mark.filterwarnings("ignore:ComplexHalf")]

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.stencils.cpu.lanes import LanesStencil, read_of, width_of
-from tilewright.stencils.cpu.tile import TileStencil
+from tilewright.stencils.cpu.lanes.stencil import LanesStencil, read_of, width_of
+from tilewright.stencils.cpu.tile.stencil import TileStencil
 from tilewright.targets import cpu
 
 pytestmark = pytest.mark.cpu
@@ -232,7 +232,7 @@ def _orders() -> Iterator[tuple[tuple[int, ...], int]]:
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_read_is_what_it_says(whole: bool) -> None:
     """Reads are played on a list: every lane gets its real, and no load leaves the operand."""
-    from tilewright.stencils.cpu.lanes import Copy, Join, Pick, Read, Run
+    from tilewright.stencils.cpu.lanes.stencil import Copy, Join, Pick, Read, Run
 
     def play(read: Read, size: int) -> list[int]:
         match read:

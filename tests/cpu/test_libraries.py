@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import tracing
+from tilewright.arrays import tracing
 
 pytestmark = pytest.mark.cpu
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tilewright import measure
+from tilewright.tuning import timing
 
 pytestmark = pytest.mark.cpu
 
@@ -18,6 +18,6 @@ def work(count: int) -> Callable[[], object]:
 
 def test_twice_the_work_takes_twice_the_time() -> None:
     runs = {"one": work(2000), "two": work(4000)}
-    timings = measure.interleaved(runs, rounds=15, regime="cached", batch=1)
-    assert 1.5 < measure.ratio(timings["two"], timings["one"])[0] < 2.6
+    timings = timing.interleaved(runs, rounds=15, regime="cached", batch=1)
+    assert 1.5 < timing.ratio(timings["two"], timings["one"])[0] < 2.6
     assert timings["one"].median == statistics.median(timings["one"].samples)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tilewright import roofline
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, Problem
+from tilewright.planning import roofline
 from tilewright.targets import cpu
 
 pytestmark = pytest.mark.cpu

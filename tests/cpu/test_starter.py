@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright import execute_cuda
-from tilewright.arrays import Job
+from tilewright.arrays.layout import Job
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Kernel, Launch, Plan, Problem, Source
-from tilewright.stencils.cuda import call
-from tilewright.targets import capability, cpu, driver, native, starter
+from tilewright.runtime import bound_cuda, fastcall_cpu, fastcall_cuda
+from tilewright.stencils.cuda import args
+from tilewright.targets import cpu
+from tilewright.targets.cuda import capability, driver
 
 pytestmark = pytest.mark.cpu
 
@@ -54,7 +55,7 @@ class Seen:
 class Fake:
     """``cuLaunchKernelEx``: ``codes`` are returned one after another, and then 0."""
 
-    size: int = call.BLOCK.size
+    size: int = args.BLOCK.size
     codes: list[int] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
 
@@ -93,7 +94,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
 LAUNCH = Launch(grid=(5, 4, 3), block=(128, 2, 1), shared=60000, cluster=4, overlap=True)
 
 
-def block_of(size: int = call.BLOCK.size) -> bytearray:
+def block_of(size: int = args.BLOCK.size) -> bytearray:
     return bytearray(range(7, 7 + size))
 
 
@@ -103,7 +104,7 @@ def launcher(block: bytearray) -> driver.Launcher:
 
 def starting(block: bytearray, places: tuple[int, int, int] = (0, 1, 2)) -> tuple[Any, Careful]:
     careful = Careful()
-    made = starter.starting(launcher(block), places, careful)
+    made = fastcall_cuda.starting(launcher(block), places, careful)
     assert made is not None
     return made, careful
 
@@ -131,7 +132,7 @@ def test_addresses_land_where_they_belong(fake: Fake, places: tuple[int, int, in
 def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fake) -> None:
     block = block_of()
     made = launcher(block)
-    start = starter.starting(made, (0, 1, 2), Careful())
+    start = fastcall_cuda.starting(made, (0, 1, 2), Careful())
     assert start is not None
     made(77)
     for stream in (5, 0, 2**64 - 1):
@@ -151,7 +152,7 @@ def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fa
 
 def test_the_copies_are_the_calls_own(fake: Fake) -> None:
     made = launcher(block_of())
-    start = starter.starting(made, (0, 1, 2), Careful())
+    start = fastcall_cuda.starting(made, (0, 1, 2), Careful())
     assert start is not None
     start(1, 2, 3, 4)
     (seen,) = fake.seen
@@ -182,9 +183,9 @@ def test_arguments_of_other_sizes(fake: Fake, size: int) -> None:
 
 
 def test_what_no_program_is_made_for(fake: Fake) -> None:
-    assert starter.starting(launcher(block_of(60)), (0, 1, 2), Careful()) is None
-    assert starter.starting(launcher(block_of(64)), (0, 1, 8), Careful()) is None
-    assert starter.starting(launcher(block_of(64)), (-1, 1, 2), Careful()) is None
+    assert fastcall_cuda.starting(launcher(block_of(60)), (0, 1, 2), Careful()) is None
+    assert fastcall_cuda.starting(launcher(block_of(64)), (0, 1, 8), Careful()) is None
+    assert fastcall_cuda.starting(launcher(block_of(64)), (-1, 1, 2), Careful()) is None
 
 
 # ---- what is not launched
@@ -310,7 +311,7 @@ def test_another_thread_runs_while_the_driver_works(fake: Fake, monkeypatch: pyt
     flags = (ctypes.c_int32 * 2)()
     careful = Careful()
     kernel = Kernel(ctypes.addressof(flags), Binary(b"", "k", ""))
-    start = starter.starting(driver.Launcher(kernel, LAUNCH, block_of()), (0, 1, 2), careful)
+    start = fastcall_cuda.starting(driver.Launcher(kernel, LAUNCH, block_of()), (0, 1, 2), careful)
     assert start is not None
     thread = threading.Thread(target=start, args=(1, 2, 3, 4))
     thread.start()
@@ -373,14 +374,14 @@ def test_no_reference_is_lost_or_kept(fake: Fake) -> None:
 def bound(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes the ``Bound`` of a batch, whose kernel is none."""
 
-    def make(swap: bool) -> execute_cuda.Bound:
+    def make(swap: bool) -> bound_cuda.Bound:
         device = capability.named("h200")
         (problem,) = Problem.parse("s:8x8x8@100")
         stencil = STENCILS["tiny"]
         plan = Plan(problem, device, "cached", "default", "", "tiny", stencil.default(problem, device))
-        return execute_cuda.Bound(Job(problem, swap, (), ()), plan, (1, 0), 0)
+        return bound_cuda.Bound(Job(problem, swap, (), ()), plan, (1, 0), 0)
 
-    monkeypatch.setattr(execute_cuda, "kernel", lambda *_: Kernel(KERNEL, Binary(b"", "k", "")))
+    monkeypatch.setattr(bound_cuda, "kernel", lambda *_: Kernel(KERNEL, Binary(b"", "k", "")))
     return make
 
 
@@ -423,13 +424,15 @@ def test_where_there_is_no_program_python_launches(
     if what == "python":
         monkeypatch.setattr(sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
     else:
-        monkeypatch.setattr(*((native, "load", refuse) if what == "compiler" else (cpu, "probe", refuse)))
-    starter._loaded.cache_clear()
+        monkeypatch.setattr(
+            *((fastcall_cpu, "load", refuse) if what == "compiler" else (cpu, "probe", refuse))
+        )
+    fastcall_cuda._loaded.cache_clear()
     try:
         made = bound(False)
-        assert starter.starting(made.launcher, (0, 1, 2), Careful()) is None
+        assert fastcall_cuda.starting(made.launcher, (0, 1, 2), Careful()) is None
     finally:
-        starter._loaded.cache_clear()
+        fastcall_cuda._loaded.cache_clear()
     made.run(1, 2, 3, 4)
     assert struct.unpack_from("<3Q", made.block) == (1, 2, 3)
     assert fake.seen[0].stream == 4
@@ -439,12 +442,12 @@ def test_the_program_is_kept_on_disk(new_home: Path, monkeypatch: pytest.MonkeyP
     compiled: list[Any] = []
     compile_ = cpu.compile
     monkeypatch.setattr(cpu, "compile", lambda *a: compiled.append(a) or compile_(*a))
-    starter._loaded.cache_clear()
+    fastcall_cuda._loaded.cache_clear()
     try:
         for _ in range(2):
-            assert starter._loaded() is not None
-            starter._loaded.cache_clear()
+            assert fastcall_cuda._loaded() is not None
+            fastcall_cuda._loaded.cache_clear()
     finally:
-        starter._loaded.cache_clear()
+        fastcall_cuda._loaded.cache_clear()
     assert len(compiled) == 1
     assert len([path for path in (new_home / "objects").rglob("*") if path.is_file()]) == 1

@@ -14,7 +14,7 @@ from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
 from tilewright.targets import cpu
-from tilewright.verify import Verifier
+from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
 

@@ -18,10 +18,10 @@ from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cpu.tile import live
+from tilewright.stencils.cpu.tile.stencil import live
 from tilewright.targets import cpu
-from tilewright.targets.isa import prefetch_distance
-from tilewright.verify import Verifier
+from tilewright.targets.cpu.isa import prefetch_distance
+from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
 

@@ -17,16 +17,17 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import dispatch, measure
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError
 from tilewright.model import Binary, Config, Device, Problem, Source
-from tilewright.records import Records
+from tilewright.planning import dispatch
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cpu.emit import CALL, ENTRY
+from tilewright.stencils.cpu.ir import CALL, ENTRY
+from tilewright.store.records import Records
 from tilewright.targets import cpu
-from tilewright.tuner import Result, Tuner
-from tilewright.workers import Answer, Worker, stream
+from tilewright.tuning import timing
+from tilewright.tuning.tuner import Result, Tuner
+from tilewright.tuning.workers import Answer, Worker, stream
 
 pytestmark = pytest.mark.cpu
 
@@ -182,7 +183,7 @@ def records(tmp_path: Path) -> Any:
 def alone(records: Records) -> list[Config]:
     """The configs of the first timings, in the order of writing."""
     rows = records.all(stencil="tile")
-    return [row.config for row in rows if row.protocol == measure.ALONE]
+    return [row.config for row in rows if row.protocol == timing.ALONE]
 
 
 def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
@@ -195,7 +196,7 @@ def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
     assert [state.tried for state in heard] == [1, 2, 3, 4]
     assert result.best is not None
     assert result.vendor is not None
-    finals = [row for row in records.all() if row.protocol == measure.INTERLEAVED]
+    finals = [row for row in records.all() if row.protocol == timing.INTERLEAVED]
     assert {row.stencil for row in finals} == {"tile"} | {row.stencil for row in [result.vendor]}
     for row in records.all(stencil="tile"):
         assert row.timing is not None
@@ -296,8 +297,8 @@ TUNER = """
 import sys
 from pathlib import Path
 from tilewright.model import Problem
-from tilewright.records import Records
-from tilewright.tuner import Result, Tuner
+from tilewright.store.records import Records
+from tilewright.tuning.tuner import Result, Tuner
 from test_tune import small
 
 def listen(state):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import build
 from tilewright.catalog import TARGETS
 from tilewright.model import Binary, Config, Device, Kernel, Problem
+from tilewright.runtime import build
 
 pytestmark = pytest.mark.cpu
 

@@ -8,10 +8,10 @@ import pytest
 
 from tilewright.errors import ArgumentError
 from tilewright.model import Problem
-from tilewright.operands import KEEP, operands, reference, sample
-from tilewright.stencils.cpu.tile import TileStencil
+from tilewright.stencils.cpu.tile.stencil import TileStencil
 from tilewright.targets import cpu
-from tilewright.verify import CASES, Verifier, verify
+from tilewright.tuning.gemm.operands import KEEP, operands, reference, sample
+from tilewright.tuning.gemm.verify import CASES, Verifier, verify
 
 pytestmark = pytest.mark.cpu
 

@@ -17,10 +17,11 @@ import pytest
 from tilewright.catalog import STENCILS
 from tilewright.model import Binary, Config, Device, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.classic import READS
-from tilewright.targets import cuda, driver
-from tilewright.trials import Candidate
-from tilewright.trials.cuda import UNITS, CudaTrial, small
+from tilewright.stencils.cuda.classic.stencil import READS
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning.evaluate import Candidate
+from tilewright.tuning.evaluate.cuda import UNITS, CudaTrial, small
 
 pytestmark = [
     pytest.mark.cuda,

@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
-from tilewright import api, cli, compare, dispatch, roofline, roofline_cuda
+from tilewright import api
+from tilewright.cli import compare, main
 from tilewright.model import Problem
-from tilewright.targets import cuda, driver, listing
+from tilewright.planning import dispatch, roofline
+from tilewright.targets import cuda
+from tilewright.targets.cuda import disassemble, driver
+from tilewright.tuning import ceilings_cuda
 
 pytestmark = [
     pytest.mark.cuda,
@@ -23,7 +27,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     capsys.readouterr()
     code = 0
     try:
-        cli.main(list(words))
+        main.main(list(words))
     except SystemExit as end:
         code = int(end.code or 0)
     out, err = capsys.readouterr()
@@ -46,7 +50,7 @@ def few_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_copy_is_measured() -> None:
     before = driver.context()
     device = cuda.probe()
-    first, again = (roofline_cuda.measure(device) for _ in range(2))
+    first, again = (ceilings_cuda.measure(device) for _ in range(2))
     assert first.keys() == again.keys() >= {"bandwidth.copy.1", "peak.s.1", "peak.z.1"}
     assert 1e11 < first["bandwidth.copy.1"] < 2e13
     assert first["bandwidth.copy.1"] == pytest.approx(again["bandwidth.copy.1"], rel=0.1)
@@ -91,7 +95,7 @@ def test_explain(capsys: pytest.CaptureFixture[str], new_home: Path, few_cores: 
 
 @pytest.mark.parametrize("stage", ["ptx", "cuda", "sass"])
 def test_show(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if stage == "sass" and listing.disassembler() is None:
+    if stage == "sass" and disassemble.disassembler() is None:
         code, _, err = said(capsys, "show", "d:nn:512x512x512", "--device", "cuda", "--stage", stage)
         assert code == 2
         assert "disassembler" in err
@@ -134,7 +138,7 @@ def test_a_comparison_computes_the_product(monkeypatch: pytest.MonkeyPatch) -> N
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("this PyTorch sees no GPU")
-    from tilewright.trials import cublas
+    from tilewright.tuning.baselines import cublas
 
     problem = Problem.parse("c:ct:96x80x72@3")[0]
     sizes = [n * problem.dtype.itemsize for n in (96 * 72 * 3, 80 * 72 * 3, 96 * 80 * 3)]

@@ -13,8 +13,9 @@ import pytest
 
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import Kernel, Launch, Source
-from tilewright.targets import cuda, driver
-from tilewright.targets.capability import limits_of
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.targets.cuda.capability import limits_of
 
 pytestmark = [
     pytest.mark.cuda,

@@ -18,9 +18,10 @@ import pytest
 import tilewright as tw
 from tilewright.errors import ArgumentError, DeviceError, DTypeError, TilewrightError
 from tilewright.model import Problem
-from tilewright.records import Records
-from tilewright.targets import cuda, driver
-from tilewright.tuner import Tuner
+from tilewright.store.records import Records
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning.tuner import Tuner
 
 pytestmark = [
     pytest.mark.cuda,

@@ -11,8 +11,9 @@ import pytest
 import tilewright as tw
 from tilewright.model import DTYPES, Config, GroupedProblem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped import GroupedStencil, describe, pack, products
-from tilewright.targets import cuda, driver
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, describe, pack, products
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
 
 pytestmark = [
     pytest.mark.cuda,

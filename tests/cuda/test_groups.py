@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright import call_cache, dispatch, measure
 from tilewright.catalog import STENCILS
 from tilewright.model import GroupedProblem
-from tilewright.records import Records
+from tilewright.planning import dispatch
+from tilewright.runtime import call_cache
+from tilewright.store.records import Records
 from tilewright.targets import cuda
-from tilewright.trials import Candidate
-from tilewright.trials.cuda_grouped import GroupedTrial
-from tilewright.tuner import Tuner
+from tilewright.tuning import timing
+from tilewright.tuning.evaluate import Candidate
+from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial
+from tilewright.tuning.tuner import Tuner
 
 pytestmark = [
     pytest.mark.cuda,
@@ -43,7 +45,7 @@ def test_a_list_is_tuned(records: Records, regime: str) -> None:
         result = tuner.tune(problem, regime, search="climb", budget=10.0)
     assert result.best is not None
     assert result.best.stencil == "grouped"
-    assert result.best.protocol == measure.INTERLEAVED
+    assert result.best.protocol == timing.INTERLEAVED
     assert "wrong" not in result.statuses, result.statuses
     assert result.statuses["ok"] >= 2
     assert result.vendor is None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright import ladder
-from tilewright.ladder import CASES, RUNGS, Rung
 from tilewright.model import Config
-from tilewright.targets import cuda, driver
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tutorial import ladder
+from tilewright.tutorial.ladder import CASES, RUNGS, Rung
 
 pytestmark = [
     pytest.mark.cuda,

@@ -8,11 +8,12 @@ import pytest
 
 from tilewright.model import DTYPES, Config, Problem, Verdict
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.call import pack
-from tilewright.stencils.cuda.tensor import SHAPES, TensorStencil, units
-from tilewright.targets import cuda, driver
-from tilewright.trials.cuda import Placed
-from tilewright.verify import Case, judge, prepare
+from tilewright.stencils.cuda.args import pack
+from tilewright.stencils.cuda.tensor.stencil import SHAPES, TensorStencil, units
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning.evaluate.cuda import Placed
+from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 pytestmark = [
     pytest.mark.cuda,

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from tilewright.model import DTYPES, Config, Problem, Verdict
-from tilewright.operands import Region
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.call import pack
-from tilewright.stencils.cuda.tiny import TinyStencil
-from tilewright.targets import cuda, driver
-from tilewright.trials.cuda import Placed
-from tilewright.verify import Case, judge, prepare
+from tilewright.stencils.cuda.args import pack
+from tilewright.stencils.cuda.tiny.stencil import TinyStencil
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning.evaluate.cuda import Placed
+from tilewright.tuning.gemm.operands import Region
+from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 pytestmark = [
     pytest.mark.cuda,

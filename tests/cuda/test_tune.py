@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from tilewright import measure
 from tilewright.catalog import STENCILS
 from tilewright.errors import TilewrightError
 from tilewright.model import Binary, Config, Device, Problem, Source
-from tilewright.records import Records
 from tilewright.space import HARDWARE, Space
+from tilewright.store.records import Records
 from tilewright.targets import cuda
-from tilewright.trials import Candidate
-from tilewright.trials.cuda import CudaTrial
-from tilewright.tuner import Result, Tuner
+from tilewright.tuning import timing
+from tilewright.tuning.evaluate import Candidate
+from tilewright.tuning.evaluate.cuda import CudaTrial
+from tilewright.tuning.tuner import Result, Tuner
 
 pytestmark = [
     pytest.mark.cuda,
@@ -73,12 +73,12 @@ def test_a_sweep_finds_a_right_kernel_and_times_cublas_beside_it(records: Record
     assert 0 < best.error <= 1
     assert best.timing is not None
     assert vendor.timing is not None
-    assert 0.2 < measure.ratio(best.timing, vendor.timing)[1] < 20
+    assert 0.2 < timing.ratio(best.timing, vendor.timing)[1] < 20
     # The same again begins with the best of before, which is not tried again.
-    count = len([row for row in records.all() if row.protocol == measure.ALONE])
+    count = len([row for row in records.all() if row.protocol == timing.ALONE])
     again = run(records, problem, regime, budget=1.0)
     assert again.best is not None
-    assert len([row for row in records.all() if row.protocol == measure.ALONE]) < count + again.tried
+    assert len([row for row in records.all() if row.protocol == timing.ALONE]) < count + again.tried
 
 
 @pytest.mark.parametrize("fields", [{}, {"beta": "1"}, {"alpha": "any", "beta": "any"}])
@@ -210,7 +210,7 @@ def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
         timeout=15.0,
         tolerate=10_000,
     )
-    rows = [row for row in records.all(stencil="classic") if row.protocol == measure.ALONE]
+    rows = [row for row in records.all(stencil="classic") if row.protocol == timing.ALONE]
     status = {fault_of(row.config): row.status for row in rows}
     expected = {
         "nothing": "wrong",

@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import api, dispatch
-from tilewright.execute_cuda import Gpu
+from tilewright import api
 from tilewright.model import DTYPES, Device, Plan, Problem
-from tilewright.operands import scalars
-from tilewright.records import Records
-from tilewright.targets import cublaslt, cuda
-from tilewright.tuner import VENDOR, Tuner
+from tilewright.planning import dispatch
+from tilewright.runtime import cublaslt
+from tilewright.runtime.bound_cuda import Gpu
+from tilewright.store.records import Records
+from tilewright.targets import cuda
+from tilewright.tuning.gemm.operands import scalars
+from tilewright.tuning.tuner import VENDOR, Tuner
 
 REASON = cuda.missing()
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
@@ -244,7 +246,7 @@ import sys
 import cupy, numpy as np
 import tilewright as tw
 from tilewright import api, dispatch
-from tilewright.execute_cuda import Gpu
+from tilewright.runtime.bound_cuda import Gpu
 from tilewright.model import Plan
 from tilewright.targets import cublaslt
 dispatch.plan = lambda p, d, **_: Plan(p, d, "cached", "vendor", "asked for")

@@ -14,12 +14,12 @@ from tests.emulator.machine import SCHEDULES, Compiler, Schedule, Texture, launc
 from tests.emulator.memory import Fault, Memory, Segment
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem, Source
-from tilewright.operands import Operands, Region
-from tilewright.stencils.cuda.call import pack
-from tilewright.stencils.cuda.grouped import describe, products
-from tilewright.stencils.cuda.grouped import pack as grouped_argument
-from tilewright.targets import listing
-from tilewright.verify import Case, judge, prepare
+from tilewright.stencils.cuda.args import pack
+from tilewright.stencils.cuda.grouped.stencil import describe, products
+from tilewright.stencils.cuda.grouped.stencil import pack as grouped_argument
+from tilewright.targets.cuda import disassemble
+from tilewright.tuning.gemm.operands import Operands, Region
+from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 LINE = 64
 
@@ -29,7 +29,7 @@ def compiled(source: Source, device: Device) -> Compiler:
     """A program ready to run; each is compiled once."""
     # For a virtual architecture no machine code is made.
     virtual = replace(device, features=device.features.replace("sm_", "compute_"))
-    return Compiler(ptx.parse(listing.ptx(source, virtual)))
+    return Compiler(ptx.parse(disassemble.ptx(source, virtual)))
 
 
 def inner(region: Region) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

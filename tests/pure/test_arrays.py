@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright import arrays
 from tilewright.api import Caller
+from tilewright.arrays import layout
 
 pytestmark = pytest.mark.pure
 
 
-def job(a: Any, b: Any, out: Any) -> arrays.Job:
-    found = arrays.problem_of(a, b, out, conj_a=False, conj_b=False, alpha="1", beta="0")
-    assert isinstance(found, arrays.Job)
+def job(a: Any, b: Any, out: Any) -> layout.Job:
+    found = layout.problem_of(a, b, out, conj_a=False, conj_b=False, alpha="1", beta="0")
+    assert isinstance(found, layout.Job)
     return found
 
 
@@ -49,8 +49,8 @@ def test_bounds_hold_every_element_and_no_other_byte(data: st.DataObject) -> Non
         offsets += np.expand_dims(
             np.arange(extent) * step, [other for other in range(array.ndim) if other != axis]
         )
-    assert arrays.bounds(array) == (offsets.min(), offsets.max() + 8)
-    assert arrays.bounds(array[:0]) == (0, 0)
+    assert layout.bounds(array) == (offsets.min(), offsets.max() + 8)
+    assert layout.bounds(array[:0]) == (0, 0)
 
 
 class Lazy(np.ndarray[Any, Any]):

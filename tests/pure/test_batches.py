@@ -17,20 +17,21 @@ from bench.batches import __main__, calls, commands, figures, problems, rectangl
 from bench.batches.run import Run
 from bench.batches.seeds import origin_of, seeds_of
 from bench.batches.summed import summary
-from tilewright import dispatch, roofline_cuda
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
-from tilewright.records import Records
-from tilewright.targets import capability
-from tilewright.trials import Finals, Outcome
-from tilewright.tuner import Result
-from tilewright.workers import Answer
+from tilewright.planning import dispatch
+from tilewright.store.records import Records
+from tilewright.targets.cuda import capability
+from tilewright.tuning import ceilings_cuda
+from tilewright.tuning.evaluate import Finals, Outcome
+from tilewright.tuning.tuner import Result
+from tilewright.tuning.workers import Answer
 
 pytestmark = pytest.mark.pure
 
 H200 = capability.named("h200")
-KNOWN = replace(H200, ceilings={"bandwidth.copy.1": 4e12, **roofline_cuda.units(H200)})
+KNOWN = replace(H200, ceilings={"bandwidth.copy.1": 4e12, **ceilings_cuda.units(H200)})
 
 
 def one(spelling: str, **fields: Any) -> Problem:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tilewright import build
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Config, Device, Problem
-from tilewright.targets import capability
-from tilewright.tuner import toolchain
+from tilewright.runtime import build
+from tilewright.targets.cuda import capability
+from tilewright.tuning.tuner import toolchain
 
 pytestmark = pytest.mark.pure
 

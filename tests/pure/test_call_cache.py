@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import tilewright
-from tilewright import call_cache, dispatch, warm
+from tilewright.planning import dispatch
+from tilewright.runtime import call_cache, device_calls
 
 pytestmark = pytest.mark.pure
 
@@ -88,7 +89,7 @@ def test_clear_empties_every_memo_and_keeps_the_dictionaries() -> None:
     call_cache.clear()
     assert all(memo == {} for memo in MEMOS.values())
     assert all(getattr(call_cache, name) is memo for name, memo in before.items())
-    assert warm.CALLS is call_cache.DEVICE
+    assert device_calls.CALLS is call_cache.DEVICE
 
 
 @pytest.mark.parametrize("clear", [call_cache.clear, dispatch.forget, tilewright.forget])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import ArgumentError
-from tilewright.targets.capability import CAPABILITIES, DEVICES, arch_of, limits_of, named
+from tilewright.targets.cuda.capability import CAPABILITIES, DEVICES, arch_of, limits_of, named
 
 pytestmark = pytest.mark.pure
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import tilewright.stencils.cuda.classic as module
+import tilewright.stencils.cuda.classic.stencil as module
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.classic import (
+from tilewright.stencils.cuda.classic.stencil import (
     NONE,
     TABLE1,
     TABLE2,
@@ -27,7 +27,7 @@ from tilewright.stencils.cuda.classic import (
     variants,
     winner,
 )
-from tilewright.targets.capability import named
+from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
 

@@ -21,17 +21,21 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-from tilewright import api, build, device_arrays, dispatch, execute_cuda, warm
-from tilewright.arrays import address_of
+from tilewright import api
+from tilewright.arrays import device as device_arrays
+from tilewright.arrays.device import Phantom, phantom
+from tilewright.arrays.layout import address_of
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.device_arrays import Phantom, phantom
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired, widened
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
-from tilewright.halves import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired, widened
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
-from tilewright.records import Records
+from tilewright.planning import dispatch
+from tilewright.runtime import bound_cuda, build, cublaslt, device_calls, fastcall_cuda
 from tilewright.space import Space
-from tilewright.stencils.cuda import call
-from tilewright.targets import capability, cublaslt, cuda, driver, starter
+from tilewright.stencils.cuda import args
+from tilewright.store.records import Records
+from tilewright.targets import cuda
+from tilewright.targets.cuda import capability, driver
 
 pytestmark = pytest.mark.pure
 
@@ -144,7 +148,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
             if log.fails:
                 log.fails -= 1
                 raise DeviceError("no context is current on this thread")
-            words = call.BLOCK.unpack(self.block)
+            words = args.BLOCK.unpack(self.block)
             log.starts.append(Started(self.problem, self.start, stream, words[:3], words))
             if log.computes:
                 compute(self.problem, words)
@@ -163,7 +167,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "Launcher", Launcher)
-    monkeypatch.setattr(starter, "starting", lambda *_: None)
+    monkeypatch.setattr(fastcall_cuda, "starting", lambda *_: None)
     monkeypatch.setattr(build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setattr(device_arrays, "default_library", lambda: None)
@@ -322,7 +326,7 @@ def test_what_is_told_to_the_driver(gpu: Log) -> None:
     assert start.stream == 77
     assert start.launch.grid == (1, 1, 8)
     assert start.problem.align == 16
-    assert call.BLOCK.unpack(call.pack(start.problem, start.pointers, 1, 0)) == start.words
+    assert args.BLOCK.unpack(args.pack(start.problem, start.pointers, 1, 0)) == start.words
 
 
 @pytest.mark.parametrize(
@@ -520,7 +524,7 @@ def test_textures_are_kept_by_address(gpu: Log, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(driver, "texture1d", Texture)
     monkeypatch.setattr(driver, "texture2d", Texture)
-    monkeypatch.setattr(execute_cuda, "TEXTURES", 2)
+    monkeypatch.setattr(bound_cuda, "TEXTURES", 2)
     monkeypatch.setattr(Stencil, "reading", "tex1d")
     a, b, out = filled((5, 7)), filled((7, 3)), np.zeros((5, 3))
     for turn in range(3):
@@ -1094,8 +1098,8 @@ def test_a_call_that_comes_again_and_again(gpu: Log, torch: Any) -> None:
     for _ in range(4):
         assert tw.matmul(a, b, out=c.fill_(0)) is c
         close(c.numpy(), (a @ b).numpy())
-    calls = warm.CALLS[type(a)]
-    assert isinstance(calls, warm.TorchCalls)
+    calls = device_calls.CALLS[type(a)]
+    assert isinstance(calls, device_calls.TorchCalls)
     assert calls.again is not None
     for x, y in ((b, a), (a.mT, b), (a[:2], b[:2]), (a.to(torch.float32), b.to(torch.float32))):
         out = torch.zeros(x.shape, dtype=x.dtype)
@@ -1108,15 +1112,15 @@ def test_a_call_that_comes_again_and_again(gpu: Log, torch: Any) -> None:
         tw.matmul(a, b, out=c[:, :, :5])
     tw.matmul(a, a, out=a)
     tw.forget()
-    assert warm.CALLS == {}
+    assert device_calls.CALLS == {}
 
 
 def test_forget(gpu: Log, torch: Any) -> None:
     a = tensor(torch, (4, 4))
     tw.matmul(a, a)
-    assert type(a) in warm.CALLS
+    assert type(a) in device_calls.CALLS
     tw.forget()
-    assert warm.CALLS == {}
+    assert device_calls.CALLS == {}
     tw.matmul(a, a)
     assert dispatch.device("cuda").key == "h200"
 
@@ -1150,9 +1154,9 @@ def two_gpus(gpu: Log, new_home: Any, monkeypatch: pytest.MonkeyPatch) -> Made:
     monkeypatch.setattr(cuda, "toolchain", lambda: "nvrtc 0")
     monkeypatch.setattr(cuda, "compile", compiled)
     monkeypatch.setattr(cuda, "load", load)
-    monkeypatch.setattr(execute_cuda.build, "kernel", KERNEL)
+    monkeypatch.setattr(bound_cuda.build, "kernel", KERNEL)
     monkeypatch.setattr(gpu, "computes", False)
-    execute_cuda._elsewhere.cache_clear()
+    bound_cuda._elsewhere.cache_clear()
     return made
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-import tilewright.dispatch as dispatch
+import tilewright.planning.dispatch as dispatch
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
-from tilewright.lines import decode
 from tilewright.model import Config, Problem, Record
 from tilewright.space import HARDWARE
-from tilewright.targets import capability
+from tilewright.store.jsonl import decode
+from tilewright.targets.cuda import capability
 
 pytestmark = pytest.mark.pure
 

@@ -17,16 +17,24 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import addresses, api, build, device_arrays, dispatch, lists, measure
-from tilewright.addresses import Placement, Staging, even_step, overlapping, shared
-from tilewright.arrays import address_of
+from tilewright import api
+from tilewright.arrays import device as device_arrays
+from tilewright.arrays import pointers
+from tilewright.arrays.layout import address_of
+from tilewright.arrays.pointers import Placement, Staging, even_step, overlapping, shared
+from tilewright.calls import matrix_lists
 from tilewright.catalog import STENCILS, TARGETS
+from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.halves import narrowed, widened
 from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
-from tilewright.records import Records
-from tilewright.stencils.cuda import call, grouped
-from tilewright.targets import capability, cuda, driver, starter
+from tilewright.planning import dispatch
+from tilewright.runtime import build, fastcall_cuda
+from tilewright.stencils.cuda import args as call
+from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.store.records import Records
+from tilewright.targets import cuda
+from tilewright.targets.cuda import capability, driver
+from tilewright.tuning import timing as measure
 
 pytestmark = pytest.mark.pure
 
@@ -42,7 +50,7 @@ class Memory:
 def at(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Host memory as an array; strides in elements."""
     strides = tuple(step * dtype.itemsize for step in steps)
-    return lists.memory_here(address, shape, strides, dtype)
+    return matrix_lists.memory_here(address, shape, strides, dtype)
 
 
 def product(
@@ -148,13 +156,13 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "Launcher", Launcher)
-    monkeypatch.setattr(starter, "starting", lambda *_: None)
+    monkeypatch.setattr(fastcall_cuda, "starting", lambda *_: None)
     monkeypatch.setattr(driver, "allocate", Memory)
     monkeypatch.setattr(driver, "upload", copy)
     monkeypatch.setattr(
         driver, "download", lambda array, address: ctypes.memmove(array.ctypes.data, address, array.nbytes)
     )
-    monkeypatch.setattr(lists, "staging", lambda index: handle)
+    monkeypatch.setattr(matrix_lists, "staging", lambda index: handle)
     monkeypatch.setattr(build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
     monkeypatch.setitem(TARGETS, "cuda", cuda)
@@ -180,7 +188,7 @@ def torch(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def seen(self: Any, array: Any) -> Any:
         if array.held.library is None and array.size:
-            view = lists.memory_here(address_of(array), array.shape, array.strides, array.dtype)
+            view = matrix_lists.memory_here(address_of(array), array.shape, array.strides, array.dtype)
             tensor = module.from_numpy(view)
             return tensor.conj() if array.lazy else tensor
         return real(self, array)
@@ -678,9 +686,9 @@ def test_pinned_memory_is_used_again_only_when_it_was_read(monkeypatch: pytest.M
             return (0,)
 
     api = Api()
-    monkeypatch.setattr(addresses, "bindings", lambda: api)
+    monkeypatch.setattr(pointers, "bindings", lambda: api)
     monkeypatch.setattr(cuda, "context", lambda: 1)
-    monkeypatch.setattr(addresses, "Owned", lambda handle, *_: type("Owned", (), {"handle": handle})())
+    monkeypatch.setattr(pointers, "Owned", lambda handle, *_: type("Owned", (), {"handle": handle})())
     staging = Staging()
     row = np.arange(100)
     for _ in range(3):

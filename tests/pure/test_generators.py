@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import tilewright.stencils
-from tilewright import build
+import tilewright.stencils.protocol
 from tilewright.catalog import STENCILS
-from tilewright.stencils.cuda.program import program
+from tilewright.runtime import build
+from tilewright.stencils.cuda.source import program
 
 pytestmark = pytest.mark.pure
 

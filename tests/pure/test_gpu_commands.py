@@ -21,19 +21,23 @@ from bench.analysis.instructions import Instruction, hottest, instructions, loop
 from bench.analysis.occupancy import occupancy
 from bench.analysis.options import named, parsed, problems
 from bench.analysis.rooflines import interleaved_bytes, planar_bytes, rooflines
-from tilewright import answers, api, build, cli, compare, dispatch, roofline, roofline_cuda, screens
+from tilewright import api
 from tilewright.catalog import TARGETS
+from tilewright.cli import compare, main, queries, render, report
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Config, Device, Launch, Plan, Problem, Record, Timing
-from tilewright.records import Records
-from tilewright.report import pages
-from tilewright.targets import capability, cuda, listing
-from tilewright.trials import cublas
+from tilewright.planning import dispatch, roofline
+from tilewright.runtime import build
+from tilewright.store.records import Records
+from tilewright.targets import cuda
+from tilewright.targets.cuda import capability, disassemble
+from tilewright.tuning import ceilings_cuda
+from tilewright.tuning.baselines import cublas
 
 pytestmark = pytest.mark.pure
 
 H200 = capability.named("h200")
-CEILINGS = {"bandwidth.copy.1": 4e12, **roofline_cuda.units(H200)}
+CEILINGS = {"bandwidth.copy.1": 4e12, **ceilings_cuda.units(H200)}
 KNOWN = replace(H200, ceilings=CEILINGS)
 
 
@@ -46,7 +50,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     capsys.readouterr()
     code = 0
     try:
-        cli.main(list(words))
+        main.main(list(words))
     except SystemExit as end:
         code = int(end.code or 0)
     out, err = capsys.readouterr()
@@ -57,7 +61,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_units_are_lanes_times_clock() -> None:
-    found = roofline_cuda.units(H200)
+    found = ceilings_cuda.units(H200)
     assert found["peak.s.1"] == found["peak.c.1"] == pytest.approx(66.9e12, rel=1e-3)
     assert found["peak.d.1"] == found["peak.z.1"] == pytest.approx(33.45e12, rel=1e-3)
     assert found["peak.h.1"] == found["peak.b.1"] == found["peak.hc.1"] == found["peak.s.1"]
@@ -65,12 +69,12 @@ def test_units_are_lanes_times_clock() -> None:
     assert (
         found["tensor.h.1"] == found["tensor.b.1"] == found["tensor.hc.1"] == pytest.approx(1070e12, rel=1e-2)
     )
-    assert roofline_cuda.units(capability.named("a100"))["tensor.h.1"] == pytest.approx(312e12, rel=1e-2)
+    assert ceilings_cuda.units(capability.named("a100"))["tensor.h.1"] == pytest.approx(312e12, rel=1e-2)
     assert found["tensor.d.1"] == found["tensor.z.1"] == pytest.approx(66.9e12, rel=1e-3)
-    assert roofline_cuda.units(capability.named("a100"))["tensor.d.1"] == pytest.approx(19.5e12, rel=1e-2)
-    assert not [name for name in roofline_cuda.units(capability.named("b200")) if "tensor" in name]
+    assert ceilings_cuda.units(capability.named("a100"))["tensor.d.1"] == pytest.approx(19.5e12, rel=1e-2)
+    assert not [name for name in ceilings_cuda.units(capability.named("b200")) if "tensor" in name]
     # Table 1 of the paper on the Fermi: 1030 and 515 Gflop/s.
-    fermi = roofline_cuda.units(capability.named("fermi-s2050"))
+    fermi = ceilings_cuda.units(capability.named("fermi-s2050"))
     assert fermi["peak.s.1"] == pytest.approx(1030e9, rel=1e-2)
     assert fermi["peak.d.1"] == pytest.approx(515e9, rel=1e-2)
 
@@ -163,9 +167,9 @@ class Gpu:
 @pytest.mark.parametrize(("free", "size"), [(1 << 34, 1 << 30), (600 << 20, 256 << 20)])
 def test_a_copy_is_measured(free: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = Gpu(free)
-    monkeypatch.setattr(roofline_cuda, "driver", gpu)
+    monkeypatch.setattr(ceilings_cuda, "driver", gpu)
     monkeypatch.setattr(cuda, "bindings", gpu.bindings)
-    found = roofline_cuda.measure(H200, 3)
+    found = ceilings_cuda.measure(H200, 3)
     assert found.keys() == CEILINGS.keys()
     assert found["bandwidth.copy.1"] == pytest.approx(4e12)
     assert {told[2] for told in gpu.told} == {size}
@@ -173,26 +177,26 @@ def test_a_copy_is_measured(free: int, size: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_no_room_for_a_copy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roofline_cuda, "driver", Gpu(1 << 20))
+    monkeypatch.setattr(ceilings_cuda, "driver", Gpu(1 << 20))
     with pytest.raises(DeviceError, match="no room"):
-        roofline_cuda.measure(H200)
+        ceilings_cuda.measure(H200)
 
 
 # ---- screens
 
 
 def test_numbers_are_as_long_as_they_can_be_read() -> None:
-    assert screens.count(0) == "0"
-    assert screens.count(9_999_999) == "9,999,999"
-    assert screens.count(68_000_000_000_000_000) == "6.8e16"
-    assert screens.count(10_000_000) == "1.0e7"
-    assert screens.count(1_234_567_890_123_456_789_012) == "1.2e21"
-    assert screens.rate(None) == "-"
-    assert screens.rate(9999.0) == "9999.0 GF/s"
-    assert screens.rate(51300.0) == "51.30 TF/s"
-    assert screens.speeds([12.34, None]) == ("GF/s", ["12.3", "-"])
-    assert screens.speeds([51300.0, None, 120.0]) == ("TF/s", ["51.30", "-", "0.12"])
-    assert screens.speeds([]) == ("GF/s", [])
+    assert render.count(0) == "0"
+    assert render.count(9_999_999) == "9,999,999"
+    assert render.count(68_000_000_000_000_000) == "6.8e16"
+    assert render.count(10_000_000) == "1.0e7"
+    assert render.count(1_234_567_890_123_456_789_012) == "1.2e21"
+    assert render.rate(None) == "-"
+    assert render.rate(9999.0) == "9999.0 GF/s"
+    assert render.rate(51300.0) == "51.30 TF/s"
+    assert render.speeds([12.34, None]) == ("GF/s", ["12.3", "-"])
+    assert render.speeds([51300.0, None, 120.0]) == ("TF/s", ["51.30", "-", "0.12"])
+    assert render.speeds([]) == ("GF/s", [])
 
 
 def result(kind: str, gflops: float) -> dict[str, Any]:
@@ -213,11 +217,11 @@ def result(kind: str, gflops: float) -> dict[str, Any]:
 
 
 def test_tuning_a_gpu_says_how_long_it_waited(capsys: pytest.CaptureFixture[str]) -> None:
-    screens.tuned([result("cuda", 51300.0)])
+    render.tuned([result("cuda", 51300.0)])
     out = capsys.readouterr().out
     assert re.search(r"tried\s+s\s+s waited\s+TF/s\s+x vendor", out)
     assert re.search(r"10\s+6\.0\s+1\.2\s+51\.30\s+1\.00", out)
-    screens.tuned([result("cpu", 51.3)])
+    render.tuned([result("cpu", 51.3)])
     out = capsys.readouterr().out
     assert "waited" not in out
     assert re.search(r"10\s+6\.0\s+51\.3\s+1\.00", out)
@@ -334,9 +338,9 @@ def test_the_source_is_shown_without_a_compiler(
 
 
 def test_sass_without_a_disassembler_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "disassembler", lambda: None)
+    monkeypatch.setattr(disassemble, "disassembler", lambda: None)
     with pytest.raises(DeviceError, match="neither nvdisasm nor cuobjdump"):
-        listing.sass(SimpleNamespace(entry="classic", code=b""))  # type: ignore[arg-type]
+        disassemble.sass(SimpleNamespace(entry="classic", code=b""))  # type: ignore[arg-type]
 
 
 # ---- measuring beside others
@@ -439,7 +443,7 @@ def test_what_cannot_be_compared(host: dict[str, Any]) -> None:
 
 def test_the_screen_of_a_comparison(host: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     row = compare.compare_cuda(one("s:nn:4096x4096x4096"), "cached", 0.01).to_json()
-    screens.comparison([row | {"gflops": 51300.0, "percent_of_bound": 76.7}])
+    render.comparison([row | {"gflops": 51300.0, "percent_of_bound": 76.7}])
     out = capsys.readouterr().out
     assert "cached, beta 0, h200: TF/s" in out
     assert "x torch" in out
@@ -487,10 +491,10 @@ def test_a_page_of_several_devices(records: Records, tmp_path: Path, monkeypatch
     monkeypatch.setattr(dispatch, "device", lambda kind="cpu": cpu)
     monkeypatch.setattr(cuda, "missing", lambda: "no driver")
     records.save_ceilings("h200", 1, CEILINGS)
-    devices = answers.reported()
+    devices = queries.reported()
     assert [(d.key, d.kind) for d in devices] == [("a-cpu", "cpu"), ("h200", "cuda"), ("old <gpu>", "cuda")]
     page = tmp_path / "page.html"
-    written = pages.write(page, records, devices)
+    written = report.write(page, records, devices)
     assert written == {
         "path": str(page),
         "devices": ["a-cpu", "h200", "old <gpu>"],
@@ -510,10 +514,10 @@ def test_a_page_of_several_devices(records: Records, tmp_path: Path, monkeypatch
     # 64 Tflop/s of 66.9.
     assert re.search(r"<td>64\.00</td><td>96</td><td>1\.28</td>", text)
     # One device needs no choice.
-    pages.write(page, records, [devices[1]])
+    report.write(page, records, [devices[1]])
     assert "<select" not in page.read_text()
     with pytest.raises(ArgumentError, match="no timed kernel"):
-        pages.write(page, records, [Device("cpu", "x", "x", {})])
+        report.write(page, records, [Device("cpu", "x", "x", {})])
 
 
 def test_records_of_a_gpu_are_written_without_ceilings(
@@ -523,11 +527,11 @@ def test_records_of_a_gpu_are_written_without_ceilings(
     records.save_ceilings("a-cpu", 1, {"peak.d.1": 1e10})
     monkeypatch.setattr(dispatch, "records", lambda: records)
     path = tmp_path / "gpu.jsonl"
-    assert answers.exported(path, H200, every=False) == 2
+    assert queries.exported(path, H200, every=False) == 2
     assert [json.loads(line).keys() & {"ceilings"} for line in path.read_text().splitlines()] == [set()] * 2
-    assert answers.exported(path, H200, every=True) == 8
+    assert queries.exported(path, H200, every=True) == 8
     assert len(path.read_text().splitlines()) == 8
-    assert answers.exported(path, Device("cpu", "A", "a-cpu", {}), every=False) == 1
+    assert queries.exported(path, Device("cpu", "A", "a-cpu", {}), every=False) == 1
     assert len(path.read_text().splitlines()) == 2
 
 
@@ -693,9 +697,9 @@ def test_the_disassembler_of_the_python_packages(monkeypatch: pytest.MonkeyPatch
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(listing, "TOOLKIT", str(tmp_path / "none"))
+    monkeypatch.setattr(disassemble, "TOOLKIT", str(tmp_path / "none"))
     spec = SimpleNamespace(submodule_search_locations=[str(tmp_path / "nvidia")])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
-    assert listing.disassembler() == (str(program), "--print-code")
+    assert disassemble.disassembler() == (str(program), "--print-code")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert listing.disassembler() is None
+    assert disassemble.disassembler() is None

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tilewright.stencils.cuda.grouped as module
+import tilewright.stencils.cuda.grouped.stencil as module
 from tilewright.catalog import STENCILS
-from tilewright.dispatch import refusal
 from tilewright.model import DTYPES, Config, GroupedProblem, Problem
+from tilewright.planning.dispatch import refusal
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped import (
+from tilewright.stencils.cuda.grouped.stencil import (
     ARGUMENT,
     BEYOND,
     GroupedStencil,
@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.grouped import (
     registers,
     shared_bytes,
 )
-from tilewright.targets.capability import named
+from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright import api, cli, measure, roofline
+from tilewright import api
 from tilewright.catalog import STENCILS
-from tilewright.dispatch import plan, refusal
+from tilewright.cli import main
+from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.halves import narrowed, widened
-from tilewright.lines import decode, encode
 from tilewright.model import (
     MANY,
     Binary,
@@ -28,14 +27,19 @@ from tilewright.model import (
     Timing,
     parsed,
 )
-from tilewright.records import Records
-from tilewright.stencils import refused
-from tilewright.stencils.cuda import grouped
-from tilewright.targets import cuda, driver
-from tilewright.targets.capability import named
-from tilewright.trials import Candidate, cuda_grouped
-from tilewright.trials import cuda as trials_cuda
-from tilewright.trials.cuda_grouped import GroupedTrial, List, hard_lists
+from tilewright.planning import roofline
+from tilewright.planning.dispatch import plan, refusal
+from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.protocol import refused
+from tilewright.store.jsonl import decode, encode
+from tilewright.store.records import Records
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.targets.cuda.capability import named
+from tilewright.tuning import timing as measure
+from tilewright.tuning.evaluate import Candidate, cuda_grouped
+from tilewright.tuning.evaluate import cuda as trials_cuda
+from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial, List, hard_lists
 
 pytestmark = pytest.mark.pure
 
@@ -194,7 +198,7 @@ def test_records_plan_lists_of_their_class_and_near_ones_and_no_usual_problems(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Records(tmp_path / "records.sqlite", shipped=tmp_path)
-    monkeypatch.setattr("tilewright.dispatch.records", lambda: store)
+    monkeypatch.setattr("tilewright.planning.dispatch.records", lambda: store)
     api.forget()
     p = listed(RANGES)
     default = plan(p, H200, vendor=False)
@@ -226,10 +230,12 @@ def test_bounds_are_of_the_mean_product() -> None:
 
 
 def test_the_command_knows_lists_and_where_they_are_not_served() -> None:
-    assert [type(p) for p in cli._problems([RANGES, "d:2..3"], "0,1")] == [GroupedProblem] * 2 + [Problem] * 4
-    assert [p.beta for p in cli._problems([RANGES], "0,1")] == ["0", "1"]
+    assert [type(p) for p in main._problems([RANGES, "d:2..3"], "0,1")] == [GroupedProblem] * 2 + [
+        Problem
+    ] * 4
+    assert [p.beta for p in main._problems([RANGES], "0,1")] == ["0", "1"]
     with pytest.raises(ArgumentError, match="is a list; accepted: products of one size"):
-        cli._of_one_size([RANGES], "0")
+        main._of_one_size([RANGES], "0")
     assert "numpy" in api.explain(MIX)
 
 

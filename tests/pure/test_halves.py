@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tilewright import roofline
-from tilewright.arrays import LETTERS, adopt, paired, promoted
+from tilewright.arrays.layout import LETTERS, adopt, paired, promoted
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, unpaired, widened
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.halves import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, unpaired, widened
 from tilewright.model import DTYPES, Device, Problem
-from tilewright.operands import POISON, largest, operands, reference, subnormal
-from tilewright.verify import Case, Verifier, against, judge, prepare, verify
+from tilewright.planning import roofline
+from tilewright.tuning.gemm.operands import POISON, largest, operands, reference, subnormal
+from tilewright.tuning.gemm.verify import Case, Verifier, against, judge, prepare, verify
 
 pytestmark = pytest.mark.pure
 

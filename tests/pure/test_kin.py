@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from tilewright import answers, api, dispatch, kin
+from tilewright import api
 from tilewright.catalog import STENCILS
+from tilewright.cli import queries
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem, Record, Timing
-from tilewright.records import Records
-from tilewright.targets import capability
+from tilewright.planning import dispatch, kin
+from tilewright.store.records import Records
+from tilewright.targets.cuda import capability
 
 pytestmark = pytest.mark.pure
 
@@ -213,7 +215,7 @@ def test_a_device_is_called_what_the_commands_call_it(key: str) -> None:
     for name in capability.keys(key):
         assert capability.canonical(name) == key
         assert capability.named(name) is device
-        assert answers.device_of(name).key == key
+        assert queries.device_of(name).key == key
 
 
 def test_names_of_other_devices_stay() -> None:
@@ -235,5 +237,5 @@ def test_what_was_filed_under_an_older_key_is_found(recorded: Any) -> None:
     store.save_ceilings("h100", 1, {"peak.s.1": 2.0})
     assert dispatch.ceilings(H100) == {"bandwidth.copy.1": 3e12, "peak.s.1": 2.0}
     store.append(record("s:300x200x104@5000", "memory", "classic", H100))
-    gpus = [device for device in answers.reported() if device.kind == "cuda"]
+    gpus = [device for device in queries.reported() if device.kind == "cuda"]
     assert [(device.name, device.key) for device in gpus] == [(H100.name, old.key), (H100.name, "h100")]

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from tilewright import dispatch, roofline, screens
 from tilewright.catalog import STENCILS
+from tilewright.cli import render
 from tilewright.model import Device, Problem
-from tilewright.targets import capability
-from tilewright.trials import cpu
+from tilewright.planning import dispatch, roofline
+from tilewright.targets.cuda import capability
+from tilewright.tuning.evaluate import cpu
 
 pytestmark = pytest.mark.pure
 
@@ -224,8 +225,8 @@ def test_doctor_says_where_the_caches_end(capsys: pytest.CaptureFixture[str]) ->
         "gpus": [],
         "gpu_missing": None,
     }
-    screens.doctor(data)
+    render.doctor(data)
     said = " ".join(capsys.readouterr().out.split())
     assert "knee 12.0 MB for 1 core, 96.0 MB for 16 cores: where bandwidth falls to that of memory" in said
-    screens.doctor(data | {"ceilings": {}})
+    render.doctor(data | {"ceilings": {}})
     assert "96.0 MB for 16 cores: a guess until it is measured" in " ".join(capsys.readouterr().out.split())

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tilewright import ladder
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.ladder import RUNGS, Rung
 from tilewright.model import Config
-from tilewright.stencils.cuda import call
-from tilewright.targets import capability, cuda
+from tilewright.stencils.cuda import args
+from tilewright.targets import cuda
+from tilewright.targets.cuda import capability
+from tilewright.tutorial import ladder
+from tilewright.tutorial.ladder import RUNGS, Rung
 
 pytestmark = pytest.mark.pure
 
@@ -245,11 +246,11 @@ def test_an_order_below_1_and_a_run_without_a_device_are_refused(monkeypatch: py
 
 
 def test_pack_is_row_major_in_the_fields_of_gemm() -> None:
-    fields = call.BLOCK.unpack(bytes(ladder.pack(5, 6, 7, (1, 2, 3), None, 1.5, 0.5)))
+    fields = args.BLOCK.unpack(bytes(ladder.pack(5, 6, 7, (1, 2, 3), None, 1.5, 0.5)))
     assert fields[:6] == (1, 2, 3, 7, 6, 6)
     assert fields[9:13] == (5, 6, 7, 1)
     assert fields[13:17] == (1.5, 0.0, 0.5, 0.0)
-    assert call.BLOCK.unpack(bytes(ladder.pack(5, 6, 7, (1, 2, 3), (9, 8, 10))))[3:6] == (9, 8, 10)
+    assert args.BLOCK.unpack(bytes(ladder.pack(5, 6, 7, (1, 2, 3), (9, 8, 10))))[3:6] == (9, 8, 10)
 
 
 def test_excess_accepts_rounding_and_nothing_more() -> None:

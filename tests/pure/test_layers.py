@@ -99,7 +99,7 @@ RANKS = {
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
 # The one function that loads modules of this package when it is called, so that importing the package does
 # not: they are what tuning needs and a product does not.
-LAZY_DOOR = ("api", "tune", {"tilewright.tuner"})
+LAZY_DOOR = ("api", "tune", {"tilewright.tuning.tuner"})
 READS_ENVIRONMENT = {"home"}
 # Sets variables for its children, and puts back what was there.
 SETS_ENVIRONMENT = {"workers"}

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from tilewright import measure as m
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Timing
+from tilewright.tuning import timing as m
 
 pytestmark = pytest.mark.pure
 

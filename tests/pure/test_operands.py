@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.halves import COMPLEX_HALF
+from tilewright.dtypes import COMPLEX_HALF
 from tilewright.model import Problem
-from tilewright.operands import KEEP, Operands, operands, reference, subnormal
-from tilewright.verify import CASES, judge, prepare
+from tilewright.tuning.gemm.operands import KEEP, Operands, operands, reference, subnormal
+from tilewright.tuning.gemm.verify import CASES, judge, prepare
 
 pytestmark = pytest.mark.pure
 

@@ -25,12 +25,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright
-from tilewright import lines
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.home import home, set_aside, warn_once
-from tilewright.lines import decode, encode
 from tilewright.model import DTYPES, STATUSES, Config, Problem, Record, Timing
-from tilewright.records import SCHEMA, Records, _identity, _retire
+from tilewright.store import jsonl
+from tilewright.store.jsonl import decode, encode
+from tilewright.store.paths import home, set_aside, warn_once
+from tilewright.store.records import SCHEMA, Records, _identity, _retire
 
 pytestmark = pytest.mark.pure
 
@@ -174,8 +174,8 @@ class Longer:
 
 def test_a_field_whose_value_no_line_can_hold_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"Longer\.extra.*complex"):
-        lines.checks(Longer, (), {})
-    assert list(lines.checks(Longer, ("extra",), {})) == ["count"]
+        jsonl.checks(Longer, (), {})
+    assert list(jsonl.checks(Longer, ("extra",), {})) == ["count"]
 
 
 def test_a_new_field_of_a_problem_is_in_the_line_by_itself() -> None:
@@ -184,7 +184,7 @@ def test_a_new_field_of_a_problem_is_in_the_line_by_itself() -> None:
         shade: str = "light"
         depth: int = 0
 
-    codec = lines.gemm_codec(Grown)
+    codec = jsonl.gemm_codec(Grown)
     problem = Grown(DTYPES["d"], 2, 3, 4, shade="dark", depth=5)
     line = json.loads(json.dumps(codec.encode(problem)))
     assert line == {"problem": "d:nn:2x3x4@1", "shade": "dark", "depth": 5}
@@ -204,12 +204,12 @@ def test_another_kind_of_problem_has_a_codec_of_its_own(
         trans: str = ""
         math: str = ""
 
-    codec = lines.Codec(
+    codec = jsonl.Codec(
         "sum", Sum, {"m": ("a count", lambda value: value > 0)}, lambda p: {"m": p.m}, lambda v: Sum(v["m"])
     )
     with pytest.raises(RecordsError, match="Sum"):
         store.append(record(problem=Sum(3)))  # type: ignore[arg-type]
-    monkeypatch.setitem(lines.CODECS, "sum", codec)
+    monkeypatch.setitem(jsonl.CODECS, "sum", codec)
     one = record(problem=Sum(3))  # type: ignore[arg-type]
     store.append(one)
     assert encode(one)["kind"] == "sum"
@@ -639,10 +639,10 @@ def test_a_file_without_end_is_refused(
 ) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps(GOOD))
-    monkeypatch.setattr(lines, "LONGEST", source.stat().st_size - 1)
+    monkeypatch.setattr(jsonl, "LONGEST", source.stat().st_size - 1)
     with pytest.raises(RecordsError, match=r"in\.jsonl.*too long; accepted: up to"):
         store.import_(source)
-    monkeypatch.setattr(lines, "LONGEST", source.stat().st_size)
+    monkeypatch.setattr(jsonl, "LONGEST", source.stat().st_size)
     assert store.import_(source).new == 1
 
 
@@ -884,7 +884,7 @@ def test_a_store_that_stays_damaged_is_an_error(store: Records, monkeypatch: pyt
         failure.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise failure
 
-    monkeypatch.setattr("tilewright.records._prepare", broken)
+    monkeypatch.setattr("tilewright.store.records._prepare", broken)
     with (
         pytest.warns(RuntimeWarning, match="is damaged"),
         pytest.raises(RecordsError, match=r"records\.sqlite"),
@@ -1083,7 +1083,7 @@ def only_reads(monkeypatch: pytest.MonkeyPatch, code: int = sqlite3.SQLITE_READO
         failure.sqlite_errorcode = code
         raise failure
 
-    monkeypatch.setattr("tilewright.records._prepare", refuse)
+    monkeypatch.setattr("tilewright.store.records._prepare", refuse)
 
 
 def as_a_stranger(work: Callable[[], None]) -> None:
@@ -1171,7 +1171,7 @@ import resource, sys
 from pathlib import Path
 from test_records import DEVICE, PROBLEM, record
 from tilewright.errors import RecordsError
-from tilewright.records import Records
+from tilewright.store.records import Records
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 store = Records(Path(sys.argv[1]))
@@ -1273,7 +1273,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from test_records import record
-from tilewright.records import Records
+from tilewright.store.records import Records
 
 store = Records(Path(sys.argv[1]))
 for n in range(100_000):
@@ -1329,7 +1329,7 @@ def test_home_is_the_cache_folder_without_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TILEWRIGHT_HOME", raising=False)
-    monkeypatch.setattr("tilewright.home.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("tilewright.store.paths.user_cache_path", lambda name: tmp_path / "cache" / name)
     assert home() == tmp_path / "cache" / "tilewright"
 
 
@@ -1355,7 +1355,7 @@ def test_a_home_that_cannot_be_written_is_read(
     place.chmod(0o555)
     if not named:
         monkeypatch.delenv("TILEWRIGHT_HOME")
-        monkeypatch.setattr("tilewright.home.user_cache_path", lambda name: place)
+        monkeypatch.setattr("tilewright.store.paths.user_cache_path", lambda name: place)
 
     def look() -> None:
         assert home() == place
@@ -1397,7 +1397,7 @@ def test_a_system_without_a_cache_folder_works_all_the_same(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.delenv("TILEWRIGHT_HOME", raising=False)
-    monkeypatch.setattr("tilewright.home.user_cache_path", lambda name: tmp_path / "file" / name)
+    monkeypatch.setattr("tilewright.store.paths.user_cache_path", lambda name: tmp_path / "file" / name)
     with pytest.warns(UserWarning, match="kept for this process only"):
         folder = home()
     assert folder.is_dir()

@@ -18,13 +18,13 @@ from bench.sanitize.__main__ import SHOWN, report
 from bench.sanitize.child import results
 from bench.sanitize.job import Job, fits, made, named
 from bench.sanitize.jobs import jobs
-from tilewright import ladder
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, GroupedProblem, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils import Stencil
-from tilewright.stencils.cuda import grouped
-from tilewright.targets import capability
+from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.protocol import Stencil
+from tilewright.targets.cuda import capability
+from tilewright.tutorial import ladder
 
 pytestmark = pytest.mark.pure
 

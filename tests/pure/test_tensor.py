@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-import tilewright.stencils.cuda.tensor as module
+import tilewright.stencils.cuda.tensor.stencil as module
 from tilewright.model import DTYPES, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.tensor import SHAPES, TensorStencil, registers, shared_bytes, step_of, units
-from tilewright.targets.capability import named
+from tilewright.stencils.cuda.tensor.stencil import (
+    SHAPES,
+    TensorStencil,
+    registers,
+    shared_bytes,
+    step_of,
+    units,
+)
+from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
 

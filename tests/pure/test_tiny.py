@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import tilewright.stencils.cuda.tiny as module
+import tilewright.stencils.cuda.tiny.stencil as module
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.tiny import (
+from tilewright.stencils.cuda.tiny.stencil import (
     TinyStencil,
     flat,
     registers,
@@ -22,7 +22,7 @@ from tilewright.stencils.cuda.tiny import (
     units,
     whole,
 )
-from tilewright.targets.capability import named
+from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
 

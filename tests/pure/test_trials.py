@@ -18,17 +18,19 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from tilewright import measure, tuner, workers
 from tilewright.catalog import STENCILS
+from tilewright.dtypes import WIDE, is_complex, narrowed, widened
 from tilewright.errors import CompileError, DeviceError, TilewrightError
-from tilewright.halves import WIDE, is_complex, narrowed, widened
 from tilewright.model import DTYPES, Binary, Config, Device, Kernel, Launch, Problem, Source
-from tilewright.operands import operands, reference
-from tilewright.records import Records
 from tilewright.space import Param, Rule, Space
-from tilewright.stencils.cuda.call import BLOCK, pack
-from tilewright.trials import Candidate, cublas, cuda, cuda_timing
-from tilewright.verify import against
+from tilewright.stencils.cuda.args import BLOCK, pack
+from tilewright.store.records import Records
+from tilewright.tuning import timing as measure
+from tilewright.tuning import tuner, workers
+from tilewright.tuning.baselines import cublas
+from tilewright.tuning.evaluate import Candidate, cuda, cuda_timing
+from tilewright.tuning.gemm.operands import operands, reference
+from tilewright.tuning.gemm.verify import against
 
 pytestmark = pytest.mark.pure
 

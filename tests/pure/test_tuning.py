@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 
-from tilewright import api, cli, dispatch, measure, screens
+from tilewright import api
 from tilewright.catalog import SEARCHES, STENCILS
+from tilewright.cli import main, render
 from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
-from tilewright.records import Records
+from tilewright.planning import dispatch
 from tilewright.space import HARDWARE, Space
-from tilewright.trials import Candidate, Finals, Kind, Outcome
-from tilewright.tuner import BETAS, FINALISTS, Progress, Result, Tuner, tuning_jobs
-from tilewright.workers import Answer
+from tilewright.store.records import Records
+from tilewright.tuning import timing as measure
+from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome
+from tilewright.tuning.tuner import BETAS, FINALISTS, Progress, Result, Tuner, tuning_jobs
+from tilewright.tuning.workers import Answer
 
 pytestmark = pytest.mark.pure
 
@@ -84,7 +87,7 @@ class FakeTuner:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Problem, str, dict[str, Any]]]:
     fake = FakeTuner()
-    monkeypatch.setattr("tilewright.tuner.Tuner", fake)
+    monkeypatch.setattr("tilewright.tuning.tuner.Tuner", fake)
     monkeypatch.setattr(api, "forget", lambda: None)
     monkeypatch.setattr(api, "dispatch", _Dispatch)
     return fake.asked
@@ -140,11 +143,11 @@ def test_the_command_narrows_what_is_tuned(monkeypatch: pytest.MonkeyPatch) -> N
         return []
 
     monkeypatch.setattr(api, "tune", tune)
-    monkeypatch.setattr(cli.dispatch, "device", lambda kind="cpu": DEVICE)
+    monkeypatch.setattr(main.dispatch, "device", lambda kind="cpu": DEVICE)
     with pytest.raises(SystemExit):
-        cli.main(["tune", "d:2", "--beta", "2"])
-    cli.main(["tune", "d:2", "--json"])
-    cli.main(["tune", "d:2", "--json", "--beta", "1,any", "--regime", "cached"])
+        main.main(["tune", "d:2", "--beta", "2"])
+    main.main(["tune", "d:2", "--json"])
+    main.main(["tune", "d:2", "--json", "--beta", "1,any", "--regime", "cached"])
     assert [(list(each["betas"]), list(each["regimes"])) for each in seen] == [
         (["0", "1"], ["memory", "cached"]),
         (["1", "any"], ["cached"]),
@@ -167,29 +170,29 @@ def test_the_demo_tunes_what_its_own_example_runs(monkeypatch: pytest.MonkeyPatc
         jobs.extend((problem.key, regime) for problem in problems for regime in regimes)
         return []
 
-    monkeypatch.setattr(cli, "tuned", tuned)
-    monkeypatch.setattr(cli.answers, "settled", lambda problem, regime: problem.m == 32)
-    problems = [problem for n in cli.DEMO for problem in Problem.parse(f"d:{n}")]
-    cli._demo_tuned(problems, quiet=True)
-    spelled = cli.PYTHON.partition('explain("')[2].partition('"')[0]
+    monkeypatch.setattr(main, "tuned", tuned)
+    monkeypatch.setattr(main.answers, "settled", lambda problem, regime: problem.m == 32)
+    problems = [problem for n in main.DEMO for problem in Problem.parse(f"d:{n}")]
+    main._demo_tuned(problems, quiet=True)
+    spelled = main.PYTHON.partition('explain("')[2].partition('"')[0]
     device = replace(DEVICE, limits={**LIMITS, "l3": 1024 * MB}, ceilings={"knee.1": knee})
     for beta in ("0", "1"):
         example = one(spelled, beta=beta)
         assert dispatch.regime(example, device) == ("cached" if knee > 200 * MB else "memory")
         assert (example.key, dispatch.regime(example, device)) in jobs
     # What is settled is left alone, and the whole is as long as one regime at full length was.
-    assert len(jobs) == len(set(jobs)) == 4 * (len(cli.DEMO) - 1)
+    assert len(jobs) == len(set(jobs)) == 4 * (len(main.DEMO) - 1)
     assert not [key for key, _ in jobs if "32x32x32" in key]
     assert seconds <= 6.0 * len(problems)
 
 
 def test_the_part_of_a_job_that_is_done() -> None:
     state = Progress(one("d:2"), "tile", tried=30, best=None, elapsed=2.0, budget=8.0, done=0, problems=1)
-    assert cli.done_of(state, None) == 0.25
+    assert main.done_of(state, None) == 0.25
     # An exhaustive search has no end in seconds, one with a budget that of whichever comes first.
-    assert cli.done_of(state, 40) == 0.75
-    assert cli.done_of(state, 300) == 0.25
-    assert cli.done_of(replace(state, budget=float("inf")), 300) == 0.1
+    assert main.done_of(state, 40) == 0.75
+    assert main.done_of(state, 300) == 0.25
+    assert main.done_of(replace(state, budget=float("inf")), 300) == 0.1
 
 
 # ---- how the tuner decides
@@ -472,7 +475,7 @@ def test_a_funnel_says_what_was_removed_and_what_is_left(
 ) -> None:
     step = {"rule": "registers", "kind": "hard", "removed": 40, "left": 60, "why": "there are no more"}
     data = {"problem": "d:nn:8x8x8@1", "beta": "0", "regime": "memory", "stencil": "tile", "device": "x"}
-    screens.spaces([data | {"all": 100, "left": 60, "funnel": [step], "tried": {"ok": 3}}])
+    render.spaces([data | {"all": 100, "left": 60, "funnel": [step], "tried": {"ok": 3}}])
     words = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["rule", "kind", "removed", "left"] in [line[:4] for line in words]
     assert ["registers", "hard", "40", "60"] in [line[:4] for line in words]
@@ -497,5 +500,5 @@ def test_a_remark_says_that_a_bound_is_too_low(
         "stencil": "tile",
         "missing": [],
     }
-    screens.comparison([row])
+    render.comparison([row])
     assert ("measured in a slower moment" in capsys.readouterr().out) == remark

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright import warm
+from tilewright.runtime import device_calls
 from tilewright.targets import cuda
 
 pytestmark = pytest.mark.pure
@@ -39,21 +39,21 @@ def tensor(dtype: Any = None, shape: tuple[int, ...] = SHAPE, skip: int = 0) -> 
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> warm.TorchCalls:
+def calls(monkeypatch: pytest.MonkeyPatch) -> device_calls.TorchCalls:
     monkeypatch.setattr(cuda, "count", lambda: 1)
-    return warm.TorchCalls(SimpleNamespace(module=torch, raw_stream=lambda index: STREAM, names={}))  # type: ignore[arg-type]
+    return device_calls.TorchCalls(SimpleNamespace(module=torch, raw_stream=lambda index: STREAM, names={}))  # type: ignore[arg-type]
 
 
-def planned(calls: warm.TorchCalls, a: Any, b: Any, out: Any) -> tuple[warm.Call, Runs]:
+def planned(calls: device_calls.TorchCalls, a: Any, b: Any, out: Any) -> tuple[device_calls.Call, Runs]:
     runs = Runs()
     arrays = tuple(x.detach().resolve_conj().numpy() for x in (a, b, out))
-    found = warm.Prepared(runs, 0, arrays, (1, 0), ("n", "n"))  # type: ignore[arg-type]
+    found = device_calls.Prepared(runs, 0, arrays, (1, 0), ("n", "n"))  # type: ignore[arg-type]
     call = calls.planned(found, a, b, out)
     assert call is not None
     return call, runs
 
 
-def test_a_call_like_it_launches_at_its_addresses(calls: warm.TorchCalls) -> None:
+def test_a_call_like_it_launches_at_its_addresses(calls: device_calls.TorchCalls) -> None:
     call, runs = planned(calls, tensor(), tensor(), tensor())
     for _ in range(3):
         a, b, out = tensor(), tensor(), tensor()
@@ -95,7 +95,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_is_not_like_it_is_left_alone(calls: warm.TorchCalls, name: str, which: int) -> None:
+def test_what_is_not_like_it_is_left_alone(calls: device_calls.TorchCalls, name: str, which: int) -> None:
     given = [tensor(), tensor(), tensor()]
     call, runs = planned(calls, *given)
     changed = list(given)
@@ -107,7 +107,7 @@ def test_what_is_not_like_it_is_left_alone(calls: warm.TorchCalls, name: str, wh
     if name in {"type", "rows", "turned", "leading dimension", "alignment", "parameter", "complex", "half"}:
         with torch.no_grad():
             arrays = tuple(np.zeros(SHAPE, np.float32) for _ in range(3))
-            found = warm.Prepared(runs, 0, arrays, (1, 0), ("n", "n"))  # type: ignore[arg-type]
+            found = device_calls.Prepared(runs, 0, arrays, (1, 0), ("n", "n"))  # type: ignore[arg-type]
             other = calls.planned(found, *changed)
             assert other is not None
             assert other(*given) is NotImplemented
@@ -116,7 +116,7 @@ def test_what_is_not_like_it_is_left_alone(calls: warm.TorchCalls, name: str, wh
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 @pytest.mark.parametrize("lazy", [False, True])
-def test_lazy_conjugation(calls: warm.TorchCalls, which: int, lazy: bool) -> None:
+def test_lazy_conjugation(calls: device_calls.TorchCalls, which: int, lazy: bool) -> None:
     plain = [tensor(torch.complex64) for _ in range(3)]
     turned = list(plain)
     turned[which] = plain[which].conj()
@@ -127,7 +127,7 @@ def test_lazy_conjugation(calls: warm.TorchCalls, which: int, lazy: bool) -> Non
     assert call(*given) is given[2]
 
 
-def test_a_tensor_that_changes_in_place(calls: warm.TorchCalls) -> None:
+def test_a_tensor_that_changes_in_place(calls: device_calls.TorchCalls) -> None:
     for change in (
         lambda x: x.transpose_(1, 2),
         lambda x: x.requires_grad_(),
@@ -144,7 +144,7 @@ def test_a_tensor_that_changes_in_place(calls: warm.TorchCalls) -> None:
         assert len(runs) == 1
 
 
-def test_gradients_are_asked_for_only_where_they_are_kept(calls: warm.TorchCalls) -> None:
+def test_gradients_are_asked_for_only_where_they_are_kept(calls: device_calls.TorchCalls) -> None:
     a, b, out = torch.nn.Parameter(tensor()), tensor(), tensor()
     with torch.no_grad():
         call, runs = planned(calls, a, b, out)
@@ -155,7 +155,7 @@ def test_gradients_are_asked_for_only_where_they_are_kept(calls: warm.TorchCalls
     assert len(runs) == 2
 
 
-def test_memory_that_is_shared_with_the_result(calls: warm.TorchCalls) -> None:
+def test_memory_that_is_shared_with_the_result(calls: device_calls.TorchCalls) -> None:
     flat = torch.zeros(400)
     pieces = {start: flat[start : start + 48].view(SHAPE) for start in (0, 4, 44, 48, 96)}
     call, _ = planned(calls, pieces[0], pieces[48], pieces[96])
@@ -174,7 +174,7 @@ def test_memory_that_is_shared_with_the_result(calls: warm.TorchCalls) -> None:
         assert (result is NotImplemented) != fine
 
 
-def test_with_several_gpus_the_current_one_counts(calls: warm.TorchCalls) -> None:
+def test_with_several_gpus_the_current_one_counts(calls: device_calls.TorchCalls) -> None:
     calls.several, calls.current = True, lambda: 0
     a, b, out = tensor(), tensor(), tensor()
     call, runs = planned(calls, a, b, out)
@@ -185,7 +185,7 @@ def test_with_several_gpus_the_current_one_counts(calls: warm.TorchCalls) -> Non
     assert len(runs) == 1
 
 
-def test_no_tensor_is_kept(calls: warm.TorchCalls) -> None:
+def test_no_tensor_is_kept(calls: device_calls.TorchCalls) -> None:
     a, b, out = tensor(), tensor(), tensor()
     seen = [weakref.ref(x) for x in (a, b, out)]
     call, _ = planned(calls, a, b, out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tilewright.workers import Answer, Stream, Worker
+from tilewright.tuning.workers import Answer, Stream, Worker
 
 pytestmark = pytest.mark.pure
 

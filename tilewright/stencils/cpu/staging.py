@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright.stencils.cpu.emit import Ir, Piece
+from tilewright.stencils.cpu.ir import Ir, Piece
 
 LINE_BYTES = 64
 LINES = 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.model import Problem
-from tilewright.stencils.cpu.emit import Ir, Piece
+from tilewright.stencils.cpu.ir import Ir, Piece
 
 
 def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width: int) -> None:

@@ -1,0 +1,327 @@
+"""What a caller hands in, as problems: arrays of any stride become BLAS layouts, copied only if they must.
+
+``problem_of`` is the only place that knows that a row-major product is the column-major one with A
+and B swapped, and the only one that refuses shapes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright import dtypes
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16
+from tilewright.errors import ArgumentError, DTypeError
+from tilewright.model import DTYPES, Problem
+
+Array = np.ndarray[Any, np.dtype[Any]]
+LETTERS = {d.numpy: d for d in DTYPES.values()}
+ACCEPTED = "float16, bfloat16, float32, float64, complex64, complex128 and complex half"
+TRANSPOSITIONS = ("n", "t", "c")
+WIDEST = 16
+"""Bytes of the widest access to memory that an alignment is good for."""
+
+
+def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
+    """An argument as a NumPy array that shares its memory, and how to hand a result back in kind.
+
+    NumPy arrays and what NumPy makes arrays of come back as NumPy arrays; PyTorch tensors on the CPU
+    as tensors, and arrays of other libraries as theirs (``handing``). Raises ``DTypeError`` for tensors
+    that are elsewhere, that want a gradient or that NumPy has no type for, and for masked arrays;
+    ``ArgumentError`` for rows of unequal length.
+    """
+    if type(value) is np.ndarray:
+        return value, itself
+    if isinstance(value, np.ma.MaskedArray):
+        raise DTypeError(f"{name} is a masked array, whose mask no product reads; accepted: {name}.filled(x)")
+    # An argument can only be a tensor where somebody has imported torch.
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _shared(value, name, torch), tensor_of
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(f"{name} of type {type(value).__name__} is no array: {error}") from error
+    if array.dtype == object and not hasattr(value, "__array__"):
+        raise DTypeError(f"{name} of type {type(value).__name__} is no array of numbers")
+    return array, handing(value)
+
+
+def adopt_out(value: Any) -> Array:
+    """``out`` as a NumPy array whose memory is that of the argument, so that it receives what is written.
+
+    Raises ``ArgumentError`` for what could only be copied, ``DTypeError`` as ``adopt`` does.
+    """
+    array, _ = adopt(value, "out")
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if value.is_conj() or value.is_neg():
+            raise ArgumentError("out is a lazily conjugated or negated tensor; accepted: out.resolve_conj()")
+    elif array.base is None and not isinstance(value, np.ndarray):
+        raise ArgumentError(f"out is of type {type(value).__name__}; accepted: an array, tensor or buffer")
+    return array
+
+
+def itself(array: Any) -> Any:
+    """How a result goes to a caller who gave arrays."""
+    return array
+
+
+def handing(value: Any) -> Callable[[Any], Any]:
+    """How a result goes to a caller who gave an array of any library: as that library's, by DLPack.
+
+    The library is what the array says by ``__array_namespace__`` of the array API (JAX does). A result
+    that it does not take over as it is, of the same type and shape, comes back as it was made.
+    """
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__"):
+        return itself
+    try:
+        take: Callable[[Any], Any] = value.__array_namespace__().from_dlpack
+    except Exception:  # It does not say, or has no such thing.
+        return itself
+
+    def handed(made: Any) -> Any:
+        try:
+            theirs = take(made)
+            # A type's name is what libraries have in common: "float64", "torch.float64".
+            kinds = {str(array.dtype).rpartition(".")[2] for array in (theirs, made)}
+            same = len(kinds) == 1 and tuple(theirs.shape) == tuple(made.shape)
+        except Exception:  # A type, an order or a device that is not theirs.
+            return made
+        return theirs if same else made
+
+    return handed
+
+
+def tensor_of(array: Array) -> Any:
+    """How a result goes to a caller who gave tensors: one that shares the memory of an array."""
+    torch: Any = sys.modules["torch"]
+    if array.dtype == BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    if array.dtype == COMPLEX_HALF:
+        return torch.view_as_complex(torch.from_numpy(dtypes.unpaired(array)))
+    return torch.from_numpy(array)
+
+
+def paired(array: Array, name: str, gpu: bool = False) -> Array | None:
+    """Float16 pairs (..., 2) as complex half (...) in the same memory; None where only a copy is that: where
+    parts lie apart, or on a GPU at addresses that are aligned to one part alone.
+
+    Reads no element. Raises ``DTypeError`` for another type, ``ArgumentError`` for another last axis.
+    """
+    if array.dtype != FLOAT16:
+        raise DTypeError(f"{name} is {array.dtype}; accepted with dtype='hc': float16 pairs (..., 2)")
+    if array.ndim == 0 or array.shape[-1] != 2:
+        raise ArgumentError(
+            f"{name} has shape {array.shape}; accepted with dtype='hc': (..., 2), the last axis real and "
+            "imaginary parts"
+        )
+    size, places = COMPLEX_HALF.itemsize, (address_of(array), *array.strides[:-1])
+    if array.size and (array.strides[-1] != FLOAT16.itemsize or (gpu and any(x % size for x in places))):
+        return None
+    return dtypes.paired(array)
+
+
+def _shared(tensor: Any, name: str, torch: Any) -> Array:
+    """The memory of a tensor as an array; a copy where conjugation or negation was put off."""
+    if tensor.device.type != "cpu":
+        raise DTypeError(f"{name} is a tensor on {tensor.device}; accepted: the CPU, or an NVIDIA GPU")
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise DTypeError(
+            f"{name} is a tensor that requires a gradient, which this product does not record; "
+            f"accepted: {name}.detach(), or any tensor under torch.no_grad()"
+        )
+    try:
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        # Types that NumPy has not, or not of its own: the same memory under another name.
+        if plain.dtype == torch.bfloat16:
+            return plain.view(torch.int16).numpy().view(BFLOAT16)  # type: ignore[no-any-return]
+        if plain.dtype == torch.complex32:
+            return dtypes.paired(torch.view_as_real(plain).numpy())
+        array: Array = plain.numpy()
+    except (TypeError, RuntimeError) as error:
+        raise DTypeError(f"{name} is a tensor of {tensor.dtype} that NumPy cannot hold: {error}") from error
+    return array
+
+
+def promoted(arrays: dict[str, Array]) -> np.dtype[Any]:
+    """The type that NumPy gives a product of these arrays, by ``ml_dtypes`` where one is bfloat16.
+
+    Complex half goes with complex half alone: NumPy has no common type of it and another. Raises
+    ``DTypeError`` when there is none.
+    """
+    found = [name for name, array in arrays.items() if array.dtype == COMPLEX_HALF]
+    for name, array in arrays.items():
+        if found and array.dtype != COMPLEX_HALF:
+            raise DTypeError(
+                f"{name} is {array.dtype} and {found[0]} is complex half; accepted: complex half alone, or "
+                f"{found[0]} as complex64"
+            )
+    try:
+        return np.result_type(*(array.dtype for array in arrays.values()))
+    except TypeError as error:
+        types = ", ".join(f"{name} is {array.dtype}" for name, array in arrays.items())
+        raise DTypeError(f"{types}: no common type") from error
+
+
+def no_numbers(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy has no product of a type: text, dates and bytes of no meaning."""
+    others = (np.void, np.character, np.datetime64, np.timedelta64)
+    return dtype not in LETTERS and (issubclass(dtype.type, others) or dtype.kind == "T")
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that shapes broadcast to, of any number of axes: ``numpy.broadcast_shapes`` stops at 32.
+
+    Raises ``ValueError`` when there is none.
+    """
+    rank = max(map(len, shapes))
+    wide = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    found = []
+    for extents in zip(*wide, strict=True):
+        several = {extent for extent in extents if extent != 1}
+        if len(several) > 1:
+            raise ValueError(f"{' and '.join(map(str, shapes))} do not broadcast")
+        found.append(several.pop() if several else 1)
+    return tuple(found)
+
+
+def transposed(array: Array, trans: str, name: str) -> tuple[Array, bool]:
+    """op(array) over its last two axes as a view, and whether it is to be conjugated."""
+    if trans not in TRANSPOSITIONS:
+        raise ArgumentError(f"{name}={trans!r}; accepted: 'n', 't', 'c'")
+    return (array if trans == "n" else array.swapaxes(-1, -2)), trans == "c"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A product as the kernels see it: the problem for one run, and the runs that cover all batches.
+
+    ``swap``: the kernel's A is the caller's second operand. ``outer`` are the extents of batch axes
+    that one stride cannot cover, and ``outer_steps`` their byte strides for (a, b, out).
+    """
+
+    problem: Problem
+    swap: bool
+    outer: tuple[int, ...]
+    outer_steps: tuple[tuple[int, int, int], ...]
+
+
+def problem_of(
+    a: Array, b: Array, out: Array, *, conj_a: bool, conj_b: bool, alpha: str, beta: str, gpu: bool = False
+) -> Job | str:
+    """The job that computes out = alpha a b + beta out, or the name of the array that must be copied first.
+
+    a, b, out: (..., m, k), (..., k, n), (..., m, n) of one supported type, batch axes broadcast to
+    out's. Any strides that are whole elements; each operand needs one unit stride and aligned elements.
+    On a GPU an element is aligned to its whole size, and ``Problem.align`` says how well all runs are.
+    """
+    m, k = a.shape[-2:]
+    n = b.shape[-1]
+    size = out.itemsize
+    for name, array in (("a", a), ("b", b), ("out", out)):
+        if any(step % size for step in array.strides) or not array.flags.aligned:
+            return name
+        if gpu and address_of(array) % size:
+            return name
+    (row_a, col_a), (row_b, col_b), (row_c, col_c) = (
+        (x.strides[-2] // size, x.strides[-1] // size) for x in (a, b, out)
+    )
+    row_major, column_major = col_c == 1 or n == 1, row_c == 1 or m == 1
+    if row_major and (n >= m or not column_major):
+        left = _operand(n, k, col_b, row_b, conj_b)
+        right = _operand(k, m, col_a, row_a, conj_a)
+        rows, columns, ldc, swap, names = n, m, row_c, True, ("b", "a")
+    elif column_major:
+        left = _operand(m, k, row_a, col_a, conj_a)
+        right = _operand(k, n, row_b, col_b, conj_b)
+        rows, columns, ldc, swap, names = m, n, col_c, False, ("a", "b")
+    else:
+        return "out"
+    for name, operand in zip(names, (left, right), strict=True):
+        if operand is None:
+            return name
+    assert left is not None
+    assert right is not None
+    extents, steps = _collapsed(a, b, out)
+    inner = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
+    batch, (step_a, step_b, step_c) = (extents[inner], steps[inner]) if extents else (1, (0, 0, 0))
+    stride_left, stride_right = (step_b, step_a) if swap else (step_a, step_b)
+    rest = [axis for axis in range(len(extents)) if axis != inner]
+    starts = [address_of(array) for array in (a, b, out)] if gpu else []
+    # Every run begins some of the outer steps further on.
+    align = math.gcd(WIDEST, *starts, *(step for axis in rest for step in steps[axis] if gpu))
+    problem = Problem(
+        LETTERS[out.dtype],
+        rows,
+        columns,
+        k,
+        left[0],
+        right[0],
+        batch=batch,
+        lda=left[1],
+        ldb=right[1],
+        ldc=ldc if columns > 1 else rows,
+        stride_a=stride_left // size if batch > 1 else None,
+        stride_b=stride_right // size if batch > 1 else None,
+        stride_c=step_c // size if batch > 1 else None,
+        alpha=alpha,
+        beta=beta,
+        align=align,
+    )
+    return Job(problem, swap, tuple(extents[x] for x in rest), tuple(steps[x] for x in rest))
+
+
+def _operand(rows: int, columns: int, row: int, column: int, conj: bool) -> tuple[str, int] | None:
+    """(transposition letter, leading dimension) for these element strides; None if neither is 1."""
+    if row == 1 or rows == 1:
+        return ("j" if conj else "n"), (column if columns > 1 else rows)
+    if column == 1 or columns == 1:
+        return ("c" if conj else "t"), (row if rows > 1 else columns)
+    return None
+
+
+def _collapsed(a: Array, b: Array, out: Array) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """The batch axes of out with neighbours merged where one stride covers both, for all three arrays."""
+    shape = out.shape[:-2]
+    wide = [np.broadcast_to(x, shape + x.shape[-2:]).strides[:-2] for x in (a, b)] + [out.strides[:-2]]
+    extents: list[int] = []
+    steps: list[tuple[int, int, int]] = []
+    for extent, *step in zip(shape, *wide, strict=True):
+        if extent == 1:
+            continue
+        here = (step[0], step[1], step[2])
+        if steps and all(outer == inner * extent for outer, inner in zip(steps[-1], here, strict=True)):
+            extents[-1] *= extent
+            steps[-1] = here
+        else:
+            extents.append(extent)
+            steps.append(here)
+    return extents, steps
+
+
+def address_of(array: Array) -> int:
+    """Where the first element of an array lies."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def bounds(array: Array) -> tuple[int, int]:
+    """First byte and one past the last byte that an array reaches, relative to its data pointer."""
+    if array.size == 0:
+        return 0, 0
+    reach = [(extent - 1) * step for extent, step in zip(array.shape, array.strides, strict=True)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + array.itemsize
+
+
+def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int = 64) -> Array:
+    """A new array whose data starts at a multiple of ``alignment`` bytes: streaming stores need it."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.empty(count + alignment, np.uint8)
+    start = -raw.ctypes.data % alignment
+    return raw[start : start + count].view(dtype).reshape(shape)

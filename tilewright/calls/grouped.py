@@ -1,0 +1,578 @@
+"""Lists of products of different sizes: what ``gemm_grouped`` and ``plan_grouped`` prepare and run.
+
+On a GPU descriptors of all products are made once, by NumPy, and one launch of the stencil ``grouped``
+serves all that are stored alike; what is too large for it runs product by product.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tilewright.api import Caller, of_pairs
+from tilewright.arrays import device as device_arrays
+from tilewright.arrays.layout import LETTERS, Array, address_of
+from tilewright.arrays.pointers import Groups, Integers, Pointers
+from tilewright.calls.matrix_lists import (
+    Oriented,
+    Table,
+    apart,
+    counted,
+    gather,
+    listed,
+    oriented,
+    place_of,
+    same_matrices,
+    sent,
+    typed,
+    usable_input,
+    usable_output,
+    view_here,
+)
+from tilewright.catalog import STENCILS
+from tilewright.dtypes import is_complex
+from tilewright.errors import ArgumentError, DeviceError
+from tilewright.model import Config, Device, GroupedProblem, Plan
+from tilewright.planning import dispatch
+from tilewright.runtime import bound_cuda, call_cache
+from tilewright.runtime.bound_cpu import HOST, Place
+from tilewright.runtime.bound_cuda import Gpu
+from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.targets.cuda import driver
+
+_LEADING_MOST = 2**31 - 1
+
+
+class Grouped:
+    """A list of products of different sizes, ready to be called again and again.
+
+    ``results`` are the outputs: the caller's, or new arrays that every run writes to (None for ``Groups``).
+    ``launches`` counts the kernels of a run on a GPU. The matrices are those of the lists when this was made.
+    """
+
+    def __init__(self, place: Place, results: Any) -> None:
+        self.results = results
+        self.launches = 0
+        self._place = place
+        self._parts: list[_Part] = []
+        self._stale = False
+        self._lock = threading.Lock()
+        self._launchers: list[Any] = []
+        self._others: list[tuple[Caller, Array, Array, Array]] = []
+        self._moves: list[tuple[Array, Array]] = []
+        self._keep: list[Any] = []
+
+    def __call__(self) -> Any:
+        """All products once more, on the caller's current stream; the results."""
+        place, direct = self._place, not (self._moves or self._others or self._stale)
+        if isinstance(place, Gpu) and place.library is not None and direct:
+            try:
+                self._launch(place.library.stream(place.index))
+            except DeviceError:
+                pass  # A thread that has no context, or another GPU's: the careful way knows what to do.
+            else:
+                return self.results
+        with place.current():
+            if isinstance(place, Gpu) and place.library is not None:
+                stream = place.library.stream(place.index)
+                if stream != place.stream:
+                    place = Gpu(place.library, place.index, stream)
+            self._renew()
+            for target, source in self._moves:
+                place.assign(target, source)
+            self._launch(place.stream if isinstance(place, Gpu) else 0)
+            for caller, a, b, c in self._others:
+                caller.compute(place, a, b, c, fresh=True)
+        return self.results
+
+    def run(self) -> Any:
+        """The call of this object by another name."""
+        return self()
+
+    @property
+    def plans(self) -> list[Plan]:
+        """What runs, one plan for each launch, by the records as they are now."""
+        with self._place.current():
+            self._renew()
+        return [part.plan for part in self._parts]
+
+    def drop(self) -> None:
+        """Forget the kernels: the call cache is emptied. The next run plans again, for the same lists."""
+        self._stale = True
+
+    def _renew(self) -> None:
+        """Plan again if the call cache was emptied."""
+        if self._stale:
+            with self._lock:
+                self._stale = False
+                for part in self._parts:
+                    part.plan = part.planned()
+                self._launchers = [part.launcher(self._place) for part in self._parts]
+
+    def _add(self, part: _Part) -> None:
+        """One more launch."""
+        self._parts.append(part)
+        self._launchers.append(part.launcher(self._place))
+
+    def _launch(self, stream: int) -> None:
+        with self._lock:
+            for launcher in self._launchers:
+                launcher(stream)
+
+    def explain(self) -> str:
+        """What runs and why."""
+        lines = [
+            f"{plan.problem.batch} products up to {plan.problem.m}x{plan.problem.n}x{plan.problem.k} "
+            f"({plan.problem.dtype.letter}:{plan.problem.trans}): {plan.origin}: {plan.stencil}, "
+            f"{plan.config}"
+            for plan in self.plans
+        ]
+        if self._others:
+            lines.append(f"{len(self._others)} products one by one")
+        return "\n".join(lines) or "there is nothing to multiply"
+
+    def __repr__(self) -> str:
+        return f"<{self.explain()}>"
+
+
+class _Part:
+    """One launch of a list: products that are stored alike. Descriptors and argument serve any config."""
+
+    def __init__(
+        self, problem: GroupedProblem, device: Device, config: Mapping[str, Any] | None, lasting: bool
+    ):
+        self.problem, self.device, self.lasting = problem, device, lasting
+        try:
+            self.config = None if config is None else Config(config)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"config={config!r}; accepted: a map from names to plain values") from error
+        self.plan = self.planned()
+        self.argument = bytearray()
+
+    def planned(self) -> Plan:
+        """The plan from the ladder of ``dispatch``, which is walked once for all lists of a class."""
+        kind = dispatch.regime(self.problem, self.device)
+        key = ("grouped", self.device, self.problem.key, kind, self.config)
+        found: Plan | None = call_cache.BOUND.get(key)
+        if found is None:
+            # No library of arrays has a call for such a list.
+            found = dispatch.plan(self.problem, self.device, config=self.config, vendor=False)
+            call_cache.keep(call_cache.BOUND, key, found)
+        return replace(found, problem=self.problem)
+
+    def launcher(self, place: Place) -> driver.Launcher:
+        """What starts the kernel of the plan."""
+        assert isinstance(place, Gpu)
+        assert self.plan.config is not None
+        launch = STENCILS["grouped"].launch(self.problem, self.plan.config)
+        if not self.lasting:
+            # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
+            launch = replace(launch, overlap=False)
+        return driver.Launcher(bound_cuda.kernel(self.plan, place.index), launch, self.argument)
+
+
+def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
+    """One complex number for each element."""
+    if isinstance(value, Sequence | np.ndarray) and np.ndim(value) == 1:
+        found = np.asarray(value)
+        if found.dtype.kind not in "biufc" or len(found) != count:
+            raise ArgumentError(
+                f"{name} has {len(found)} elements of {found.dtype}; accepted: a number, or {count} numbers"
+            )
+        return found.astype(np.complex128)
+    number = Caller(value, 0, "n", "n").alpha if name == "alpha" else Caller(1, value, "n", "n").beta
+    return np.full(count, number, np.complex128)
+
+
+def planned(
+    a: Any,
+    b: Any,
+    c: Any,
+    scalars: tuple[Any, Any],
+    trans: tuple[str, str],
+    out: Any,
+    dtype: str | None,
+    *,
+    config: Mapping[str, Any] | None,
+    lasting: bool,
+) -> Grouped:
+    caller = Caller(1, 0, *trans, pairs=of_pairs(dtype))
+    if isinstance(a, Groups):
+        for name, value in (("b", b), ("c", c), ("out", out), ("dtype", dtype)):
+            if value is not None:
+                raise ArgumentError(f"{name} beside Groups, which say it all; accepted: None")
+        return _of_groups(a, caller, scalars, config, lasting)
+    if b is None:
+        raise ArgumentError("b=None; accepted: a sequence of arrays, or one Groups as a")
+    given = {"a": a, "b": b}
+    lists = {name: listed(value, name) for name, value in given.items()}
+    count = len(lists["a"])
+    alphas, betas = (_scalars(x, name, count) for x, name in zip(scalars, ("alpha", "beta"), strict=True))
+    if c is not None and (betas != 0).any():
+        lists["c"] = listed(c, "c")
+    if out is not None:
+        lists["out"] = lists["c"] if out is c and "c" in lists else listed(out, "out")
+    for name, values in lists.items():
+        if isinstance(values, Pointers):
+            raise ArgumentError(f"{name} is Pointers, of one size; accepted: gemm_batched, or Groups")
+    if (betas != 0).any() and "c" not in lists and out is None:
+        raise ArgumentError("beta without c; accepted: c, or out to be updated in place")
+    if not counted(lists):
+        return Grouped(HOST, [] if out is None else out)
+    place = place_of(lists)
+    with place.current():
+        return _of_lists(place, caller, lists, (alphas, betas), out, c is out, config, lasting)
+
+
+def _of_lists(
+    place: Place,
+    caller: Caller,
+    lists: Mapping[str, Any],
+    scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+    out: Any,
+    in_place: bool,
+    config: Mapping[str, Any] | None,
+    lasting: bool,
+) -> Grouped:
+    pairs = caller.pairs
+    tables = {
+        name: gather(place, values, name, pairs, output=name == "out", axes=3)
+        for name, values in lists.items()
+        if not (name == "c" and in_place)
+    }
+    dtype = typed({name: table.dtype for name, table in tables.items()})
+    _real(scalars, dtype)
+    left, right = tables["a"].turned(_letter(caller.trans_a)), tables["b"].turned(_letter(caller.trans_b))
+    right = _alike(right, left, "b")
+    _fits(left, right)
+    if "out" in tables:
+        target = _alike(tables["out"], left, "out")
+        _outputs_fit(target, left, right, "out")
+        results = out
+    else:
+        target, results = _new_results(place, left, right, dtype, lists["a"], tables["a"], pairs)
+    made = Grouped(place, results)
+    made._keep += [tables, target.keep]
+    per = tuple(row[left.element] for row in scalars)
+    inputs = {"a": tables["a"].placement(), "b": tables["b"].placement()}
+    if "c" in tables and not in_place:
+        update = _alike(tables["c"], left, "c")
+        _outputs_fit(update, left, right, "c")
+        if not same_matrices(update, target):
+            inputs["c"] = update.placement()
+            for which in np.flatnonzero((per[1] != 0) & (target.rows > 0) & (target.columns > 0)):
+                made._moves.append((_array(place, target, int(which)), _array(place, update, int(which))))
+    if "out" in tables:
+        elements = {name: table.element for name, table in tables.items()}
+        apart(target.placement(), inputs, "out", elements)
+    _products(made, place, caller, left, right, target, (per[0], per[1]), config, lasting)
+    return made
+
+
+def _letter(trans: str) -> str:
+    if trans not in ("n", "t", "c"):
+        raise ArgumentError(f"trans={trans!r}; accepted: 'n', 't', 'c'")
+    return "n" if trans == "n" else "t"
+
+
+def _real(scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]], dtype: np.dtype[Any]) -> None:
+    """Raises ``ArgumentError`` when real products are given complex scalars."""
+    for name, row in zip(("alpha", "beta"), scalars, strict=True):
+        if not is_complex(dtype) and (row.imag != 0).any():
+            which = int((row.imag != 0).argmax())
+            raise ArgumentError(f"{name}[{which}]={row[which]} for arrays of {dtype}; accepted: real numbers")
+
+
+def _alike(table: Table, like: Table, name: str) -> Table:
+    """A table with as many matrices for each element as another: those of an element that is no stack serve
+    all of the other's."""
+    if len(table) == len(like) and (table.element == like.element).all():
+        return table
+    mine, theirs = (
+        np.bincount(x.element, minlength=int(like.element.max(initial=0)) + 1) for x in (table, like)
+    )
+    wrong = (mine != theirs) & ((mine != 1) | (name in ("out", "c")))
+    if len(mine) != len(theirs) or wrong.any():
+        which = int(wrong.argmax()) if len(mine) == len(theirs) else 0
+        raise ArgumentError(
+            f"{name}[{which}] is a stack of {int(mine[which])} and a[{which}] of {int(theirs[which])}"
+        )
+    first = np.concatenate(([0], np.cumsum(mine)[:-1]))
+    inside = np.arange(len(like)) - np.concatenate(([0], np.cumsum(theirs)[:-1]))[like.element]
+    at = first[like.element] + np.where(mine[like.element] == 1, 0, inside)
+    return replace(table.some(at), element=like.element)
+
+
+def _shape(table: Table, which: int) -> tuple[int, int]:
+    return int(table.rows[which]), int(table.columns[which])
+
+
+def _fits(left: Table, right: Table) -> None:
+    wrong = left.columns != right.rows
+    if wrong.any():
+        which = int(wrong.argmax())
+        element = int(left.element[which])
+        raise ArgumentError(
+            f"op(a[{element}]) has shape {_shape(left, which)} and op(b[{element}]) {_shape(right, which)}: "
+            f"{int(left.columns[which])} columns do not meet {int(right.rows[which])} rows"
+        )
+
+
+def _outputs_fit(target: Table, left: Table, right: Table, name: str) -> None:
+    wrong = (target.rows != left.rows) | (target.columns != right.columns)
+    if wrong.any():
+        which = int(wrong.argmax())
+        raise ArgumentError(
+            f"{name}[{int(left.element[which])}] has shape {_shape(target, which)}; "
+            f"accepted: {(int(left.rows[which]), int(right.columns[which]))}"
+        )
+    bad = ~usable_output(target)
+    if name == "out" and bad.any():
+        which = int(bad.argmax())
+        raise ArgumentError(
+            f"out[{int(left.element[which])}] has strides of {int(target.row[which])} and "
+            f"{int(target.column[which])} elements; accepted: one of them 1"
+        )
+
+
+def _new_results(
+    place: Place, left: Table, right: Table, dtype: np.dtype[Any], values: Any, first: Table, pairs: bool
+) -> tuple[Table, list[Any]]:
+    """New outputs by rows, each on a multiple of 16 bytes of one allocation, and as the caller sees them."""
+    size = dtype.itemsize
+    unit = max(1, 16 // size)
+    rows, columns = left.rows, right.columns
+    # The matrices of a stack follow one another without gaps.
+    elements = len(values)
+    area = np.bincount(left.element, weights=(rows * columns).astype(float), minlength=elements).astype(
+        np.int64
+    )
+    start = np.concatenate(([0], np.cumsum(-(-area // unit) * unit)))
+    count = np.bincount(left.element, minlength=elements)
+    inside = np.arange(len(left)) - np.concatenate(([0], np.cumsum(count)[:-1]))[left.element]
+    offset = start[left.element] + inside * rows * columns
+    flat = place.empty((int(start[-1]),), dtype)
+    table = Table(
+        "out",
+        dtype,
+        address_of(flat) + offset * size,
+        rows,
+        columns,
+        columns.copy(),
+        np.ones(len(left), np.int64),
+        np.zeros(len(left), bool),
+        left.element,
+        first.index,
+        None,
+        [flat],
+    )
+    wrap = first.wrap
+    assert wrap is not None
+    whole: Any = wrap(flat)
+    assert left.shapes is not None
+    assert right.shapes is not None
+    results = []
+    for element in range(elements):
+        deep, high = (int(x) for x in left.shapes[element, :2])
+        shape: tuple[int, ...] = (high, int(right.shapes[element, 2]))
+        shape = shape if deep < 0 else (deep, *shape)
+        piece = whole[int(start[element]) : int(start[element]) + int(area[element])]
+        results.append(piece.reshape((*shape, 2) if pairs else shape))
+    return table, results
+
+
+def _array(place: Place, table: Table, which: int) -> Array:
+    """One matrix of a table, wherever it lies."""
+    return table.of(int(which)) if isinstance(place, Gpu) else view_here(table, int(which))
+
+
+def _of_groups(
+    groups: Groups, caller: Caller, scalars: tuple[Any, Any], config: Mapping[str, Any] | None, lasting: bool
+) -> Grouped:
+    """The products that ``Groups`` describe."""
+    if not len(groups):
+        return Grouped(HOST, None)
+    device_arrays.need_cuda()
+    library = device_arrays.default_library()
+    place = Gpu(library, groups.index, 0 if library is None else library.stream(groups.index))
+    alphas, betas = (
+        _scalars(x, name, len(groups)) for x, name in zip(scalars, ("alpha", "beta"), strict=True)
+    )
+    _real((alphas, betas), groups.dtype)
+
+    def table(name: str, rows: Integers, columns: Integers, ld: Integers | None, letter: str) -> Table:
+        if letter == "t":
+            rows, columns = columns, rows
+        least = np.maximum(columns if groups.order == "C" else rows, 1)
+        step = least if ld is None else ld
+        if (step < least).any():
+            which = int((step < least).argmax())
+            raise ArgumentError(f"ld{name}[{which}]={int(step[which])}; accepted: from {int(least[which])}")
+        ones = np.ones(len(groups), np.int64)
+        row, column = (step, ones) if groups.order == "C" else (ones, step)
+        number = np.arange(len(groups))
+        lazy = np.zeros(len(groups), bool)
+        start = getattr(groups, name)
+        return Table(
+            *(
+                name,
+                groups.dtype,
+                start,
+                rows,
+                columns,
+                row,
+                column,
+                lazy,
+                number,
+                groups.index,
+                None,
+                [groups],
+            )
+        )
+
+    left = table("a", groups.m, groups.k, groups.lda, _letter(caller.trans_a))
+    right = table("b", groups.k, groups.n, groups.ldb, _letter(caller.trans_b))
+    target = table("c", groups.m, groups.n, groups.ldc, "n")
+    made = Grouped(place, None)
+    made._keep.append(groups)
+    with place.current():
+        apart(target.placement(), {"a": left.placement(), "b": right.placement()}, "c", {})
+        left, right = left.turned(_letter(caller.trans_a)), right.turned(_letter(caller.trans_b))
+        _products(made, place, caller, left, right, target, (alphas, betas), config, lasting)
+    return made
+
+
+def _products(
+    made: Grouped,
+    place: Place,
+    caller: Caller,
+    left: Table,
+    right: Table,
+    target: Table,
+    scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+    config: Mapping[str, Any] | None,
+    lasting: bool,
+) -> None:
+    """Fill a plan with launches, and with the products that run one by one."""
+    m, n, k = left.rows, right.columns, left.columns
+    some = (m > 0) & (n > 0)
+    small = np.zeros(len(m), bool)
+    if isinstance(place, Gpu):
+        for table in (left, right):
+            for which in np.flatnonzero(some & ~usable_input(table) & (k > 0)):
+                _copied_over(made, place, table, int(which))
+        steps = [np.maximum(abs(x.row), abs(x.column)) for x in (left, right, target)]
+        small = some & (np.maximum(np.maximum(m, n), k) <= grouped.LARGEST)
+        for row in steps:
+            small &= row <= _LEADING_MOST
+    launched = np.flatnonzero(small)
+    if launched.size and isinstance(place, Gpu):
+        small[launched] = _launches(
+            made, place, caller, left, right, target, scalars, launched, config, lasting
+        )
+    for which in np.flatnonzero(some & ~small):
+        alone = Caller(
+            scalars[0][which], scalars[1][which], caller.trans_a, caller.trans_b, pairs=caller.pairs
+        )
+        a, b, c = (_array(place, x, int(which)) for x in (left, right, target))
+        made._others.append((alone, a, b, c))
+    made.launches = len(made._launchers) + len(made._others)
+
+
+def _copied_over(made: Grouped, place: Gpu, table: Table, which: int) -> None:
+    """Put a contiguous copy in the place of a matrix without a unit stride; every run copies anew."""
+    source = table.of(which)
+    copy = place.empty((int(table.rows[which]), int(table.columns[which])), table.dtype)
+    made._moves.append((copy, source))
+    made._keep.append(copy)
+    for name in ("address", "row", "column", "lazy"):
+        # The rows may belong to another table, too.
+        setattr(table, name, getattr(table, name).copy())
+    table.address[which] = address_of(copy)
+    table.row[which], table.column[which], table.lazy[which] = table.columns[which], 1, False
+
+
+def _launches(
+    made: Grouped,
+    place: Gpu,
+    caller: Caller,
+    left: Table,
+    right: Table,
+    target: Table,
+    scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+    launched: Integers,
+    config: Mapping[str, Any] | None,
+    lasting: bool,
+) -> bool:
+    """One launch for each way in which operands are stored; False where the kernel cannot be had."""
+    dtype = LETTERS[left.dtype]
+    device = dispatch.device("cuda", place.index)
+    alphas, betas = (row[launched] for row in scalars)
+    alpha = "1" if (alphas == 1).all() else "any"
+    beta = "0" if (betas == 0).all() else "1" if (betas == 1).all() else "any"
+    found = oriented(left.some(launched), right.some(launched), target.some(launched), caller.conj)
+    conj = dtype.is_complex
+    kinds = found.turned_a * 1 + found.turned_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
+    stencil = STENCILS["grouped"]
+    own = not (_uniform(alphas) and _uniform(betas))
+    block = np.stack([alphas.real, alphas.imag, betas.real, betas.imag], 1)
+    together = int(np.bitwise_or.reduce(np.concatenate([found.a, found.b, found.c])))
+    align = grouped.LINE if together % grouped.LINE == 0 else min(grouped.LINE, dtype.itemsize)
+    ready = []
+    for kind in np.unique(kinds):
+        which = np.flatnonzero(kinds == kind)
+        trans = "".join("ntjc"[(int(kind) >> at & 1) + 2 * (int(kind) >> at + 2 & 1)] for at in (0, 1))
+        sizes = (found.m[which], found.n[which], found.k[which])
+        problem = GroupedProblem.of(dtype, trans, sizes, alpha=alpha, beta=beta, align=align)
+        if dispatch.refusal(stencil, problem, device) is not None:
+            return False
+        ready.append((which, trans, _Part(problem, device, config, lasting)))
+    for which, trans, part in ready:
+        words = _described(found, which, dtype, trans, alphas, betas)
+        count = len(which)
+        numbers = [words.view(np.int64).reshape(-1)]
+        if own:
+            numbers.append(np.ascontiguousarray(block[which]).view(np.int64).reshape(-1))
+        if lasting:
+            memory = driver.allocate(sum(row.nbytes for row in numbers))
+            driver.upload(memory.address, np.concatenate(numbers))
+            address, keep = memory.address, memory
+        else:
+            address, keep = sent(place, np.concatenate(numbers))
+        made._keep.append(keep)
+        part.argument = grouped.pack(
+            *(address, address + words.nbytes if own else 0, count),
+            *(complex(alphas[which[0]]), complex(betas[which[0]])),
+        )
+        made._add(part)
+    if lasting:
+        call_cache.watch(made)
+    return True
+
+
+def _uniform(row: np.ndarray[Any, Any]) -> bool:
+    return bool((row == row[0]).all())
+
+
+def _described(
+    found: Oriented,
+    which: Integers,
+    dtype: Any,
+    trans: str,
+    alphas: np.ndarray[Any, Any],
+    betas: np.ndarray[Any, Any],
+) -> np.ndarray[Any, Any]:
+    # With alpha 0 the operands are not read, whatever they hold.
+    k = np.where(alphas[which] == 0, 0, found.k[which])
+    return grouped.describe(
+        dtype,
+        trans,
+        (found.m[which], found.n[which], k),
+        (found.a[which], found.b[which], found.c[which]),
+        (found.lda[which], found.ldb[which], found.ldc[which]),
+        betas[which] != 0,
+    )

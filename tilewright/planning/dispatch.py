@@ -1,0 +1,334 @@
+"""Which kernel a call runs: a ladder of six rungs over the records. It reads, and never measures."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.errors import ArgumentError, RecordsError
+from tilewright.model import Config, Device, Plan, Record, Task
+from tilewright.planning import kin
+from tilewright.runtime import call_cache
+from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.stencils.protocol import Stencil, refused
+from tilewright.store.paths import warn_once
+from tilewright.store.records import Records
+from tilewright.targets.cuda import capability
+from tilewright.tuning import ceilings_cuda
+
+VENDOR = "vendor"
+T = TypeVar("T")
+
+
+@functools.cache
+def device(kind: str = "cpu", index: int = 0) -> Device:
+    """A device of this machine, with the ceilings that were measured on it: the processor, or the GPU of
+    that number.
+
+    Raises as the target's ``probe``.
+    """
+    found: Device = TARGETS[kind].probe(index) if kind == "cuda" else TARGETS[kind].probe()
+    measured = ceilings(found)
+    if measured and kind == "cuda":
+        # What was measured by an older version lacks the types that it had not.
+        measured = {**ceilings_cuda.units(found), **measured}
+    return replace(found, ceilings=measured)
+
+
+def ceilings(device: Device) -> dict[str, float]:
+    """What was measured of a device, under any of its keys."""
+
+    def measured(held: Records) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for key in capability.keys(device.key):
+            found = held.ceilings(key, device["cores"]) | found
+        return found
+
+    return _asked(measured, dict[str, float]())
+
+
+def best(
+    key: str,
+    kind: str,
+    device: Device,
+    without: str = "",
+    accept: Callable[[Record], bool] = lambda record: True,
+) -> Record | None:
+    """The best record of a problem key in a regime on a device, under the first of its keys that has one,
+    of the records that ``accept`` takes."""
+
+    def first(held: Records) -> Record | None:
+        names = capability.keys(device.key)
+        found = (held.best(key, kind, name, without=without, accept=accept) for name in names)
+        return next((record for record in found if record is not None), None)
+
+    return _asked(first, None)
+
+
+@functools.cache
+def records() -> Records:
+    """The records of this user, and the shipped ones behind them."""
+    return Records()
+
+
+def forget() -> None:
+    """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
+    call_cache.clear()
+
+
+def candidates(device: Device) -> dict[str, Stencil]:
+    """The stencils that write for a device's kind."""
+    return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
+
+
+def refusal(stencil: Stencil, problem: Task, device: Device) -> str | None:
+    """Why a stencil's kernel cannot serve a problem here; None when it can.
+
+    A stencil may accept problems on devices whose space can only be counted: it says so by ``runs``.
+    """
+    runs = getattr(stencil, "runs", None)
+    return refused(stencil, problem, device) or (runs(device) if runs is not None else None)
+
+
+def stranger(problem: Task, device: Device) -> bool:
+    """Whether no stencil of the device's kind accepts a problem."""
+    return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
+
+
+def regime(problem: Task, device: Device, cores: int | None = None) -> str:
+    """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
+    they still go faster than memory; else ``memory``."""
+    return "cached" if problem.footprint <= device.knee(cores) else "memory"
+
+
+def threads(problem: Task, grain: int, cores: int) -> int:
+    """Cores that a batch is worth: each gets at least ``grain`` products."""
+    return max(1, min(cores, problem.batch // max(1, grain)))
+
+
+def plan(
+    problem: Task,
+    device: Device,
+    *,
+    stencil: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    cores: int | None = None,
+    vendor: bool = True,
+) -> Plan:
+    """The plan for a problem, from the first rung that has one:
+
+    1. ``forced``: the caller named a stencil or a config;
+    2. ``tuned``: the fastest correct record of this very problem on this device;
+    3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
+    4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
+       regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
+    5. ``default``: the first stencil that accepts the problem, with its cost model's config;
+    6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
+       stencil accepts the problem, where the records say that it is faster, and where the first stencil that
+       accepts it says that it runs on record (not with ``vendor=False``; of complex half, which no library
+       has, only the first).
+
+    Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
+    """
+    cores = device["cores"] if cores is None else min(cores, device["cores"])
+    kind = regime(problem, device, cores)
+
+    def made(origin: str, why: str, name: str, chosen: Config) -> Plan:
+        grain = STENCILS[name].launch(problem, chosen).grain
+        return Plan(problem, device, kind, origin, why, name, chosen, threads(problem, grain, cores))
+
+    if stencil is not None or config is not None:
+        return made("forced", "named by the caller", *_forced(problem, device, stencil, config))
+    # What was timed as the vendor's product of complex half is of planes that no caller has; what a caller
+    # gets is the library's product of complex64, with copies before and after.
+    theirs = vendor and problem.dtype.letter != "hc"
+    best = _tuned(problem.key, problem.with_(batch=1), device, kind, theirs)
+    if best is not None and best[0] == VENDOR:
+        why = "the records say that it is faster"
+        return Plan(problem, device, kind, VENDOR, why, config=best[1] or None)
+    if best is not None:
+        return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
+    # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
+    some = problem.with_(batch=1 if kind == "cached" else 1 + device.knee())
+    near = _near(problem.key, some, device, kind, problem.batch == 1, theirs)
+    if near is not None:
+        name, chosen, whose = near
+        if name == VENDOR:
+            why = f"the records say that it is faster for the near problem {whose}"
+            return Plan(problem, device, kind, VENDOR, why)
+        return made("near", f"record of the near problem {whose}", name, chosen)
+    similar = _kin(problem.key, some, device, kind, problem.batch == 1, theirs)
+    if similar is not None:
+        name, chosen, whose, relative = similar
+        if name == VENDOR:
+            why = f"the records of the similar device {relative} say that it is faster for {whose}"
+            return Plan(problem, device, kind, VENDOR, why)
+        why = f"record of {whose} on the similar device {relative}"
+        return made("kin", why, name, chosen)
+    reasons = []
+    for name, candidate in candidates(device).items():
+        reason = refusal(candidate, problem, device)
+        on_record = getattr(candidate, "on_record", None)
+        if reason is None and theirs and on_record is not None and on_record(problem):
+            tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
+            reasons.append(f"{name}: {tuned}")
+            break
+        if reason is None:
+            # The cost model asks, too, where the caches end: those of the cores that may be used.
+            chosen = candidate.default(problem, device.with_cores(cores))
+            return made("default", "no record; the stencil's cost model", name, chosen)
+        reasons.append(f"{name}: {reason}")
+    if not vendor:
+        raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({'; '.join(reasons)})")
+    return Plan(problem, device, kind, VENDOR, "; ".join(reasons))
+
+
+def _forced(
+    problem: Task, device: Device, name: str | None, config: Mapping[str, Any] | None
+) -> tuple[str, Config]:
+    """The stencil and config that the caller asked for, checked against the rules."""
+    if name is None:
+        name = next((n for n, s in candidates(device).items() if refusal(s, problem, device) is None), None)
+        if name is None:
+            raise ArgumentError(f"config={config} for {problem.spelling}, which no stencil accepts")
+    if name not in candidates(device):
+        raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(candidates(device))}")
+    stencil = STENCILS[name]
+    reason = refusal(stencil, problem, device)
+    if reason is not None:
+        raise ArgumentError(f"stencil={name!r} does not accept {problem.spelling}: {reason}")
+    default = stencil.default(problem, device)
+    if config is None:
+        return name, default
+    chosen = Config({**default, **config})
+    reason = _space(name, problem, device).member(chosen)
+    if reason is not None:
+        raise ArgumentError(f"config {reason}; given: {dict(config)}")
+    return name, chosen
+
+
+@functools.lru_cache(maxsize=4096)
+def _tuned(key: str, problem: Task, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
+    """Stencil and config of the fastest record of a problem key, if its stencil still takes them."""
+    without = "" if vendor else VENDOR
+
+    def accept(record: Record) -> bool:
+        return record.stencil == VENDOR or _misfit(record, problem, device) is None
+
+    found = best(key, kind, device, without=without, accept=accept)
+    return None if found is None else (found.stencil, found.config)
+
+
+@functools.lru_cache(maxsize=4096)
+def _near(
+    key: str, problem: Task, device: Device, kind: str, single: bool, vendor: bool
+) -> tuple[str, Config, str] | None:
+    """Stencil, config and key of the nearest record that this problem can use, the vendor's among them."""
+    without = "" if vendor else VENDOR
+    found = (
+        record for name in capability.keys(device.key) for record in _near_on(problem, kind, name, without)
+    )
+    return _usable(found, problem, device, single)
+
+
+def _near_on(problem: Task, kind: str, device: str, without: str) -> list[Record]:
+    """The best records of near problems on a device, nearest first."""
+    return _asked(lambda held: held.near(problem, kind, device, without=without), list[Record]())
+
+
+@functools.lru_cache(maxsize=64)
+def _relative(device: Device) -> str | None:
+    """The device with records that is most similar to this one."""
+    return kin.nearest(device, _asked(lambda held: held.devices(), list[str]()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _kin(
+    key: str, problem: Task, device: Device, kind: str, single: bool, vendor: bool
+) -> tuple[str, Config, str, str] | None:
+    """Stencil, config and key of the record of the most similar device that this problem can use, and
+    that device: a record of this very problem before those of near ones, all of the same regime."""
+    relative = _relative(device) if kind in kin.SERVES[device.kind] else None
+    if relative is None:
+        return None
+    without = "" if vendor and device.kind in kin.LIBRARIES else VENDOR
+    exact = _asked(lambda held: held.best(key, kind, relative, without=without), None)
+    near = _near_on(problem, kind, relative, without)
+    found = (record for record in (exact, *near) if record is not None and record.regime == kind)
+    usable = _usable(found, problem, device, single)
+    return None if usable is None else (*usable, relative)
+
+
+def _usable(
+    found: Iterable[Record], problem: Task, device: Device, single: bool
+) -> tuple[str, Config, str] | None:
+    """Stencil, config and key of the first record that this problem can use on this device.
+
+    Libraries have one routine for batches and another for a product alone (``single``): that the vendor
+    wins at one says nothing of the other. Where sizes are compiled in (``sized``), other sizes say little,
+    of the vendor too, which has its good ones.
+    """
+    accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
+    exact = getattr(next(accepting, None), "sized", False)
+    for record in found:
+        sized = exact or getattr(STENCILS.get(record.stencil), "sized", False)
+        if sized and _shape(record.problem) != _shape(problem):
+            continue
+        if record.stencil == VENDOR and (record.problem.batch == 1) == single:
+            return VENDOR, record.config, record.problem.key
+        # What was tuned for another place in memory may be slow here, not only wrong.
+        if _misfit(record, problem, device, KINDS) is None:
+            return record.stencil, record.config, record.problem.key
+    return None
+
+
+def _shape(problem: Task) -> tuple[int, int, int, bool]:
+    """Sizes, and whether columns are apart, which makes other demands on how bytes are moved."""
+    return problem.m, problem.n, problem.k, problem.layout.startswith("packed")
+
+
+def _misfit(record: Record, problem: Task, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:
+    """Why a record's kernel cannot serve a problem, or breaks a rule of these kinds on it; None if it can."""
+    stencil = STENCILS.get(record.stencil)
+    if stencil is None or stencil.target != device.kind:
+        return f"stencil={record.stencil!r}; accepted: {', '.join(candidates(device))}"
+    reason = refusal(stencil, problem, device)
+    if reason is not None:
+        return f"stencil={record.stencil!r} does not accept {problem.spelling}: {reason}"
+    reason = _space(record.stencil, problem, device).member(record.config, kinds)
+    return reason and f"config {reason}"
+
+
+@functools.lru_cache(maxsize=64)
+def _space(name: str, problem: Task, device: Device) -> Space:
+    """The space of a stencil: many records are of one problem."""
+    return STENCILS[name].space(problem, device)
+
+
+def misfit(record: Record) -> str | None:
+    """Why no kernel can be what a record says was right: its config is none of its stencil's, or its
+    stencil refuses the problem. None where it can be, and where that cannot be told here: of another
+    version's stencil, and of a device that is neither this processor nor a named GPU.
+    """
+    if record.status != "ok" or record.stencil not in STENCILS:
+        return None
+    if record.device in capability.DEVICES:
+        return _misfit(record, record.problem, capability.named(record.device))
+    here = device()
+    return _misfit(record, record.problem, here) if record.device == here.key else None
+
+
+def _asked(question: Callable[[Records], T], otherwise: T) -> T:
+    """What the records say. Where they cannot be used there is a warning, and they say nothing: no
+    product needs a record."""
+    try:
+        return question(records())
+    except RecordsError as error:
+        warn_once(f"{error}; kernels are chosen without records")
+        return otherwise
+
+
+call_cache.adopt(device, records, _tuned, _near, _kin, _relative, _space)

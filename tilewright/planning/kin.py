@@ -1,0 +1,105 @@
+"""Which devices are alike: whose records serve one that has none of its own.
+
+Only devices that run the same code are alike at all: processors of one instruction set, so of the same vector
+width and registers, and GPUs of one architecture. Of those the most similar one is asked, and no other:
+
+1. of processors one of the same family of makers, then one with caches of nearly the same size;
+2. of GPUs one with nearly as many multiprocessors, then with a second level of nearly the same size.
+
+What is known of a device that is not here is its key: a processor's names its core and instruction
+set (``targets.cpu``), a GPU's is in ``capability.DEVICES`` or is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tilewright.model import Device
+from tilewright.targets.cpu.isa import ISAS
+from tilewright.targets.cuda import capability
+
+SERVES: dict[str, tuple[str, ...]] = {"cpu": ("memory",), "cuda": ("memory", "cached")}
+"""The regimes in which records of a similar device are better than the cost model, by kind of device.
+
+On a Xeon without records those of another Xeon made batches in memory 1.0 to 1.5 times as fast as the
+default, and lost 3 % on cached ones, which depend more on the core. On an H100 those of the H200 gained
+little and did no harm. An entry is added here when held-out sizes say so.
+"""
+
+LIBRARIES = ("cuda",)
+"""Kinds of devices whose similar ones have the same library, so that a record of its speed counts: there is
+one cuBLAS, and behind NumPy may be any BLAS."""
+
+_MAKERS = {
+    "znver": "amd",
+    "bdver": "amd",
+    "neoverse": "arm",
+    "cortex": "arm",
+    "apple": "apple",
+    "pwr": "ibm",
+}
+"""Makers by how LLVM's names of their cores begin; those of Intel's have no common beginning."""
+
+_CACHES = {
+    "haswell": (32, 256),
+    "broadwell": (32, 256),
+    "skylake": (32, 256),
+    "skylake-avx512": (32, 1024),
+    "cascadelake": (32, 1024),
+    "cooperlake": (32, 1024),
+    "icelake-server": (48, 1280),
+    "sapphirerapids": (48, 2048),
+    "emeraldrapids": (48, 2048),
+    "graniterapids": (48, 2048),
+    "znver1": (32, 512),
+    "znver2": (32, 512),
+    "znver3": (32, 512),
+    "znver4": (32, 1024),
+    "znver5": (48, 1024),
+}
+"""Data caches of a core in KB, first and second level, by LLVM's name of it. The last level is the model's,
+not the core's, and so no part of a key."""
+
+
+def nearest(device: Device, keys: Iterable[str]) -> str | None:
+    """The key of the device most similar to this one; None where there is none that is alike."""
+    others = {key for key in keys if capability.canonical(key) != device.key}
+    rank = _gpus if device.kind == "cuda" else _processors
+    ranked = sorted((*apart, key) for key in others if (apart := rank(device, key)) is not None)
+    return str(ranked[0][-1]) if ranked else None
+
+
+def _processors(device: Device, key: str) -> tuple[float, ...] | None:
+    """How far a processor is from this one, smaller is nearer; None where the code is another."""
+    core, _, name = key.rpartition("-")
+    isa = next((isa for isa in ISAS if isa.name == name), None)
+    if isa is None or device.kind != "cpu" or device.features.partition("/")[0] != isa.arch:
+        return None
+    asked = (isa.vector_bits, isa.vector_registers, int(isa.masks))
+    if asked != tuple(device[limit] for limit in ("vector_bits", "vector_registers", "masks")):
+        return None
+    ours = device.key.rpartition("-")[0]
+    sizes = _CACHES.get(core)
+    apart = math.inf
+    if sizes is not None and "l2" in device.limits and "l1d" in device.limits:
+        apart = _ratio(device["l1d"] >> 10, sizes[0]) + _ratio(device["l2"] >> 10, sizes[1])
+    return float(_maker(core) != _maker(ours)), apart
+
+
+def _gpus(device: Device, key: str) -> tuple[float, ...] | None:
+    """How far a GPU is from this one, smaller is nearer; None where the code is another, or it is unknown."""
+    other = capability.DEVICES.get(capability.canonical(key))
+    if other is None or other.features != device.features:
+        return None
+    return _ratio(device["sms"], other["sms"]), _ratio(device["l2"], other["l2"])
+
+
+def _ratio(one: int, other: int) -> float:
+    """How far apart two sizes are: 0 for equal ones, 1 for one twice the other."""
+    return abs(math.log2(max(1, one) / max(1, other)))
+
+
+def _maker(core: str) -> str:
+    """Who makes a core, by LLVM's name of it."""
+    return next((maker for start, maker in _MAKERS.items() if core.startswith(start)), "intel")

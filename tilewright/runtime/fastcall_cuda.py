@@ -1,0 +1,329 @@
+"""From three addresses and a stream to a launch on a GPU: one small program, compiled once, with two entries.
+
+A *context* is a bytes object that holds, as 64-bit words, all that a launch needs: the driver's function
+that launches, the kernel, where its configuration and its argument lie and which words of the argument
+are the addresses. The compiled entry is a C function of CPython's fast calling convention whose ``self``
+is the context, as in ``native``. It copies configuration and argument to its own stack, at every call,
+and writes the addresses and the stream into the copies: threads that launch at once share nothing, and
+no lock is needed. The global lock is released for the driver, as ``ctypes`` does.
+
+The other entry calls the product of cuBLASLt in the same way: its context holds that function's arguments
+but for the addresses and the stream. Where the algorithm needs a workspace, the entry finds that of this
+thread and stream in a table, and asks the driver whether the stream is being recorded into a graph.
+
+Whatever is not four plain integers, and whatever the driver refuses, goes to a function of Python with
+the same arguments, so errors are made in one place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+from tilewright.model import Kernel
+from tilewright.runtime import fastcall_cpu
+from tilewright.targets import cpu
+from tilewright.targets.cuda.driver import Configuration, Launcher
+
+Start = Callable[[int, int, int, int], None]
+
+# The words that every context begins with, and what follows them for a launch and for a product.
+COMMON = [
+    "careful",
+    "none",
+    "as_word",
+    "occurred",
+    "clear",
+    "save_thread",
+    "restore_thread",
+    "vectorcall",
+    "incref",
+    "thread",
+]
+WORDS = [
+    *COMMON,
+    "launch",
+    "kernel",
+    "configuration",
+    "block",
+    "block_words",
+    "place_a",
+    "place_b",
+    "place_out",
+]
+PRODUCT = [
+    *COMMON,
+    "matmul",
+    "handle",
+    "operation",
+    "alpha",
+    "beta",
+    "layout_a",
+    "layout_b",
+    "layout_c",
+    "algorithm",
+    "size",
+    "swap",
+    "spaces",
+    "capturing",
+]
+AT = {name: index for names in (WORDS, PRODUCT) for index, name in enumerate(names)}
+BYTES = 8
+
+
+def _word(name: str, value: str, kind: str = "ptr") -> str:
+    """IR that loads a word of the context by its name."""
+    return fastcall_cpu.word(AT[name], "%context", value, kind)
+
+
+def _argument(index: int, value: str) -> str:
+    """IR that reads an argument of the call as 64 bits without a sign; all ones may be an exception."""
+    return f"""\
+  %{value}.at = getelementptr ptr, ptr %args, i64 {index}
+  %{value}.object = load ptr, ptr %{value}.at
+  %{value} = call i64 %as_word(ptr %{value}.object)
+  %{value}.doubt = icmp eq i64 %{value}, -1
+"""
+
+
+def _placed(name: str, value: str) -> str:
+    """IR that writes an address into the copy of the argument."""
+    return f"""\
+{_word(f"place_{name}", f"{value}.place", "i64")}\
+  %{value}.to = getelementptr i64, ptr %block, i64 %{value}.place
+  store i64 %{value}, ptr %{value}.to
+"""
+
+
+_READ = f"""\
+  %four = icmp eq i64 %given, 4
+  br i1 %four, label %read, label %careful
+read:
+{_word("as_word", "as_word")}\
+{_argument(0, "a")}{_argument(1, "b")}{_argument(2, "out")}{_argument(3, "stream")}\
+  %doubt.1 = or i1 %a.doubt, %b.doubt
+  %doubt.2 = or i1 %out.doubt, %stream.doubt
+  %doubt = or i1 %doubt.1, %doubt.2
+  br i1 %doubt, label %ask, label %go
+ask:
+{_word("occurred", "occurred")}\
+  %exception = call ptr %occurred()
+  %fine = icmp eq ptr %exception, null
+  br i1 %fine, label %go, label %forget
+forget:
+{_word("clear", "clear")}\
+  call void %clear()
+  br label %careful
+"""
+"""From the beginning of an entry to its label ``go``: the arguments as 64-bit words."""
+
+_END = f"""\
+done:
+{_word("none", "none")}{_word("incref", "incref")}\
+  call void %incref(ptr %none)
+  ret ptr %none
+careful:
+{_word("vectorcall", "vectorcall")}{_word("careful", "function")}\
+  %made = call ptr %vectorcall(ptr %function, ptr %args, i64 %given, ptr null)
+  ret ptr %made
+"""
+"""What a call returns: None, or what the function of Python makes of its arguments."""
+
+
+def _product() -> str:
+    """The entry ``multiply``."""
+    pointers = (
+        *("matmul", "handle", "operation", "alpha", "beta"),
+        *("layout_a", "layout_b", "layout_c", "algorithm"),
+    )
+    row = "".join(
+        f"  %row.{name}.at = getelementptr i64, ptr %row, i64 {index}\n"
+        f"  %row.{name} = load i64, ptr %row.{name}.at\n"
+        for index, name in enumerate(("stream", "thread", "space"))
+    )
+    return f"""
+define ptr @multiply(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
+  %status = alloca i32
+{_READ}\
+go:
+{_word("spaces", "spaces")}{_word("swap", "swap", "i64")}\
+  %swapped = icmp ne i64 %swap, 0
+  %left = select i1 %swapped, i64 %b, i64 %a
+  %right = select i1 %swapped, i64 %a, i64 %b
+  %needs = icmp ne ptr %spaces, null
+  br i1 %needs, label %look, label %call
+look:
+{_word("thread", "thread")}\
+  %me = call i64 %thread()
+  %rows = load i64, ptr %spaces
+  %first = getelementptr i64, ptr %spaces, i64 1
+  br label %next
+next:
+  %i = phi i64 [ 0, %look ], [ %i.next, %other ]
+  %more = icmp ult i64 %i, %rows
+  br i1 %more, label %compare, label %careful
+compare:
+  %skipped = mul i64 %i, 3
+  %row = getelementptr i64, ptr %first, i64 %skipped
+{row}\
+  %same.stream = icmp eq i64 %row.stream, %stream
+  %same.thread = icmp eq i64 %row.thread, %me
+  %same = and i1 %same.stream, %same.thread
+  br i1 %same, label %found, label %other
+other:
+  %i.next = add i64 %i, 1
+  br label %next
+found:
+{_word("capturing", "capturing")}\
+  %asked = call i32 %capturing(i64 %stream, ptr %status)
+  %recording = load i32, ptr %status
+  %either = or i32 %asked, %recording
+  %eager = icmp eq i32 %either, 0
+  br i1 %eager, label %call, label %careful
+call:
+  %space = phi i64 [ 0, %go ], [ %row.space, %found ]
+{"".join(_word(name, name) for name in pointers)}{_word("size", "size", "i64")}\
+{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
+  %state = call ptr %save()
+  %code = call i32 %matmul(ptr %handle, ptr %operation, ptr %alpha, i64 %left, ptr %layout_a, i64 %right, \
+ptr %layout_b, ptr %beta, i64 %out, ptr %layout_c, i64 %out, ptr %layout_c, ptr %algorithm, i64 %space, \
+i64 %size, i64 %stream)
+  call void %restore(ptr %state)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %careful
+{_END}\
+}}
+"""
+
+
+def _program() -> str:
+    """The program: ``copy``, and the entries ``start`` and ``multiply``."""
+    words, stream = ctypes.sizeof(Configuration) // BYTES, Configuration.stream.offset // BYTES
+    return f"""{_product()}
+define internal void @copy(ptr %to, ptr %from, i64 %words) {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %word ]
+  %more = icmp ult i64 %i, %words
+  br i1 %more, label %word, label %done
+word:
+  %from.at = getelementptr i64, ptr %from, i64 %i
+  %value = load i64, ptr %from.at
+  %to.at = getelementptr i64, ptr %to, i64 %i
+  store i64 %value, ptr %to.at
+  %i.next = add i64 %i, 1
+  br label %next
+done:
+  ret void
+}}
+
+define ptr @start(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
+  %configuration = alloca [{words} x i64], align 16
+  %parameters = alloca ptr
+{_READ}\
+go:
+{_word("configuration", "configuration.from")}{_word("block", "block.from")}\
+{_word("block_words", "block.words", "i64")}\
+  call void @copy(ptr %configuration, ptr %configuration.from, i64 {words})
+  %block = alloca i64, i64 %block.words, align 16
+  call void @copy(ptr %block, ptr %block.from, i64 %block.words)
+{_placed("a", "a")}{_placed("b", "b")}{_placed("out", "out")}\
+  %stream.to = getelementptr i64, ptr %configuration, i64 {stream}
+  store i64 %stream, ptr %stream.to
+  store ptr %block, ptr %parameters
+{_word("launch", "launch")}{_word("kernel", "kernel")}\
+{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
+  %state = call ptr %save()
+  %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
+  call void %restore(ptr %state)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %careful
+{_END}\
+}}
+"""
+
+
+@functools.cache
+def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]] | None:
+    """The program for this machine, what makes builtins of its entries, and the words that every context
+    holds; None where it cannot be used. Compiling it takes about 30 ms, once for all processes."""
+    # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
+    with suppress(Exception):
+        if fastcall_cpu.ordinary():
+            program, addresses = fastcall_cpu.load(_program(), ("start", "multiply"), cpu.probe())
+            python = {
+                "as_word": "PyLong_AsUnsignedLongLong",
+                "occurred": "PyErr_Occurred",
+                "clear": "PyErr_Clear",
+                "save_thread": "PyEval_SaveThread",
+                "restore_thread": "PyEval_RestoreThread",
+                "vectorcall": "PyObject_Vectorcall",
+                "incref": "Py_IncRef",
+                "thread": "PyThread_get_thread_ident",
+            }
+            common = {
+                name: fastcall_cpu.address_of(getattr(ctypes.pythonapi, of)) for name, of in python.items()
+            }
+            methods = {name: fastcall_cpu.method(address) for name, address in addresses.items()}
+            return program, methods, common | {"none": id(None)}
+    return None
+
+
+def starting(launcher: Launcher, places: tuple[int, int, int], careful: Start) -> Start | None:
+    """A builtin ``start(a, b, out, stream)`` that launches for these addresses; None where none can be made.
+
+    ``places``: which 64-bit words of the argument's bytes become a, b and out; all others are read from the
+    launcher's block at every call, and the block is not written to. ``careful`` is called with the same
+    arguments when the driver refuses the launch, and for arguments that are not four integers of 64 bits
+    without a sign: what it returns or raises is the call's.
+
+    The builtin keeps the launcher and ``careful``. Any number of threads may call it at once.
+    """
+    told = launcher.told
+    if told.size % BYTES or not all(0 <= place < told.size // BYTES for place in places):
+        return None
+    values = {
+        "launch": told.function,
+        "kernel": told.kernel,
+        "configuration": told.configuration,
+        "block": told.block,
+        "block_words": told.size // BYTES,
+        **dict(zip(("place_a", "place_b", "place_out"), places, strict=True)),
+    }
+    return _builtin("start", WORDS, values, careful, launcher)
+
+
+def multiplying(values: Mapping[str, int], slow: Start, keep: object) -> Start | None:
+    """A builtin ``multiply(a, b, out, stream)`` that calls cuBLASLt's product; None where none can be made.
+
+    ``values`` are the words of ``PRODUCT`` after the common ones, most of them addresses: ``spaces`` is that
+    of the table of workspaces (0: the algorithm needs none), ``capturing`` that of the driver's function that
+    says whether a stream is being recorded; ``swap`` is not 0 where the first address of a call is that of B.
+    ``slow`` is called with the same arguments where the algorithm needs a workspace and the table has none or
+    the stream is being recorded, where the library refuses, and for other arguments as ``starting`` says.
+
+    The builtin keeps ``slow`` and ``keep``, which has to hold all that the words point to. Any number of
+    threads may call it at once.
+    """
+    return _builtin("multiply", PRODUCT, values, slow, keep)
+
+
+def _builtin(
+    entry: str, names: Sequence[str], values: Mapping[str, int], slow: Start, keep: object
+) -> Start | None:
+    """A builtin of an entry, whose context holds these words."""
+    loaded = _loaded()
+    if loaded is None:
+        return None
+    program, methods, common = loaded
+    words = {**common, **values, "careful": id(slow)}
+    context = struct.pack(f"<{len(names)}Q", *(words[name] for name in names))
+    return fastcall_cpu.builtin(methods[entry], context, (program, keep, slow))

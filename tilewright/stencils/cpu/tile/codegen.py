@@ -1,0 +1,428 @@
+"""The code of the ``tile`` stencil: what a config means in LLVM IR, from the batch loop to one multiply-add.
+
+``tile.py`` has the picture and says which configs there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+
+from tilewright.model import Config, Problem
+from tilewright.stencils.cpu.ir import Ir, Piece, Scalars, batch_loop, finish, load_scalars, strides
+from tilewright.stencils.cpu.staging import Stage
+from tilewright.stencils.cpu.transpose import transposed
+
+
+def split(total: int, most: int) -> list[int]:
+    """``total`` in the fewest parts of at most ``most``, as equal as they can be: 7 by 6 is 4 + 3."""
+    parts = -(-total // most)
+    return [total // parts + (part < total % parts) for part in range(parts)]
+
+
+def pieces(rows: int, width: int, tail: str) -> list[Piece]:
+    """The rows of a column as vectors of ``width`` lanes, the remainder handled the way ``tail`` says.
+
+    ``mask``: a full vector with some lanes off. ``narrow``: the narrowest vector that holds it.
+    ``binary``: unmasked vectors of 2^i lanes. ``overlap``: the narrowest vector, moved up over
+    rows already covered.
+    """
+    full, rest = divmod(rows, width)
+    out = [Piece(width * i, width, width) for i in range(full)]
+    start = width * full
+    if not rest:
+        return out
+    narrow = 1 << (rest - 1).bit_length()
+    if tail == "mask":
+        out.append(Piece(start, width, rest))
+    elif tail == "narrow":
+        out.append(Piece(start, narrow, rest))
+    elif tail == "overlap":
+        out.append(Piece(rows - narrow, narrow, narrow))
+    else:
+        while rest:
+            lanes = 1 << (rest.bit_length() - 1)
+            out.append(Piece(start, lanes, lanes))
+            start, rest = start + lanes, rest - lanes
+    return out
+
+
+Line = tuple[str, int, bool]
+"""A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
+
+
+def mixed(lines: list[Line]) -> list[Line]:
+    """The lines of several operands in turns, so that all operands come to their end together."""
+    place = []
+    for base in dict.fromkeys(line[0] for line in lines):
+        own = [line for line in lines if line[0] == base]
+        place += [((number + 0.5) / len(own), line) for number, line in enumerate(own)]
+    return [line for _, line in sorted(place, key=lambda entry: entry[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Steps through A, B and C in reals, and the signs that conjugates put on a complex sum."""
+
+    unit: int
+    a_col: int
+    b_row: int
+    b_col: int
+    c_col: int
+    conj_a: int
+    conj_b: int
+
+    @staticmethod
+    def of(problem: Problem, packed_lda: int | None) -> Layout:
+        unit = 2 if problem.dtype.is_complex else 1
+        lda, ldb, ldc = (unit * ld for ld in (problem.lda, problem.ldb, problem.ldc))  # type: ignore[operator]
+        b_row, b_col = (ldb, unit) if problem.turned_b else (unit, ldb)
+        return Layout(
+            unit,
+            packed_lda if packed_lda is not None else lda,
+            b_row,
+            b_col,
+            ldc,
+            -1 if problem.conj_a else 1,
+            -1 if problem.conj_b else 1,
+        )
+
+
+class Tile:
+    """The writer of one function: all that a config fixes, and the methods that emit from the inside out."""
+
+    def __init__(self, problem: Problem, config: Config, store: str):
+        self.p, self.c, self.store = problem, config, store
+        self.ir = Ir(problem.dtype)
+        self.complex = problem.dtype.is_complex
+        self.rotate = self.complex and config["cmul"] == "rotate"
+        self.spread = bool(config["spread"])
+        self.rows = problem.m * (2 if self.complex else 1)
+        self.width = config["vector_bits"] // problem.dtype.real_bits
+        self.pieces = pieces(self.rows, self.width, config["tail"])
+        self.turned = problem.turned_a
+        padded = -(-self.rows // self.width) * self.width
+        self.at = Layout.of(problem, padded if self.turned else None)
+        self.padded = padded
+        self.pending: list[Line] = []
+        self.per_tile = 0
+
+    def function(self) -> Ir:
+        """The whole body: scalars, the buffer for a transposed A, and the loop over the batch."""
+        ir, p = self.ir, self.p
+        scalars = load_scalars(ir, p)
+        steps = strides(ir, p)
+        buffer = ""
+        if self.turned:
+            buffer = ir.let(f"alloca [{self.padded * p.k} x {ir.real}], align 64")
+            if p.stride_a == 0:
+                transposed(ir, p, "%A", buffer, self.padded, self.width)
+        size = p.n * self.at.c_col
+        stage = Stage(ir, size, self.width) if self.store == "staged" else None
+
+        def body(a: str, b: str, c: str) -> None:
+            self.ask_ahead(a, b, c, steps)
+            if self.turned and p.stride_a != 0:
+                transposed(ir, p, a, buffer, self.padded, self.width)
+            self.matrix(buffer if self.turned else a, b, stage.next() if stage else c, scalars)
+            if stage:
+                stage.put(size)
+
+        batch_loop(ir, ("%A", "%B", "%C"), steps, "%count", body)
+        if stage:
+            stage.close()
+        return ir
+
+    # -- prefetch -------------------------------------------------------------------------------
+    def ask_ahead(self, a: str, b: str, c: str, steps: tuple[str, str, str]) -> None:
+        """Line up the prefetches of the matrices ``prefetch`` products ahead; ``ask`` issues them."""
+        distance = self.c["prefetch"]
+        self.pending, self.per_tile = [], 0
+        if not distance:
+            return
+        line = 64 * 8 // self.ir.bits
+        p, unit = self.p, self.at.unit
+        sizes = (p.m * p.k * unit, p.k * p.n * unit, p.m * p.n * unit)
+        reads = (p.stride_a != 0, p.stride_b != 0, self.store == "plain")
+        for base, step, size, read, write in zip(
+            (a, b, c), steps, sizes, reads, (False, False, True), strict=True
+        ):
+            if read:
+                ahead = self.ir.at(base, self.ir.let(f"mul i64 {step}, {distance}"))
+                self.pending += [(ahead, offset, write) for offset in range(0, size, line)]
+        if self.spread:
+            self.pending = mixed(self.pending)
+        tiles = len(split(len(self.pieces), self.c["blk_m"])) * len(split(p.n, self.c["blk_n"]))
+        self.per_tile = -(-len(self.pending) // tiles)
+
+    def ask(self, number: int) -> None:
+        """Issue the next prefetches in line."""
+        for base, offset, write in self.pending[:number]:
+            self.ir.prefetch(self.ir.at(base, offset), write, self.c["level"])
+        del self.pending[:number]
+
+    def run_ahead(self, number: int) -> list[tuple[str, bool, int]]:
+        """The next prefetches, for a loop that issues a few a turn, so that they never fill the queue of
+        outstanding misses at once: for each operand where from, whether for writing, and how many.
+
+        At most ``number``, of one operand; with ``spread`` of all operands at once.
+        """
+        if not self.pending or not number:
+            return []
+        lines = self.pending[:number]
+        if not self.spread:
+            lines = list(takewhile(lambda line: line[0] == lines[0][0], lines))
+        del self.pending[: len(lines)]
+        walks = []
+        for base in dict.fromkeys(line[0] for line in lines):
+            own = [line for line in lines if line[0] == base]
+            walks.append((self.ir.at(base, own[0][1]), own[0][2], len(own)))
+        return walks
+
+    # -- loops over tiles -----------------------------------------------------------------------
+    def matrix(self, a: str, b: str, c: str, scalars: Scalars) -> None:
+        """All tiles of one matrix, in the order of the config."""
+        groups, first = [], 0
+        for size in split(len(self.pieces), self.c["blk_m"]):
+            groups.append(self.pieces[first : first + size])
+            first += size
+        widths = split(self.p.n, self.c["blk_n"])
+        if self.c["order"] == "mn":
+            self.across([group for group in groups for _ in widths], widths * len(groups), a, b, c, scalars)
+        elif self.c["roll"] == 0:
+            rows = groups * len(widths)
+            self.across(rows, [w for w in widths for _ in groups], a, b, c, scalars)
+        else:
+            # Wider tiles come first, then narrower ones: two runs of equal width at most.
+            column = 0
+            for width in dict.fromkeys(widths):
+                times = widths.count(width)
+                start = [self.ir.at(x, column * col) for x, col in ((b, self.at.b_col), (c, self.at.c_col))]
+                self.rolled(groups, width, times, a, start[0], start[1], scalars)
+                column += width * times
+        self.ask(len(self.pending))
+
+    def across(
+        self, rows: list[list[Piece]], widths: list[int], a: str, b: str, c: str, scalars: Scalars
+    ) -> None:
+        """Tiles one after another; the column of each follows from the widths that its row group has seen."""
+        seen: dict[int, int] = {}
+        for group, width in zip(rows, widths, strict=True):
+            column = seen.get(group[0].start, 0)
+            seen[group[0].start] = column + width
+            here = self.ir.at(b, column * self.at.b_col), self.ir.at(c, column * self.at.c_col)
+            self.tile(group, width, a, *here, scalars)
+
+    def rolled(
+        self, groups: list[list[Piece]], width: int, times: int, a: str, b: str, c: str, scalars: Scalars
+    ) -> None:
+        """The column tiles of one width as a loop, every row group inside."""
+        if times == 1:
+            self.across(groups, [width] * len(groups), a, b, c, scalars)
+            return
+        ir = self.ir
+        quota = self.per_tile * len(groups) * times
+        mine, later = self.pending[:quota], self.pending[quota:]
+        before, loop, latch, after = (ir.label(x) for x in ("columns", "column", "turn", "past"))
+        ir.do(f"br label %{before}")
+        ir.place(before)
+        ir.do(f"br label %{loop}")
+        ir.place(loop)
+        top = len(ir.lines)
+        names = [f"%{loop}.{x}" for x in "ibc"]
+        # Every turn asks for the lines of its own part of each operand, the first turn's moved on.
+        line = 64 * 8 // ir.bits
+        self.pending = []
+        for base in dict.fromkeys(entry[0] for entry in mine):
+            own = [entry for entry in mine if entry[0] == base]
+            part = -(-len(own) // times)
+            skip = ir.let(f"mul i64 {names[0]}, {part * line}")
+            start = ir.at(base, skip)
+            self.pending += [(start, own[0][1] + number * line, own[0][2]) for number in range(part)]
+        if self.spread:
+            self.pending = mixed(self.pending)
+        self.across(groups, [width] * len(groups), a, names[1], names[2], scalars)
+        self.ask(len(self.pending))
+        self.pending = later
+        ir.do(f"br label %{latch}")
+        ir.place(latch)
+        nexts = [
+            ir.let(f"add i64 {names[0]}, 1"),
+            ir.at(names[1], width * self.at.b_col),
+            ir.at(names[2], width * self.at.c_col),
+        ]
+        more = ir.let(f"icmp slt i64 {nexts[0]}, {times}")
+        ir.do(f"br i1 {more}, label %{loop}, label %{after}")
+        ir.place(after)
+        ir.lines[top:top] = [
+            f"  {name} = phi {kind} [ {start}, %{before} ], [ {last}, %{latch} ]"
+            for name, kind, start, last in zip(names, ("i64", "ptr", "ptr"), ("0", b, c), nexts, strict=True)
+        ]
+
+    def tile(self, rows: list[Piece], size: int, a: str, b: str, c: str, scalars: Scalars) -> None:
+        """One tile of C: the sum over k, then the update of memory."""
+        k, blk_k = self.p.k, self.c["blk_k"]
+        sums: list[str | None] = [None] * (len(rows) * size * (2 if self.complex and not self.rotate else 1))
+        if blk_k >= k:
+            for step in range(k):
+                self.step(rows, size, a, b, step, sums)
+                self.ask(-(-self.per_tile // k))
+        else:
+            whole = k - k % blk_k
+            a, b = self.k_loop(rows, size, a, b, whole, sums)
+            for step in range(k - whole):
+                self.step(rows, size, a, b, step, sums)
+        self.update(rows, size, c, sums, scalars)
+
+    def k_loop(
+        self, rows: list[Piece], size: int, a: str, b: str, whole: int, sums: list[str | None]
+    ) -> tuple[str, str]:
+        """The sum over the first ``whole`` steps as a loop of ``blk_k``; returns the pointers after it."""
+        ir, blk_k = self.ir, self.c["blk_k"]
+        walks = self.run_ahead(self.per_tile)
+        before, loop = ir.label("head"), ir.label("k")
+        # What each operand is asked for: the pointer, whether for writing, lines in a turn, where it begins.
+        asks = [
+            (f"%{loop}.p{number or ''}", write, -(-lines * blk_k // whole), start)
+            for number, (start, write, lines) in enumerate(walks)
+        ]
+        ir.do(f"br label %{before}")
+        ir.place(before)
+        ir.do(f"br label %{loop}")
+        ir.place(loop)
+        top = len(ir.lines)
+        kinds = [ir.vec(piece.width) for piece in self.accumulators(rows, size)]
+        phis = [f"%{loop}.s{i}" for i in range(len(sums))]
+        inner: list[str | None] = list(phis)
+        line = 64 * 8 // ir.bits
+        for step in range(blk_k):
+            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner)
+            for pointer, write, each, _ in asks:
+                for number in range(each * step // blk_k, each * (step + 1) // blk_k):
+                    ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
+        p_nexts = [ir.at(pointer, each * line) for pointer, _, each, _ in asks]
+        a_next = ir.at(f"%{loop}.a", blk_k * self.at.a_col)
+        b_next = ir.at(f"%{loop}.b", blk_k * self.at.b_row)
+        i_next = ir.let(f"add i64 %{loop}.i, {blk_k}")
+        more = ir.let(f"icmp slt i64 {i_next}, {whole}")
+        after = ir.label("tail")
+        ir.do(f"br i1 {more}, label %{loop}, label %{after}")
+        ir.place(after)
+        values = [
+            ("i64", f"%{loop}.i", "0", i_next),
+            ("ptr", f"%{loop}.a", a, a_next),
+            ("ptr", f"%{loop}.b", b, b_next),
+        ]
+        values += [
+            ("ptr", pointer, start, following)
+            for (pointer, _, _, start), following in zip(asks, p_nexts, strict=True)
+        ]
+        values += [
+            (kind, name, "zeroinitializer" if "<" in kind else "0.0", str(last))
+            for kind, name, last in zip(kinds, phis, inner, strict=True)
+        ]
+        ir.lines[top:top] = [
+            f"  {name} = phi {kind} [ {start}, %{before} ], [ {last}, %{loop} ]"
+            for kind, name, start, last in values
+        ]
+        sums[:] = inner
+        return a_next, b_next
+
+    # -- one step of k --------------------------------------------------------------------------
+    def accumulators(self, rows: list[Piece], size: int) -> list[Piece]:
+        """The shape of every running sum, in the order of ``index``."""
+        per = 2 if self.complex and not self.rotate else 1
+        return [piece for _ in range(size) for piece in rows for _ in range(per)]
+
+    def step(self, rows: list[Piece], size: int, a: str, b: str, k: int, sums: list[str | None]) -> None:
+        """sums += A(rows, k) * B(k, columns), in the inner order of the config."""
+        reg_a, reg_b = self.c["reg_a"], self.c["reg_b"]
+        row_chunks = [range(i, min(i + reg_a, len(rows))) for i in range(0, len(rows), reg_a)]
+        col_chunks = [range(j, min(j + reg_b, size)) for j in range(0, size, reg_b)]
+        if self.c["inner"] == "column":
+            for row_chunk in row_chunks:
+                held = {i: self.a_vector(a, rows[i], k) for i in row_chunk}
+                for col_chunk in col_chunks:
+                    streamed = {j: self.b_values(b, k, j, rows, row_chunk) for j in col_chunk}
+                    for j in col_chunk:
+                        for i in row_chunk:
+                            self.multiply(rows, i, j, held[i], streamed[j], sums)
+        else:
+            for col_chunk in col_chunks:
+                kept = {j: self.b_values(b, k, j, rows, range(len(rows))) for j in col_chunk}
+                for row_chunk in row_chunks:
+                    vectors = {i: self.a_vector(a, rows[i], k) for i in row_chunk}
+                    for i in row_chunk:
+                        for j in col_chunk:
+                            self.multiply(rows, i, j, vectors[i], kept[j], sums)
+
+    def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
+        """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
+        ir = self.ir
+        value = ir.load(ir.at(a, piece.start + k * self.at.a_col), piece)
+        if not self.rotate:
+            return value, ""
+        signs = (-self.at.conj_a * self.at.conj_b, self.at.conj_a * self.at.conj_b)
+        return value, ir.flip(ir.swap(value, piece.width), signs, piece.width)
+
+    def b_values(
+        self, b: str, k: int, column: int, rows: list[Piece], which: range
+    ) -> dict[int, tuple[str, ...]]:
+        """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im)."""
+        ir = self.ir
+        address = ir.at(b, k * self.at.b_row + column * self.at.b_col)
+        parts = [address] + ([ir.at(address, 1)] if self.complex else [])
+        scalars = [ir.let(f"load {ir.real}, ptr {part}, align {ir.bits // 8}") for part in parts]
+        widths = dict.fromkeys(rows[i].width for i in which)
+        return {w: tuple(ir.splat(s, w) for s in scalars) for w in widths}
+
+    def multiply(
+        self,
+        rows: list[Piece],
+        i: int,
+        j: int,
+        vector: tuple[str, str],
+        values: dict[int, tuple[str, ...]],
+        sums: list[str | None],
+    ) -> None:
+        """One vector of A by one value of B into the running sums."""
+        ir, width = self.ir, rows[i].width
+        value = values[width]
+        if not self.complex:
+            index = j * len(rows) + i
+            sums[index] = ir.fma(vector[0], value[0], sums[index], width)
+        elif self.rotate:
+            index = j * len(rows) + i
+            first = ir.fma(vector[0], value[0], sums[index], width)
+            sums[index] = ir.fma(vector[1], value[1], first, width)
+        else:
+            index = 2 * (j * len(rows) + i)
+            sums[index] = ir.fma(vector[0], value[0], sums[index], width)
+            sums[index + 1] = ir.fma(vector[0], value[1], sums[index + 1], width)
+
+    # -- the end of a tile ------------------------------------------------------------------------
+    def update(self, rows: list[Piece], size: int, c: str, sums: list[str | None], scalars: Scalars) -> None:
+        """C = alpha * sums + beta * C. All of C is read before any of it is written: tails may overlap."""
+        ir = self.ir
+        places = [(j, i) for j in range(size) for i in range(len(rows))]
+        addresses = [ir.at(c, rows[i].start + j * self.at.c_col) for j, i in places]
+        results = []
+        for place, ((_, i), address) in enumerate(zip(places, addresses, strict=True)):
+            piece = rows[i]
+            old = ir.load(address, piece) if self.p.beta != "0" else None
+            total = self.combined(sums, place, piece.width)
+            results.append(finish(ir, self.p, scalars, total, old, piece.width))
+        for (_, i), address, result in zip(places, addresses, results, strict=True):
+            ir.store(result, address, rows[i], self.store == "stream")
+
+    def combined(self, sums: list[str | None], place: int, width: int) -> str:
+        """The product for one vector of C, out of one or two running sums."""
+        ir, conj_a, conj_b = self.ir, self.at.conj_a, self.at.conj_b
+        zero = ir.const([0.0] * width)
+        if not self.complex:
+            return sums[place] or zero
+        if self.rotate:
+            return ir.flip(sums[place] or zero, (1, conj_a), width)
+        straight, crossed = sums[2 * place] or zero, sums[2 * place + 1] or zero
+        turned = ir.flip(ir.swap(crossed, width), (-conj_a * conj_b, conj_b), width)
+        return ir.op("fadd", ir.flip(straight, (1, conj_a), width), turned, width)

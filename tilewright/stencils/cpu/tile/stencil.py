@@ -1,0 +1,463 @@
+"""One matrix at a time: a register tile of C, moved over the matrix, in LLVM IR.
+
+                 blk_n columns
+               +---+---+---+---+
+      blk_m    |   |   |   |   |   C: blk_m x blk_n vectors stay in registers
+      vectors  |   |   |   |   |   A: reg_a vectors at a time, contiguous rows
+               +---+---+---+---+   B: reg_b values at a time, each copied to all lanes
+
+For every tile of C the sum over k runs in steps of ``blk_k`` (all of k: fully unrolled). The inner
+order is ``column`` (A held, B streamed) or ``row`` (B held, A streamed), as in figure 3b of Masliah
+et al., "Algorithms and optimization techniques for high-performance matrix-matrix multiplications
+of very small matrices" (2019), section 5. An A that is transposed is first turned in vectors into a
+buffer on the stack. Complex products keep the real and imaginary parts interleaved (``cmul``).
+
+Requires: vectors of the real type, contiguous columns of C, sizes up to 64.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice, product
+from typing import Any
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import HARDWARE, Param, Rule, Space, completed
+from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
+from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
+from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
+
+LIMIT = 64
+
+SPREAD = Param("spread", (0, 1), absent=0)
+"""Whether all operands are prefetched at once, evenly, or one after another."""
+
+
+@lru_cache(maxsize=1024)
+def row_tiles(rows: int, width: int, tail: str, blk_m: int) -> tuple[tuple[Piece, ...], ...]:
+    """The vectors of a column, tile by tile."""
+    parts, tiles, first = pieces(rows, width, tail), [], 0
+    for size in split(len(parts), blk_m):
+        tiles.append(tuple(parts[first : first + size]))
+        first += size
+    return tuple(tiles)
+
+
+def cost(problem: Problem, device: Device, config: Config) -> float:
+    """Estimated cycles of one product: what the multiply-add units, the loads and the latency ask for.
+
+    A step of a tile of v vectors by c columns issues v*c multiply-adds, each worth the vector's width
+    in units of half a 512-bit vector, and v loads and c broadcasts on two ports; fewer than 8 running
+    sums wait for the latency.
+    """
+    p = problem
+    complex_ = p.dtype.is_complex
+    rows = p.m * (2 if complex_ else 1)
+    width = config["vector_bits"] // p.dtype.real_bits
+    half = 256 // p.dtype.real_bits
+    total = 0.0
+    for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
+        size = len(tile)
+        for columns, times in Counter(split(p.n, config["blk_n"])).items():
+            work = sum(max(1, piece.width // half) for piece in tile) * columns / 2
+            loads = sum(max(1, piece.width // half) for piece in tile) / 2 + columns / 2
+            if complex_:
+                work, loads = 2 * work, loads + columns / 2
+                if config["cmul"] == "rotate":
+                    work += size
+            sums = size * columns * (2 if config["cmul"] == "split" else 1)
+            waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
+            masked = sum(piece.active < piece.width for piece in tile)
+            steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
+            # Loads that hide behind the arithmetic are not quite free.
+            total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
+    return total
+
+
+def live(problem: Problem, config: Mapping[str, Any], kept: bool = True) -> int:
+    """Vector registers that a config needs at once.
+
+    In the loop over k these are the sums of a tile, the vectors of A, and one value of B, copied for every
+    width of vector in the tile, and in a transpose of A the orders of lanes. With ``kept`` what is made
+    before the loop over the batch counts as well: alpha, beta, and the signs of complex products.
+    """
+    p = problem
+    parts = 2 if p.dtype.is_complex else 1
+    width = config["vector_bits"] // p.dtype.real_bits
+    tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
+    sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
+    held = 2 if config["cmul"] == "rotate" else 1
+    most = max(len(tile) * (sums + held) + parts * len({piece.width for piece in tile}) for tile in tiles)
+    if p.dtype.is_complex and p.beta != "0":
+        # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
+        most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
+    made = signs(p) + parts * ((p.alpha == "any") + (p.beta == "any")) if kept else 0
+    widths = {piece.width for tile in tiles for piece in tile}
+    return most + made * len(widths) + (6 if p.turned_a else 0)
+
+
+def signs(problem: Problem) -> int:
+    """Different patterns of signs that a complex product puts on its parts; a real one has none."""
+    p = problem
+    if not p.dtype.is_complex:
+        return 0
+    a, b = (-1 if conj else 1 for conj in (p.conj_a, p.conj_b))
+    used = {(-a * b, b), (1, a)} | ({(-1, 1)} if "any" in (p.alpha, p.beta) else set())
+    return len(used - {(1, 1)})
+
+
+class TileStencil:
+    """``tile``: the stencil above as the five functions of the protocol."""
+
+    name = "tile"
+    target = "cpu"
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        if problem.dtype.letter not in "sdcz":
+            return f"type {problem.dtype.letter} is not one of s, d, c, z"
+        if max(problem.m, problem.n, problem.k) > LIMIT:
+            return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
+        if min(problem.m, problem.n) < 1:
+            return "there is nothing to compute"
+        return None
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        p, registers, masks = problem, device["vector_registers"], bool(device["masks"])
+        unit, real = (2 if p.dtype.is_complex else 1), p.dtype.real_bits // 8
+        rows = p.m * unit
+        bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
+
+        def vectors(vector_bits: int) -> int:
+            return -(-rows * real * 8 // vector_bits)
+
+        def lanes(vector_bits: int) -> int:
+            return vector_bits // (8 * real)
+
+        def rest(vector_bits: int) -> int:
+            return rows % lanes(vector_bits)
+
+        def count(vector_bits: int, tail: str) -> int:
+            return len(pieces(rows, lanes(vector_bits), tail))
+
+        def sums(cmul: str) -> int:
+            return 2 if cmul == "split" else 1
+
+        def held(cmul: str) -> int:
+            return 2 if cmul == "rotate" else 1
+
+        most_columns = min(p.n, 28)
+        params = (
+            Param("vector_bits", bits),
+            Param("tail", ("mask", "narrow", "binary", "overlap")),
+            Param("store", ("plain", "stream", "staged")),
+            Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
+            Param("blk_m", tuple(range(1, min(vectors(bits[-1]), 8) + 1))),
+            Param("blk_n", tuple(range(1, most_columns + 1))),
+            Param("blk_k", tuple(dict.fromkeys((*(b for b in (1, 2, 4, 8, 16) if b < p.k), max(p.k, 1))))),
+            Param("inner", ("column", "row")),
+            Param("reg_a", (1, 2, 3, 4, 5, 6, 7, 8)),
+            Param("reg_b", tuple(dict.fromkeys((1, 2, 4, *range(1, most_columns + 1))))),
+            Param("order", ("nm", "mn")),
+            Param("roll", (0, 1)),
+            Param("prefetch", (0, 1, 2, 4)),
+            Param("level", (1, 2)),
+            SPREAD,
+        )
+        lines = 64 // p.dtype.itemsize
+        rules = (
+            Rule(
+                "vector-fits",
+                "queryable",
+                "a vector wider than the column and twice its width is never filled",
+                lambda vector_bits: vector_bits == bits[-1] or lanes(vector_bits) < 2 * rows,
+            ),
+            Rule(
+                "k-loop-turns",
+                "hard",
+                "a loop over k that runs once is the unrolled code by another name",
+                lambda blk_k: blk_k >= p.k or 2 * blk_k <= p.k,
+            ),
+            Rule(
+                "tail-is-there",
+                "hard",
+                "without a remainder there is one way to handle none",
+                lambda vector_bits, tail: tail == "mask" or rest(vector_bits) > 0,
+            ),
+            Rule(
+                "overlap-has-room",
+                "hard",
+                "a vector moved up must not start before the column",
+                lambda vector_bits, tail: (
+                    tail != "overlap" or 1 << (rest(vector_bits) - 1).bit_length() <= rows
+                ),
+            ),
+            Rule(
+                "masks",
+                "queryable",
+                "without mask registers a masked store is microcoded",
+                lambda vector_bits, tail: (
+                    masks
+                    or rest(vector_bits) == 0
+                    or all(q.active == q.width for q in pieces(rows, lanes(vector_bits), tail))
+                ),
+            ),
+            Rule(
+                "stream-aligned",
+                "hard",
+                "a streaming store writes whole aligned vectors that nobody reads",
+                lambda store, vector_bits: (
+                    store != "stream"
+                    or (
+                        p.beta == "0"
+                        and rest(vector_bits) == 0
+                        and (p.ldc * p.dtype.itemsize * 8) % vector_bits == 0  # type: ignore[operator]
+                    )
+                ),
+            ),
+            *memory_rules(p, device),
+            *staged_rules(p, device, rows * p.n * real),
+            Rule(
+                "stream-whole-lines",
+                "soft",
+                "a streaming store of part of a cache line is combined slowly or not at all",
+                lambda store, vector_bits: store != "stream" or vector_bits == 512 or rows * real % 64 == 0,
+            ),
+            Rule(
+                "tile-in-matrix",
+                "hard",
+                "a tile higher than the matrix is another name of a smaller one",
+                lambda blk_m, vector_bits, tail: blk_m <= count(vector_bits, tail),
+            ),
+            Rule(
+                "overlap-one-tile",
+                "hard",
+                "rows covered twice must be read before either is written",
+                lambda blk_m, vector_bits, tail: (
+                    tail != "overlap" or p.beta == "0" or blk_m == count(vector_bits, tail)
+                ),
+            ),
+            Rule(
+                "equal-rows",
+                "hard",
+                "tiles are made equal, so this height splits the rows as a smaller one does",
+                lambda blk_m, vector_bits, tail: split(count(vector_bits, tail), blk_m)[0] == blk_m,
+            ),
+            Rule(
+                "equal-columns",
+                "hard",
+                "tiles are made equal, so this width splits the columns as a smaller one does",
+                lambda blk_n: split(p.n, blk_n)[0] == blk_n,
+            ),
+            Rule(
+                "registers-of-c",
+                "queryable",
+                "the tile of C and one vector of A must fit in the vector registers",
+                lambda blk_m, blk_n, cmul: blk_m * blk_n * sums(cmul) + held(cmul) <= registers,
+            ),
+            Rule(
+                "reg-a-in-tile",
+                "hard",
+                "more registers for A than the tile has vectors stay unused",
+                lambda reg_a, blk_m: reg_a <= blk_m,
+            ),
+            Rule(
+                "reg-b-in-tile",
+                "hard",
+                "more registers for B than the tile has columns stay unused",
+                lambda reg_b, blk_n: reg_b <= blk_n,
+            ),
+            Rule(
+                "registers",
+                "queryable",
+                "C, A and B together must fit in the vector registers",
+                lambda blk_m, blk_n, cmul, reg_a, reg_b: (
+                    blk_m * blk_n * sums(cmul) + reg_a * held(cmul) + reg_b * (2 if p.dtype.is_complex else 1)
+                    <= registers
+                ),
+            ),
+            Rule(
+                "order-matters",
+                "hard",
+                "with tiles in one direction only, both orders are one",
+                lambda order, blk_m, blk_n, vector_bits, tail: (
+                    order == "nm" or (blk_m < count(vector_bits, tail) and blk_n < p.n)
+                ),
+            ),
+            Rule(
+                "roll-repeats",
+                "hard",
+                "a loop over column tiles needs two of one width, and columns outside",
+                lambda roll, order, blk_n: (
+                    roll == 0 or (order == "nm" and split(p.n, blk_n).count(blk_n) > 1)
+                ),
+            ),
+            Rule(
+                "inner-matters",
+                "hard",
+                "with one column, both inner orders are one",
+                lambda inner, blk_n: inner == "column" or blk_n > 1,
+            ),
+            Rule(
+                "one-vector-per-line",
+                "soft",
+                "narrow vectors cost more instructions for the same bytes",
+                lambda vector_bits: vector_bits >= 256 or rows * real <= 16,
+            ),
+            Rule(
+                "reuse",
+                "soft",
+                "the held side is loaded once a step, or registers do nothing for reuse",
+                lambda inner, reg_a, reg_b, blk_m, blk_n: (
+                    reg_a == blk_m if inner == "column" else reg_b == blk_n
+                ),
+            ),
+            Rule(
+                "streamed-few",
+                "soft",
+                "the streamed side needs one or two registers; the rest belong to C",
+                lambda inner, reg_a, reg_b: (reg_b if inner == "column" else reg_a) <= 2,
+            ),
+            Rule(
+                "occupancy",
+                "soft",
+                "too few running sums leave the multiply-add units waiting",
+                lambda blk_m, blk_n, cmul, vector_bits, tail: (
+                    blk_m * blk_n * sums(cmul) >= min(8, count(vector_bits, tail) * p.n * sums(cmul))
+                ),
+            ),
+            Rule(
+                "code-size",
+                "soft",
+                "more than 2048 multiply-adds in a row crowd the instruction caches and compile for long",
+                lambda blk_k, blk_n, vector_bits, tail, roll: (
+                    count(vector_bits, tail)
+                    * (min(2 * blk_n, p.n) if roll else p.n)
+                    * (2 if p.dtype.is_complex else 1)
+                    * min(blk_k, p.k)
+                    <= 2048
+                ),
+            ),
+            Rule(
+                "unroll",
+                "soft",
+                "a short sum is unrolled whole, and a loop of single steps only counts",
+                lambda blk_k: blk_k >= p.k or (p.k > 12 and blk_k >= 2),
+            ),
+            Rule(
+                "level-of-prefetch",
+                "hard",
+                "without a prefetch there is no level to choose",
+                lambda level, prefetch: level == 1 or prefetch > 0,
+            ),
+            Rule(
+                "spread-of-prefetch",
+                "hard",
+                "without a prefetch there is nothing to spread",
+                lambda spread, prefetch: spread == 0 or prefetch > 0,
+            ),
+            Rule(
+                "prefetch-some",
+                "soft",
+                "a prefetch of less than two lines ahead comes too late",
+                lambda prefetch: prefetch == 0 or prefetch * max(p.m * p.k, p.k * p.n) >= 2 * lines,
+            ),
+        )
+        return Space(params, rules)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        space = self.space(problem, device)
+        params = {param.name: param.values for param in space.params}
+        unit = 2 if problem.dtype.is_complex else 1
+        widths = sorted({split(problem.n, most)[0] for most in params["blk_n"]})
+        # A sum of up to 8 steps (half as many where each is a complex one) is worth unrolling whole.
+        deep = next(
+            b for b in (problem.k, 4, 2, 1) if b <= 8 // unit and (b == problem.k or 2 * b <= problem.k)
+        )
+        found: list[tuple[float, str, Config]] = []
+        fitting = [
+            bits
+            for bits in params["vector_bits"]
+            if bits // problem.dtype.real_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
+        ]
+        # Two or three stay free: schedulers read what comes next before they store what is done.
+        registers = device["vector_registers"]
+        room = registers - (2 if registers <= 16 else 2 + unit)
+        # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
+        kept = registers > 16
+        for bits in fitting[:2]:
+            rest = problem.m * unit % (bits // problem.dtype.real_bits)
+            shapes = product(params["tail"] if rest else ("mask",), params["cmul"], params["blk_m"])
+            for tail, cmul, blk_m in shapes:
+                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
+                # Of the widths that the registers allow, the two largest are worth a look.
+                allowed = (w for w in reversed(widths) if live(problem, {**shape, "blk_n": w}, kept) <= room)
+                for blk_n in islice(allowed, 2):
+                    config = self._config(problem, shape, blk_n, deep)
+                    found.append((cost(problem, device, config), repr(config), config))
+        hardware = space.only(HARDWARE)
+        ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
+        best = next((config for config in ranked if not hardware.why(config)), None)
+        if best is None:
+            # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
+            # that need no remainder if there are such.
+            least = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1], "blk_m": 1}
+            ways = (self._config(problem, {**least, "tail": tail}, 1, deep) for tail in params["tail"])
+            best = next(config for config in ways if not hardware.why(config))
+        return from_memory(problem, device, space, best)
+
+    @staticmethod
+    def _config(problem: Problem, shape: Mapping[str, Any], blk_n: int, blk_k: int) -> Config:
+        """A tile in the order that needs the fewest registers: A held, values of B one by one."""
+        return Config(
+            {
+                "vector_bits": shape["vector_bits"],
+                "tail": shape["tail"],
+                "store": "plain",
+                "cmul": shape["cmul"],
+                "blk_m": shape["blk_m"],
+                "blk_n": blk_n,
+                "blk_k": blk_k,
+                "inner": "column",
+                "reg_a": shape["blk_m"],
+                "reg_b": 1,
+                "order": "nm",
+                "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
+                "prefetch": 0,
+                "level": 1,
+                "spread": 0,
+            }
+        )
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        config = completed((SPREAD,), config)
+        store = config["store"]
+        if store == "plain":
+            functions = [(ENTRY, Tile(problem, config, "plain").function())]
+        else:
+            # Outputs that are not as they must be are rare: their code is kept short.
+            short = config.with_(
+                blk_k=min(config["blk_k"], 4 if problem.k >= 8 else problem.k),
+                roll=int(
+                    config["order"] == "nm" and split(problem.n, config["blk_n"]).count(config["blk_n"]) > 1
+                ),
+                prefetch=0,
+                level=1,
+                spread=0,
+            )
+            entry = (
+                stream_or_not(problem.dtype, config["vector_bits"] // 8, device)
+                if store == "stream"
+                else staged_or_not(problem.dtype, problem.m * problem.n, device)
+            )
+            functions = [
+                (f"{ENTRY}_plain", Tile(problem, short, "plain").function()),
+                (f"{ENTRY}_{store}", Tile(problem, config, store).function()),
+                (ENTRY, entry),
+            ]
+        count = sum(ir.fma_count for _, ir in functions)
+        return Source(module(functions), ENTRY, expect=(("fma", count),))
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        return Launch(grain=grain(problem))

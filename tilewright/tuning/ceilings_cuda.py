@@ -1,0 +1,103 @@
+"""The ceilings of a GPU: a copy that is measured, and the rates of its arithmetic units.
+
+==================  ==========================================================================  =========
+name                what it is                                                                  how
+==================  ==========================================================================  =========
+bandwidth.copy.1    bytes/s that a copy within device memory reads and writes                   measured
+peak.<letter>.1     flop/s of the units for fused multiply-adds: 2 * lanes * SMs * top clock    computed
+tensor.<letter>.1   flop/s of the tensor units for d, z, h, b, hc, where they are known         computed
+==================  ==========================================================================  =========
+
+Peaks are rates of the units at the top clock, not what a kernel sustains: under full load a GPU lowers
+its clock to keep its power limit, and a kernel that never waits stays below its peak by as much. Lanes
+are those of ``capability.Tabled``. A complex multiply-add is four real ones, 8 operations for 8, so c has
+the peak of s, and z that of d. Types of 16 bits (h, b, hc) have their sums in float32: without tensor units
+they have the peaks of s and c, and with them the same rate for hc as for h, because its product is four of
+theirs for four times the operations. The tensor units that multiply float32 in fewer bits (TF32) are left
+out: no kernel here uses them.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+
+from tilewright.errors import DeviceError
+from tilewright.model import Device
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+
+TENSOR_D = {80: 2, 90: 2}
+"""Operations of the tensor units in double precision, per operation of the other units, by compute
+capability (NVIDIA's A100 and H100 architecture white papers: 19.5 over 9.7, 67 over 34 Tflop/s). Other
+devices have none, or none that are faster."""
+
+TENSOR_H = {80: 16, 90: 16}
+"""The same for float16 and bfloat16 with sums in float32, dense, per operation of the other units in single
+precision: an SM of the A100 does 1024 multiply-adds a clock beside 64, one of the H100 2048 beside 128 (the
+same white papers: 312 over 19.5 Tflop/s; 989 over 67, by a top clock that is lower for tensor units)."""
+
+COPY = 1 << 30
+"""Bytes that are copied at once, many times what a cache holds."""
+CACHES = 4
+"""A copy of fewer bytes than this many times the cache says nothing of memory."""
+ROUNDS = 9
+REPEATS = 4
+"""Copies of one sample, so that starting the first is nothing beside it."""
+
+
+def units(device: Device) -> dict[str, float]:
+    """``peak.<letter>.1`` and ``tensor.<letter>.1`` in flop/s, from the limits of a device alone."""
+    rate = 2.0 * device["sms"] * device["clock_khz"] * 1e3
+    halves = ("h", "b", "hc")
+    found = {f"peak.{letter}.1": rate * device["fma_s"] for letter in (*"sc", *halves)}
+    found |= {f"peak.{letter}.1": rate * device["fma_d"] for letter in "dz"}
+    faster = TENSOR_D.get(device["capability"])
+    if faster is not None:
+        found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in "dz"}
+    faster = TENSOR_H.get(device["capability"])
+    if faster is not None:
+        found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in halves}
+    return found
+
+
+def measure(device: Device, index: int = 0) -> dict[str, float]:
+    """All ceilings of a GPU, for ``Device.ceilings``; takes about a second. ``index`` is its number.
+
+    Raises ``DeviceError`` when it cannot be used or has too little memory free.
+    """
+    # A thread of its own has no context yet, and the caller's stays as it is.
+    with ThreadPoolExecutor(1) as thread:
+        copied = thread.submit(_copied, device, index).result()
+    return {"bandwidth.copy.1": copied, **units(device)}
+
+
+def _copied(device: Device, index: int) -> float:
+    """Bytes that a copy reads and writes in a second: the median of several."""
+    driver.context(index)
+    target, source, size = _room(CACHES * device["l2"])
+    for memory in (target, source):
+        driver.fill(memory.address, size, 1)
+    api, watch = cuda.bindings(), driver.Stopwatch()
+
+    def copy() -> None:
+        cuda.check(api.cuMemcpyDtoDAsync(target.address, source.address, size, 0), f"copying {size} bytes")
+
+    watch.time(copy, 1)
+    seconds = float(np.median([watch.time(copy, REPEATS) / REPEATS for _ in range(ROUNDS)]))
+    if not seconds > 0:
+        raise DeviceError(f"{device.name}: a copy of {size} bytes took {seconds} s by its clock")
+    return 2 * size / seconds
+
+
+def _room(least: int) -> tuple[driver.Memory, driver.Memory, int]:
+    """Two blocks of device memory and their size: ``COPY`` bytes, or less where others hold the rest."""
+    size = max(COPY, least)
+    while True:
+        with suppress(DeviceError):
+            return driver.allocate(size), driver.allocate(size), size
+        size //= 2
+        if size < least:
+            raise DeviceError(f"there is no room on the device for two blocks of {least} bytes to copy")

@@ -1,0 +1,624 @@
+"""Trials on an NVIDIA GPU: candidates are launched on operands in device memory, next to cuBLAS.
+
+A kernel takes sizes as arguments, so it is not checked on the large problem that it is timed on but on
+a few small and awkward ones: sizes that leave a remainder in every tile, a k shorter than a step,
+padded columns, gaps between matrices, bases aligned to what was promised and to no more, infinities and
+NaN. Only the finalists are checked on the timed problem too, in some of its rows and columns.
+
+The vendor has several ways, too: the algorithms that cuBLASLt proposes, each checked on the timed problem and
+timed alone, the fastest of which then goes against the array library's own call.
+
+Operands are made on the host one after the other, uploaded, and forgotten; what a check of the timed
+problem needs of them is kept. C is updated by every timed launch and never made anew: |beta| < 1 keeps
+it bounded, and with beta 1 it grows by one product a launch, 10^30 of which would not overflow. In float16
+some thousands do: then candidates and the vendor are timed on the same infinities, and checked on fresh C.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.catalog import STENCILS
+from tilewright.errors import DeviceError, TilewrightError
+from tilewright.model import Config, Device, GroupedProblem, Kernel, Problem, Task, Verdict
+from tilewright.runtime import cublaslt
+from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.args import pack
+from tilewright.targets import cuda
+from tilewright.targets.cuda import driver
+from tilewright.tuning import timing as measure
+from tilewright.tuning.baselines import cublas
+from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
+from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial
+from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded
+from tilewright.tuning.gemm.operands import (
+    Array,
+    Operands,
+    Reference,
+    Region,
+    reference,
+    region,
+    sample,
+    scalars,
+)
+from tilewright.tuning.gemm.verify import Case, Prepared, against, judge, prepare
+
+VENDOR = "vendor"
+DIRECT = "vendor, directly"
+ALGORITHMS = 12
+"""Most algorithms of cuBLASLt that are tried for a problem."""
+ALIKE = 1.02
+"""How much faster the array library's product has to be than cuBLASLt called directly to be preferred."""
+SEED = 1
+SPAN = 512
+"""Bytes that an address is a multiple of where textures are read, on every device so far."""
+SOLO = 256**3
+"""Multiply-adds from which a product is worth a launch of its own; smaller ones are timed in batches."""
+ROWS, COLUMNS, MATRICES = 16, 64, 3
+"""How much of the timed problem a finalist is checked on."""
+KEPT = 64
+"""Prepared checks that are kept, a few megabytes each: problems of a sweep share most of them."""
+
+Pointers = tuple[int, int, int]
+
+
+# ---- small problems to check on
+
+
+@dataclass(frozen=True, slots=True)
+class Awkward:
+    """A small problem in several sizes: the first that a config's rules allow is used."""
+
+    sizes: tuple[tuple[int, int, int], ...]
+    batch: int
+    special: bool
+
+
+# The longer k are for blocks that share the k of a tile: each needs a step of its own.
+AWKWARD = (
+    Awkward(((269, 283, 77), (269, 283, 141), (133, 151, 525)), 1, False),
+    Awkward(((101, 67, 29), (101, 67, 141), (45, 51, 525)), 3, True),
+    Awkward(((37, 41, 5), (37, 41, 77), (37, 41, 141), (37, 41, 525)), 3, False),
+)
+# (what sizes, what leading dimensions are odd multiples of): the awkward first, then what wide reads and
+# 2-D textures ask for.
+UNITS = ((1, 1), (2, 2), (4, 4), (1, 32), (2, 32), (4, 32))
+
+
+def small(like: Problem, size: tuple[int, int, int], batch: int, units: tuple[int, int]) -> Problem:
+    """A padded problem of another size with everything else that is compiled in."""
+    unit, step = units
+    m, n, k = (unit * (extent // unit | 1) for extent in size)
+    rows_a, cols_a = (k, m) if like.turned_a else (m, k)
+    rows_b, cols_b = (n, k) if like.turned_b else (k, n)
+    lda, ldb, ldc = (step * (rows // step + 1 | 1) for rows in (rows_a, rows_b, m))
+    return like.with_(
+        m=m,
+        n=n,
+        k=k,
+        batch=batch,
+        lda=lda,
+        ldb=ldb,
+        ldc=ldc,
+        # A gap of one column; an operand that a batch shares stays shared.
+        stride_a=lda * (cols_a + 1) if like.stride_a else 0,
+        stride_b=ldb * (cols_b + 1) if like.stride_b else 0,
+        stride_c=ldc * (n + 1),
+    )
+
+
+def variants(like: Problem, awkward: Awkward) -> Iterator[Problem]:
+    """Small problems for one awkward case, the one that asks most of a kernel first."""
+    for batch in dict.fromkeys((awkward.batch, 1)):
+        for units in UNITS:
+            for size in awkward.sizes:
+                yield small(like, size, batch, units)
+
+
+# ---- memory
+
+
+class Placed:
+    """The memory of one operand on the device, as ``Region`` lays it out: matrix 0 begins at ``base``."""
+
+    def __init__(self, made: Region):
+        self.origin = made.origin * made.view.itemsize
+        self.memory = driver.allocate(made.words.nbytes + 2 * SPAN)
+        self.move(0)
+
+    def move(self, residue: int) -> None:
+        """Let the base lie ``residue`` bytes past a multiple of ``SPAN``."""
+        lowest = self.memory.address + self.origin
+        self.base = lowest + (residue - lowest) % SPAN
+        self.start = self.base - self.origin
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A small problem made ready, with room for its operands on the device."""
+
+    problem: Problem
+    ready: Prepared
+    placed: tuple[Placed, ...]
+
+
+def _textures(problem: Problem, pointers: Pointers, reading: str) -> list[Any]:
+    """Textures over A and B, as a launch asks for them."""
+    p, size, made = problem, problem.dtype.itemsize, []
+    if not reading:
+        return []
+    for turned, address, ld, rows, cols in (
+        (p.turned_a, pointers[0], p.lda or 0, p.m, p.k),
+        (p.turned_b, pointers[1], p.ldb or 0, p.k, p.n),
+    ):
+        rows, cols = (cols, rows) if turned else (rows, cols)
+        if reading == "tex1d":
+            made.append(driver.texture1d(address, ld * (cols - 1) + rows, size))
+        else:
+            made.append(driver.texture2d(address, rows, cols, ld * size, size))
+    return made
+
+
+def started(
+    candidate: Candidate, kernel: Kernel, problem: Problem, pointers: Pointers
+) -> tuple[Callable[[int], object], list[Any]]:
+    """A launcher of a candidate for a problem, and the textures that it reads (to be kept as long)."""
+    launch = STENCILS[candidate.stencil].launch(problem, candidate.config)
+    alpha, beta, _ = scalars(problem)
+    textures = _textures(problem, pointers, launch.reading)
+    handles = (textures[0].handle, textures[1].handle) if textures else (0, 0)
+    return driver.Launcher(kernel, launch, pack(problem, pointers, alpha, beta, handles)), textures
+
+
+# ---- the timed problem
+
+
+class Excerpt:
+    """Some rows and columns of some matrices of the timed problem: enough to know the right answer there.
+
+    Built operand by operand (``take``), from the memory that is uploaded.
+    """
+
+    def __init__(self, problem: Problem):
+        p = self.problem = problem
+        draw = np.random.default_rng(SEED)
+        self.which = sample(p.batch, MATRICES)
+        # The last row and column lie in the tiles that are not full.
+        self.rows, self.cols = (
+            np.unique([*draw.choice(extent, min(most, extent) - 1, replace=False), extent - 1])
+            for extent, most in ((p.m, ROWS), (p.n, COLUMNS))
+        )
+        self.parts: dict[str, Array] = {}
+        self._right: Reference | None = None
+
+    def take(self, name: str, made: Region) -> None:
+        """Copy what is needed of an operand. Of C that is whole columns, as (matrix, column, row)."""
+        p, view = self.problem, made.view
+        if name == "A":
+            found = [view[w][:, self.rows].T if p.turned_a else view[w][self.rows] for w in self.which]
+        elif name == "B":
+            found = [view[w][self.cols].T if p.turned_b else view[w][:, self.cols] for w in self.which]
+        else:
+            found = [view[w].T[self.cols] for w in self.which]
+        self.parts[name] = np.ascontiguousarray(np.stack(found))
+
+    @property
+    def right(self) -> Reference:
+        """The right answer, as (matrix, row, column)."""
+        if self._right is None:
+            p, a, b = self.problem, self.parts["A"], self.parts["B"]
+            c = self.parts["C"][:, :, self.rows].swapaxes(1, 2)
+            part = Problem(
+                p.dtype,
+                self.rows.size,
+                self.cols.size,
+                p.k,
+                "j" if p.conj_a else "n",
+                "j" if p.conj_b else "n",
+                batch=self.which.size,
+                alpha=p.alpha,
+                beta=p.beta,
+            )
+            a_, b_, c_ = (Region(view, view, 0) for view in (a, b, c))
+            self._right = reference(part, Operands(part, (a_, b_, c_), *scalars(p)))
+        return self._right
+
+    def columns(self, base: int) -> Iterator[tuple[int, int, int]]:
+        """The columns of C: number of the matrix and of the column in here, and the address."""
+        p = self.problem
+        for i, w in enumerate(self.which):
+            for j, col in enumerate(self.cols):
+                yield i, j, base + (int(w) * p.strides[2] + int(col) * (p.ldc or 0)) * p.dtype.itemsize
+
+    def check(self, run: Callable[[], object], base: int, roundings: int = 1) -> Verdict:
+        """Give C its first values in the columns here, make one call, and judge what it left.
+
+        ``roundings`` is that of ``verify.against``."""
+        old = self.parts["C"]
+        got = np.empty_like(old)
+        for i, j, address in self.columns(base):
+            driver.upload(address, old[i, j])
+        run()
+        driver.synchronize()
+        for i, j, address in self.columns(base):
+            driver.download(got[i, j], address)
+        here = got[:, :, self.rows].swapaxes(1, 2)
+        return against(here, self.right, self.problem, f"{self.problem.spelling} itself", roundings)
+
+
+def spans(problem: Problem) -> tuple[int, int, int]:
+    """Bytes from the first to the last element of A, B and C."""
+    p = problem
+    cols = (p.m if p.turned_a else p.k, p.k if p.turned_b else p.n, p.n)
+    one = [(ld or 0) * columns for ld, columns in zip((p.lda, p.ldb, p.ldc), cols, strict=True)]
+    a, b, c = (
+        ((p.batch - 1) * abs(stride) + elements) * p.dtype.itemsize
+        for stride, elements in zip(p.strides, one, strict=True)
+    )
+    return a, b, c
+
+
+# ---- the trial
+
+
+class CudaTrial:
+    """Checks and times binaries of one problem after another on the GPU of this process."""
+
+    def __init__(self, device: Device):
+        self.device = device
+        self.watch = Events()
+        self._checks: OrderedDict[tuple[Problem, bool], Check] = OrderedDict()
+        self._spaces: dict[tuple[str, Problem], Space | None] = {}
+        self._copies: list[list[Placed]] = []
+        self._algorithm: tuple[Config, measure.Run] | str | None = None
+
+    def prepare(self, problem: Problem, regime: str) -> None:
+        """Put operands on the device: in the regime ``memory`` as many copies as fill twice its cache.
+
+        Raises ``TilewrightError`` with the bytes it takes when there is not enough memory.
+        """
+        # What was there before goes first: there may not be room for both.
+        self.release()
+        self.problem, self.regime = problem, regime
+        one = sum(spans(problem))
+        copies = 1
+        if regime == "memory":
+            copies = min(COPIES, max(1, -(-2 * self.device.knee() // one)))
+        try:
+            # Asked for at once, before the host spends time and memory on what may not fit.
+            driver.allocate(copies * one)
+            self._copies = self._filled(copies)
+        except (DeviceError, MemoryError) as error:
+            self._copies = []
+            raise TilewrightError(
+                f"problem={problem.spelling}: there is no room for its operands, {copies * one} bytes on the "
+                f"device ({copies} of {one}) and {max(spans(problem))} on the host at once: {error}"
+            ) from error
+
+    def release(self) -> None:
+        """Give the memory of the operands back."""
+        self._copies = []
+        self._spaces = {}
+        self._algorithm = None
+
+    def _filled(self, copies: int) -> list[list[Placed]]:
+        """Copies of the operands on the device. Sets ``excerpt``."""
+        p, excerpt = self.problem, Excerpt(self.problem)
+        placed: list[list[Placed]] = [[] for _ in range(copies)]
+        for name in "ABC":
+            made = region(p, name, SEED, alignment=64)
+            excerpt.take(name, made)
+            for copy in placed:
+                copy.append(Placed(made))
+                copy[-1].move(p.align if p.align < 16 else 0)
+                driver.upload(copy[-1].start, made.words)
+        self.excerpt = excerpt
+        return placed
+
+    def _refresh(self) -> None:
+        """The operands as they were made, where they are: launchers hold their addresses."""
+        for number, name in enumerate("ABC"):
+            made = region(self.problem, name, SEED, alignment=64)
+            for copy in self._copies:
+                driver.upload(copy[number].start, made.words)
+
+    @property
+    def pointers(self) -> list[Pointers]:
+        """Addresses of A, B and C, copy by copy."""
+        return [(a.base, b.base, c.base) for a, b, c in self._copies]
+
+    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+        """Check a binary on small problems, and time it if it is right."""
+        with guarded():
+            kernel = cuda.load(candidate.binary)
+            verdict = self.check(candidate, kernel)
+            if not verdict.ok:
+                return Outcome(verdict)
+            timing = measure.measure(
+                self._turns(candidate, kernel),
+                watch=self.watch,
+                regime=self.regime,
+                batch=self.problem.batch,
+                least=least,
+                budget=budget,
+                target=0.01,
+                hopeless=hopeless,
+            )
+            return Outcome(verdict, timing, driver.clocks())
+
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+        """Check binaries on the timed problem, and time the right ones and cuBLAS in turns."""
+        with guarded():
+            runs: dict[str, measure.Run] = {}
+            verdicts = []
+            for number, candidate in enumerate(candidates):
+                kernel = cuda.load(candidate.binary)
+                verdicts.append(self._proved(candidate, kernel))
+                if verdicts[-1].ok:
+                    runs[str(number)] = self._turns(candidate, kernel)
+            versions, missing = self._vendor(runs)
+            timings = measure.interleaved(
+                runs,
+                rounds=rounds,
+                regime=self.regime,
+                batch=self.problem.batch,
+                watch=self.watch,
+                budget=FINAL_BUDGET,
+            )
+            clocks = driver.clocks()
+            outcomes = [
+                Outcome(verdict, timings.get(str(number)), clocks) for number, verdict in enumerate(verdicts)
+            ]
+            # What costs the host less is called where the device sees no difference.
+            costs = {name: timings[name].median * (1 if name == DIRECT else ALIKE) for name in versions}
+            name = min(costs, key=lambda name: costs[name], default=None)
+            if name is None:
+                return Finals(outcomes, None, missing)
+            version, config = versions[name]
+            return Finals(outcomes, (version, timings[name]), missing, config)
+
+    # -- right
+
+    def check(self, candidate: Candidate, kernel: Kernel) -> Verdict:
+        """The verdict of the small problems; the reason if there is none that the config's rules allow."""
+        worst, chosen = 0.0, self._chosen(candidate)
+        if not chosen:
+            return Verdict(False, math.inf, "no small problem obeys the rules of this config")
+        for number, (problem, special) in enumerate(chosen):
+            check = self._check(problem, special)
+            made = check.ready.operands
+            made.restore()
+            texture = STENCILS[candidate.stencil].launch(problem, candidate.config).reading
+            for placed, memory in zip(check.placed, made.regions, strict=True):
+                # Aligned to what was promised and no more; every second problem, and textures, to more.
+                placed.move(0 if texture or number % 2 else problem.align)
+                driver.upload(placed.start, memory.words)
+            a, b, c = (placed.base for placed in check.placed)
+            launcher, _keep = started(candidate, kernel, problem, (a, b, c))
+            launcher(0)
+            driver.synchronize()
+            for placed, memory in zip(check.placed, made.regions, strict=True):
+                driver.download(memory.words, placed.start)
+            verdict = judge(check.ready, quick=True)
+            if not verdict.ok:
+                where = f"{problem.spelling} {problem.layout}"
+                return Verdict(False, verdict.error, f"{where}: {verdict.why}")
+            worst = max(worst, verdict.error)
+        return Verdict(True, worst)
+
+    def _chosen(self, candidate: Candidate) -> list[tuple[Problem, bool]]:
+        """The small problems for a candidate, and whether they hold special values."""
+        chosen = []
+        for awkward in AWKWARD:
+            found = next((p for p in variants(self.problem, awkward) if self._allows(candidate, p)), None)
+            if found is not None:
+                chosen.append((found, awkward.special))
+        if chosen or self.problem.m * self.problem.n * self.problem.k > SOLO:
+            return chosen
+        # Its sizes are compiled in, then: what is left to choose is the batch, less than a group of
+        # matrices that a block takes together, and more.
+        more = 2 * candidate.config.get("group", 1) + 1
+        batches = dict.fromkeys((1, 3, 7, more))
+        return [(self.problem.with_(batch=batch), batch == 3) for batch in batches]
+
+    def _allows(self, candidate: Candidate, problem: Problem) -> bool:
+        """Whether a candidate's very binary serves a small problem too."""
+        stencil, name = STENCILS[candidate.stencil], candidate.stencil
+        if (name, problem) not in self._spaces:
+            accepted = stencil.accepts(problem, self.device) is None
+            self._spaces[name, problem] = stencil.space(problem, self.device) if accepted else None
+        space = self._spaces[name, problem]
+        if space is None or any(rule.kind in HARDWARE for rule in space.why(candidate.config)):
+            return False
+        return stencil.source(problem, candidate.config, self.device).digest == candidate.binary.digest
+
+    def _check(self, problem: Problem, special: bool) -> Check:
+        """A small problem made ready, now or before."""
+        found = self._checks.pop((problem, special), None)
+        if found is None:
+            ready = prepare(problem, Case(problem.batch, special=special), SEED)
+            found = Check(problem, ready, tuple(Placed(memory) for memory in ready.operands.regions))
+        self._checks[problem, special] = found
+        if len(self._checks) > KEPT:
+            self._checks.popitem(last=False)
+        return found
+
+    def _proved(self, candidate: Candidate, kernel: Kernel) -> Verdict:
+        """The verdict on some rows and columns of the timed problem."""
+
+        def verdict() -> Verdict:
+            launcher, _keep = started(candidate, kernel, self.problem, self.pointers[0])
+            return self.excerpt.check(lambda: launcher(0), self._copies[0][2].base)
+
+        first = verdict()
+        if first.ok:
+            return first
+        # A candidate before it may have written into A or B: on fresh operands it is its own fault.
+        self._refresh()
+        second = verdict()
+        if not second.ok:
+            self._refresh()
+        return second
+
+    # -- fast
+
+    def _turns(self, candidate: Candidate, kernel: Kernel) -> measure.Run:
+        """A launch on the next copy of the operands."""
+        made = [started(candidate, kernel, self.problem, pointers) for pointers in self.pointers]
+        turn = itertools.cycle([launcher for launcher, _ in made])
+
+        def run() -> object:
+            return next(turn)(0)
+
+        run.textures = [textures for _, textures in made]  # type: ignore[attr-defined]  # read while it runs
+        return run
+
+    def _vendor(self, runs: dict[str, measure.Run]) -> tuple[dict[str, tuple[str, Config]], str]:
+        """Add cuBLAS to what is timed, by the array library and by cuBLASLt: the version and config of each
+        by its name in ``runs``, and what is missing if neither could be."""
+        versions: dict[str, tuple[str, Config]] = {}
+        direct = self._direct()
+        if not isinstance(direct, str):
+            config, runs[DIRECT] = direct
+            versions[DIRECT] = f"cublas by cublasLt {cublaslt.version()}", config
+        alpha, beta, _ = scalars(self.problem)
+        found = cublas.vendor(self.problem, self.pointers, alpha, beta)
+        if isinstance(found, str):
+            return versions, "" if versions else found
+        version, first, turns = found
+        missing = self._wrong(version, first)
+        if not missing:
+            runs[VENDOR] = turns
+            # Where cuBLASLt can be called, an empty config means its first algorithm.
+            versions[VENDOR] = version, Config({"by": "library"} if DIRECT in versions else {})
+        return versions, "" if versions else missing
+
+    def _wrong(self, version: str, run: measure.Run) -> str:
+        """What is wrong with a product of the vendor's on the timed problem; "" when it is right."""
+        try:
+            roundings = cublas.roundings(self.problem)
+            verdict = self.excerpt.check(run, self._copies[0][2].base, roundings)
+        except Exception as error:
+            driver.synchronize()
+            return f"{version}: {type(error).__name__}: {error}"
+        return "" if verdict.ok else f"{version}: {verdict.why}"
+
+    def _direct(self) -> tuple[Config, measure.Run] | str:
+        """The fastest right algorithm of cuBLASLt as a config, and what runs it on the next copy of the
+        operands; or why there is none. Sought once for a problem."""
+        if self._algorithm is None:
+            self._algorithm = self._fastest()
+        return self._algorithm
+
+    def _fastest(self) -> tuple[Config, measure.Run] | str:
+        alpha, beta, _ = scalars(self.problem)
+        found = cublaslt.candidates(self.problem, (alpha, beta), 0, ALGORITHMS)
+        if isinstance(found, str):
+            return found
+        best: tuple[float, Config, measure.Run] | None = None
+        reason = "cuBLASLt proposes nothing"
+        for config, made in found:
+            start = made.starting(False)
+            wrong = self._wrong("cuBLASLt", functools.partial(start, *self.pointers[0], 0))
+            if wrong:
+                reason = wrong
+                continue
+            run = self._round(start)
+            limit = math.inf if best is None else KIND.hopeless * best[0]
+            timing = measure.measure(
+                run,
+                watch=self.watch,
+                regime=self.regime,
+                batch=self.problem.batch,
+                least=3,
+                budget=KIND.budgets[self.regime],
+                target=0.01,
+                hopeless=limit,
+            )
+            if best is None or timing.median < best[0]:
+                best = timing.median, config, run
+        return reason if best is None else best[1:]
+
+    def _round(self, start: Callable[[int, int, int, int], object]) -> measure.Run:
+        """A product on the next copy of the operands."""
+        turn = itertools.cycle(self.pointers)
+        return lambda: start(*next(turn), 0)
+
+
+class GpuTrial:
+    """Whatever is tuned on a GPU: products of one size, or lists of many. One of them keeps operands."""
+
+    def __init__(self, device: Device):
+        self.products, self.lists = CudaTrial(device), GroupedTrial(device)
+        self.trial: CudaTrial | GroupedTrial = self.products
+
+    def prepare(self, problem: Task, regime: str) -> None:
+        """Make the operands of a problem in place of those of the last one."""
+        self.trial.release()
+        if isinstance(problem, GroupedProblem):
+            self.trial = self.lists
+            self.lists.prepare(problem, regime)
+        else:
+            self.trial = self.products
+            self.products.prepare(problem, regime)
+
+    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+        """Check a binary, and time it if it is right."""
+        return self.trial.attempt(candidate, least, budget, hopeless)
+
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+        """Check binaries on the timed problem, and time the right ones in turns."""
+        return self.trial.final(candidates, rounds)
+
+
+def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
+    """The handler of the timing child, which holds the context of the GPU."""
+    driver.context()
+    return serve(GpuTrial(device))
+
+
+def sized(problem: Task, regime: str, device: Device) -> Task:
+    """The problem with the batch that a regime is measured on.
+
+    A large product, or a batch that the user gave, stays as it is: its speed depends on how many tiles
+    there are. A small product is repeated until the batch is larger than the cache, or half of it.
+    So does a list.
+    """
+    if isinstance(problem, GroupedProblem):
+        return problem
+    one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
+    if problem.batch > 1 or problem.m * problem.n * problem.k >= SOLO:
+        # Copies are rotated for the rest of what it takes to leave nothing in the cache.
+        least = -(-2 * device.knee() // (COPIES * one)) if regime == "memory" else 1
+        return problem.with_(batch=max(problem.batch, least))
+    if regime == "cached":
+        return problem.with_(batch=max(1, device.knee() // 2 // one))
+    return problem.with_(batch=max(1, max(2 * device.knee(), 128 << 20) // one))
+
+
+def compilers(device: Device) -> int:
+    """All cores of the host but two (the tuner, and the child that launches), up to 32."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(max(1, cores - 2), 32)
+
+
+KIND = Kind(
+    factory,
+    sized,
+    compilers,
+    budgets={"memory": 0.03, "cached": 0.03},
+    ahead=64,
+    hopeless=1.5,
+    # PyTorch alone takes half a minute to be imported from a cold disk.
+    patience=300.0,
+    driver=cuda.driver,
+)

@@ -1,0 +1,46 @@
+"""What every evaluation on a GPU is timed with, and what a lost context does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tilewright.targets.cuda import driver
+from tilewright.tuning import timing
+from tilewright.tuning.workers import Fatal
+
+FINAL_BUDGET = 2.0
+"""Seconds of a final round."""
+SAMPLE = 2e-3
+"""Seconds of a sample, so that the cost of queueing its first launch is nothing beside it. A kernel that
+is shorter than a launch from Python (about 3 us) is timed as one launch after the other."""
+COPIES = 256
+"""Most copies of the operands that launches go through in turns."""
+
+
+class Events:
+    """The driver's stopwatch as ``measure`` wants it."""
+
+    def __init__(self) -> None:
+        self._watch = driver.Stopwatch()
+
+    def time(self, run: timing.Run, repeats: int) -> float:
+        """Seconds that ``repeats`` launches take on the device, one after the other."""
+        return float(self._watch.time(run, repeats))
+
+    def sample(self, regime: str) -> float:
+        """Launches queue up, so all of them are repeated."""
+        return SAMPLE
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn an error that has taken the device's context with it into the end of this process."""
+    try:
+        yield
+    except Exception as error:
+        try:
+            driver.synchronize()
+        except Exception as lost:
+            raise Fatal(f"{type(error).__name__}: {error}") from lost
+        raise

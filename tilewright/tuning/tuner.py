@@ -1,0 +1,536 @@
+"""The tuner: propose, build, verify, time, record. It writes records and never plans a call.
+
+It knows nothing of matrix products, nor of what a device is like: ``trials`` has one module for each
+kind that says how a candidate is checked and timed there, and against what.
+
+Child processes compile candidates ahead of another that checks and times them, so that the timed
+device does not wait for the compilers and a candidate that takes its process down costs one record.
+Every try is recorded at once: a run that is killed loses the try that was in the air, and the same run
+started again skips what it knows. The best few are then timed again, interleaved, and only these
+figures decide.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
+
+from tilewright.catalog import SEARCHES, STENCILS, TARGETS
+from tilewright.errors import ArgumentError, TilewrightError
+from tilewright.model import Binary, Config, Device, GroupedProblem, Problem, Record, Task, Verdict, parsed
+from tilewright.runtime import build
+from tilewright.space import Space
+from tilewright.stencils.protocol import refused
+from tilewright.store.records import Records
+from tilewright.tuning import timing as measure
+from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, cpu, cuda
+from tilewright.tuning.workers import Answer, Stream, Worker, stream
+
+VENDOR = "vendor"
+T = TypeVar("T", bound=Task)
+# Seconds of searching for one problem, and the search used, by how much effort is asked for.
+EFFORTS = {
+    "quick": (6.0, "climb"),
+    "patient": (40.0, "climb"),
+    "exhaustive": (float("inf"), "exhaustive"),
+}
+FINALISTS = 6
+FINALS = 3
+STARTS = 3
+# Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
+# a compiler then gets to come to its end.
+GRACE, PATIENCE = 1.0, 5.0
+KINDS: dict[str, Kind] = {"cpu": cpu.KIND, "cuda": cuda.KIND}
+
+
+BETAS = ("0", "1")
+"""Classes of beta that a spelling stands for when it is tuned: that of ``matmul``, and that of the usual
+update in place."""
+
+
+class TuningJob(NamedTuple):
+    """One problem to be tuned in one regime, and its part of the seconds that an effort grants both betas."""
+
+    problem: Task
+    regime: str
+    part: float
+
+
+def tuning_jobs(
+    problems: Sequence[str | Task] | str | Task,
+    betas: Sequence[str] | str,
+    regimes: Sequence[str] | str,
+) -> list[TuningJob]:
+    """What ``tune`` does, in its order: size by size, the betas of a regime one after another, so that what
+    wins for the first is where the search for the next one begins.
+
+    Raises ``ArgumentError`` for a beta, regime or spelling that does not exist.
+    """
+    regimes = [regimes] if isinstance(regimes, str) else regimes
+    for regime in regimes:
+        if regime not in measure.REGIMES:
+            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
+    betas = [betas] if isinstance(betas, str) else betas
+    for beta in betas:
+        if beta not in ("0", "1", "any"):
+            raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
+    given = [problems] if isinstance(problems, str | Problem | GroupedProblem) else problems
+    jobs = []
+    for item in given:
+        if not isinstance(item, str | Problem | GroupedProblem):
+            raise ArgumentError(
+                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
+            )
+        spelled = isinstance(item, str)
+        for problem in parsed(item) if isinstance(item, str) else [item]:
+            classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
+            jobs += [TuningJob(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
+    return jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands: for a bar, a log line, or the time that is left."""
+
+    problem: Task
+    stencil: str
+    tried: int
+    best: Record | None
+    elapsed: float
+    budget: float
+    done: int
+    problems: int
+
+
+@dataclass(slots=True)
+class Result:
+    """What tuning one problem in one regime gave."""
+
+    problem: Task
+    regime: str
+    best: Record | None
+    vendor: Record | None
+    tried: int = 0
+    seconds: float = 0.0
+    device_seconds: float = 0.0
+    """How long the timing child worked."""
+    waited: float = 0.0
+    """How long it waited for a compiler."""
+    missing: str = ""
+    """Why there is no figure of the vendor's."""
+    statuses: dict[str, int] = field(default_factory=dict)
+
+
+def compiler(device: Device) -> Callable[[Any], Binary]:
+    """The handler of a compiling child: (stencil, problem, config) to a binary with its facts."""
+    target = TARGETS[device.kind]
+
+    def handle(request: tuple[str, Task, Config]) -> Binary:
+        return build.compile(*request, device, target)
+
+    return handle
+
+
+def toolchain(device: Device, stencil: str) -> str:
+    """What wrote and compiled a candidate: after a change of either, old tries say nothing of new ones."""
+    return f"{TARGETS[device.kind].toolchain()} stencils {build.generators(stencil)[:8]}"
+
+
+def sized(problem: T, regime: str, device: Device) -> T:
+    """The problem with the batch that a regime is measured on."""
+    made: T = KINDS[device.kind].sized(problem, regime, device)
+    return made
+
+
+class Tuner:
+    """A run of the tuner on one device, with its children and its records file."""
+
+    def __init__(
+        self,
+        device: Device,
+        records: Records,
+        *,
+        listen: Callable[[Progress], None] | None = None,
+        timeout: float = 30.0,
+    ):
+        self.device, self.records = device, records
+        self.listen = listen or (lambda progress: None)
+        self.kind = KINDS[device.kind]
+        self.driver = self.kind.driver()
+        self.patience = max(timeout, self.kind.patience)
+        builders = range(self.kind.compilers(device))
+        self.compilers = [Worker(compiler, (device,), timeout=timeout) for _ in builders]
+        self.bench = Worker(self.kind.factory, (device,), timeout=timeout, environment=self.kind.environment)
+
+    def __enter__(self) -> Tuner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in (*self.compilers, self.bench):
+            worker.stop()
+
+    def tune(
+        self,
+        problem: Task,
+        regime: str,
+        *,
+        search: str,
+        budget: float,
+        seed: int = 0,
+        stencils: Sequence[str] | None = None,
+        spaces: Callable[[Space], Space] = lambda space: space,
+        place: tuple[int, int] = (0, 1),
+        tolerate: int = 0,
+    ) -> Result:
+        """The best config for a problem in a regime, within ``budget`` seconds; every try is recorded.
+
+        ``spaces`` may change a stencil's space (other rules, a parameter held). What spills more than
+        ``tolerate`` (vectors on a CPU, bytes on a GPU) is not timed. Raises ``ArgumentError`` when no
+        stencil accepts the problem, ``TilewrightError`` when its operands cannot be made.
+        """
+        sized_problem = sized(problem, regime, self.device)
+        names = [
+            name
+            for name in stencils or STENCILS
+            if STENCILS[name].target == self.device.kind
+            and refused(STENCILS[name], sized_problem, self.device) is None
+        ]
+        if not names:
+            raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
+        entered = time.monotonic()
+        result = self._result = Result(problem, regime, None, None)
+        self._tolerate = tolerate
+        self._kept: dict[tuple[str, Config], Binary] = {}
+        self._prepare(sized_problem, regime)
+        begin = time.monotonic()
+        for number, name in enumerate(names):
+            # What a stencil does not spend of its share is left to the next.
+            left = budget - (time.monotonic() - begin)
+            share = left / (len(names) - number)
+            for record in self._search(sized_problem, regime, name, search, share, seed, spaces):
+                result.tried += 1
+                result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
+                if record.status == "ok" and (result.best is None or speed(record) > speed(result.best)):
+                    result.best = record
+                now = time.monotonic() - begin
+                self.listen(
+                    Progress(problem, name, result.tried, result.best, now, budget, place[0], place[1])
+                )
+        result.best, result.vendor = self._decide(sized_problem, regime)
+        result.seconds = time.monotonic() - entered
+        return result
+
+    def compared(
+        self, problem: Task, regime: str, stencil: str, config: Config
+    ) -> tuple[Record | None, Record | None]:
+        """One config checked and timed in turns with the vendor's product. Nothing is written: that one
+        config was looked at says nothing of what is best.
+
+        None in place of a record where there is no timing. Raises ``TilewrightError`` when operands
+        cannot be made.
+        """
+        problem = sized(problem, regime, self.device)
+        result = self._result = Result(problem, regime, None, None)
+        self._kept = {}
+        self._prepare(problem, regime)
+        row = self._begun(problem, regime, stencil, config)
+        finalists = self._built(problem, [row])
+        answer = self._ask_final([candidate for _, candidate in finalists], 15)
+        if answer.status != "ok":
+            result.missing = answer.detail
+            return None, None
+        finals: Finals = answer.value
+        result.missing = finals.missing
+        ours = [self._decided(row, outcome, "ok") for outcome in finals.outcomes if outcome.verdict.ok]
+        return (ours[0] if ours else None), self._vendor(problem, regime, finals)
+
+    def _prepare(self, problem: Task, regime: str) -> None:
+        answer = self.bench.ask(("prepare", problem, regime), self.patience)
+        if answer.status != "ok":
+            # What it could not make it may hold half of.
+            self.bench.stop()
+            raise TilewrightError(f"operands of {problem.spelling} could not be made: {answer.detail}")
+        self._prepared = (problem, regime)
+
+    def _search(
+        self,
+        problem: Task,
+        regime: str,
+        name: str,
+        search: str,
+        budget: float,
+        seed: int,
+        spaces: Callable[[Space], Space],
+    ) -> Iterator[Record]:
+        """Records of what the search asks for, old ones where a config is known already."""
+        stencil = STENCILS[name]
+        known = self._known(problem, regime, name)
+        if self._tolerate:
+            known = {config: record for config, record in known.items() if record.status != "spills"}
+        space = spaces(stencil.space(problem, self.device))
+        starts = [stencil.default(problem, self.device)]
+        # What won in an earlier search, in another regime, or for a problem much like this one is a good
+        # place to begin.
+        timed = [record for record in known.values() if record.status == "ok" and record.timing]
+        for earlier in sorted(timed, key=lambda r: -speed(r))[:STARTS]:
+            if earlier.config not in starts and _in(space, earlier.config):
+                starts.append(earlier.config)
+        for near in self.records.near(problem, regime, self.device.key, without=VENDOR):
+            same = _sizes(near.problem) == _sizes(problem)
+            start = _mended(space, near.config, starts[0]) if same else near.config
+            if near.stencil == name and start not in starts and _in(space, start):
+                starts.append(start)
+        batches = SEARCHES[search](space, starts, seed)
+        deadline = time.monotonic() + budget
+        answers: list[Record] | None = None
+        while True:
+            try:
+                asked = next(batches) if answers is None else batches.send(answers)
+            except StopIteration:
+                return
+            answers = [known[config] for config in asked if config in known]
+            yield from answers
+            fresh = [config for config in asked if config not in known]
+            for record in self._try_all(problem, regime, name, fresh, deadline, not known):
+                answers.append(record)
+                known[record.config] = record
+                yield record
+            if time.monotonic() >= deadline:
+                return
+
+    def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
+        """The newest record of each config tried by this very program; finals outrank figures taken alone."""
+        asked = (problem, regime, self.device.key, name)
+        written = toolchain(self.device, name)
+        alone = self.records.tried(*asked, measure.ALONE, written)
+        return alone | self.records.tried(*asked, measure.INTERLEAVED, written)
+
+    def _try_all(
+        self,
+        problem: Task,
+        regime: str,
+        name: str,
+        configs: Sequence[Config],
+        deadline: float,
+        first: bool,
+    ) -> Iterator[Record]:
+        """Compile, check and time configs, the compiler ahead of the clock, until the deadline."""
+
+        def requests() -> Iterator[tuple[str, Task, Config]]:
+            # However small the budget, what the search begins with (the default) is tried.
+            for number, config in enumerate(configs):
+                if (number or not first) and time.monotonic() >= deadline:
+                    return
+                yield name, problem, config
+
+        candidates = stream(self.compilers, requests(), self.kind.ahead)
+        try:
+            while True:
+                begin = time.monotonic()
+                built = next(candidates, None)
+                self._result.waited += time.monotonic() - begin
+                if built is None:
+                    return
+                record = self._tried(problem, regime, name, built, candidates)
+                self.records.append(record)
+                yield record
+                if time.monotonic() >= deadline + GRACE:
+                    # Compilers may be far ahead of the clock. What they are at is waited for, but not tried.
+                    candidates.drop(PATIENCE)
+                    return
+        finally:
+            candidates.drop()
+
+    def _tried(self, problem: Task, regime: str, name: str, built: Answer, meanwhile: Stream) -> Record:
+        """The record of one candidate, from what the compiler said on."""
+        base = self._begun(problem, regime, name, built.request[2])
+        if built.status != "ok":
+            status = "compile_failed" if built.status == "failed" else built.status
+            return replace(base, status=status, detail=built.detail)
+        binary: Binary = built.value
+        base = replace(base, source=binary.digest)
+        spills, fma = binary.facts.get("spills", 0), binary.facts.get("fma", 0)
+        if spills > self._tolerate:
+            return replace(base, status="spills", detail=f"{spills} spills")
+        expected = binary.facts.get("fma_expected", fma)
+        if fma < expected:
+            return replace(base, status="rejected", detail=f"{fma} multiply-adds of {expected}")
+        candidate = Candidate(name, base.config, binary)
+        best = self._result.best
+        limit = math.inf if best is None else self.kind.hopeless * problem.batch / speed(best)
+        answer = self._bench(("attempt", candidate, 3, self.kind.budgets[regime], limit), meanwhile=meanwhile)
+        if answer.status != "ok":
+            status = "crashed" if answer.status == "failed" else answer.status
+            return replace(base, status=status, detail=answer.detail)
+        verdict, timing, clocks = answer.value
+        if not verdict.ok:
+            return replace(base, status="wrong", detail=verdict.why, error=_finite(verdict.error))
+        detail = "one sample: hopeless" if timing.median > limit else ""
+        if not detail:
+            self._kept[name, base.config] = binary
+        return replace(
+            base, timing=timing, error=verdict.error, seconds=timing.median, detail=detail, clocks=clocks
+        )
+
+    def _begun(self, problem: Task, regime: str, name: str, config: Config) -> Record:
+        """The record of a try of which nothing is known yet."""
+        return Record(
+            problem,
+            regime,
+            name,
+            config,
+            "ok",
+            self.device.key,
+            toolchain(self.device, name),
+            protocol=measure.ALONE,
+            driver=self.driver,
+            when=now(),
+        )
+
+    def _vendor(self, problem: Task, regime: str, finals: Finals) -> Record | None:
+        """The record of the vendor's product in a round of finals."""
+        if finals.vendor is None:
+            return None
+        version, timing = finals.vendor
+        base = Record(problem, regime, VENDOR, finals.config, "ok", self.device.key, version)
+        clocks = finals.outcomes[0].clocks if finals.outcomes else ""
+        return self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
+
+    def _bench(
+        self, request: tuple[Any, ...], timeout: float | None = None, meanwhile: Stream | None = None
+    ) -> Answer:
+        """Ask the timing child, a stream of compilers going on beside it; one that died is given its
+        operands again first."""
+        begin = time.monotonic()
+        if not self.bench.alive:
+            self._prepare(*self._prepared)
+        answer = self.bench.ask(request, timeout, meanwhile)
+        self._result.device_seconds += time.monotonic() - begin
+        return answer
+
+    def _decide(self, problem: Task, regime: str) -> tuple[Record | None, Record | None]:
+        """Time the best few again, in turns with the vendor's product, and record what came out."""
+        newest: dict[tuple[str, Config], Record] = {}
+        for name in STENCILS:
+            for row in self._known(problem, regime, name).values():
+                newest[row.stencil, row.config] = row
+        rows = [row for row in newest.values() if row.status == "ok" and row.timing is not None]
+        rows.sort(key=lambda r: (-speed(r), repr(r.config)))
+        # Where none of the best stands the last check, the next best are asked.
+        for first in range(0, FINALISTS * FINALS, FINALISTS):
+            finalists = self._built(problem, rows[first : first + FINALISTS])
+            records, vendor = self._final(problem, regime, finalists)
+            winners = [record for record in records if record.status == "ok"]
+            if winners or first + FINALISTS >= len(rows):
+                break
+        winners.sort(key=lambda r: (-speed(r), repr(r.config)))
+        return (winners[0] if winners else None), vendor
+
+    def _built(self, problem: Task, rows: Sequence[Record]) -> list[tuple[Record, Candidate]]:
+        """Records with their candidates: binaries of this run, others compiled again."""
+        fresh = [(row.stencil, problem, row.config) for row in rows if _name(row) not in self._kept]
+        for built in stream(self.compilers, fresh, len(fresh) + 1):
+            if built.status == "ok":
+                self._kept[built.request[0], built.request[2]] = built.value
+        found = [(row, self._kept.get(_name(row))) for row in rows]
+        return [(row, Candidate(row.stencil, row.config, binary)) for row, binary in found if binary]
+
+    def _final(
+        self, problem: Task, regime: str, finalists: Sequence[tuple[Record, Candidate]]
+    ) -> tuple[list[Record], Record | None]:
+        """The records of one round of finals, written, and the vendor's."""
+        rounds = 15 if regime == "memory" else 25
+        records = []
+        answer = self._ask_final([candidate for _, candidate in finalists], rounds)
+        if answer.status != "ok":
+            nobody = self._ask_final([], 5)
+            if nobody.status != "ok":
+                # The fault is none of theirs: their first figures stand.
+                self._result.missing = f"the finals fail by themselves: {nobody.detail}"
+                return [row for row, _ in finalists], None
+            # One of them took the child down: each for itself says which.
+            alone = [(row, candidate, self._ask_final([candidate], 5)) for row, candidate in finalists]
+            for row, _, said in alone:
+                if said.status != "ok":
+                    status = "crashed" if said.status == "failed" else said.status
+                    records.append(self._decided(row, Outcome(Verdict(False, math.inf, said.detail)), status))
+            finalists = [(row, candidate) for row, candidate, said in alone if said.status == "ok"]
+            answer = self._ask_final([candidate for _, candidate in finalists], rounds)
+        vendor = None
+        if answer.status == "ok":
+            finals: Finals = answer.value
+            self._result.missing = finals.missing
+            records += [
+                self._decided(row, outcome, "ok" if outcome.verdict.ok else "wrong")
+                for (row, _), outcome in zip(finalists, finals.outcomes, strict=True)
+            ]
+            vendor = self._vendor(problem, regime, finals)
+        for record in (*records, vendor):
+            if record is not None:
+                self.records.append(record)
+        return records, vendor
+
+    def _ask_final(self, candidates: Sequence[Candidate], rounds: int) -> Answer:
+        return self._bench(("final", candidates, rounds), self.patience)
+
+    def _decided(self, row: Record, outcome: Outcome, status: str) -> Record:
+        """A finalist's record after the finals. The largest error that was seen of it stays with it."""
+        verdict, timing, clocks = outcome
+        errors = [e for e in (row.error, _finite(verdict.error)) if e is not None]
+        return replace(
+            row,
+            problem=self._prepared[0],
+            status=status,
+            detail=verdict.why,
+            error=max(errors) if row.error is not None else None,
+            timing=timing,
+            seconds=timing.median if timing else None,
+            protocol=measure.INTERLEAVED,
+            clocks=clocks,
+            driver=self.driver,
+            when=now(),
+        )
+
+
+def _name(record: Record) -> tuple[str, Config]:
+    return record.stencil, record.config
+
+
+def _in(space: Space, config: Config) -> bool:
+    """Whether a config of another time or problem is a point of this space."""
+    return config.keys() == {param.name for param in space.params} and config in space
+
+
+def _sizes(problem: Task) -> tuple[int, int, int]:
+    return problem.m, problem.n, problem.k
+
+
+def _mended(space: Space, config: Config, default: Config) -> Config:
+    """A config of another class of beta or regime, with one value of the default's if it needs that.
+
+    What wins with beta 0 may stream its stores, which nothing that reads C can do: all its other values
+    are good ones to begin with.
+    """
+    if _in(space, config) or config.keys() != default.keys():
+        return config
+    tries = (config.with_(**{name: default[name]}) for name in config if config[name] != default[name])
+    return next((each for each in tries if _in(space, each)), config)
+
+
+def speed(record: Record) -> float:
+    """Products per second of a record that has a timing."""
+    assert record.timing is not None
+    return record.timing.batch / record.timing.median
+
+
+def now() -> str:
+    """The moment, to the microsecond, in UTC."""
+    return datetime.datetime.now(datetime.UTC).isoformat()
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
