@@ -33,6 +33,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem
 from tilewright.planning import dispatch, roofline
+from tilewright.tuning import ceilings_cpu
 from tilewright.tuning import timing as measure
 
 DRIFT = 0.1
@@ -43,7 +44,7 @@ Case = tuple[Problem, str]
 def ceilings(device: Device, rounds: int) -> Ceilings:
     """Bandwidths (bytes/s) and peaks (flop/s) of one core, now."""
     target = TARGETS[device.kind]
-    return roofline.peaks(target, device, 1, rounds) | roofline.bandwidths(target, device, 1, rounds)
+    return ceilings_cpu.peaks(target, device, 1, rounds) | ceilings_cpu.bandwidths(target, device, 1, rounds)
 
 
 def between(before: Ceilings, after: Ceilings) -> Ceilings:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from bench import machine
-from tilewright.catalog import TARGETS
 from tilewright.model import Config, Device, Kernel, Problem, Timing
 from tilewright.runtime import build
+from tilewright.targets.cpu import llvm
 from tilewright.tuning import timing as measure
 from tilewright.tuning.gemm.operands import operands
 from tilewright.tuning.tuner import sized
@@ -58,8 +58,7 @@ class Stand:
 
     def run(self, kernel: Kernel) -> Callable[[], None]:
         """A call that makes ``passes`` passes over the batch."""
-        target = TARGETS[self.device.kind]
-        call: Callable[[], None] = target.repeated(kernel, self.passes, self.made.arguments, self.device)
+        call: Callable[[], None] = llvm.repeated(kernel, self.passes, self.made.arguments, self.device)
         return call
 
     def in_turns(

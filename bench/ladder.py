@@ -1,8 +1,8 @@
 """The ladder's table, measured: ``python -m bench.ladder --sizes 4096 --rounds 21 --write docs/ladder.md``.
 
 Every config of every rung is checked and timed alone; the best of each rung takes turns with cuBLAS
-(``tilewright.tutorial.ladder.climb``). ``--write`` puts the tables between the marks of a page; ``--out`` keeps all
-figures, every config among them, as one JSON object a line.
+(``tilewright.tutorial.ladder.climb``). ``--write`` puts the tables between the marks of a page; ``--out``
+keeps all figures, every config among them, as one JSON object a line.
 """
 
 from __future__ import annotations

@@ -30,10 +30,10 @@ from rich.table import Table
 import tilewright as tw
 from bench import kernels, lines
 from tilewright.arrays.layout import empty_aligned
-from tilewright.catalog import TARGETS
 from tilewright.model import DTYPES
 from tilewright.planning import dispatch
 from tilewright.runtime import build
+from tilewright.targets.cpu import llvm
 from tilewright.tuning.gemm.operands import operands
 from tilewright.tuning.timing import median_interval
 
@@ -91,7 +91,7 @@ def calls(letter: str, n: int, rounds: int) -> lines.Line:
         # The very kernel of the plan on one product, in a compiled loop: no Python between two calls.
         kernel = build.kernel(p.stencil, p.problem, p.config, p.device)
         made = operands(p.problem, 1)
-        names["bare"] = TARGETS["cpu"].repeated(kernel, inner, made.arguments, p.device)
+        names["bare"] = llvm.repeated(kernel, inner, made.arguments, p.device)
         names["made"] = made  # the operands live as long as the call
         statements["kernel"] = "bare()"
     found = clocked(statements, names, rounds)

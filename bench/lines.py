@@ -21,8 +21,7 @@ from bench import machine
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver
 from tilewright.tuning.tuner import Progress, speed
 
 Line = dict[str, Any]
@@ -57,7 +56,7 @@ def _gpu(device: Device) -> Line:
     """What else a measurement on a GPU is made with."""
     return {
         "gpu": device.name,
-        "driver": cuda.driver(),
+        "driver": devices.driver_version(),
         "clocks": driver.clocks(),
         "peers": {name: version(name) for name in ("torch", "nvidia-cublas") if _there(name)},
     }

@@ -29,7 +29,7 @@ from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem
 from tilewright.planning import roofline
 from tilewright.store.records import Records
-from tilewright.tuning import timing
+from tilewright.tuning import ceilings_cpu, timing
 from tilewright.tuning.tuner import EFFORTS, VENDOR, Result, Tuner, speed, toolchain
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
@@ -122,7 +122,7 @@ def main() -> None:
             ceilings = records.ceilings(device.key, device["cores"])
             if not ceilings or options.remeasure:
                 console.print("measuring bandwidths and peaks ...")
-                ceilings = roofline.measure(target, device)
+                ceilings = ceilings_cpu.measure(target, device)
                 records.save_ceilings(device.key, device["cores"], ceilings)
             device = replace(device, ceilings=ceilings)
             sink.write({"kind": "ceilings", "ceilings": ceilings})
@@ -131,7 +131,7 @@ def main() -> None:
         console.print("stopped; what was tried is kept, and the same command goes on from there")
     finally:
         name = re.sub(r"[^\w.+-]", "_", device.key) + ".jsonl"
-        path = options.export or Path(tilewright.__file__).parent / "data" / name
+        path = options.export or Path(tilewright.__file__).parent / "store" / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         count = records.export(path, device.key) if options.records.exists() else 0
         done = sum(decided(records, job, device) for job in todo)

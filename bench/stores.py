@@ -20,8 +20,10 @@ from typing import Any
 from bench import kernels, lines, machine
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Config, Device, Problem
-from tilewright.planning import dispatch, roofline
+from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
+from tilewright.targets.cpu import llvm
+from tilewright.tuning import ceilings_cpu
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate.cpu import vendor_call
 
@@ -61,13 +63,13 @@ class Moved(kernels.Stand):
     def run(self, kernel: Any) -> Callable[[], None]:
         a, b, c, *strides, _, scalars = self.made.arguments
         arguments = (a, b, c + self.shift, *strides, self.problem.batch, scalars)
-        call: Callable[[], None] = TARGETS["cpu"].repeated(kernel, 1, arguments, self.device)
+        call: Callable[[], None] = llvm.repeated(kernel, 1, arguments, self.device)
         return call
 
 
 def measured(problem: Problem, device: Device, options: argparse.Namespace) -> Iterator[lines.Line]:
     """A line for each variant of one problem, and one for NumPy."""
-    bandwidth = roofline.bandwidths(TARGETS["cpu"], device, 1, options.rounds)["bandwidth.stream.1"]
+    bandwidth = ceilings_cpu.bandwidths(TARGETS["cpu"], device, 1, options.rounds)["bandwidth.stream.1"]
     stand = Moved(problem, device, options.offset)
     name = _stencil(stand.problem, device)
     configs = dict(variants(stand.problem, device, options))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bench.analysis.kernel import compiled
 from tilewright.model import Device, Problem
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import driver, modules
 from tilewright.tuning.evaluate.cuda import CudaTrial, started
 
 LAUNCHES = 3
@@ -18,7 +17,7 @@ def launched(problem: Problem, device: Device) -> None:
     _, kernel = compiled(problem, device)
     trial = CudaTrial(device)
     trial.prepare(problem, "cached")
-    launcher, _keep = started(kernel, cuda.load(kernel.binary), problem, trial.pointers[0])
+    launcher, _keep = started(kernel, modules.load(kernel.binary), problem, trial.pointers[0])
     for _ in range(LAUNCHES):
         launcher(0)
         driver.synchronize()

@@ -20,7 +20,6 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Device, Problem
 from tilewright.planning import dispatch
 from tilewright.targets.cuda import capability
-from tilewright.tuning import ceilings_cuda
 
 COPY = {"h200": 4.2e12}
 """Bytes a second of a copy on named devices whose ceilings nobody recorded here: ``bytes_per_second`` over
@@ -59,7 +58,7 @@ def named(name: str, copy: float | None = None) -> Device:
     Raises ``ArgumentError`` where nobody knows how fast it copies.
     """
     device = dispatch.device("cuda") if name == "cuda" else capability.named(name)
-    ceilings = {**ceilings_cuda.units(device), **device.ceilings}
+    ceilings = {**capability.units(device), **device.ceilings}
     ceilings |= dispatch.records().ceilings(device.key, device["cores"])
     if copy or "bandwidth.copy.1" not in ceilings:
         if not copy and device.key not in COPY:

@@ -27,7 +27,7 @@ from bench.sanitize import tool
 from bench.sanitize.child import RIGHT, child, results
 from bench.sanitize.job import Job
 from bench.sanitize.jobs import jobs
-from tilewright.targets import cuda
+from tilewright.targets.cuda import devices, nvrtc
 
 SHOWN = 4
 """Findings of one kernel that are kept whole; the others are counted."""
@@ -39,7 +39,7 @@ def main() -> int:
     if given.child is not None:
         child(given.child, given.tool)
         return 0
-    reason, sanitizer = cuda.missing(), tool.find()
+    reason, sanitizer = devices.missing(), tool.find()
     if reason is not None:
         print(f"nothing can be launched: {reason}", file=sys.stderr)
         return 2
@@ -49,10 +49,10 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    device = cuda.probe()
+    device = devices.probe()
     asked = [job for job in jobs(device) if given.only in job.name]
     with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
-        binaries = pool.map(lambda job: cuda.compile(job.source, device), asked)
+        binaries = pool.map(lambda job: nvrtc.compile(job.source, device), asked)
         work = list(zip(asked, binaries, strict=True))
     sink = lines.Sink(given.out, "sanitize", device, vars(given))
     code, log = tool.run(sanitizer, given.tool, work, given.patience)

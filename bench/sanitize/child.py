@@ -15,8 +15,7 @@ from tilewright.errors import TilewrightError
 from tilewright.model import Binary, GroupedProblem
 from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.grouped import stencil as grouped
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import driver, modules
 from tilewright.tuning.gemm.operands import Region, scalars
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 from tilewright.tutorial import ladder
@@ -107,7 +106,7 @@ def _list(job: Job, p: GroupedProblem, binary: Binary, unread: bool) -> str:
 
 
 def _run(job: Job, binary: Binary, block: bytearray) -> None:
-    driver.Launcher(cuda.load(binary), job.launch, block)(0)
+    driver.Launcher(modules.load(binary), job.launch, block)(0)
     driver.synchronize()
 
 

@@ -13,12 +13,12 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.stencils.cuda.source import program
-from tilewright.targets import cuda
+from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
 ]
 
 H200 = named("h200")
@@ -55,7 +55,7 @@ HEADER = dict(program("classic")[1])["lib/gemm.cuh"].replace("#pragma once", "")
 
 
 def test_python_packs_what_every_kernel_takes() -> None:
-    cuda.compile(gemm(HEADER), H200)
+    nvrtc.compile(gemm(HEADER), H200)
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_python_packs_what_every_kernel_takes() -> None:
 def test_a_field_elsewhere_is_seen(written: str, instead: str) -> None:
     assert written in HEADER
     with pytest.raises(CompileError, match=r"is elsewhere|another type"):
-        cuda.compile(gemm(HEADER.replace(written, instead)), H200)
+        nvrtc.compile(gemm(HEADER.replace(written, instead)), H200)
 
 
 def test_python_packs_what_lists_of_products_take() -> None:
     p = products(DTYPES["s"], 4, 4, 4, "nn", 3)
     stencil = GroupedStencil()
     source = stencil.source(p, stencil.default(p, H200), H200)
-    cuda.compile(replace(source, text=f"{source.text}\n{assertions('Products', grouped.FIELDS)}"), H200)
+    nvrtc.compile(replace(source, text=f"{source.text}\n{assertions('Products', grouped.FIELDS)}"), H200)
 
 
 @pytest.mark.pure

@@ -22,11 +22,11 @@ from tilewright.errors import CompileError
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.classic.stencil import ClassicStencil
-from tilewright.targets import cuda
+from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-KERNEL = Path(module.__file__).with_name("classic.cuh").read_text()
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 CLASSIC = ClassicStencil()
 A100, H200 = named("a100"), named("h200")
 DEVICES = (A100, H200)
@@ -40,7 +40,7 @@ Test = Callable[..., None]
 
 def compiles(test: Test) -> Test:
     """A test that needs NVRTC."""
-    reason = cuda.compiler_missing()
+    reason = nvrtc.compiler_missing()
     return pytest.mark.compile(pytest.mark.skipif(reason is not None, reason=str(reason))(test))
 
 
@@ -82,7 +82,7 @@ def compiled(points: Iterable[Point]) -> list[tuple[Point, Binary]]:
     wanted = {(point.source.digest, point.device.features): point for point in points}
     missing = {key: point for key, point in wanted.items() if key not in MADE}
     with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
-        made = pool.map(lambda point: cuda.compile(point.source, point.device), missing.values())
+        made = pool.map(lambda point: nvrtc.compile(point.source, point.device), missing.values())
         MADE.update(zip(missing, made, strict=True))
     return [(point, MADE[key]) for key, point in wanted.items()]
 
@@ -222,7 +222,7 @@ def grids_of(problem: Problem, c: Mapping[str, Any]) -> Iterator[dict[str, int]]
 @pytest.mark.parametrize("device", DEVICES, ids=lambda d: d.features)
 def test_the_values_written_in_the_kernel_are_a_config(device: Device) -> None:
     problem = one("s:nn")
-    facts = cuda.compile(
+    facts = nvrtc.compile(
         replace(CLASSIC.source(problem, CLASSIC.default(problem, device), device), defines=()), device
     )
     assert (facts.facts["spills"], facts.facts["warnings"]) == (0, 0)
@@ -331,9 +331,9 @@ def refusals(problem: Problem, changes: Mapping[str, Any]) -> tuple[set[str], se
     config = good(problem).with_(**changes)
     broken = {rule.name for rule in CLASSIC.space(problem, H200).only(("hard",)).why(config)} - UNASSERTED
     source = CLASSIC.source(problem, config, H200)
-    failed = re.findall(r'assertion failed with "([a-z-]+): ', cuda.log(source, H200))
+    failed = re.findall(r'assertion failed with "([a-z-]+): ', nvrtc.log(source, H200))
     try:
-        cuda.compile(source, H200)
+        nvrtc.compile(source, H200)
     except CompileError as error:
         return broken, set(failed), str(error)
     return broken, set(failed), ""

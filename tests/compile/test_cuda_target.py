@@ -14,13 +14,12 @@ import pytest
 
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Device, Kernel, Launch, Source
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import bindings, devices, driver, nvrtc
 from tilewright.targets.cuda.capability import key_of, named
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
 ]
 
 HEADER = """#pragma once
@@ -65,7 +64,7 @@ A100, H200 = named("a100"), named("h200")
 
 @pytest.mark.parametrize("device", [A100, H200], ids=lambda d: d.features)
 def test_a_kernel_and_its_facts(device: Device) -> None:
-    made = cuda.compile(SMALL, device)
+    made = nvrtc.compile(SMALL, device)
     assert made.code[:4] == b"\x7fELF"
     assert (made.entry, made.digest) == ("small", SMALL.digest)
     facts = dict(made.facts)
@@ -75,23 +74,23 @@ def test_a_kernel_and_its_facts(device: Device) -> None:
 
 @pytest.mark.parametrize("device", [A100, H200], ids=lambda d: d.features)
 def test_spills_are_those_of_the_entry(device: Device) -> None:
-    spilling = cuda.compile(SPILLING, device).facts
+    spilling = nvrtc.compile(SPILLING, device).facts
     assert spilling["spills"] > 0
     assert spilling["stack"] > 0
     assert spilling["registers"] <= 64
-    other = cuda.compile(replace(SPILLING, entry="other"), device).facts
+    other = nvrtc.compile(replace(SPILLING, entry="other"), device).facts
     assert (other["spills"], other["stack"]) == (0, 0)
 
 
 def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:
-    made = cuda.compile(SMALL, H200)
-    again = cuda.compile(SMALL, H200)
+    made = nvrtc.compile(SMALL, H200)
+    again = nvrtc.compile(SMALL, H200)
     assert (again.code, again.facts) == (made.code, made.facts)
     program = (
-        "import hashlib\nfrom tilewright.model import Source\nfrom tilewright.targets import cuda\n"
+        "import hashlib\nfrom tilewright.model import Source\nfrom tilewright.targets.cuda import nvrtc\n"
         "from tilewright.targets.cuda.capability import named\n"
         f"source = Source({SMALL.text!r}, 'small', headers={SMALL.headers!r})\n"
-        "print(hashlib.sha256(cuda.compile(source, named('h200')).code).hexdigest())"
+        "print(hashlib.sha256(nvrtc.compile(source, named('h200')).code).hexdigest())"
     )
     child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert child.stdout.strip() == hashlib.sha256(made.code).hexdigest()
@@ -100,38 +99,38 @@ def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:
 def test_definitions_reach_the_program_and_enter_its_digest() -> None:
     tripled = replace(SMALL, defines=(("FACTOR", "3"),))
     assert tripled.digest != SMALL.digest
-    assert cuda.compile(tripled, H200).code != cuda.compile(SMALL, H200).code
+    assert nvrtc.compile(tripled, H200).code != nvrtc.compile(SMALL, H200).code
 
 
 def test_an_error_is_told_with_its_true_line() -> None:
     wrong = replace(SMALL, text=SMALL.text + "int wrong = ;\n", defines=(("FACTOR", "3"),))
     line = wrong.text.count("\n")
     with pytest.raises(CompileError, match=rf"NVRTC refused small for sm_90a: small\.cu\({line}\): error"):
-        cuda.compile(wrong, H200)
-    assert f"small.cu({line}): error" in cuda.log(wrong, H200)
+        nvrtc.compile(wrong, H200)
+    assert f"small.cu({line}): error" in nvrtc.log(wrong, H200)
 
 
 def test_errors_of_every_stage_are_told() -> None:
     asm = 'extern "C" __global__ void k() { asm volatile("no.such;"); }'
     with pytest.raises(CompileError, match="ptxas application ptx input"):
-        cuda.compile(Source(asm, "k"), H200)
+        nvrtc.compile(Source(asm, "k"), H200)
     with pytest.raises(CompileError, match=r'cannot open source file "gone\.cuh"'):
-        cuda.compile(Source('#include "gone.cuh"\n', "k"), H200)
+        nvrtc.compile(Source('#include "gone.cuh"\n', "k"), H200)
     large = 'extern "C" __global__ void k(int* p) { __shared__ int s[20000]; s[*p] = 1; *p = s[p[1]]; }'
     with pytest.raises(CompileError, match=r"^NVRTC refused k for sm_80: ptxas error .*too much shared data"):
-        cuda.compile(Source(large, "k"), A100)
+        nvrtc.compile(Source(large, "k"), A100)
     with pytest.raises(CompileError, match=r"the program has no kernel 'absent'"):
-        cuda.compile(replace(SMALL, entry="absent"), H200)
+        nvrtc.compile(replace(SMALL, entry="absent"), H200)
 
 
 def test_a_device_that_the_compiler_has_dropped() -> None:
     with pytest.raises(CompileError, match=r"for sm_20: .*gpu-architecture"):
-        cuda.compile(SMALL, named("fermi-s2050"))
+        nvrtc.compile(SMALL, named("fermi-s2050"))
 
 
 def test_warnings_are_counted() -> None:
     text = SMALL.text.replace("    __syncthreads();", "    int unused;\n    __syncthreads();")
-    assert cuda.compile(replace(SMALL, text=text), H200).facts["warnings"] == 1
+    assert nvrtc.compile(replace(SMALL, text=text), H200).facts["warnings"] == 1
 
 
 LOG = """k.cu(4): warning #177-D: variable "unused" was declared but never referenced
@@ -156,13 +155,13 @@ ptxas         .     16 bytes stack frame, 8 bytes spill stores, 4 bytes spill lo
 
 def test_facts_are_read_from_a_log_of_several_entries() -> None:
     """A function that is called counts with its caller; the layout of nvcc's ptxas is read, too."""
-    facts = cuda.facts_of(LOG, "k")
+    facts = nvrtc.facts_of(LOG, "k")
     assert facts == {"registers": 32, "spills": 1264 + 1448 + 12, "stack": 704, "shared": 128, "warnings": 3}
-    assert cuda.facts_of(LOG, "kk")["registers"] == 8
+    assert nvrtc.facts_of(LOG, "kk")["registers"] == 8
 
 
 def test_the_toolchain_names_the_build() -> None:
-    words, version = cuda.toolchain().split()
+    words, version = nvrtc.toolchain().split()
     assert words == "nvrtc"
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
 
@@ -172,11 +171,11 @@ def test_the_toolchain_names_the_build() -> None:
 
 @pytest.fixture
 def forgotten() -> Any:
-    cuda.missing.cache_clear()
-    cuda.compiler_missing.cache_clear()
+    devices.missing.cache_clear()
+    nvrtc.compiler_missing.cache_clear()
     yield
-    cuda.missing.cache_clear()
-    cuda.compiler_missing.cache_clear()
+    devices.missing.cache_clear()
+    nvrtc.compiler_missing.cache_clear()
 
 
 class Result(int):
@@ -211,38 +210,38 @@ def pretended(version: int, start: int = 0, devices: int = 1) -> SimpleNamespace
 def test_what_is_missing_is_said(
     library: Any, reason: str, forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda, "bindings", lambda: library)
-    monkeypatch.setattr(cuda, "_nvrtc_version", lambda nvrtc: (13, 4))
-    assert (cuda.missing() or "").startswith(reason)
-    assert cuda.count() == 0
+    monkeypatch.setattr(bindings, "bindings", lambda: library)
+    monkeypatch.setattr(nvrtc, "_nvrtc_version", lambda nvrtc: (13, 4))
+    assert (devices.missing() or "").startswith(reason)
+    assert devices.count() == 0
     with pytest.raises(DeviceError, match="CUDA driver"):
-        cuda.probe.__wrapped__()
+        devices.probe.__wrapped__()
 
 
 def test_a_driver_of_the_same_major_version_will_do(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "bindings", lambda: pretended(13000))
-    monkeypatch.setattr(cuda, "_nvrtc_version", lambda nvrtc: (13, 4))
-    assert cuda.missing() is None
+    monkeypatch.setattr(bindings, "bindings", lambda: pretended(13000))
+    monkeypatch.setattr(nvrtc, "_nvrtc_version", lambda nvrtc: (13, 4))
+    assert devices.missing() is None
 
 
 def test_bindings_that_are_not_there(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name == "cuda" or name.startswith("cuda.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cuda", None)
-    reason = cuda.compiler_missing()
+    reason = nvrtc.compiler_missing()
     assert reason is not None
     assert "pip install 'tilewright[cuda]'" in reason
-    assert cuda.missing() == reason
+    assert devices.missing() == reason
     with pytest.raises(DeviceError, match="bindings"):
-        cuda.compile(SMALL, H200)
+        nvrtc.compile(SMALL, H200)
 
 
 def test_a_compiler_that_is_not_there(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(nvrtc: Any) -> tuple[int, int]:
         raise RuntimeError("libnvrtc.so.13 cannot be found")
 
-    monkeypatch.setattr(cuda, "_nvrtc_version", lost)
-    assert "NVRTC" in (cuda.compiler_missing() or "")
+    monkeypatch.setattr(nvrtc, "_nvrtc_version", lost)
+    assert "NVRTC" in (nvrtc.compiler_missing() or "")
 
 
 def test_keys_of_devices() -> None:
@@ -256,7 +255,7 @@ def test_keys_of_devices() -> None:
 
 def test_the_driver_is_told_what_its_headers_say() -> None:
     """Sizes and offsets: cuda.h of CUDA 13.0, as a C compiler lays it out."""
-    api = cuda.bindings()
+    api = bindings.bindings()
     assert driver.CLUSTER_DIMENSION == api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
     assert ctypes.sizeof(driver.Attribute) == 72
     assert driver.Attribute.value.offset == 8
@@ -264,9 +263,9 @@ def test_the_driver_is_told_what_its_headers_say() -> None:
     assert ctypes.sizeof(layout) == 56
     assert (layout.shared.offset, layout.stream.offset) == (24, 32)
     assert (layout.attributes.offset, layout.count.offset) == (40, 48)
-    for name in cuda._QUERIES.values():
+    for name in devices._QUERIES.values():
         assert hasattr(api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-    assert all(hasattr(api.CUresult, name) for name in cuda._STICKY)
+    assert all(hasattr(api.CUresult, name) for name in bindings._STICKY)
 
 
 @pytest.mark.parametrize("cluster", [1, 4])

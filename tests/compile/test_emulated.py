@@ -17,12 +17,12 @@ from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.grouped.stencil import products
-from tilewright.targets import cuda
+from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
 ]
 
 A100, H200 = named("a100"), named("h200")

@@ -10,12 +10,12 @@ from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Config, Device, GroupedProblem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
-from tilewright.targets import cuda
+from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
 ]
 
 GROUPED = GroupedStencil()
@@ -23,7 +23,7 @@ A100, H200 = named("a100"), named("h200")
 
 
 def compiled(p: GroupedProblem, config: Config, device: Device) -> dict[str, int]:
-    facts = dict(cuda.compile(GROUPED.source(p, config, device), device).facts)
+    facts = dict(nvrtc.compile(GROUPED.source(p, config, device), device).facts)
     assert facts["warnings"] == 0, (p.key, config)
     return facts
 
@@ -70,4 +70,4 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         broken = config.with_(**changes)
         assert words in [rule.name for rule in GROUPED.space(p, H200).why(broken)]
         with pytest.raises(CompileError, match=words):
-            cuda.compile(GROUPED.source(p, broken, H200), H200)
+            nvrtc.compile(GROUPED.source(p, broken, H200), H200)

@@ -6,14 +6,13 @@ import pytest
 
 from tilewright.errors import CompileError
 from tilewright.model import Config
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability
+from tilewright.targets.cuda import capability, nvrtc
 from tilewright.tutorial import ladder
 from tilewright.tutorial.ladder import RUNGS, Rung
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
 ]
 
 POINTS = [
@@ -44,4 +43,4 @@ def test_the_table_without_a_device_has_every_rung() -> None:
 def test_a_tile_that_threads_cannot_share_is_refused_in_words() -> None:
     rung = RUNGS[5]
     with pytest.raises(CompileError, match="a warp has 32 threads"):
-        cuda.compile(rung.source(rung.configs[0].with_(WNITER=2)), capability.named("h200"))
+        nvrtc.compile(rung.source(rung.configs[0].with_(WNITER=2)), capability.named("h200"))

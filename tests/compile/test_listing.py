@@ -11,12 +11,11 @@ import pytest
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Problem, Source
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability, disassemble
+from tilewright.targets.cuda import capability, disassemble, nvrtc
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=cuda.compiler_missing() or ""),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=nvrtc.compiler_missing() or ""),
 ]
 
 H200 = capability.named("h200")
@@ -33,8 +32,8 @@ def test_the_definitions_of_the_source_compile_to_the_same_program() -> None:
     text = disassemble.program(source)
     assert text.startswith("#define TYPE_BITS 64\n")
     assert text.endswith(source.text)
-    whole = cuda.compile(Source(text, source.entry, source.headers), H200)
-    parts = cuda.compile(source, H200)
+    whole = nvrtc.compile(Source(text, source.entry, source.headers), H200)
+    parts = nvrtc.compile(source, H200)
     assert {**whole.facts, "code_bytes": 0} == {**parts.facts, "code_bytes": 0}
 
 
@@ -54,7 +53,7 @@ def test_a_program_that_is_refused() -> None:
 def test_sass() -> None:
     if disassemble.disassembler() is None:
         pytest.skip("no disassembler is here")
-    text = disassemble.sass(cuda.compile(classic("s:nn:512x512x512"), H200))
+    text = disassemble.sass(nvrtc.compile(classic("s:nn:512x512x512"), H200))
     assert re.search(r"\bFFMA\b", text)
     with pytest.raises(DeviceError, match=r"nvdisasm|cuobjdump"):
         disassemble.sass(Binary(b"nothing", "classic", ""))
@@ -68,4 +67,4 @@ def test_another_disassembler(monkeypatch: pytest.MonkeyPatch) -> None:
     found = disassemble.disassembler()
     assert found is not None
     assert found[0].endswith("cuobjdump")
-    assert "DFMA" in disassemble.sass(cuda.compile(classic("d:nn:100x100x100"), H200))
+    assert "DFMA" in disassemble.sass(nvrtc.compile(classic("d:nn:100x100x100"), H200))

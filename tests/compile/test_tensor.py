@@ -10,13 +10,12 @@ from tilewright.errors import CompileError
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.tensor.stencil import TensorStencil
-from tilewright.targets import cuda
-from tilewright.targets.cuda import disassemble
+from tilewright.targets.cuda import disassemble, nvrtc
 from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
 ]
 
 TENSOR = TensorStencil()
@@ -30,7 +29,7 @@ def problem(text: str, **fields: object) -> Problem:
 
 
 def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
-    facts = dict(cuda.compile(TENSOR.source(p, config, device), device).facts)
+    facts = dict(nvrtc.compile(TENSOR.source(p, config, device), device).facts)
     assert facts["warnings"] == 0, (p.key, config)
     return facts
 
@@ -87,7 +86,7 @@ def test_what_is_loaded_ahead_fits_in_registers(letter: str, beta: str) -> None:
 
 def stores(p: Problem) -> set[str]:
     """The widths of what the default writes to device memory."""
-    text = disassemble.sass(cuda.compile(TENSOR.source(p, TENSOR.default(p, H200), H200), H200))
+    text = disassemble.sass(nvrtc.compile(TENSOR.source(p, TENSOR.default(p, H200), H200), H200))
     return set(re.findall(r"\bSTG\.E\S*", text))
 
 
@@ -129,7 +128,7 @@ def test_what_is_loaded_of_pairs_lies_where_tensor_cores_want_it(trans: str) -> 
     p = problem(f"hc:{trans}:256x256x256@1000")
     config = TENSOR.default(p, H200).with_(tc="16x8x16", blk_m=128, blk_n=128, blk_k=32, group=1)
     config = config.with_(warps_m=2, dim_x=8, dim_y=32, stages=3, ahead=1, blocks=H200["sms"])
-    loop = hottest(disassemble.sass(cuda.compile(TENSOR.source(p, config, H200), H200)))
+    loop = hottest(disassemble.sass(nvrtc.compile(TENSOR.source(p, config, H200), H200)))
     assert sum("HMMA" in word for word in loop) == 128
     # Registers are moved where addresses of a tile are made, and nowhere else: it was three for each product.
     assert sum(re.match(r"(@\S+ )?(MOV|IMAD\.MOV)", word) is not None for word in loop) < 64
@@ -177,7 +176,7 @@ def test_products_of_warp_groups_are_not_waited_for(
     # ptxas warns of products that it has waited for one by one.
     assert compiled(p, config, H200)["spills"] == 0
     if disassemble.disassembler() is not None:
-        text = disassemble.sass(cuda.compile(TENSOR.source(p, config, H200), H200))
+        text = disassemble.sass(nvrtc.compile(TENSOR.source(p, config, H200), H200))
         each = tile[0] // warps[0] // 16 * (2 if p.dtype.is_complex else 1)
         assert len(re.findall(r"\bHGMMA", text)) == 4 * each
 
@@ -194,7 +193,7 @@ def test_c_comes_early_without_registers(letter: str, device: Device) -> None:
     assert facts["registers"] <= compiled(p, config.with_(early_c=0), device)["registers"] + 8
     if disassemble.disassembler() is not None:
         # Of C no more than single elements, where a word of it is not whole, is read into registers.
-        text = disassemble.sass(cuda.compile(TENSOR.source(p, config, device), device))
+        text = disassemble.sass(nvrtc.compile(TENSOR.source(p, config, device), device))
         assert all(int(bits) <= 8 * p.dtype.itemsize for bits in re.findall(r"\bLDG\.E\.(\d+)", text))
 
 
@@ -217,14 +216,14 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         broken = config.with_(**changes)
         assert words in [rule.name for rule in TENSOR.space(p, H200).why(broken)]
         with pytest.raises(CompileError, match=words):
-            cuda.compile(TENSOR.source(p, broken, H200), H200)
+            nvrtc.compile(TENSOR.source(p, broken, H200), H200)
     read = problem("h:63x63x63@1000", beta="1")
     config = TENSOR.default(read, H200).with_(early_c=1)
     for changes, words in (({"stages": 1}, "early-copies"), ({"stages": 2, "vec_c": 1}, "early-width")):
         broken = config.with_(**changes)
         assert words in [rule.name for rule in TENSOR.space(read, H200).why(broken)]
         with pytest.raises(CompileError, match=words):
-            cuda.compile(TENSOR.source(read, broken, H200), H200)
+            nvrtc.compile(TENSOR.source(read, broken, H200), H200)
 
 
 def test_a_hard_rule_of_warp_groups_speaks_when_it_is_broken() -> None:
@@ -242,7 +241,7 @@ def test_a_hard_rule_of_warp_groups_speaks_when_it_is_broken() -> None:
         broken = config.with_(**changes)
         assert words in [rule.name for rule in TENSOR.space(p, H200).why(broken)]
         with pytest.raises(CompileError, match=words):
-            cuda.compile(TENSOR.source(p, broken, H200), H200)
+            nvrtc.compile(TENSOR.source(p, broken, H200), H200)
     assert "wgmma-device" in [rule.name for rule in TENSOR.space(p, A100).why(config)]
     with pytest.raises(CompileError, match="wgmma-device"):
-        cuda.compile(TENSOR.source(p, config, A100), A100)
+        nvrtc.compile(TENSOR.source(p, config, A100), A100)

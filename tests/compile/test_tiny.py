@@ -8,13 +8,12 @@ from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
-from tilewright.targets import cuda
-from tilewright.targets.cuda import disassemble
+from tilewright.targets.cuda import disassemble, nvrtc
 from tilewright.targets.cuda.capability import named
 
 pytestmark = [
     pytest.mark.compile,
-    pytest.mark.skipif(cuda.compiler_missing() is not None, reason=str(cuda.compiler_missing())),
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
 ]
 
 TINY = TinyStencil()
@@ -28,7 +27,7 @@ def problem(text: str, **fields: object) -> Problem:
 
 
 def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
-    facts = dict(cuda.compile(TINY.source(p, config, device), device).facts)
+    facts = dict(nvrtc.compile(TINY.source(p, config, device), device).facts)
     assert facts["warnings"] == 0, (p.key, config)
     return facts
 
@@ -72,7 +71,7 @@ def test_every_path_and_transposition(spelling: str, trans: str, path: str) -> N
 def test_tensor_cores_multiply(letter: str, mma: int) -> None:
     p = problem(f"{letter}:16x16x16@100000")
     config = TINY.default(p, H200).with_(mma=mma, rows=16, columns=8)
-    code = cuda.compile(TINY.source(p, config, H200), H200)
+    code = nvrtc.compile(TINY.source(p, config, H200), H200)
     assert code.facts["spills"] == 0
 
 
@@ -142,4 +141,4 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         broken = config.with_(**changes)
         assert words in [rule.name for rule in TINY.space(p, H200).why(broken)]
         with pytest.raises(CompileError, match=words):
-            cuda.compile(TINY.source(p, broken, H200), H200)
+            nvrtc.compile(TINY.source(p, broken, H200), H200)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.planning import roofline
-from tilewright.targets import cpu
+from tilewright.catalog import TARGETS
+from tilewright.targets.cpu import processor
+from tilewright.tuning import ceilings_cpu
 
 
 @pytest.fixture(scope="session")
 def ceilings() -> dict[str, float]:
     """The ceilings of this machine, measured once in a run."""
-    return roofline.measure(cpu, cpu.probe())
+    return ceilings_cpu.measure(TARGETS["cpu"], processor.probe())

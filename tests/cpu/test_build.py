@@ -22,7 +22,7 @@ from tilewright.model import Binary, Problem
 from tilewright.planning import dispatch
 from tilewright.runtime import build, fastcall_cpu
 from tilewright.store import binaries
-from tilewright.targets import cpu
+from tilewright.targets.cpu import processor
 
 pytestmark = pytest.mark.cpu
 
@@ -30,9 +30,9 @@ pytestmark = pytest.mark.cpu
 COUNT = """
 import sys
 import numpy as np
-from tilewright.targets import cpu
-made, compile = [], cpu.compile
-cpu.compile = lambda *a, **k: made.append(a) or compile(*a, **k)
+from tilewright.targets.cpu import llvm
+made, compile = [], llvm.compile
+llvm.compile = lambda *a, **k: made.append(a) or compile(*a, **k)
 import tilewright as tw
 for n in (2, 5, 11):
     a = np.arange(3.0 * n * n).reshape(3, n, n)
@@ -261,7 +261,7 @@ def test_a_full_disk_only_warns_and_leaves_nothing(new_home: Path, monkeypatch: 
 
 
 def test_the_name_is_everything_that_decides_the_bytes() -> None:
-    device = cpu.probe()
+    device = processor.probe()
     (problem,) = Problem.parse("d:3x4x5@10")
     stencil = STENCILS["tile"]
 

@@ -17,10 +17,9 @@ from tilewright import api
 from tilewright.cli import compare, main
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.planning import dispatch, roofline
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability
-from tilewright.tuning import ceilings_cuda
+from tilewright.planning import dispatch
+from tilewright.targets.cuda import capability, devices, nvrtc
+from tilewright.tuning import ceilings_cpu, ceilings_cuda
 
 pytestmark = pytest.mark.cpu
 
@@ -28,10 +27,10 @@ pytestmark = pytest.mark.cpu
 @pytest.fixture(autouse=True)
 def measured_once(ceilings: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
     """Measuring the machine takes seconds: all tests share one run of it."""
-    monkeypatch.setattr(roofline, "measure", lambda *_: dict(ceilings))
-    if cuda.missing() is None:
+    monkeypatch.setattr(ceilings_cpu, "measure", lambda *_: dict(ceilings))
+    if devices.missing() is None:
         # A GPU's are of no interest here, and others may be using it.
-        monkeypatch.setattr(ceilings_cuda, "measure", lambda device, index: ceilings_cuda.units(device))
+        monkeypatch.setattr(ceilings_cuda, "measure", lambda device, index: capability.units(device))
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -70,7 +69,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str], new_home: Path, ceilings: di
 def test_doctor_without_a_gpu(
     capsys: pytest.CaptureFixture[str], new_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda, "missing", lambda: "no CUDA driver is installed")
+    monkeypatch.setattr(devices, "missing", lambda: "no CUDA driver is installed")
     data = answered(capsys, "doctor")
     assert (data["gpus"], data["gpu_missing"]) == ([], "no CUDA driver is installed")
     code, out, _ = said(capsys, "doctor")
@@ -87,13 +86,13 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         done.append(index)
         if len(done) > 2:
             raise DeviceError("there is no room on the device")
-        return {"bandwidth.copy.1": 6e12, **ceilings_cuda.units(device)}
+        return {"bandwidth.copy.1": 6e12, **capability.units(device)}
 
-    monkeypatch.setattr(cuda, "missing", lambda: None)
-    monkeypatch.setattr(cuda, "count", lambda: 2)
-    monkeypatch.setattr(cuda, "probe", lambda index=0: gpu)
-    monkeypatch.setattr(cuda, "driver", lambda: "580.1, CUDA 13.0")
-    monkeypatch.setattr(cuda, "toolchain", lambda: "nvrtc 13.0.88")
+    monkeypatch.setattr(devices, "missing", lambda: None)
+    monkeypatch.setattr(devices, "count", lambda: 2)
+    monkeypatch.setattr(devices, "probe", lambda index=0: gpu)
+    monkeypatch.setattr(devices, "driver_version", lambda: "580.1, CUDA 13.0")
+    monkeypatch.setattr(nvrtc, "toolchain", lambda: "nvrtc 13.0.88")
     monkeypatch.setattr(ceilings_cuda, "measure", measured)
     return done
 

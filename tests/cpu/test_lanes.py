@@ -19,7 +19,7 @@ import pytest
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.stencils.cpu.lanes.stencil import LanesStencil, read_of, width_of
 from tilewright.stencils.cpu.tile.stencil import TileStencil
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm, processor
 
 pytestmark = pytest.mark.cpu
 
@@ -76,7 +76,7 @@ def check(problem: Problem, config: Config, device: Device, end: bool = True) ->
     p = problem
     source = STENCIL.source(p, config, device)
     # A caller is told how many multiply-adds to expect; code that lost or split some is not ours.
-    binary = cpu.compile(source, device)
+    binary = llvm.compile(source, device)
     assert binary.facts["fma"] == dict(source.expect)["fma"]
     rng = np.random.default_rng(7)
     rows_a, cols_a = (p.k, p.m) if p.turned_a else (p.m, p.k)
@@ -89,8 +89,8 @@ def check(problem: Problem, config: Config, device: Device, end: bool = True) ->
     if not p.dtype.is_complex:
         alpha, beta = alpha.real, beta.real
     scalars = np.array([alpha.real, alpha.imag, beta.real, beta.imag], f"f{p.dtype.real_bits // 8}")
-    kernel = cpu.load(binary)
-    cpu.PROTOTYPE(kernel.address)(a.address, b.address, c.address, *p.strides, p.batch, scalars.ctypes.data)
+    kernel = llvm.load(binary)
+    llvm.PROTOTYPE(kernel.address)(a.address, b.address, c.address, *p.strides, p.batch, scalars.ctypes.data)
     exact = np.complex128 if p.dtype.is_complex else np.float64
     left, right = (_applied(x.raw, t).astype(exact) for x, t in ((a, p.trans_a), (b, p.trans_b)))
     left, right = (np.broadcast_to(x, (p.batch, *x.shape[1:])) for x in (left, right))
@@ -110,7 +110,7 @@ def check(problem: Problem, config: Config, device: Device, end: bool = True) ->
 @functools.cache
 def _cases(count: int, seed: int, most: int) -> list[tuple[Problem, Config, bool]]:
     """Random problems, each with a random config of its space, valid by every rule that is not a taste."""
-    rng, device, out = random.Random(seed), cpu.probe(), []
+    rng, device, out = random.Random(seed), processor.probe(), []
     while len(out) < count:
         m, n, k = (rng.randint(1, most) for _ in range(3))
         p = Problem(
@@ -137,11 +137,11 @@ def _cases(count: int, seed: int, most: int) -> list[tuple[Problem, Config, bool
 @pytest.mark.parametrize("seed", range(8))
 def test_random_problems_are_right_and_stay_inside(seed: int) -> None:
     for problem, config, end in _cases(20, seed, 5):
-        check(problem, config, cpu.probe(), end)
+        check(problem, config, processor.probe(), end)
 
 
 def test_defaults_are_valid_and_right() -> None:
-    device = cpu.probe()
+    device = processor.probe()
     for letter in "sdcz":
         for n in (1, 2, 3, 4, 5):
             for trans in ("nn", "tn"):
@@ -152,7 +152,7 @@ def test_defaults_are_valid_and_right() -> None:
 
 
 def test_without_mask_registers_remainders_are_cut_up() -> None:
-    host = cpu.probe()
+    host = processor.probe()
     if not (host.features.startswith("x86_64") and host["vector_bits"] >= 256):
         pytest.skip("needs a processor that runs AVX2 code")
     limits = {**host.limits, "vector_bits": 256, "vector_registers": 16, "masks": 0}
@@ -161,13 +161,13 @@ def test_without_mask_registers_remainders_are_cut_up() -> None:
         p = Problem(DTYPES[letter], m, n, k, "t", "n", batch=19, beta="any")
         for config in random.Random(5).sample(list(STENCIL.space(p, old)), 3):
             assert not any(
-                name in cpu.assembly(STENCIL.source(p, config, old), old) for name in ("zmm", "%k1")
+                name in llvm.assembly(STENCIL.source(p, config, old), old) for name in ("zmm", "%k1")
             )
             check(p, config, old)
 
 
 def test_a_large_batch_streams_and_a_small_one_does_not() -> None:
-    device = cpu.probe()
+    device = processor.probe()
     p = Problem(DTYPES["d"], 3, 3, 3)
     assert STENCIL.default(p.with_(batch=100), device)["store"] == "plain"
     assert STENCIL.default(p.with_(batch=device["l3"]), device)["store"] == "staged"
@@ -176,29 +176,29 @@ def test_a_large_batch_streams_and_a_small_one_does_not() -> None:
 
 @pytest.mark.parametrize("shift", [0, 8, 16, 64])
 def test_streaming_only_needs_an_aligned_base(shift: int) -> None:
-    device = cpu.probe()
+    device = processor.probe()
     p = Problem(DTYPES["d"], 3, 3, 3, batch=41)
     config = STENCIL.default(p, device).with_(store="stream")
     space = np.zeros(4096, np.float64)
     first = (-space.ctypes.data % 64 + shift) // 8
     out = space[first : first + 41 * 9]
     a = np.random.default_rng(1).standard_normal((2, 41, 3, 3))
-    kernel = cpu.load(cpu.compile(STENCIL.source(p, config, device), device))
+    kernel = llvm.load(llvm.compile(STENCIL.source(p, config, device), device))
     pointers = a[0].ctypes.data, a[1].ctypes.data, out.ctypes.data
-    cpu.PROTOTYPE(kernel.address)(*pointers, *p.strides, p.batch, np.zeros(4).ctypes.data)
+    llvm.PROTOTYPE(kernel.address)(*pointers, *p.strides, p.batch, np.zeros(4).ctypes.data)
     np.testing.assert_allclose(out.reshape(41, 3, 3), a[1] @ a[0], rtol=1e-13, atol=1e-13)
     assert not space[:first].any()
     assert not space[first + 41 * 9 :].any()
 
 
 def test_streaming_stores_are_whole_vectors_for_every_size() -> None:
-    device = cpu.probe()
+    device = processor.probe()
     if not device.features.startswith("x86_64"):
         pytest.skip("the name of the instruction is x86's")
     for n in (1, 2, 3, 5):
         p = Problem(DTYPES["d"], n, n, n)
         config = STENCIL.default(p, device).with_(store="stream")
-        text = cpu.assembly(STENCIL.source(p, config, device), device)
+        text = llvm.assembly(STENCIL.source(p, config, device), device)
         assert "vmovntp" in text
         assert not any(word in text for word in ("movntsd", "movnti", "movntq"))
 
@@ -217,7 +217,7 @@ def test_streaming_stores_are_whole_vectors_for_every_size() -> None:
     ],
 )
 def test_what_is_refused_is_refused_with_its_reason(change: dict[str, object], word: str) -> None:
-    reason = STENCIL.accepts(Problem(DTYPES["d"], 3, 3, 3).with_(**change), cpu.probe())
+    reason = STENCIL.accepts(Problem(DTYPES["d"], 3, 3, 3).with_(**change), processor.probe())
     assert reason is not None
     assert word in reason
 
@@ -260,11 +260,11 @@ def test_a_read_is_what_it_says(whole: bool) -> None:
 @pytest.mark.parametrize("trans", ["tn", "cn"])
 def test_a_transposed_operand_is_not_read_beyond_its_end(letter: str, trans: str) -> None:
     """A ends where a page does, and the next one cannot be touched: no row, no step of k too many."""
-    tile, device = TileStencil(), cpu.probe()
+    tile, device = TileStencil(), processor.probe()
     for m, k in ((3, 5), (5, 3), (7, 9), (9, 2), (1, 1), (6, 6)):
         problem = Problem(DTYPES[letter], m, 2, k, *trans)
         config = tile.default(problem, device)
-        kernel = cpu.load(cpu.compile(tile.source(problem, config, device), device))
+        kernel = llvm.load(llvm.compile(tile.source(problem, config, device), device))
         rng = np.random.default_rng(3)
         parts = 2 if problem.dtype.is_complex else 1
         kind = f"f{problem.dtype.real_bits // 8}"
@@ -273,7 +273,7 @@ def test_a_transposed_operand_is_not_read_beyond_its_end(letter: str, trans: str
         c = np.zeros(2 * 2 * m * parts, kind)
         scalars = np.zeros(4)
         pointers = a.address, b.ctypes.data, c.ctypes.data
-        cpu.PROTOTYPE(kernel.address)(*pointers, *problem.strides, 2, scalars.ctypes.data)
+        llvm.PROTOTYPE(kernel.address)(*pointers, *problem.strides, 2, scalars.ctypes.data)
         stored, right, got = (x.view(problem.dtype.name) for x in (a.raw, b, c))
         left = stored.reshape(2, m, k)
         left = left.conj() if trans[0] == "c" else left

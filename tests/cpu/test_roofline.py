@@ -9,7 +9,8 @@ import pytest
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, Problem
 from tilewright.planning import roofline
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm, processor
+from tilewright.tuning import ceilings_cpu
 
 pytestmark = pytest.mark.cpu
 
@@ -103,14 +104,14 @@ def test_what_was_not_measured_is_named():
 
 # -- programs -------------------------------------------------------------------------------------
 def loaded(source):
-    kernel = cpu.load(cpu.compile(source, cpu.probe()))
-    return kernel, cpu.PROTOTYPE(kernel.address)
+    kernel = llvm.load(llvm.compile(source, processor.probe()))
+    return kernel, llvm.PROTOTYPE(kernel.address)
 
 
-@pytest.mark.parametrize("mix", roofline.MIXES)
+@pytest.mark.parametrize("mix", ceilings_cpu.MIXES)
 def test_a_bandwidth_loop_does_what_its_mix_says(mix):
-    bits = cpu.probe()["vector_bits"]
-    step, steps = roofline.UNROLL * bits // 64, 5
+    bits = processor.probe()["vector_bits"]
+    step, steps = ceilings_cpu.UNROLL * bits // 64, 5
     raw = [np.empty(step * steps + 64 + step, np.float64) for _ in range(4)]
     a, b, c, sink = (x[(-x.ctypes.data % 64) // 8 :][: step * steps + step] for x in raw)
     rng = np.random.default_rng(0)
@@ -118,7 +119,7 @@ def test_a_bandwidth_loop_does_what_its_mix_says(mix):
         x[:] = rng.standard_normal(x.size)
     sink[:] = 7
     before = c.copy()
-    kernel, call = loaded(roofline.bandwidth_ir(mix, bits))
+    kernel, call = loaded(ceilings_cpu.bandwidth_ir(mix, bits))
     call(a.ctypes.data, b.ctypes.data, c.ctypes.data, 0, 0, 0, steps, sink.ctypes.data)
     used = step * steps
     assert (c[used:] == before[used:]).all(), "no step too many"
@@ -133,18 +134,18 @@ def test_a_bandwidth_loop_does_what_its_mix_says(mix):
 
 
 def test_a_bandwidth_loop_goes_through_its_first_steps_again_and_again():
-    bits = cpu.probe()["vector_bits"]
-    step = roofline.UNROLL * bits // 64
+    bits = processor.probe()["vector_bits"]
+    step = ceilings_cpu.UNROLL * bits // 64
     raw = [np.ones(5 * step + 64) for _ in range(4)]
     a, b, c, sink = (x[(-x.ctypes.data % 64) // 8 :][: 5 * step] for x in raw)
-    _, call = loaded(roofline.bandwidth_ir("update", bits))
+    _, call = loaded(ceilings_cpu.bandwidth_ir("update", bits))
     call(a.ctypes.data, b.ctypes.data, c.ctypes.data, 3, 0, 0, 7, sink.ctypes.data)
     # Three steps, three steps, and one: each adds a + b = 2 to what it meets.
     assert (c.reshape(5, step) == np.array([7, 5, 5, 1, 1])[:, None]).all()
 
 
 def test_a_knee_is_at_a_footprint_that_was_measured(measured):
-    device = cpu.probe()
+    device = processor.probe()
     for cores in {1, device["cores"]}:
         knee = measured[f"knee.{cores}"]
         assert knee > 0
@@ -152,25 +153,29 @@ def test_a_knee_is_at_a_footprint_that_was_measured(measured):
 
 
 def test_only_the_mix_stream_streams():
-    device = cpu.probe()
+    device = processor.probe()
     if not device.features.startswith("x86_64"):
         pytest.skip("names of x86 instructions")
-    for mix in roofline.MIXES:
-        text = cpu.assembly(roofline.bandwidth_ir(mix, device["vector_bits"]), device)
+    for mix in ceilings_cpu.MIXES:
+        text = llvm.assembly(ceilings_cpu.bandwidth_ir(mix, device["vector_bits"]), device)
         count = len(re.findall(r"\tvmovntpd", text))
-        assert count == (roofline.UNROLL if mix == "stream" else 0), mix
+        assert count == (ceilings_cpu.UNROLL if mix == "stream" else 0), mix
 
 
 @pytest.mark.parametrize("real", [32, 64])
 def test_a_peak_loop_keeps_its_multiply_adds_and_spills_nothing(real):
-    device = cpu.probe()
-    source = roofline.peak_ir(real, device["vector_bits"])
-    binary = cpu.compile(source, device)
-    assert binary.facts["fma"] >= roofline.CHAINS * roofline.TURNS
+    device = processor.probe()
+    source = ceilings_cpu.peak_ir(real, device["vector_bits"])
+    binary = llvm.compile(source, device)
+    assert binary.facts["fma"] >= ceilings_cpu.CHAINS * ceilings_cpu.TURNS
     assert binary.facts["spills"] == 0
     _, call = loaded(source)
     lanes, kind = device["vector_bits"] // real, f"f{real // 8}"
-    x, y, out = np.full(lanes, 0.5, kind), np.full(lanes, 3.0, kind), np.zeros(lanes * roofline.CHAINS, kind)
+    x, y, out = (
+        np.full(lanes, 0.5, kind),
+        np.full(lanes, 3.0, kind),
+        np.zeros(lanes * ceilings_cpu.CHAINS, kind),
+    )
     call(x.ctypes.data, y.ctypes.data, 0, 0, 0, 0, 1, out.ctypes.data)
     assert (out == 3 * (1 + 0.5 + 0.25 + 0.125)).all(), "TURNS steps of s = s/2 + 3"
 
@@ -178,8 +183,8 @@ def test_a_peak_loop_keeps_its_multiply_adds_and_spills_nothing(real):
 # -- this machine ---------------------------------------------------------------------------------
 def test_all_ceilings_are_there(ceilings):
     found = ceilings
-    counts = {1, cpu.probe()["cores"]}
-    names = [f"bandwidth.{mix}" for mix in roofline.MIXES] + [f"peak.{letter}" for letter in "sdcz"]
+    counts = {1, processor.probe()["cores"]}
+    names = [f"bandwidth.{mix}" for mix in ceilings_cpu.MIXES] + [f"peak.{letter}" for letter in "sdcz"]
     names.append("knee")
     assert set(found) == {f"{name}.{count}" for name in names for count in counts} | {"price_unit_bits"}
     assert all(isinstance(value, float) for value in found.values())
@@ -194,21 +199,21 @@ def test_ceilings_are_plausible(ceilings):
     assert 1.6 < found["peak.s.1"] / found["peak.d.1"] < 2.4
     assert found["peak.z.1"] == found["peak.d.1"]
     assert found["price_unit_bits"] in (128, 256, 512)
-    assert found["price_unit_bits"] <= cpu.probe()["vector_bits"]
+    assert found["price_unit_bits"] <= processor.probe()["vector_bits"]
     # Bytes that are counted for plain stores leave out the write-allocate, so they look slower.
     assert found["bandwidth.write.1"] < 1.1 * found["bandwidth.update.1"]
 
 
 def test_more_cores_have_no_lower_ceiling(ceilings):
     found = ceilings
-    cores = cpu.probe()["cores"]
+    cores = processor.probe()["cores"]
     for name, value in found.items():
         if name.endswith(".1"):
             assert found[f"{name[:-2]}.{cores}"] >= value
 
 
 def test_bounds_can_be_made_of_what_was_measured(ceilings):
-    device = replace(cpu.probe(), ceilings=ceilings)
+    device = replace(processor.probe(), ceilings=ceilings)
     memory = roofline.bound(one("d:4x4x4"), device, "memory")
     cached = roofline.bound(one("d:4x4x4"), device, "cached")
     assert memory.seconds > cached.seconds > 0
@@ -220,4 +225,4 @@ def test_a_failing_work_ends_the_team():
         raise ValueError("broken on purpose")
 
     with pytest.raises(ValueError, match="on purpose"):
-        roofline._together([[lambda: None, broken]], rounds=3)
+        ceilings_cpu._together([[lambda: None, broken]], rounds=3)

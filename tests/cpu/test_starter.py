@@ -25,7 +25,7 @@ from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Kernel, Launch, Plan, Problem, Source
 from tilewright.runtime import bound_cuda, fastcall_cpu, fastcall_cuda
 from tilewright.stencils.cuda import args
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm, processor
 from tilewright.targets.cuda import capability, driver
 
 pytestmark = pytest.mark.cpu
@@ -305,7 +305,7 @@ late:
 
 
 def test_another_thread_runs_while_the_driver_works(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting = cpu.load(cpu.compile(Source(WAIT, "wait"), cpu.probe()))
+    waiting = llvm.load(llvm.compile(Source(WAIT, "wait"), processor.probe()))
     function = FUNCTION(waiting.address)
     monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=function))
     flags = (ctypes.c_int32 * 2)()
@@ -425,7 +425,7 @@ def test_where_there_is_no_program_python_launches(
         monkeypatch.setattr(sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
     else:
         monkeypatch.setattr(
-            *((fastcall_cpu, "load", refuse) if what == "compiler" else (cpu, "probe", refuse))
+            *((fastcall_cpu, "load", refuse) if what == "compiler" else (processor, "probe", refuse))
         )
     fastcall_cuda._loaded.cache_clear()
     try:
@@ -440,8 +440,8 @@ def test_where_there_is_no_program_python_launches(
 
 def test_the_program_is_kept_on_disk(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
-    compile_ = cpu.compile
-    monkeypatch.setattr(cpu, "compile", lambda *a: compiled.append(a) or compile_(*a))
+    compile_ = llvm.compile
+    monkeypatch.setattr(llvm, "compile", lambda *a: compiled.append(a) or compile_(*a))
     fastcall_cuda._loaded.cache_clear()
     try:
         for _ in range(2):

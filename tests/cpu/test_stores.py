@@ -13,7 +13,7 @@ import pytest
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm, processor
 from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
@@ -26,7 +26,7 @@ Call = Callable[..., None]
 
 def wide() -> Device:
     """This machine with the generator's 512-bit vectors: code generation cuts them up where it must."""
-    host = cpu.probe()
+    host = processor.probe()
     return dataclasses.replace(
         host, limits={**host.limits, "vector_bits": 512, "vector_registers": 32, "masks": 1}
     )
@@ -34,7 +34,7 @@ def wide() -> Device:
 
 def narrow() -> Device:
     """This machine without masks, in vectors of at most 256 bits."""
-    host = cpu.probe()
+    host = processor.probe()
     bits = min(256, host["vector_bits"])
     return dataclasses.replace(host, limits={**host.limits, "vector_bits": bits, "masks": 0})
 
@@ -43,8 +43,8 @@ def compiled(stencil: str, problem: Problem, config: Config, device: Device) -> 
     """A kernel of a config, which breaks no rule that nobody may break."""
     written = STENCILS[stencil]
     assert not [r.name for r in written.space(problem, device).why(config) if r.kind in HARDWARE]
-    kernel = cpu.load(cpu.compile(written.source(problem, config, device), device))
-    call: Call = cpu.PROTOTYPE(kernel.address)
+    kernel = llvm.load(llvm.compile(written.source(problem, config, device), device))
+    call: Call = llvm.PROTOTYPE(kernel.address)
     call.keep = kernel  # type: ignore[attr-defined]
     return call
 
@@ -122,7 +122,7 @@ def test_staged_results_are_those_of_plain_stores_at_every_base(
 @pytest.mark.parametrize("trans", ["tn", "nt", "cc"])
 @pytest.mark.parametrize("letter", "sdcz")
 def test_staged_results_are_right(letter: str, trans: str) -> None:
-    device = cpu.probe()
+    device = processor.probe()
     problem = Problem(DTYPES[letter], 11, 6, 7, *trans, alpha="any")
     config = STENCILS["tile"].default(problem, device).with_(store="staged", prefetch=2, spread=1)
     call = compiled("tile", problem, config, device)
@@ -133,7 +133,7 @@ def test_staged_results_are_right(letter: str, trans: str) -> None:
 @pytest.mark.parametrize("blk_k", [1, 2, 4, 16])
 @pytest.mark.parametrize("roll", [0, 1])
 def test_prefetches_of_all_operands_change_no_result(blk_k: int, roll: int) -> None:
-    device = cpu.probe()
+    device = processor.probe()
     for beta in "01":
         problem = Problem(DTYPES["d"], 12, 16, 16, beta=beta)
         default = STENCILS["tile"].default(problem, device)
@@ -147,7 +147,7 @@ def test_prefetches_of_all_operands_change_no_result(blk_k: int, roll: int) -> N
 @pytest.mark.parametrize("store", ["stream", "staged"])
 def test_matrices_that_lie_apart_are_left_apart(store: str) -> None:
     """The batch stride is a run-time argument: a kernel for packed results must look at it."""
-    device = cpu.probe()
+    device = processor.probe()
     problem = Problem(DTYPES["d"], 8, 8, 8)
     config = STENCILS["tile"].default(problem, device).with_(store=store, tail="mask")
     call = compiled("tile", problem, config, device)
@@ -168,7 +168,7 @@ def test_matrices_that_lie_apart_are_left_apart(store: str) -> None:
 @pytest.mark.parametrize(("stencil", "spelling"), [("tile", "d:9x9x9"), ("lanes", "s:3x3x3")])
 def test_cores_that_share_a_line_leave_each_others_part(stencil: str, spelling: str) -> None:
     """Shares of a batch meet inside of a cache line, and all cores work at the same time."""
-    device = cpu.probe()
+    device = processor.probe()
     (problem,) = Problem.parse(spelling)
     config = STENCILS[stencil].default(problem, device)
     plain, staged = (

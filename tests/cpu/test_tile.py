@@ -19,7 +19,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cpu.tile.stencil import live
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm, processor
 from tilewright.targets.cpu.isa import prefetch_distance
 from tilewright.tuning.gemm.verify import Verifier
 
@@ -78,9 +78,9 @@ def walk(space: Space, seed: int) -> Config | None:
 
 def check(problem: Problem, config: Config, device: Device, seed: int = 0) -> None:
     """Compile, load, and verify under every condition of the verifier."""
-    binary = cpu.compile(TILE.source(problem, config, device), device)
-    kernel = cpu.load(binary)
-    call = cpu.PROTOTYPE(kernel.address)
+    binary = llvm.compile(TILE.source(problem, config, device), device)
+    kernel = llvm.load(binary)
+    call = llvm.PROTOTYPE(kernel.address)
     verdict = Verifier(problem, seed).check(lambda made: call(*made.arguments))
     assert verdict.ok, f"{problem.key}, {config}: {verdict.why}"
 
@@ -111,7 +111,7 @@ def problems(draw: st.DrawFn) -> Problem:
 @settings(deadline=None, max_examples=120, suppress_health_check=list(HealthCheck))
 @given(problems(), st.integers(0, 10**6), st.booleans())
 def test_random_configs_are_right(problem: Problem, seed: int, all_rules: bool) -> None:
-    device = cpu.probe()
+    device = processor.probe()
     assert TILE.accepts(problem, device) is None
     space = TILE.space(problem, device)
     config = walk(space if all_rules else space.only(HARDWARE), seed)
@@ -125,7 +125,7 @@ def test_random_configs_are_right(problem: Problem, seed: int, all_rules: bool) 
 @pytest.mark.parametrize("bits", [128, 256, 512])
 @pytest.mark.parametrize("tail", ["mask", "narrow", "binary", "overlap"])
 def test_every_tail_of_every_width(letter: str, bits: int, tail: str) -> None:
-    device = cpu.probe()
+    device = processor.probe()
     tried = 0
     for m in (3, 5, 7, 11):
         problem = Problem(DTYPES[letter], m, 3, 4, beta="1")
@@ -142,7 +142,7 @@ def test_every_tail_of_every_width(letter: str, bits: int, tail: str) -> None:
 
 @pytest.mark.parametrize("letter", "sz")
 def test_streaming_stores_where_they_fit_and_where_not(letter: str) -> None:
-    device = cpu.probe()
+    device = processor.probe()
     n = 64 * 8 // DTYPES[letter].real_bits // (2 if DTYPES[letter].is_complex else 1)
     problem = Problem(DTYPES[letter], n, 3, 4)
     space = TILE.space(problem, device).only(HARDWARE).restricted(store="stream")
@@ -167,7 +167,7 @@ PROCESSORS = {
 }
 
 
-def processor(name: str) -> Device:
+def pretended(name: str) -> Device:
     like = PROCESSORS[name]
     features = f"x86_64/{name} {like.features.partition(' ')[2]}"
     return dataclasses.replace(like, name=name, key=name, features=features)
@@ -192,13 +192,13 @@ def defaults(letter: str, name: str) -> Iterator[Problem]:
 @pytest.mark.parametrize("letter", "sdcz")
 @pytest.mark.parametrize("name", PROCESSORS)
 def test_defaults_do_not_spill(name: str, letter: str) -> None:
-    device = processor(name)
+    device = pretended(name)
     for problem in defaults(letter, name):
         for stencil in ("lanes", "tile"):
             if STENCILS[stencil].accepts(problem, device):
                 continue
             config = STENCILS[stencil].default(problem, device)
-            facts = cpu.compile(STENCILS[stencil].source(problem, config, device), device).facts
+            facts = llvm.compile(STENCILS[stencil].source(problem, config, device), device).facts
             assert facts["fma"] == facts["fma_expected"], f"{problem.key}, {config}"
             assert facts["fma"] > 0 or problem.k == 1, "the first product of a sum is no multiply-add"
             # With 16 registers LLVM reads the signs of complex remainders before the loops and puts them on
@@ -230,7 +230,7 @@ def test_defaults_pass_every_hardware_rule(device: Device) -> None:
                 problem = Problem(DTYPES[letter], m, n, k, beta=beta)
                 config = TILE.default(problem, device)
                 assert not TILE.space(problem, device).only(HARDWARE).why(config)
-                cpu.parse(TILE.source(problem, config, device).text)
+                llvm.parse(TILE.source(problem, config, device).text)
 
 
 KERNELS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -265,7 +265,7 @@ def test_the_programs_are_as_they_were(name: str, device: Device, request: pytes
     if request.config.getoption("--update-golden"):
         path.write_text(text)
     assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"
-    cpu.parse(text)
+    llvm.parse(text)
 
 
 def test_streams_end_with_a_fence_and_staged_results_too() -> None:
@@ -333,7 +333,7 @@ MEMORY = {"znver4": 0, "rocketlake": 2}
 )
 def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
     """Beyond the caches results are staged, and operands asked for early where that is known to gain."""
-    device = processor(name)
+    device = pretended(name)
     device = dataclasses.replace(device, limits={**device.limits, "prefetch": prefetch_distance(name)})
     assert device["prefetch"] == MEMORY[name]
     written = STENCILS[stencil]
@@ -440,7 +440,7 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES)
 def test_what_breaks_a_rule_is_refused(rule: str) -> None:
-    found = next(broken_by(rule, cpu.probe()), None)
+    found = next(broken_by(rule, processor.probe()), None)
     if found is None:
         pytest.skip("nothing breaks this rule first on this machine")
     problem, config = found
@@ -465,7 +465,7 @@ def test_every_rule_can_be_put_to_the_test() -> None:
 
 
 def test_what_the_stencil_does_not_accept() -> None:
-    device = cpu.probe()
+    device = processor.probe()
     for problem, words in (
         (Problem(DTYPES["h"], 4, 4, 4), "type h"),
         (Problem(DTYPES["d"], 65, 4, 4), "larger than 64"),

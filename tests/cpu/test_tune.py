@@ -24,7 +24,7 @@ from tilewright.planning import dispatch
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cpu.ir import CALL, ENTRY
 from tilewright.store.records import Records
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm, processor
 from tilewright.tuning import timing
 from tilewright.tuning.tuner import Result, Tuner
 from tilewright.tuning.workers import Answer, Worker, stream
@@ -146,7 +146,7 @@ def test_a_stream_answers_every_request_once() -> None:
 
 def small() -> Device:
     """This machine with caches of almost nothing, so that operands are made at once."""
-    device = cpu.probe()
+    device = processor.probe()
     limits = {**device.limits, "l2": 64 << 10, "l3": 1 << 20, "cores": min(2, device["cores"])}
     return replace(device, limits=limits)
 
@@ -204,7 +204,7 @@ def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
         assert row.error <= 1
         assert row.when
         assert row.source
-        assert row.toolchain.startswith(cpu.toolchain())
+        assert row.toolchain.startswith(llvm.toolchain())
     # The same again finds it all known; only the finals are timed anew.
     again = run(records, "d:4x6x4")
     assert again.tried == 4
@@ -251,7 +251,7 @@ def faulty(device: Device) -> Callable[[Any], Binary]:
         if fault is not None:
             text = f"define void @{ENTRY}({CALL}) {{\nentry:\n{BODIES[fault]}}}\ndeclare void @llvm.trap()\n"
             source = Source(text, ENTRY)
-        return cpu.compile(source, device)
+        return llvm.compile(source, device)
 
     return handle
 

@@ -9,7 +9,7 @@ import pytest
 from tilewright.errors import ArgumentError
 from tilewright.model import Problem
 from tilewright.stencils.cpu.tile.stencil import TileStencil
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm, processor
 from tilewright.tuning.gemm.operands import KEEP, operands, reference, sample
 from tilewright.tuning.gemm.verify import CASES, Verifier, verify
 
@@ -29,10 +29,10 @@ def compute(o):
 
 def compiled(problem, number=0):
     """A kernel of the tile stencil as ``run``: the config of that number in its space."""
-    device, stencil = cpu.probe(), TileStencil()
+    device, stencil = processor.probe(), TileStencil()
     config = next(itertools.islice(iter(stencil.space(problem, device)), number, None))
-    kernel = cpu.load(cpu.compile(stencil.source(problem, config, device), device))
-    call = cpu.PROTOTYPE(kernel.address)
+    kernel = llvm.load(llvm.compile(stencil.source(problem, config, device), device))
+    call = llvm.PROTOTYPE(kernel.address)
 
     def run(o, keep=kernel):
         call(*o.arguments)

@@ -14,9 +14,9 @@ import pytest
 
 import tilewright as tw
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.targets import cuda
+from tilewright.targets.cuda import devices
 
-REASON = cuda.missing()
+REASON = devices.missing()
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
 
 TYPES = ["float32", "float64", "complex64", "complex128"]
@@ -696,7 +696,7 @@ def test_tensors_that_are_refused() -> None:
 
 
 def test_two_gpus(xp: Xp) -> None:
-    if cuda.count() < 2:
+    if devices.count() < 2:
         pytest.skip("one GPU here")
     a = filled((30, 30))
     here = xp.put(a)
@@ -718,7 +718,7 @@ def test_explain(xp: Xp) -> None:
     a = xp.put(filled((3, 40, 40)))
     text = tw.explain(a, a)
     assert "d:nn:40x40x40@3" in text
-    assert cuda.probe().name in text
+    assert devices.probe().name in text
     assert "core" not in text
     assert tw.plan(a[:, :, ::2], a[:, :20]).copies == ("a",)
 

@@ -18,14 +18,13 @@ from tilewright.catalog import STENCILS
 from tilewright.model import Binary, Config, Device, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.classic.stencil import READS
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.cuda import UNITS, CudaTrial, small
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=str(cuda.missing())),
+    pytest.mark.skipif(devices.missing() is not None, reason=str(devices.missing())),
 ]
 
 VARIANTS = [
@@ -113,20 +112,20 @@ Made = dict[str, dict[str, tuple[Problem, Config, "Future[Binary]"]]]
 @pytest.fixture(scope="module")
 def trial() -> Shapes:
     driver.context()
-    return Shapes(cuda.probe())
+    return Shapes(devices.probe())
 
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Made]:
     """Binaries of every form of every variant, compiled on all cores while the first ones are checked."""
-    device = cuda.probe()
+    device = devices.probe()
     with ThreadPoolExecutor(min(32, os.cpu_count() or 1)) as pool:
         yield {
             variant: {
                 name: (
                     problem,
                     config,
-                    pool.submit(cuda.compile, CLASSIC.source(problem, config, device), device),
+                    pool.submit(nvrtc.compile, CLASSIC.source(problem, config, device), device),
                 )
                 for name, (problem, config) in forms(variant, device).items()
             }
@@ -143,14 +142,14 @@ def test_every_form_is_right_on_odd_sizes(variant: str, made: Made, trial: Shape
         trial.like = problem
         # Every form meets every size, and the batch, but for textures.
         assert len(trial._chosen(candidate)) == len(SHAPES), (name, config)
-        verdict = trial.check(candidate, cuda.load(candidate.binary))
+        verdict = trial.check(candidate, modules.load(candidate.binary))
         if not verdict.ok:
             wrong[name] = (verdict.why, config)
     assert wrong == {}
 
 
 def test_the_forms_obey_the_rules() -> None:
-    device = cuda.probe()
+    device = devices.probe()
     for variant in VARIANTS:
         for name, (problem, config) in forms(variant, device).items():
             like = small(problem, (512, 512, 512), 1, (4, 32))

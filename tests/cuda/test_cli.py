@@ -11,14 +11,13 @@ import pytest
 from tilewright import api
 from tilewright.cli import compare, main
 from tilewright.model import Problem
-from tilewright.planning import dispatch, roofline
-from tilewright.targets import cuda
-from tilewright.targets.cuda import disassemble, driver
-from tilewright.tuning import ceilings_cuda
+from tilewright.planning import dispatch
+from tilewright.targets.cuda import devices, disassemble, driver
+from tilewright.tuning import ceilings_cpu, ceilings_cuda
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
 ]
 
 
@@ -44,12 +43,12 @@ def answered(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 @pytest.fixture
 def few_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """The processor's ceilings take seconds and are of no interest here."""
-    monkeypatch.setattr(roofline, "measure", lambda *_: {"peak.d.1": 1e9})
+    monkeypatch.setattr(ceilings_cpu, "measure", lambda *_: {"peak.d.1": 1e9})
 
 
 def test_a_copy_is_measured() -> None:
     before = driver.context()
-    device = cuda.probe()
+    device = devices.probe()
     first, again = (ceilings_cuda.measure(device) for _ in range(2))
     assert first.keys() == again.keys() >= {"bandwidth.copy.1", "peak.s.1", "peak.z.1"}
     assert 1e11 < first["bandwidth.copy.1"] < 2e13
@@ -64,13 +63,13 @@ def test_a_copy_is_measured() -> None:
 def test_doctor(capsys: pytest.CaptureFixture[str], new_home: Path, few_cores: None) -> None:
     data = answered(capsys, "doctor")
     assert data["gpu_missing"] is None
-    assert len(data["gpus"]) == cuda.count()
+    assert len(data["gpus"]) == devices.count()
     gpu, device = data["gpus"][0], dispatch.device("cuda")
     assert (gpu["name"], gpu["key"]) == (device.name, device.key)
     assert gpu["limits"] == dict(device.limits)
     assert gpu["ceilings"] == dict(device.ceilings)
     assert gpu["ceilings"]["bandwidth.copy.1"] > 0
-    assert gpu["driver"] == cuda.driver()
+    assert gpu["driver"] == devices.driver_version()
     assert gpu["not_measured"] is None
     code, out, _ = said(capsys, "doctor")
     assert code == 0
@@ -88,7 +87,7 @@ def test_explain(capsys: pytest.CaptureFixture[str], new_home: Path, few_cores: 
     code, out, _ = said(capsys, *asked)
     assert "F/s, by peak" in out
     (row,) = answered(capsys, *asked)
-    assert row["device"] == cuda.probe().key
+    assert row["device"] == devices.probe().key
     assert row["launch"]["block"][0] % 32 == 0
     assert row["bound_gflops"] > 0
 
@@ -130,7 +129,7 @@ def test_bench(
     assert 0 < row["percent_of_bound"] < 130
     code, out, _ = said(capsys, *asked)
     assert code == 0
-    assert cuda.probe().key in out
+    assert devices.probe().key in out
 
 
 def test_a_comparison_computes_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +164,7 @@ def test_tune_export_and_report(
     words = ("tune", "s:nn:512x512x512", *options)
     (row,) = answered(capsys, *words)
     assert row["kind"] == "cuda"
-    assert row["device"] == cuda.probe().key
+    assert row["device"] == devices.probe().key
     assert row["waited"] >= 0
     code, out, _ = said(capsys, *words)
     assert code == 0
@@ -175,11 +174,11 @@ def test_tune_export_and_report(
     count = answered(capsys, "export", str(file), "--device", "cuda")["records"]
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert len(lines) == count == 1
-    assert lines[0]["device"] == cuda.probe().key
+    assert lines[0]["device"] == devices.probe().key
     pytest.importorskip("plotly")
     page = tmp_path / "page.html"
     written = answered(capsys, "report", str(page))
-    assert cuda.probe().key in written["devices"]
-    assert cuda.probe().name in page.read_text()
+    assert devices.probe().key in written["devices"]
+    assert devices.probe().name in page.read_text()
     (explained,) = answered(capsys, "explain", "s:nn:512x512x512", "--device", "cuda")
     assert explained["origin"] in ("tuned", "vendor")

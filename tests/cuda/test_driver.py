@@ -13,13 +13,12 @@ import pytest
 
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import Kernel, Launch, Source
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import bindings, devices, driver, modules, nvrtc
 from tilewright.targets.cuda.capability import limits_of
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=str(cuda.missing())),
+    pytest.mark.skipif(devices.missing() is not None, reason=str(devices.missing())),
 ]
 
 HEADER = """#pragma once
@@ -29,7 +28,7 @@ struct Arguments { const unsigned *from; unsigned *to; long long n; };
 
 def loaded(text: str, entry: str) -> Kernel:
     source = Source(f'#include "arguments.cuh"\n{text}', entry, headers=(("arguments.cuh", HEADER),))
-    return cuda.load(cuda.compile(source, cuda.probe()))
+    return modules.load(nvrtc.compile(source, devices.probe()))
 
 
 def arguments(source: int, to: int, n: int) -> bytearray:
@@ -53,17 +52,17 @@ def numbers(count: int) -> np.ndarray:
 
 def test_the_probe_makes_no_context_and_finds_what_the_table_says() -> None:
     program = (
-        "from tilewright.targets import cuda\ncuda.probe()\n"
-        "print(int(cuda.check(cuda.bindings().cuCtxGetCurrent(), 'x')),"
-        " cuda.check(cuda.bindings().cuDevicePrimaryCtxGetState(0), 'x'))"
+        "from tilewright.targets.cuda import bindings, devices\ndevices.probe()\n"
+        "print(int(bindings.check(bindings.bindings().cuCtxGetCurrent(), 'x')),"
+        " bindings.check(bindings.bindings().cuDevicePrimaryCtxGetState(0), 'x'))"
     )
     child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert child.stdout.split() == ["0", "(0,", "0)"]
 
 
 def test_the_table_agrees_with_what_the_device_says() -> None:
-    device = cuda.probe()
-    assert cuda.probe() is device
+    device = devices.probe()
+    assert devices.probe() is device
     assert device.features.startswith(f"sm_{device['capability']}")
     for limit, query in {
         "threads_per_sm": "MAX_THREADS_PER_MULTIPROCESSOR",
@@ -72,14 +71,14 @@ def test_the_table_agrees_with_what_the_device_says() -> None:
         "shared_per_sm": "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR",
         "shared_reserved": "RESERVED_SHARED_MEMORY_PER_BLOCK",
     }.items():
-        assert limits_of(device["capability"])[limit] == cuda.attribute(query, 0), limit
+        assert limits_of(device["capability"])[limit] == devices.attribute(query, 0), limit
     assert min(device.limits.values()) >= 0
-    assert cuda.driver()
+    assert devices.driver_version()
 
 
 def test_a_device_that_is_not_there() -> None:
-    with pytest.raises(ArgumentError, match=rf"index=99; accepted: 0 to {cuda.count() - 1}"):
-        cuda.probe(99)
+    with pytest.raises(ArgumentError, match=rf"index=99; accepted: 0 to {devices.count() - 1}"):
+        devices.probe(99)
 
 
 # ---- memory
@@ -123,7 +122,7 @@ def test_memory_is_freed_with_its_object() -> None:
     driver.context()
 
     def free() -> int:
-        return int(cuda.check(cuda.bindings().cuMemGetInfo(), "free")[0])
+        return int(bindings.check(bindings.bindings().cuMemGetInfo(), "free")[0])
 
     size = 1 << 30
     before = free()
@@ -172,7 +171,7 @@ def test_a_kernel_copies() -> None:
 
 
 def test_a_kernel_has_all_the_shared_memory_of_the_device() -> None:
-    device = cuda.probe()
+    device = devices.probe()
     kernel = loaded(
         """
 extern "C" __global__ void turn(const __grid_constant__ Arguments g) {
@@ -209,7 +208,8 @@ extern "C" __global__ void gather(const __grid_constant__ Arguments g) {
 
 
 @pytest.mark.skipif(
-    cuda.missing() is None and cuda.probe()["capability"] < 90, reason="clusters need compute capability 9.0"
+    devices.missing() is None and devices.probe()["capability"] < 90,
+    reason="clusters need compute capability 9.0",
 )
 @pytest.mark.parametrize("cluster", [2, 8, 16])
 def test_the_blocks_of_a_cluster_are_neighbours_along_y(cluster: int) -> None:
@@ -243,15 +243,15 @@ def test_an_argument_of_the_wrong_size_is_refused() -> None:
 
 
 def test_a_binary_for_another_device_or_without_its_kernel_is_refused() -> None:
-    device = cuda.probe()
+    device = devices.probe()
     source = Source(f"{HEADER.replace('#pragma once', '')}{COPY}", "copy")
     foreign = "sm_80" if device["capability"] >= 90 else "sm_90"
     with pytest.raises(CompileError, match="does not run on this device"):
-        cuda.load(cuda.compile(source, replace(device, features=foreign)))
+        modules.load(nvrtc.compile(source, replace(device, features=foreign)))
     with pytest.raises(CompileError, match="the binary has no kernel 'other'"):
-        cuda.load(replace(cuda.compile(source, device), entry="other"))
+        modules.load(replace(nvrtc.compile(source, device), entry="other"))
     with pytest.raises(CompileError, match="does not run on this device"):
-        cuda.load(replace(cuda.compile(source, device), code=b"no machine code" * 100))
+        modules.load(replace(nvrtc.compile(source, device), code=b"no machine code" * 100))
 
 
 def test_a_bad_address_loses_the_context_and_says_so() -> None:
@@ -260,9 +260,9 @@ def test_a_bad_address_loses_the_context_and_says_so() -> None:
 import numpy as np
 from tilewright.errors import DeviceError
 from tilewright.model import Launch, Source
-from tilewright.targets import cuda, driver
+from tilewright.targets.cuda import devices, driver, modules, nvrtc
 source = Source({HEADER.replace("#pragma once", "") + COPY!r}, "copy")
-kernel = cuda.load(cuda.compile(source, cuda.probe()))
+kernel = modules.load(nvrtc.compile(source, devices.probe()))
 memory = driver.allocate(64)
 block = bytearray(np.array([8, 16, 64], np.uint64).tobytes())
 driver.Launcher(kernel, Launch(block=(64, 1, 1)), block)(0)
@@ -331,7 +331,7 @@ extern "C" __global__ void fetch(const __grid_constant__ Arguments g) {{
 
 
 def test_textures_beyond_a_limit_are_refused() -> None:
-    device, memory = cuda.probe(), driver.allocate(1 << 16)
+    device, memory = devices.probe(), driver.allocate(1 << 16)
     with pytest.raises(ArgumentError, match="count="):
         driver.texture1d(memory.address, device["texture1d_linear"] + 1, 4)
     with pytest.raises(ArgumentError, match="itemsize=12"):

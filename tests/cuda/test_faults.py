@@ -19,13 +19,12 @@ import tilewright as tw
 from tilewright.errors import ArgumentError, DeviceError, DTypeError, TilewrightError
 from tilewright.model import Problem
 from tilewright.store.records import Records
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver
 from tilewright.tuning.tuner import Tuner
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=str(cuda.missing())),
+    pytest.mark.skipif(devices.missing() is not None, reason=str(devices.missing())),
 ]
 
 
@@ -121,7 +120,7 @@ def test_no_room_for_an_allocation_says_how_many_bytes() -> None:
 def test_tuning_without_room_names_the_bytes_and_the_tuner_goes_on(records: Records) -> None:
     (large,) = Problem.parse("s:nn:64x64x64@20000000")
     (small,) = Problem.parse("s:nn:256x256x256")
-    with Tuner(cuda.probe(), records, timeout=60.0) as tuner:
+    with Tuner(devices.probe(), records, timeout=60.0) as tuner:
         for _ in range(2):
             with pytest.raises(TilewrightError, match=r"no room for its operands, \d+ bytes"):
                 tuner.tune(large, "cached", search="sample", budget=2.0, stencils=("classic",))

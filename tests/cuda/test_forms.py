@@ -12,12 +12,11 @@ import tilewright as tw
 from tilewright.model import DTYPES, Config, GroupedProblem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, describe, pack, products
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver, modules, nvrtc
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
 ]
 
 GROUPED = GroupedStencil()
@@ -78,7 +77,7 @@ def spoil(matrix: np.ndarray) -> None:
 def run(p: GroupedProblem, config: Config, sizes: list[tuple[int, int, int]], seed: int) -> None:
     """One launch over a list; results, what lies between them, and what must not be read."""
     driver.context()
-    device = cuda.probe()
+    device = devices.probe()
     pool = Pool(p, sizes, seed)
     rng, count = np.random.default_rng(seed), len(sizes)
     scalars = np.round(rng.standard_normal((count, 4)), 2)
@@ -110,7 +109,7 @@ def run(p: GroupedProblem, config: Config, sizes: list[tuple[int, int, int]], se
     driver.upload(held[0].address, words)
     driver.upload(held[1].address, scalars)
     own = held[1].address if "any" in (p.alpha, p.beta) else 0
-    kernel = cuda.load(cuda.compile(GROUPED.source(p, config, device), device))
+    kernel = modules.load(nvrtc.compile(GROUPED.source(p, config, device), device))
     driver.Launcher(
         kernel, GROUPED.launch(p, config), pack(held[0].address, own, count, alphas[0], betas[0])
     )(0)
@@ -132,7 +131,7 @@ def run(p: GroupedProblem, config: Config, sizes: list[tuple[int, int, int]], se
 @pytest.mark.parametrize("trans", ["nn", "nt", "tn", "cj"])
 @pytest.mark.parametrize("letter", list(DTYPES))
 def test_every_size_is_right(letter: str, trans: str) -> None:
-    dtype, device, draw = DTYPES[letter], cuda.probe(), random.Random(1)
+    dtype, device, draw = DTYPES[letter], devices.probe(), random.Random(1)
     trans = trans if dtype.is_complex else trans.replace("c", "t").replace("j", "n")
     sizes = [(x, x, x) for x in range(1, 41)]
     sizes += [tuple(draw.randrange(1, 41) for _ in range(3)) for _ in range(400)]  # type: ignore[misc]
@@ -144,7 +143,7 @@ def test_every_size_is_right(letter: str, trans: str) -> None:
 
 @pytest.mark.parametrize("letter", list(DTYPES))
 def test_the_largest_and_the_smallest(letter: str) -> None:
-    dtype, device = DTYPES[letter], cuda.probe()
+    dtype, device = DTYPES[letter], devices.probe()
     for top, sizes in (
         (64, [(64, 64, 64), (63, 1, 64), (1, 64, 5), (33, 34, 35)] * 9),
         (1, [(1, 1, 1)] * 5000),
@@ -155,7 +154,7 @@ def test_the_largest_and_the_smallest(letter: str) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_configs_are_right(seed: int) -> None:
-    draw, device = random.Random(seed), cuda.probe()
+    draw, device = random.Random(seed), devices.probe()
     dtype = DTYPES[draw.choice(list(DTYPES))]
     trans = "".join(draw.choice("ntcj" if dtype.is_complex else "nt") for _ in "ab")
     top, count = draw.choice((3, 17, 32, 50)), draw.choice((1, 40, 900))

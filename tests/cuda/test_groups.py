@@ -14,7 +14,7 @@ from tilewright.model import GroupedProblem
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.store.records import Records
-from tilewright.targets import cuda
+from tilewright.targets.cuda import devices, nvrtc
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial
@@ -22,7 +22,7 @@ from tilewright.tuning.tuner import Tuner
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
 ]
 
 LIST = "s:nn:1..32x1..32x1..32@3000"
@@ -41,7 +41,7 @@ def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Records
 @pytest.mark.parametrize("regime", ["memory", "cached"])
 def test_a_list_is_tuned(records: Records, regime: str) -> None:
     problem = GroupedProblem.parse(LIST)
-    with Tuner(cuda.probe(), records) as tuner:
+    with Tuner(devices.probe(), records) as tuner:
         result = tuner.tune(problem, regime, search="climb", budget=10.0)
     assert result.best is not None
     assert result.best.stencil == "grouped"
@@ -52,7 +52,7 @@ def test_a_list_is_tuned(records: Records, regime: str) -> None:
     assert "no library" in result.missing
     assert result.best.timing is not None
     assert result.best.timing.batch == 3000
-    found = records.best(problem.key, regime, cuda.probe().key)
+    found = records.best(problem.key, regime, devices.probe().key)
     assert found is not None
     assert found.config == result.best.config
 
@@ -84,7 +84,7 @@ def test_calls_run_what_was_tuned(records: Records) -> None:
 @pytest.mark.parametrize("fields", [{}, {"beta": "1"}, {"alpha": "any", "beta": "any"}])
 @pytest.mark.parametrize("letter", ["h", "b", "s", "d", "c", "z", "hc"])
 def test_the_default_is_right_for_every_type(letter: str, fields: dict[str, str]) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     trans = "ct" if letter in ("c", "z", "hc") else "tn"
     problem = GroupedProblem.parse(f"{letter}:{trans}:1..20x1..32x1..24@500+32x32x32@20", **fields)
     stencil = STENCILS["grouped"]
@@ -92,7 +92,7 @@ def test_the_default_is_right_for_every_type(letter: str, fields: dict[str, str]
     if reason is not None:
         pytest.skip(reason)
     config = stencil.default(problem, device)
-    binary = cuda.compile(stencil.source(problem, config, device), device)
+    binary = nvrtc.compile(stencil.source(problem, config, device), device)
     trial = GroupedTrial(device)
     trial.prepare(problem, "cached")
     candidate = Candidate("grouped", config, binary)

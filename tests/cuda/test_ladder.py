@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tilewright.model import Config
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver, modules
 from tilewright.tutorial import ladder
 from tilewright.tutorial.ladder import CASES, RUNGS, Rung
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=str(cuda.missing())),
+    pytest.mark.skipif(devices.missing() is not None, reason=str(devices.missing())),
 ]
 
 POINTS = [
@@ -23,7 +22,7 @@ POINTS = [
 @pytest.mark.parametrize(("rung", "config"), POINTS)
 def test_every_config_is_right_on_every_case(rung: Rung, config: Config) -> None:
     driver.context()
-    kernel = cuda.load(ladder.compiled(rung, config, cuda.probe()))
+    kernel = modules.load(ladder.compiled(rung, config, devices.probe()))
     found = {case: ladder.check(rung, config, kernel, case) for case in CASES}
     assert {case: error for case, error in found.items() if not error <= 1.0} == {}
 

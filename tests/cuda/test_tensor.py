@@ -10,14 +10,13 @@ from tilewright.model import DTYPES, Config, Problem, Verdict
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.tensor.stencil import SHAPES, TensorStencil, units
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate.cuda import Placed
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
 ]
 
 TENSOR = TensorStencil()
@@ -27,8 +26,8 @@ LETTERS = ("h", "b", "hc", "d", "z")
 def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Verdict:
     """What one launch makes of a batch: bases are aligned to what the problem says and no more."""
     driver.context()
-    device = cuda.probe()
-    kernel = cuda.load(cuda.compile(TENSOR.source(p, config, device), device))
+    device = devices.probe()
+    kernel = modules.load(nvrtc.compile(TENSOR.source(p, config, device), device))
     ready = prepare(p, Case(batch, special=special), seed=batch)
     made, asked = ready.operands, p.with_(batch=batch)
     placed = [Placed(region) for region in made.regions]
@@ -67,7 +66,7 @@ def layouts(p: Problem) -> list[Problem]:
 )
 @pytest.mark.parametrize("letter", LETTERS)
 def test_the_default_is_right_in_every_layout(letter: str, size: str, trans: str) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     for number, p in enumerate(
         layouts(Problem.parse(f"{letter}:{trans}:{size}@20000", beta="any", alpha="any")[0])
     ):
@@ -79,7 +78,7 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str, trans: str
 @pytest.mark.parametrize("beta", ["0", "1", "any"])
 @pytest.mark.parametrize("letter", LETTERS)
 def test_special_values_stay_where_they_belong(letter: str, beta: str) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     for size in ("13x21x7", "64x64x64", "100x72x40"):
         p = Problem.parse(f"{letter}:{size}@20000", beta=beta)[0]
         config = TENSOR.default(p, device)
@@ -89,7 +88,7 @@ def test_special_values_stay_where_they_belong(letter: str, beta: str) -> None:
 
 @pytest.mark.parametrize("letter", LETTERS)
 def test_blocks_walk_over_more_than_a_grid_holds(letter: str) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     # More products than 65,535, and nothing along k.
     for size, batch in (("5x6x4", 70_001), ("9x5x0", 3)):
         p = Problem.parse(f"{letter}:{size}@{batch}", beta="any")[0]
@@ -99,7 +98,7 @@ def test_blocks_walk_over_more_than_a_grid_holds(letter: str) -> None:
 
 @pytest.mark.parametrize("seed", range(80))
 def test_random_configs_are_right(seed: int) -> None:
-    device, draw = cuda.probe(), random.Random(seed)
+    device, draw = devices.probe(), random.Random(seed)
     letter = draw.choice(LETTERS)
     turn_a, turn_b = (draw.choice("ntcj" if letter in ("hc", "z") else "nt") for _ in "ab")
     m, n, k = (draw.choice((draw.randrange(1, 200), 8 * draw.randrange(1, 20))) for _ in range(3))
@@ -129,7 +128,7 @@ def test_random_configs_are_right(seed: int) -> None:
 )
 @pytest.mark.parametrize("kind", ["h:nn", "b:tn", "hc:nn", "hc:cj", "hc:tn", "hc:nj"])
 def test_warp_groups_are_right(kind: str, tile: tuple[int, int, int, int], stages: int) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     if device["capability"] != 90:
         pytest.skip("warp groups multiply on compute capability 9.0 alone")
     blk_m, blk_n, warps_m, warps_n = tile
@@ -158,7 +157,7 @@ def test_warp_groups_are_right(kind: str, tile: tuple[int, int, int, int], stage
 @pytest.mark.parametrize("kind", ["h:nn", "h:tt", "b:nt", "hc:nn", "hc:tc", "d:nn", "z:tn"])
 def test_c_that_comes_early_is_the_c_that_was_there(kind: str, stages: int) -> None:
     # Fewer steps than stages, as many and more; parts of words at the end of columns; none along k.
-    device, ran = cuda.probe(), 0
+    device, ran = devices.probe(), 0
     for number, size in enumerate(("64x48x8", "33x41x64", "100x72x256", "8x8x0", "19x200x40")):
         beta = ("1", "any")[number % 2]
         for p in layouts(Problem.parse(f"{kind}:{size}@20000", beta=beta, alpha="any")[0])[::3]:
@@ -193,13 +192,13 @@ def drawn(p: Problem, space: Space, draw: random.Random) -> Config:
 
 
 def test_a_batch_of_complex_halves_is_faster_than_other_units_could() -> None:
-    device = cuda.probe()
+    device = devices.probe()
     if device["capability"] < 90:
         pytest.skip("the rate is that of compute capability 9.0")
     driver.context()
     p = Problem.parse("hc:128x128x128@4000")[0]
     config = TENSOR.default(p, device)
-    kernel = cuda.load(cuda.compile(TENSOR.source(p, config, device), device))
+    kernel = modules.load(nvrtc.compile(TENSOR.source(p, config, device), device))
     memory = [driver.allocate(p.batch * 65536) for _ in range(3)]
     for part in memory:
         driver.fill(part.address, p.batch * 65536, 60)

@@ -11,15 +11,14 @@ from tilewright.model import DTYPES, Config, Problem, Verdict
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate.cuda import Placed
 from tilewright.tuning.gemm.operands import Region
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
 ]
 
 TINY = TinyStencil()
@@ -30,8 +29,8 @@ STRIDES = ("stride_a", "stride_b", "stride_c")
 def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Verdict:
     """What one launch makes of a batch: bases are aligned to what the problem says and no more."""
     driver.context()
-    device = cuda.probe()
-    kernel = cuda.load(cuda.compile(TINY.source(p, config, device), device))
+    device = devices.probe()
+    kernel = modules.load(nvrtc.compile(TINY.source(p, config, device), device))
     ready = prepare(p, Case(batch, special=special), seed=batch)
     made, asked = ready.operands, p.with_(batch=batch)
     placed = [Placed(region) for region in made.regions]
@@ -88,7 +87,7 @@ def layouts(p: Problem) -> list[Problem]:
 )
 @pytest.mark.parametrize("letter", LETTERS)
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     for number in range(len(layouts(Problem.parse("s:1x1x1")[0]))):
         # Each transposition meets other layouts at other sizes.
         trans = ("nn", "tn", "nt", "ct")[(number + len(size) + ord(size[0])) % 4]
@@ -118,7 +117,7 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
 )
 @pytest.mark.parametrize("layout", ["packed", "padded", "pointers"])
 def test_more_groups_than_blocks_and_special_values(spelling: str, beta: str, layout: str) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     p = Problem.parse(f"{spelling}@3000000", beta=beta)[0]
     if layout == "padded":
         p = p.with_(lda=p.m + 1, ldb=p.m + 1, ldc=p.m + 1, **dict.fromkeys(STRIDES, (p.m + 1) * p.m))
@@ -133,7 +132,7 @@ def test_more_groups_than_blocks_and_special_values(spelling: str, beta: str, la
 
 @pytest.mark.parametrize("seed", range(70))
 def test_random_configs_are_right(seed: int) -> None:
-    device, draw = cuda.probe(), random.Random(seed)
+    device, draw = devices.probe(), random.Random(seed)
     letter = LETTERS[seed % 7]
     turn_a, turn_b = (draw.choice("ntcj" if DTYPES[letter].is_complex else "nt") for _ in "ab")
     m, n, k = (draw.randrange(1, 33) for _ in range(3))
@@ -153,7 +152,7 @@ def test_random_configs_are_right(seed: int) -> None:
 @pytest.mark.parametrize("spelling", ["d:8x8x8@650000", "h:24x24x24@400000"])
 @pytest.mark.parametrize("ld", [0, 1])
 def test_a_batch_goes_at_the_speed_of_memory(spelling: str, ld: int) -> None:
-    device = cuda.probe()
+    device = devices.probe()
     if device["capability"] < 90:
         pytest.skip("bulk copies came with compute capability 9.0")
     driver.context()
@@ -161,7 +160,7 @@ def test_a_batch_goes_at_the_speed_of_memory(spelling: str, ld: int) -> None:
     ld += p.m
     p = p.with_(lda=ld, ldb=ld, ldc=ld, **dict.fromkeys(STRIDES, ld * p.m))
     config = TINY.default(p, device)
-    kernel = cuda.load(cuda.compile(TINY.source(p, config, device), device))
+    kernel = modules.load(nvrtc.compile(TINY.source(p, config, device), device))
     size = p.batch * p.strides[0] * p.dtype.itemsize
     memory = [driver.allocate(size) for _ in range(3)]
     for part in memory:

@@ -15,7 +15,7 @@ from tilewright.errors import TilewrightError
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
-from tilewright.targets import cuda
+from tilewright.targets.cuda import devices, nvrtc
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.cuda import CudaTrial
@@ -23,7 +23,7 @@ from tilewright.tuning.tuner import Result, Tuner
 
 pytestmark = [
     pytest.mark.cuda,
-    pytest.mark.skipif(cuda.missing() is not None, reason=cuda.missing() or ""),
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
 ]
 
 # The package has a function of the name of that module.
@@ -44,14 +44,14 @@ def one(spelling: str, **fields: Any) -> Problem:
 def run(records: Records, problem: Problem, regime: str = "memory", **options: Any) -> Result:
     settings = {"search": "sample", "budget": 15.0, "stencils": ("classic",)} | options
     timeout = settings.pop("timeout", 30.0)
-    with Tuner(cuda.probe(), records, timeout=timeout) as tuner:
+    with Tuner(devices.probe(), records, timeout=timeout) as tuner:
         return tuner.tune(problem, regime, **settings)
 
 
 def candidate(problem: Problem, **values: Any) -> Candidate:
-    stencil, device = STENCILS["classic"], cuda.probe()
+    stencil, device = STENCILS["classic"], devices.probe()
     config = stencil.default(problem, device).with_(**values)
-    return Candidate("classic", config, cuda.compile(stencil.source(problem, config, device), device))
+    return Candidate("classic", config, nvrtc.compile(stencil.source(problem, config, device), device))
 
 
 @pytest.mark.parametrize("regime", ["memory", "cached"])
@@ -66,8 +66,8 @@ def test_a_sweep_finds_a_right_kernel_and_times_cublas_beside_it(records: Record
     assert result.statuses["ok"] >= 2
     assert result.device_seconds > 0
     best, vendor = result.best, result.vendor
-    assert best.driver == vendor.driver == cuda.driver() != ""
-    assert best.toolchain.startswith(cuda.toolchain())
+    assert best.driver == vendor.driver == devices.driver_version() != ""
+    assert best.toolchain.startswith(nvrtc.toolchain())
     assert best.clocks == "" or "MHz" in best.clocks
     assert best.error is not None
     assert 0 < best.error <= 1
@@ -88,7 +88,7 @@ def test_a_sweep_finds_a_right_kernel_and_times_cublas_beside_it(records: Record
 )
 def test_the_default_is_right_and_so_is_cublas(spelling: str, fields: dict[str, str]) -> None:
     problem = one(spelling, **fields)
-    trial = CudaTrial(cuda.probe())
+    trial = CudaTrial(devices.probe())
     trial.prepare(problem, "memory")
     chosen = candidate(problem)
     outcome = trial.attempt(chosen, 3, 0.03, float("inf"))
@@ -105,7 +105,7 @@ def test_batches_of_halves_are_tuned_beside_the_vendors_product(
     records: Records, spelling: str, fields: dict[str, str]
 ) -> None:
     problem = one(spelling, **fields)
-    reason = STENCILS["tiny"].accepts(problem, cuda.probe())
+    reason = STENCILS["tiny"].accepts(problem, devices.probe())
     if reason is not None:
         pytest.skip(f"tiny: {reason}")
     result = run(records, problem, "cached", stencils=("tiny",), budget=6.0)
@@ -120,7 +120,7 @@ def test_batches_of_halves_are_tuned_beside_the_vendors_product(
 
 def test_bases_that_are_aligned_to_one_element(records: Records) -> None:
     problem = one("s:nn:512x512x512", align=4)
-    trial = CudaTrial(cuda.probe())
+    trial = CudaTrial(devices.probe())
     trial.prepare(problem, "cached")
     outcome = trial.attempt(candidate(problem), 3, 0.03, float("inf"))
     assert outcome.verdict.ok, outcome.verdict.why
@@ -132,10 +132,10 @@ def test_bases_that_are_aligned_to_one_element(records: Records) -> None:
 def test_every_way_of_reading_is_right(letter: str, read: str) -> None:
     problem = one(f"{letter}:nn:512x512x512")
     chosen = candidate(problem, read=read, wide=1)
-    space = STENCILS["classic"].space(problem, cuda.probe())
+    space = STENCILS["classic"].space(problem, devices.probe())
     if any(rule.kind in HARDWARE for rule in space.why(chosen.config)):
         pytest.skip("the default with this reading breaks a rule")
-    trial = CudaTrial(cuda.probe())
+    trial = CudaTrial(devices.probe())
     trial.prepare(problem, "cached")
     outcome = trial.attempt(chosen, 3, 0.03, float("inf"))
     assert outcome.verdict.ok, outcome.verdict.why
@@ -145,8 +145,8 @@ def test_data_from_memory_are_not_faster_than_cached_ones() -> None:
     problem = one("s:nn:256x256x16")
     chosen, seconds = candidate(problem), {}
     for regime in ("memory", "cached"):
-        trial = CudaTrial(cuda.probe())
-        sized = TUNE.sized(problem, regime, cuda.probe())
+        trial = CudaTrial(devices.probe())
+        sized = TUNE.sized(problem, regime, devices.probe())
         trial.prepare(sized, regime)
         outcome = trial.attempt(chosen, 9, 0.2, float("inf"))
         assert outcome.timing is not None, outcome.verdict.why
@@ -173,13 +173,13 @@ def faulty(device: Device) -> Callable[[Any], Binary]:
         right = STENCILS[name].source(problem, config, device)
         fault = fault_of(config)
         if fault is None:
-            return cuda.compile(right, device)
+            return nvrtc.compile(right, device)
         text = (
             '#include "lib/gemm.cuh"\n'
             f'extern "C" __global__ void {right.entry}(const __grid_constant__ Gemm g)\n'
             f"{{ {FAULTS[fault]} }}\n"
         )
-        binary = cuda.compile(Source(text, right.entry, right.headers), device)
+        binary = nvrtc.compile(Source(text, right.entry, right.headers), device)
         return replace(binary, digest=right.digest)
 
     return handle
@@ -194,7 +194,7 @@ def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
 ) -> None:
     monkeypatch.setattr(TUNE, "compiler", faulty)
     problem = one("s:nn:512x512x512")
-    default = STENCILS["classic"].default(problem, cuda.probe())
+    default = STENCILS["classic"].default(problem, devices.probe())
     held = {name: value for name, value in default.items() if name not in ("order", "buffers")}
 
     def spaces(space: Space) -> Space:
@@ -231,4 +231,4 @@ def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
 
 def test_a_problem_without_room_says_how_many_bytes(records: Records) -> None:
     with pytest.raises(TilewrightError, match="bytes on the device"):
-        CudaTrial(cuda.probe()).prepare(one("s:nn:64x64x64@20000000"), "cached")
+        CudaTrial(devices.probe()).prepare(one("s:nn:64x64x64@20000000"), "cached")

@@ -18,11 +18,11 @@ from tilewright.planning import dispatch
 from tilewright.runtime import cublaslt
 from tilewright.runtime.bound_cuda import Gpu
 from tilewright.store.records import Records
-from tilewright.targets import cuda
+from tilewright.targets.cuda import devices, modules
 from tilewright.tuning.gemm.operands import scalars
 from tilewright.tuning.tuner import VENDOR, Tuner
 
-REASON = cuda.missing()
+REASON = devices.missing()
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
 
 LETTERS = "hbsdcz"
@@ -297,7 +297,7 @@ def test_all_algorithms_are_right_and_come_back_from_their_configs(torch: Any, s
     # By columns, as the library has them.
     stored_a, stored_b = a.mT.contiguous(), b.mT.contiguous()
     want = op(wide(torch, a), problem.trans_a) @ wide(torch, b)
-    cuda.context()
+    modules.context()
     found = cublaslt.candidates(problem, (alpha, beta), 0, 8)
     assert not isinstance(found, str), found
     assert found
@@ -319,7 +319,7 @@ def test_all_algorithms_are_right_and_come_back_from_their_configs(torch: Any, s
 def test_the_tuner_records_the_fastest_algorithm(tmp_path: Any) -> None:
     records = Records(tmp_path / "records.sqlite")
     (problem,) = Problem.parse("s:nn:1024x512x768")
-    with Tuner(cuda.probe(), records) as tuner:
+    with Tuner(devices.probe(), records) as tuner:
         result = tuner.tune(problem, "memory", search="sample", budget=5.0, stencils=("classic",))
     records.close()
     assert result.missing == ""

@@ -23,7 +23,6 @@ from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Ve
 from tilewright.planning import dispatch
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
-from tilewright.tuning import ceilings_cuda
 from tilewright.tuning.evaluate import Finals, Outcome
 from tilewright.tuning.tuner import Result
 from tilewright.tuning.workers import Answer
@@ -31,7 +30,7 @@ from tilewright.tuning.workers import Answer
 pytestmark = pytest.mark.pure
 
 H200 = capability.named("h200")
-KNOWN = replace(H200, ceilings={"bandwidth.copy.1": 4e12, **ceilings_cuda.units(H200)})
+KNOWN = replace(H200, ceilings={"bandwidth.copy.1": 4e12, **capability.units(H200)})
 
 
 def one(spelling: str, **fields: Any) -> Problem:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import tilewright
-from tilewright.planning import dispatch
 from tilewright.runtime import call_cache, device_calls
 
 pytestmark = pytest.mark.pure
@@ -24,18 +23,20 @@ MEMOS = {
 
 # What modules keep that does not follow from records, each with the reason.
 EXEMPT = {
-    "addresses._staging": "pinned memory",
-    "answers.points": "a count of a space",
-    "build._loaded": "loaded code, which callers may hold",
-    "build.generators": "a hash of program text",
-    "call_cache._holders": "what clear calls",
-    "compare._mkl_library": "a library",
-    "device_arrays.library": "a library",
-    "execute._pool": "threads",
-    "execute_cuda._elsewhere": "loaded code",
-    "measure._rank": "arithmetic",
+    "arrays.pointers._staging": "pinned memory",
+    "cli.queries.points": "a count of a space",
+    "runtime.build._loaded": "loaded code, which callers may hold",
+    "runtime.build._recent": "loaded code, of which the least used is let go",
+    "runtime.build._resident": "loaded code of GPUs, which recorded graphs may call",
+    "runtime.build.generators": "a hash of program text",
+    "runtime.call_cache._holders": "what clear calls",
+    "cli.compare._mkl_library": "a library",
+    "arrays.device.library": "a library",
+    "runtime.bound_cpu._pool": "threads",
+    "runtime.bound_cuda._elsewhere": "loaded code",
+    "tuning.timing._rank": "arithmetic",
 }
-PURE = ("stencils.", "targets.", "home.", "ladder.")
+PURE = ("stencils.", "targets.", "store.paths.", "tutorial.", "runtime.fastcall_")
 """Stencils are pure functions; targets find out what a machine is, load code and keep handles."""
 
 
@@ -92,7 +93,7 @@ def test_clear_empties_every_memo_and_keeps_the_dictionaries() -> None:
     assert device_calls.CALLS is call_cache.DEVICE
 
 
-@pytest.mark.parametrize("clear", [call_cache.clear, dispatch.forget, tilewright.forget])
+@pytest.mark.parametrize("clear", [call_cache.clear, tilewright.forget])
 def test_functions_that_are_adopted_are_emptied(clear: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_cache, "_functions", [*call_cache.adopted()])
 

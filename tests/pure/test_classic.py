@@ -34,7 +34,7 @@ pytestmark = pytest.mark.pure
 CLASSIC = ClassicStencil()
 FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
 SIXTEEN = [f"{letter}:{trans}" for letter in "scdz" for trans in ("nn", "nt", "tn", "tt")]
-KERNEL = Path(module.__file__).with_name("classic.cuh").read_text()
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 
 
 def problem(text: str, size: str = "8192x8192x8192", **fields: object) -> Problem:

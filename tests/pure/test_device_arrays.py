@@ -25,7 +25,7 @@ from tilewright import api
 from tilewright.arrays import device as device_arrays
 from tilewright.arrays.device import Phantom, phantom
 from tilewright.arrays.layout import address_of
-from tilewright.catalog import STENCILS, TARGETS
+from tilewright.catalog import STENCILS
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired, widened
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
@@ -34,8 +34,7 @@ from tilewright.runtime import bound_cuda, build, cublaslt, device_calls, fastca
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.store.records import Records
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability, driver
+from tilewright.targets.cuda import bindings, capability, devices, driver, modules, nvrtc
 
 pytestmark = pytest.mark.pure
 
@@ -160,9 +159,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     def kernel(stencil: str, problem: Problem, config: Config, device: Device) -> Kernel:
         return Kernel(1, Binary(b"", stencil, ""), problem)
 
-    monkeypatch.setattr(cuda, "missing", lambda: None)
-    monkeypatch.setattr(cuda, "count", lambda: 1)
-    monkeypatch.setattr(cuda, "probe", lambda index=0: capability.DEVICES["h200"])
+    monkeypatch.setattr(devices, "missing", lambda: None)
+    monkeypatch.setattr(devices, "count", lambda: 1)
+    monkeypatch.setattr(devices, "probe", lambda index=0: capability.DEVICES["h200"])
     monkeypatch.setattr(driver, "context", context)
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
@@ -173,7 +172,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(device_arrays, "default_library", lambda: None)
     # Addresses of the host's memory are nothing for the library of a real GPU.
     monkeypatch.setattr(cublaslt, "library", lambda: None)
-    monkeypatch.setitem(TARGETS, "cuda", cuda)
     # Not by monkeypatch, which would put them back in another order: the first that accepts is chosen.
     kept = dict(STENCILS)
     for name, stencil in kept.items():
@@ -469,7 +467,7 @@ def test_arrays_on_two_gpus(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_cuda(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "missing", lambda: "the CUDA driver finds no device")
+    monkeypatch.setattr(devices, "missing", lambda: "the CUDA driver finds no device")
     a = Bare(filled((4, 4)))
     for run in (tw.matmul, tw.gemm, tw.plan, tw.explain):
         with pytest.raises(DeviceError, match="finds no device"):
@@ -1149,11 +1147,13 @@ def two_gpus(gpu: Log, new_home: Any, monkeypatch: pytest.MonkeyPatch) -> Made:
         made.loaded.append((binary.code.decode(), driver.current_device()))
         return Kernel(1, binary)
 
-    monkeypatch.setattr(cuda, "count", lambda: 2)
-    monkeypatch.setattr(cuda, "probe", lambda index=0: replace(capability.named(MODELS[index]), index=index))
-    monkeypatch.setattr(cuda, "toolchain", lambda: "nvrtc 0")
-    monkeypatch.setattr(cuda, "compile", compiled)
-    monkeypatch.setattr(cuda, "load", load)
+    monkeypatch.setattr(devices, "count", lambda: 2)
+    monkeypatch.setattr(
+        devices, "probe", lambda index=0: replace(capability.named(MODELS[index]), index=index)
+    )
+    monkeypatch.setattr(nvrtc, "toolchain", lambda: "nvrtc 0")
+    monkeypatch.setattr(nvrtc, "compile", compiled)
+    monkeypatch.setattr(modules, "load", load)
     monkeypatch.setattr(bound_cuda.build, "kernel", KERNEL)
     monkeypatch.setattr(gpu, "computes", False)
     bound_cuda._elsewhere.cache_clear()
@@ -1208,7 +1208,11 @@ def test_alike_gpus_share_what_is_looked_up() -> None:
 
 def test_a_gpu_is_named_as_nvidias_tools_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = SimpleNamespace(bytes=bytes(range(16)))
-    monkeypatch.setattr(cuda, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (0, raw)))
-    assert cuda._uuid(7) == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
-    monkeypatch.setattr(cuda, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (999, raw)))
-    assert cuda._uuid(7) == ""
+    monkeypatch.setattr(
+        bindings, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (0, raw))
+    )
+    assert devices._uuid(7) == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
+    monkeypatch.setattr(
+        bindings, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (999, raw))
+    )
+    assert devices._uuid(7) == ""

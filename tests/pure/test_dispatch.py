@@ -14,6 +14,7 @@ import tilewright.planning.dispatch as dispatch
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Problem, Record
+from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE
 from tilewright.store.jsonl import decode
 from tilewright.targets.cuda import capability
@@ -44,7 +45,7 @@ class Told:
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     yield
-    dispatch.forget()
+    call_cache.clear()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def fresh() -> Iterator[None]:
 def test_a_vendor_that_is_faster_nearby(
     monkeypatch: pytest.MonkeyPatch, asked: int, known: int, origin: str
 ) -> None:
-    dispatch.forget()
+    call_cache.clear()
     monkeypatch.setattr(dispatch, "records", lambda: Told(known))
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     problem = Problem.parse(f"s:300x200x100@{asked}")[0]
@@ -89,7 +90,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes dispatch go by other records."""
 
     def tell(records: Any) -> None:
-        dispatch.forget()
+        call_cache.clear()
         monkeypatch.setattr(dispatch, "records", lambda: records)
         monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
 
@@ -268,7 +269,7 @@ def test_an_import_is_told_what_no_kernel_could_run() -> None:
 
 def test_every_config_that_ships_for_a_gpu_is_of_its_space() -> None:
     """A few were found before the sides of tiles were chosen among fewer; they are passed over."""
-    text = files("tilewright").joinpath("data", "h200.jsonl").read_text(encoding="utf-8")
+    text = files("tilewright.store").joinpath("data", "h200.jsonl").read_text(encoding="utf-8")
     records = [decode(json.loads(line)) for line in text.splitlines()]
     reasons = [reason for record in records if (reason := dispatch.misfit(record)) is not None]
     assert len(reasons) <= 5

@@ -23,7 +23,7 @@ from tilewright.arrays import pointers
 from tilewright.arrays.layout import address_of
 from tilewright.arrays.pointers import Placement, Staging, even_step, overlapping, shared
 from tilewright.calls import matrix_lists
-from tilewright.catalog import STENCILS, TARGETS
+from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
@@ -32,8 +32,7 @@ from tilewright.runtime import build, fastcall_cuda
 from tilewright.stencils.cuda import args as call
 from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.store.records import Records
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability, driver
+from tilewright.targets.cuda import capability, devices, driver, modules
 from tilewright.tuning import timing as measure
 
 pytestmark = pytest.mark.pure
@@ -149,9 +148,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
         ctypes.memmove(to, of.ctypes.data, of.nbytes)
 
     handle = Handle(0)
-    monkeypatch.setattr(cuda, "missing", lambda: None)
-    monkeypatch.setattr(cuda, "count", lambda: 1)
-    monkeypatch.setattr(cuda, "probe", lambda index=0: capability.DEVICES["h200"])
+    monkeypatch.setattr(devices, "missing", lambda: None)
+    monkeypatch.setattr(devices, "count", lambda: 1)
+    monkeypatch.setattr(devices, "probe", lambda index=0: capability.DEVICES["h200"])
     monkeypatch.setattr(driver, "context", lambda index=0: 1)
     monkeypatch.setattr(driver, "current_device", lambda: 0)
     monkeypatch.setattr(driver, "synchronize", lambda: None)
@@ -165,7 +164,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(matrix_lists, "staging", lambda index: handle)
     monkeypatch.setattr(build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
-    monkeypatch.setitem(TARGETS, "cuda", cuda)
     api.forget()
     yield log
     api.forget()
@@ -687,7 +685,7 @@ def test_pinned_memory_is_used_again_only_when_it_was_read(monkeypatch: pytest.M
 
     api = Api()
     monkeypatch.setattr(pointers, "bindings", lambda: api)
-    monkeypatch.setattr(cuda, "context", lambda: 1)
+    monkeypatch.setattr(modules, "context", lambda: 1)
     monkeypatch.setattr(pointers, "Owned", lambda handle, *_: type("Owned", (), {"handle": handle})())
     staging = Staging()
     row = np.arange(100)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import tilewright.stencils.protocol
+import tilewright.stencils
 from tilewright.catalog import STENCILS
 from tilewright.runtime import build
 from tilewright.stencils.cuda.source import program
@@ -67,15 +67,15 @@ def test_the_python_and_the_kernel_of_a_stencil_count_and_not_those_of_others(
     stencil: str, folder: Path
 ) -> None:
     before = build.generators(stencil, folder)
-    for file in (f"{stencil}.py", f"{stencil}.cuh", "program.py", "call.py"):
+    for file in (f"{stencil}/stencil.py", f"{stencil}/kernel.cuh", "source.py", "args.py"):
         assert build.generators(stencil, changed(folder, f"cuda/{file}")) != before, file
     for other in set(CUDA) - {stencil}:
-        for file in (f"{other}.py", f"{other}.cuh"):
+        for file in (f"{other}/stencil.py", f"{other}/kernel.cuh"):
             copy = changed(folder, f"cuda/{file}")
             assert build.generators(stencil, copy) == before, file
 
 
 def test_all_that_emits_code_for_a_processor_counts_there_alone(folder: Path) -> None:
-    copy = changed(folder, "cpu/emit.py")
+    copy = changed(folder, "cpu/ir.py")
     assert build.generators("tile", copy) != build.generators("tile", folder)
     assert build.generators("tiny", copy) == build.generators("tiny", folder)

@@ -29,15 +29,14 @@ from tilewright.model import Config, Device, Launch, Plan, Problem, Record, Timi
 from tilewright.planning import dispatch, roofline
 from tilewright.runtime import build
 from tilewright.store.records import Records
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability, disassemble
+from tilewright.targets.cuda import bindings, capability, devices, disassemble
 from tilewright.tuning import ceilings_cuda
 from tilewright.tuning.baselines import cublas
 
 pytestmark = pytest.mark.pure
 
 H200 = capability.named("h200")
-CEILINGS = {"bandwidth.copy.1": 4e12, **ceilings_cuda.units(H200)}
+CEILINGS = {"bandwidth.copy.1": 4e12, **capability.units(H200)}
 KNOWN = replace(H200, ceilings=CEILINGS)
 
 
@@ -61,7 +60,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_units_are_lanes_times_clock() -> None:
-    found = ceilings_cuda.units(H200)
+    found = capability.units(H200)
     assert found["peak.s.1"] == found["peak.c.1"] == pytest.approx(66.9e12, rel=1e-3)
     assert found["peak.d.1"] == found["peak.z.1"] == pytest.approx(33.45e12, rel=1e-3)
     assert found["peak.h.1"] == found["peak.b.1"] == found["peak.hc.1"] == found["peak.s.1"]
@@ -69,12 +68,12 @@ def test_units_are_lanes_times_clock() -> None:
     assert (
         found["tensor.h.1"] == found["tensor.b.1"] == found["tensor.hc.1"] == pytest.approx(1070e12, rel=1e-2)
     )
-    assert ceilings_cuda.units(capability.named("a100"))["tensor.h.1"] == pytest.approx(312e12, rel=1e-2)
+    assert capability.units(capability.named("a100"))["tensor.h.1"] == pytest.approx(312e12, rel=1e-2)
     assert found["tensor.d.1"] == found["tensor.z.1"] == pytest.approx(66.9e12, rel=1e-3)
-    assert ceilings_cuda.units(capability.named("a100"))["tensor.d.1"] == pytest.approx(19.5e12, rel=1e-2)
-    assert not [name for name in ceilings_cuda.units(capability.named("b200")) if "tensor" in name]
+    assert capability.units(capability.named("a100"))["tensor.d.1"] == pytest.approx(19.5e12, rel=1e-2)
+    assert not [name for name in capability.units(capability.named("b200")) if "tensor" in name]
     # Table 1 of the paper on the Fermi: 1030 and 515 Gflop/s.
-    fermi = ceilings_cuda.units(capability.named("fermi-s2050"))
+    fermi = capability.units(capability.named("fermi-s2050"))
     assert fermi["peak.s.1"] == pytest.approx(1030e9, rel=1e-2)
     assert fermi["peak.d.1"] == pytest.approx(515e9, rel=1e-2)
 
@@ -168,7 +167,7 @@ class Gpu:
 def test_a_copy_is_measured(free: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = Gpu(free)
     monkeypatch.setattr(ceilings_cuda, "driver", gpu)
-    monkeypatch.setattr(cuda, "bindings", gpu.bindings)
+    monkeypatch.setattr(bindings, "bindings", gpu.bindings)
     found = ceilings_cuda.measure(H200, 3)
     assert found.keys() == CEILINGS.keys()
     assert found["bandwidth.copy.1"] == pytest.approx(4e12)
@@ -245,8 +244,8 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(index: int = 0) -> Device:
         raise DeviceError("no CUDA driver is installed")
 
-    monkeypatch.setattr(cuda, "missing", lambda: "no CUDA driver is installed")
-    monkeypatch.setattr(cuda, "probe", probe)
+    monkeypatch.setattr(devices, "missing", lambda: "no CUDA driver is installed")
+    monkeypatch.setattr(devices, "probe", probe)
     api.forget()
 
 
@@ -489,12 +488,12 @@ def test_a_page_of_several_devices(records: Records, tmp_path: Path, monkeypatch
     cpu = Device("cpu", "A processor", "a-cpu", {"cores": 1})
     monkeypatch.setattr(dispatch, "records", lambda: records)
     monkeypatch.setattr(dispatch, "device", lambda kind="cpu": cpu)
-    monkeypatch.setattr(cuda, "missing", lambda: "no driver")
+    monkeypatch.setattr(devices, "missing", lambda: "no driver")
     records.save_ceilings("h200", 1, CEILINGS)
-    devices = queries.reported()
-    assert [(d.key, d.kind) for d in devices] == [("a-cpu", "cpu"), ("h200", "cuda"), ("old <gpu>", "cuda")]
+    known = queries.reported()
+    assert [(d.key, d.kind) for d in known] == [("a-cpu", "cpu"), ("h200", "cuda"), ("old <gpu>", "cuda")]
     page = tmp_path / "page.html"
-    written = report.write(page, records, devices)
+    written = report.write(page, records, known)
     assert written == {
         "path": str(page),
         "devices": ["a-cpu", "h200", "old <gpu>"],

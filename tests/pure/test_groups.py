@@ -33,8 +33,7 @@ from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.stencils.protocol import refused
 from tilewright.store.jsonl import decode, encode
 from tilewright.store.records import Records
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.capability import named
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, cuda_grouped
@@ -230,9 +229,8 @@ def test_bounds_are_of_the_mean_product() -> None:
 
 
 def test_the_command_knows_lists_and_where_they_are_not_served() -> None:
-    assert [type(p) for p in main._problems([RANGES, "d:2..3"], "0,1")] == [GroupedProblem] * 2 + [
-        Problem
-    ] * 4
+    kinds = [type(p) for p in main._problems([RANGES, "d:2..3"], "0,1")]
+    assert kinds == [GroupedProblem] * 2 + [Problem] * 4
     assert [p.beta for p in main._problems([RANGES], "0,1")] == ["0", "1"]
     with pytest.raises(ArgumentError, match="is a list; accepted: products of one size"):
         main._of_one_size([RANGES], "0")
@@ -331,7 +329,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[Launch]:
     monkeypatch.setattr(driver, "download", lambda to, at: ctypes.memmove(to.ctypes.data, at, to.nbytes))
     monkeypatch.setattr(driver, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "clocks", lambda: "1 MHz")
-    monkeypatch.setattr(cuda, "load", lambda binary: Kernel(1, binary, Fault.problem))  # type: ignore[attr-defined]
+    monkeypatch.setattr(modules, "load", lambda binary: Kernel(1, binary, Fault.problem))  # type: ignore[attr-defined]
     return launches
 
 

@@ -15,6 +15,7 @@ from tilewright.cli import queries
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem, Record, Timing
 from tilewright.planning import dispatch, kin
+from tilewright.runtime import call_cache
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
 
@@ -104,14 +105,14 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def tell(*rows: Record) -> Records:
         for row in rows:
             store.append(row)
-        dispatch.forget()
+        call_cache.clear()
         return store
 
     monkeypatch.setattr(dispatch, "records", lambda: store)
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     yield tell
     store.close()
-    dispatch.forget()
+    call_cache.clear()
 
 
 EMERALD = processor("emeraldrapids")

@@ -12,8 +12,10 @@ import pytest
 from tilewright.catalog import STENCILS
 from tilewright.cli import render
 from tilewright.model import Device, Problem
-from tilewright.planning import dispatch, roofline
+from tilewright.planning import dispatch
+from tilewright.runtime import call_cache
 from tilewright.targets.cuda import capability
+from tilewright.tuning import ceilings_cpu
 from tilewright.tuning.evaluate import cpu
 
 pytestmark = pytest.mark.pure
@@ -59,26 +61,26 @@ def curve(*speeds: float) -> list[tuple[int, float]]:
     ],
 )
 def test_the_knee_of_a_curve(speeds: tuple[float, ...], knee: int) -> None:
-    assert roofline.knee(curve(*speeds)) == knee * MB
+    assert ceilings_cpu.knee(curve(*speeds)) == knee * MB
     shuffled = curve(*speeds)
     random.Random(1).shuffle(shuffled)
-    assert roofline.knee(shuffled) == knee * MB
+    assert ceilings_cpu.knee(shuffled) == knee * MB
 
 
 def test_the_knee_stands_in_noise() -> None:
     for seed in range(200):
         noise = random.Random(seed)
         speeds = [(80 if size <= 8 * MB else 20) * noise.uniform(0.9, 1.1) for size in FOOTPRINTS]
-        assert roofline.knee(curve(*speeds)) == 8 * MB
+        assert ceilings_cpu.knee(curve(*speeds)) == 8 * MB
 
 
 def test_footprints_go_from_half_of_the_second_level_to_all_that_there_is() -> None:
-    found = roofline.footprints(2 * MB, 1024 * MB)
+    found = ceilings_cpu.footprints(2 * MB, 1024 * MB)
     assert found[0] <= 2 * MB
     assert found[-1] == 1024 * MB
     ratios = [after / before for before, after in itertools.pairwise(found)]
     assert all(1.4 < ratio < 1.43 for ratio in ratios)
-    assert roofline.footprints(8 * MB, 4 * MB) == [4 * MB]
+    assert ceilings_cpu.footprints(8 * MB, 4 * MB) == [4 * MB]
 
 
 # ---- the knee of a device
@@ -147,11 +149,11 @@ class Nothing:
 
 @pytest.fixture
 def untuned(monkeypatch: pytest.MonkeyPatch) -> Any:
-    dispatch.forget()
+    call_cache.clear()
     monkeypatch.setattr(dispatch, "records", Nothing)
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     yield
-    dispatch.forget()
+    call_cache.clear()
 
 
 def of_bytes(size: int) -> Problem:

@@ -11,8 +11,7 @@ import pytest
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Config
 from tilewright.stencils.cuda import args
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability
+from tilewright.targets.cuda import capability, devices, nvrtc
 from tilewright.tutorial import ladder
 from tilewright.tutorial.ladder import RUNGS, Rung
 
@@ -227,8 +226,8 @@ def test_the_peak_of_an_h200() -> None:
 def test_without_a_compiler_the_table_says_so_and_keeps_the_intensities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cuda, "compiler_missing", lambda: "no compiler")
-    monkeypatch.setattr(cuda, "missing", lambda: "no compiler")
+    monkeypatch.setattr(nvrtc, "compiler_missing", lambda: "no compiler")
+    monkeypatch.setattr(devices, "missing", lambda: "no compiler")
     table = ladder.survey(4096, capability.named("h200"))
     assert table["missing"] == ["no compiler"]
     assert [row["registers"] for row in table["rows"]] == [None] * 6
@@ -240,7 +239,7 @@ def test_an_order_below_1_and_a_run_without_a_device_are_refused(monkeypatch: py
         ladder.survey(0, capability.named("h200"))
     with pytest.raises(ArgumentError, match="n=0"):
         ladder.climb(0)
-    monkeypatch.setattr(cuda, "missing", lambda: "none is here")
+    monkeypatch.setattr(devices, "missing", lambda: "none is here")
     with pytest.raises(DeviceError, match="none is here"):
         ladder.climb(64)
 

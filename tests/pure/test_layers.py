@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,94 +16,18 @@ pytestmark = pytest.mark.pure
 
 ROOT = Path(tilewright.__file__).parent
 
-# A module may import modules of lower rank and no others, so siblings never meet.
-RANKS = {
-    "errors": 0,
-    "halves": 0,
-    "tracing": 0,
-    "call_cache": 0,
-    "model": 1,
-    "home": 1,
-    "space": 2,
-    "measure": 2,
-    "operands": 2,
-    "roofline": 2,
-    "lines": 2,
-    "objects": 2,
-    "arrays": 2,
-    "workers": 2,
-    "targets.isa": 2,
-    "targets.capability": 2,
-    "stencils.cuda.call": 2,
-    "stencils.cuda.program": 2,
-    "stencils.cpu.emit": 2,
-    "records": 3,
-    "kin": 3,
-    "verify": 3,
-    "targets.cpu": 3,
-    "targets.cuda": 3,
-    "stencils": 3,
-    "stencils.cpu.transpose": 3,
-    "stencils.cpu.staging": 3,
-    "stencils.cpu.common": 3,
-    "search": 3,
-    "targets.native": 4,
-    "targets.driver": 4,
-    "targets.listing": 4,
-    "targets.starter": 5,
-    "targets.cublaslt": 6,
-    "roofline_cuda": 5,
-    "stencils.cuda.tiny": 4,
-    "stencils.cuda.classic": 4,
-    "stencils.cuda.grouped": 4,
-    "stencils.cuda.tensor": 4,
-    "stencils.cpu.lanes": 4,
-    "stencils.cpu.tile_code": 4,
-    "stencils.cpu.tile": 5,
-    "search.climb": 4,
-    "search.exhaustive": 4,
-    "search.sample": 4,
-    "catalog": 6,
-    "build": 7,
-    "execute": 8,
-    "dispatch": 8,
-    "tuner": 8,
-    "report.pages": 8,
-    "ladder": 8,
-    "device_arrays": 5,
-    "warm": 6,
-    "execute_cuda": 8,
-    "trials": 4,
-    "trials.cpu": 5,
-    "trials.cublas": 5,
-    "trials.cuda_timing": 5,
-    "trials.cuda_grouped": 6,
-    "trials.cuda": 7,
-    "api": 9,
-    "addresses": 6,
-    "lists": 10,
-    "batched": 11,
-    "grouping": 11,
-    "forms": 12,
-    "answers": 10,
-    "compare": 10,
-    "screens": 10,
-    "cli": 11,
-    "__main__": 12,
-    "": 13,
-    # Folders that hold modules and nothing else.
-    "targets": 0,
-    "stencils.cpu": 0,
-    "stencils.cuda": 0,
-    "report": 0,
-}
+# The rooms from the roof down: a room imports only from those that stand after it.
+ROOMS = (
+    *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog"),
+    *("arrays", "store", "stencils", "targets", "space", "model", "dtypes", "errors"),
+)
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
 # The one function that loads modules of this package when it is called, so that importing the package does
 # not: they are what tuning needs and a product does not.
 LAZY_DOOR = ("api", "tune", {"tilewright.tuning.tuner"})
-READS_ENVIRONMENT = {"home"}
+READS_ENVIRONMENT = {"store.paths"}
 # Sets variables for its children, and puts back what was there.
-SETS_ENVIRONMENT = {"workers"}
+SETS_ENVIRONMENT = {"tuning.workers"}
 
 
 def name_of(path: Path) -> str:
@@ -131,34 +56,42 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 yield name.removeprefix("tilewright").removeprefix("."), node
 
 
-def test_every_module_has_a_rank() -> None:
-    assert set(RANKS) == set(MODULES)
+def room(module: str) -> str:
+    return module.partition(".")[0]
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
+def test_every_module_is_in_a_room() -> None:
+    assert {room(module) for module in MODULES if module} == set(ROOMS)
+
+
+@pytest.mark.parametrize("module", sorted(module for module in MODULES if module))
 def test_imports_only_go_down(module: str) -> None:
-    up = [name for name, _ in imported(MODULES[module]) if RANKS[name] >= RANKS[module]]
-    assert up == []
+    below = ROOMS[ROOMS.index(room(module)) + 1 :]
+    inside = {name for name, _ in imported(MODULES[module])}
+    assert [name for name in inside if room(name) != room(module) and room(name) not in below] == []
 
 
-def test_the_folders_that_hold_nothing_import_nothing() -> None:
-    assert [name for name, rank in RANKS.items() if rank == 0 and list(imported(MODULES[name]))] == []
+def test_no_modules_import_each_other() -> None:
+    graph = {module: {name for name, _ in imported(tree)} - {module} for module, tree in MODULES.items()}
+    TopologicalSorter(graph).prepare()
 
 
-def test_dispatch_and_the_tuner_do_not_meet() -> None:
+def test_planning_and_tuning_do_not_meet() -> None:
     def reach(module: str) -> set[str]:
         direct = {name for name, _ in imported(MODULES[module])}
         return direct.union(*(reach(name) for name in direct))
 
-    assert "tuner" not in reach("dispatch")
-    assert "dispatch" not in reach("tuner")
+    assert not {name for name in reach("planning.dispatch") if room(name) == "tuning"}
+    assert "planning.dispatch" not in reach("tuning.tuner")
     # The same look finds what is there.
-    assert {"tuner", "dispatch"} <= reach("api")
+    assert {"tuning.tuner", "planning.dispatch"} <= reach("api")
 
 
 def test_what_tuning_stands_on_knows_nothing_of_arrays_and_calls() -> None:
-    for module in ("space", "measure", "records", "lines", "workers", "search.climb"):
-        assert not {"arrays", "execute", "api", "operands"} & {name for name, _ in imported(MODULES[module])}
+    stands_on = ("space", "tuning.timing", "store.records", "store.jsonl", "tuning.workers")
+    for module in (*stands_on, "tuning.search.climb"):
+        rooms = {room(name) for name, _ in imported(MODULES[module])}
+        assert not {"arrays", "calls", "runtime", "api"} & rooms, module
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.pure
 
 TENSOR = TensorStencil()
 FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
-KERNEL = Path(module.__file__).with_name("tensor.cuh").read_text()
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 LETTERS = ("h", "b", "hc", "d", "z")
 # They speak of addresses, which the kernel does not see when it is compiled.
 OF_THE_CALL = {"aligned", "aligned-c"}

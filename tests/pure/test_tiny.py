@@ -28,7 +28,7 @@ pytestmark = pytest.mark.pure
 
 TINY = TinyStencil()
 FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
-KERNEL = Path(module.__file__).with_name("tiny.cuh").read_text()
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 
 LETTERS = tuple(DTYPES)
 

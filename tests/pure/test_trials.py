@@ -279,7 +279,7 @@ def fake_vendor(problem: Problem, copies: Any, alpha: complex, beta: complex) ->
 
 def pretend(driver: FakeDriver, set_: Callable[[Any, str, Any], None]) -> None:
     """Put the pretence in place of the device."""
-    set_(cuda, "driver", driver)
+    set_(cuda, "driver_version", driver)
     set_(cuda, "cuda", SimpleNamespace(load=lambda binary: Kernel(1, binary)))
     set_(cuda_timing, "driver", driver)
     set_(cuda_timing, "SAMPLE", 2e-4)

@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from tilewright import api
-from tilewright.catalog import SEARCHES, STENCILS
+from tilewright.catalog import STENCILS
 from tilewright.cli import main, render
 from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
 from tilewright.planning import dispatch
+from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome
+from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.tuner import BETAS, FINALISTS, Progress, Result, Tuner, tuning_jobs
 from tilewright.tuning.workers import Answer
 
@@ -439,13 +441,13 @@ def test_the_speed_of_a_tuned_plan_is_of_all_its_products(
     config = STENCILS["tile"].default(problem, device)
     timing = Timing((2e-3,), 2e-3, 2e-3, 2e-3, "cached", 4000, 2)
     store.append(replace(record(problem, config, "cached"), timing=timing))
-    dispatch.forget()
+    call_cache.clear()
     monkeypatch.setattr(dispatch, "records", lambda: store)
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     try:
         lines = api.explain_plan(dispatch.plan(problem, device)).splitlines()
     finally:
-        dispatch.forget()
+        call_cache.clear()
     # 4000 products of 8192 operations in 2 ms.
     assert lines[1].startswith("  runs   tuned: tile, ")
     assert lines[-2:] == [

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tilewright.runtime import device_calls
-from tilewright.targets import cuda
+from tilewright.targets.cuda import devices
 
 pytestmark = pytest.mark.pure
 
@@ -40,7 +40,7 @@ def tensor(dtype: Any = None, shape: tuple[int, ...] = SHAPE, skip: int = 0) -> 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> device_calls.TorchCalls:
-    monkeypatch.setattr(cuda, "count", lambda: 1)
+    monkeypatch.setattr(devices, "count", lambda: 1)
     return device_calls.TorchCalls(SimpleNamespace(module=torch, raw_stream=lambda index: STREAM, names={}))  # type: ignore[arg-type]
 
 

@@ -28,8 +28,7 @@ import numpy as np
 from tilewright.arrays.layout import LETTERS, Array, address_of
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16, WIDE, is_half
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import bindings, devices, driver
 
 NOWHERE = 1 << 12
 """The address of phantoms that stand for no memory: as aligned as that of any allocation."""
@@ -626,7 +625,7 @@ def usual(stream: int) -> int:
 
 def device_of(address: int, name: str) -> int:
     """The GPU whose memory an address belongs to. Raises ``ArgumentError`` for one of no GPU."""
-    api = cuda.bindings()
+    api = bindings.bindings()
     which = api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     code, index = api.cuPointerGetAttribute(which, address)
     if code:
@@ -726,7 +725,7 @@ def _from_dlpack(value: Any, name: str, stream: int | None) -> Phantom | None:
 
 def need_cuda() -> None:
     """Raises ``DeviceError`` with the reason when no GPU can be used from here."""
-    reason = cuda.missing()
+    reason = devices.missing()
     if reason is not None:
         raise DeviceError(reason)
 

@@ -24,8 +24,9 @@ from tilewright.arrays import device as device_arrays
 from tilewright.arrays.layout import ACCEPTED, LETTERS, address_of
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import DTYPES
-from tilewright.targets import cuda
-from tilewright.targets.cuda import Owned, bindings, check, driver
+from tilewright.targets.cuda import driver, modules
+from tilewright.targets.cuda.bindings import bindings, check
+from tilewright.targets.cuda.modules import Owned
 
 Integers = NDArray[np.int64]
 
@@ -421,7 +422,7 @@ class Staging:
         """
         if not numbers.nbytes:
             return
-        cuda.context()
+        modules.context()
         api = bindings()
         to = api.CUstream(stream)
         code, status = api.cuStreamIsCapturing(to)[:2]

@@ -22,9 +22,9 @@ from tilewright.runtime.fastcall_cpu import find_team, native
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import refused
 from tilewright.store.records import Taken
-from tilewright.targets import cuda
-from tilewright.targets.cuda import capability, disassemble
-from tilewright.tuning import ceilings_cuda, timing
+from tilewright.targets.cpu import llvm
+from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
+from tilewright.tuning import ceilings_cpu, ceilings_cuda, timing
 from tilewright.tuning.tuner import VENDOR, Result, sized, speed
 from tilewright.tutorial import ladder
 
@@ -76,7 +76,7 @@ def _known(device: Device) -> Device:
 
 def gpus() -> list[Device]:
     """All GPUs of this machine that can be used; ``cuda.missing`` says why there are none."""
-    return [_known(cuda.probe(index)) for index in range(cuda.count())]
+    return [_known(devices.probe(index)) for index in range(devices.count())]
 
 
 def reported() -> list[Device]:
@@ -101,7 +101,7 @@ GPU_TOOLCHAINS = ("nvrtc", "cublas")
 def measure_ceilings() -> None:
     """Measure the processor's bandwidth, peak and knee (some seconds) and keep them."""
     device = dispatch.device()
-    _keep(device, roofline.measure(TARGETS["cpu"], device))
+    _keep(device, ceilings_cpu.measure(TARGETS["cpu"], device))
 
 
 def measure_gpus(again: bool) -> dict[str, str]:
@@ -145,7 +145,7 @@ def machine(failed: Mapping[str, str] | None = None) -> dict[str, Any]:
         "shipped_records": len(dispatch.records().shipped(device.key)),
         "missing": _missing(device),
         "gpus": [_gpu(number, gpu, (failed or {}).get(gpu.key)) for number, gpu in enumerate(gpus())],
-        "gpu_missing": cuda.missing(),
+        "gpu_missing": devices.missing(),
     }
 
 
@@ -158,8 +158,8 @@ def _gpu(index: int, device: Device, failed: str | None) -> dict[str, Any]:
         "features": device.features,
         "limits": dict(device.limits),
         "ceilings": dict(device.ceilings),
-        "driver": cuda.driver(),
-        "toolchain": cuda.toolchain(),
+        "driver": devices.driver_version(),
+        "toolchain": nvrtc.toolchain(),
         "shipped_records": len(dispatch.records().shipped(device.key)),
         "not_measured": failed,
     }
@@ -235,7 +235,7 @@ def shown(problem: Task, device: Device, stencil: str | None, config: str | None
         elif stage == "sass":
             text = disassemble.sass(binary)
         else:
-            text = source.text if stage == "ir" else target.assembly(source, device)
+            text = source.text if stage == "ir" else llvm.assembly(source, device)
     return {
         "problem": problem.key,
         "device": device.key,
@@ -393,6 +393,6 @@ def ladder_table(n: int, named: str | None, rounds: int, listen: Callable[[str],
     without running: ``missing`` says why."""
     if named is not None:
         return ladder.survey(n, capability.named(named))
-    if cuda.missing() is not None:
+    if devices.missing() is not None:
         return ladder.survey(n, capability.named(WITHOUT))
     return ladder.climb(n, rounds=rounds, listen=listen)

@@ -11,13 +11,11 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Plan, Record, Task
 from tilewright.planning import kin
-from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
 from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
-from tilewright.tuning import ceilings_cuda
 
 VENDOR = "vendor"
 T = TypeVar("T")
@@ -34,7 +32,7 @@ def device(kind: str = "cpu", index: int = 0) -> Device:
     measured = ceilings(found)
     if measured and kind == "cuda":
         # What was measured by an older version lacks the types that it had not.
-        measured = {**ceilings_cuda.units(found), **measured}
+        measured = {**capability.units(found), **measured}
     return replace(found, ceilings=measured)
 
 
@@ -72,11 +70,6 @@ def best(
 def records() -> Records:
     """The records of this user, and the shipped ones behind them."""
     return Records()
-
-
-def forget() -> None:
-    """Read records and ceilings afresh at the next plan: for a process that has just tuned."""
-    call_cache.clear()
 
 
 def candidates(device: Device) -> dict[str, Stencil]:
@@ -331,4 +324,5 @@ def _asked(question: Callable[[Records], T], otherwise: T) -> T:
         return otherwise
 
 
-call_cache.adopt(device, records, _tuned, _near, _kin, _relative, _space)
+CACHED = (device, records, _tuned, _near, _kin, _relative, _space)
+"""The functions that remember what followed from the records: the call cache empties them."""

@@ -54,7 +54,7 @@ def _elsewhere(index: int, name: str) -> Kernel:
     """A kernel in the memory of a GPU that is not the first. ``name`` is that of its binary."""
     binary = binaries.read(name)
     assert binary is not None
-    return TARGETS["cuda"].load(binary)  # type: ignore[no-any-return]
+    return TARGETS["cuda"].load(binary)
 
 
 def kernel(plan: Plan, index: int) -> Kernel:

@@ -17,16 +17,16 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Kernel, Task
 from tilewright.stencils.cuda.source import writers
 from tilewright.store import binaries
+from tilewright.targets.protocol import Target
 
 _SCHEMA = 1
-_STENCILS = Path(__file__).parent / "stencils"
+_STENCILS = Path(__file__).parents[1] / "stencils"
 
 making = threading.RLock()
 """Held by the one thread that plans and makes a kernel: the loser of a race would unload code in use.
@@ -36,7 +36,7 @@ it does not have. The compiler's lock is always taken after this one.
 """
 
 if hasattr(os, "register_at_fork"):
-    # Hooks of before a fork run in reverse order, so this one runs ahead of that of ``targets.cpu``.
+    # Hooks of before a fork run in reverse order, so this one runs ahead of that of ``targets.cpu.llvm``.
     os.register_at_fork(before=making.acquire, after_in_parent=making.release, after_in_child=making.release)
 
 
@@ -136,7 +136,7 @@ def facts(stencil: str, problem: Task, config: Config, device: Device) -> Mappin
     return found.binary.facts if found is not None else {}
 
 
-def compile(stencil: str, problem: Task, config: Config, device: Device, target: ModuleType) -> Binary:
+def compile(stencil: str, problem: Task, config: Config, device: Device, target: Target) -> Binary:
     """The binary for a config, straight from the compiler."""
     binary: Binary = target.compile(STENCILS[stencil].source(problem, config, device), device)
     return binary

@@ -15,6 +15,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from tilewright.planning import dispatch
+
 MOST = 4096
 """Entries of a dictionary before all of them are forgotten: keys may go on changing for ever."""
 
@@ -46,7 +48,7 @@ class Holder(Protocol):
 
 
 _DICTIONARIES: tuple[dict[Any, Any], ...] = (FAST, INTO, GEMM, BOUND, POINTERS, DEVICE)
-_functions: list[Callable[..., Any]] = []
+_functions: list[Callable[..., Any]] = [*dispatch.CACHED]
 _holders: dict[int, weakref.ref[Any]] = {}
 
 

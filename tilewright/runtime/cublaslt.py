@@ -37,8 +37,7 @@ from typing import Any, NamedTuple
 from tilewright.errors import DeviceError
 from tilewright.model import Config, Problem
 from tilewright.runtime import fastcall_cpu, fastcall_cuda
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import bindings, devices, driver
 
 # ---- the constants of cublasLt.h, cublas_api.h and library_types.h
 
@@ -147,8 +146,8 @@ def _folders() -> list[Path]:
 def _newest() -> int:
     """The major version of CUDA that the driver is of."""
     with suppress(Exception):
-        asked = cuda.bindings().cuDriverGetVersion()
-        return int(cuda.check(asked, "asking for the driver's version")) // 1000
+        asked = bindings.bindings().cuDriverGetVersion()
+        return int(bindings.check(asked, "asking for the driver's version")) // 1000
     return MAJORS[0]
 
 
@@ -403,7 +402,7 @@ class Operation:
 
 def workspace_bytes(index: int) -> int:
     """Bytes of a workspace on a GPU: 32 MiB from capability 9.0 on, where algorithms split more, else 8."""
-    return (32 if cuda.attribute("COMPUTE_CAPABILITY_MAJOR", index) >= 9 else 8) << 20
+    return (32 if devices.attribute("COMPUTE_CAPABILITY_MAJOR", index) >= 9 else 8) << 20
 
 
 class Workspaces:

@@ -18,7 +18,7 @@ from tilewright.arrays.layout import Array, bounds
 from tilewright.dtypes import FLOAT16, is_complex
 from tilewright.errors import ArgumentError
 from tilewright.runtime import call_cache
-from tilewright.targets import cuda
+from tilewright.targets.cuda import devices
 
 WIDEST = 16
 """Bytes of the widest access to memory: how an address lies within them is part of the key."""
@@ -83,7 +83,7 @@ class Calls:
     def __init__(self, library: Library):
         self.library, self.memo = library, Memo()
         # With one GPU nobody has to ask which one is current.
-        self.several = cuda.count() > 1
+        self.several = devices.count() > 1
 
     def __call__(self, memo: Memo, tag: Any, a: Any, b: Any, out: Any = None) -> Any:
         """The result of a call that was remembered in ``memo`` under ``tag``, else ``NotImplemented``."""

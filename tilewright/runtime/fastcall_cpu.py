@@ -33,7 +33,7 @@ import numpy as np
 
 from tilewright.model import Device, Kernel, Source
 from tilewright.store import binaries
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm
 
 # Words of a context, by name. After them: for each array its rank, 8 extents and 8 byte strides.
 WORDS = [
@@ -390,9 +390,9 @@ def load(text: str, entries: tuple[str, ...], device: Device) -> tuple[Kernel, d
     Raises ``CompileError`` when LLVM refuses it.
     """
     source = Source(text, entries[0])
-    name = hashlib.sha256(f"{source.digest} {device.features} {cpu.toolchain()}".encode()).hexdigest()[:32]
+    name = hashlib.sha256(f"{source.digest} {device.features} {llvm.toolchain()}".encode()).hexdigest()[:32]
     return binaries.loaded(
-        name, lambda binary: cpu.load_entries(binary, entries), lambda: cpu.compile(source, device)
+        name, lambda binary: llvm.load_entries(binary, entries), lambda: llvm.compile(source, device)
     )
 
 

@@ -25,7 +25,7 @@ from contextlib import suppress
 
 from tilewright.model import Kernel
 from tilewright.runtime import fastcall_cpu
-from tilewright.targets import cpu
+from tilewright.targets.cpu import processor
 from tilewright.targets.cuda.driver import Configuration, Launcher
 
 Start = Callable[[int, int, int, int], None]
@@ -258,7 +258,7 @@ def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]
     # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
     with suppress(Exception):
         if fastcall_cpu.ordinary():
-            program, addresses = fastcall_cpu.load(_program(), ("start", "multiply"), cpu.probe())
+            program, addresses = fastcall_cpu.load(_program(), ("start", "multiply"), processor.probe())
             python = {
                 "as_word": "PyLong_AsUnsignedLongLong",
                 "occurred": "PyErr_Occurred",

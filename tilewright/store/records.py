@@ -366,7 +366,7 @@ class Records:
 
     def _shelf(self) -> Folder:
         """The folder of shipped files."""
-        return self._folder or files("tilewright").joinpath("data")
+        return self._folder or files("tilewright.store").joinpath("data")
 
     def _files(self) -> Iterable[Any]:
         """The shipped files; none where there is no such folder."""

@@ -26,18 +26,8 @@ import numpy as np
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
-
-TENSOR_D = {80: 2, 90: 2}
-"""Operations of the tensor units in double precision, per operation of the other units, by compute
-capability (NVIDIA's A100 and H100 architecture white papers: 19.5 over 9.7, 67 over 34 Tflop/s). Other
-devices have none, or none that are faster."""
-
-TENSOR_H = {80: 16, 90: 16}
-"""The same for float16 and bfloat16 with sums in float32, dense, per operation of the other units in single
-precision: an SM of the A100 does 1024 multiply-adds a clock beside 64, one of the H100 2048 beside 128 (the
-same white papers: 312 over 19.5 Tflop/s; 989 over 67, by a top clock that is lower for tensor units)."""
+from tilewright.targets.cuda import bindings, driver
+from tilewright.targets.cuda.capability import units
 
 COPY = 1 << 30
 """Bytes that are copied at once, many times what a cache holds."""
@@ -46,21 +36,6 @@ CACHES = 4
 ROUNDS = 9
 REPEATS = 4
 """Copies of one sample, so that starting the first is nothing beside it."""
-
-
-def units(device: Device) -> dict[str, float]:
-    """``peak.<letter>.1`` and ``tensor.<letter>.1`` in flop/s, from the limits of a device alone."""
-    rate = 2.0 * device["sms"] * device["clock_khz"] * 1e3
-    halves = ("h", "b", "hc")
-    found = {f"peak.{letter}.1": rate * device["fma_s"] for letter in (*"sc", *halves)}
-    found |= {f"peak.{letter}.1": rate * device["fma_d"] for letter in "dz"}
-    faster = TENSOR_D.get(device["capability"])
-    if faster is not None:
-        found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in "dz"}
-    faster = TENSOR_H.get(device["capability"])
-    if faster is not None:
-        found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in halves}
-    return found
 
 
 def measure(device: Device, index: int = 0) -> dict[str, float]:
@@ -80,10 +55,12 @@ def _copied(device: Device, index: int) -> float:
     target, source, size = _room(CACHES * device["l2"])
     for memory in (target, source):
         driver.fill(memory.address, size, 1)
-    api, watch = cuda.bindings(), driver.Stopwatch()
+    api, watch = bindings.bindings(), driver.Stopwatch()
 
     def copy() -> None:
-        cuda.check(api.cuMemcpyDtoDAsync(target.address, source.address, size, 0), f"copying {size} bytes")
+        bindings.check(
+            api.cuMemcpyDtoDAsync(target.address, source.address, size, 0), f"copying {size} bytes"
+        )
 
     watch.time(copy, 1)
     seconds = float(np.median([watch.time(copy, REPEATS) / REPEATS for _ in range(ROUNDS)]))

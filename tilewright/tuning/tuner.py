@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-from tilewright.catalog import SEARCHES, STENCILS, TARGETS
+from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Binary, Config, Device, GroupedProblem, Problem, Record, Task, Verdict, parsed
 from tilewright.runtime import build
@@ -28,6 +28,7 @@ from tilewright.stencils.protocol import refused
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, cpu, cuda
+from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.workers import Answer, Stream, Worker, stream
 
 VENDOR = "vendor"

@@ -11,7 +11,7 @@
 // The 32 threads of a warp share a row: they read one element of A (a broadcast) and 32 neighbours of B (one
 // line of 128 bytes) for 32 multiply-adds. Each element of A is asked for N times and each of B M times.
 // Requires nothing of M, N, K or of addresses.
-#include "../lib/gemm.cuh"
+#include "lib/gemm.cuh"
 
 #ifndef BLOCK_DIM
 #define BLOCK_DIM 32  // rows and columns of C of a block

@@ -13,7 +13,7 @@
 // asked for two operands of every multiply-add.
 // Requires nothing of M, N, K or of addresses: rows and columns beyond the matrix are computed from the last
 // one and never stored; steps of k beyond K are zeros.
-#include "../lib/gemm.cuh"
+#include "lib/gemm.cuh"
 
 #ifndef BLOCK_DIM
 #define BLOCK_DIM 32  // rows and columns of C of a block, and steps of k between two barriers

@@ -15,7 +15,7 @@
 // Requires nothing of M, N, K or of addresses: rows and columns beyond the matrix are computed from the last
 // one and never stored; steps of k beyond K are zeros.
 // Offsets within a tile are 32 bits wide: leading dimensions stay below 2^24.
-#include "../lib/gemm.cuh"
+#include "lib/gemm.cuh"
 
 #ifndef BM
 #define BM 128  // rows of C of a block

@@ -19,7 +19,7 @@
 // Requires nothing of M, N, K: rows and columns beyond the matrix are computed from the last one and never
 // stored; steps of k beyond K are zeros. Rows that 16 bytes do not divide are read by single elements.
 // Offsets within a tile are 32 bits wide: leading dimensions stay below 2^24.
-#include "../lib/gemm.cuh"
+#include "lib/gemm.cuh"
 
 #ifndef BM
 #define BM 128  // rows of C of a block

@@ -1,6 +1,6 @@
 """The ladder: six kernels for one product, each with one idea more than the one before it, beside cuBLAS.
 
-The kernels are the files of ``stencils/cuda/ladder``; here they are data (``RUNGS``), and the run that
+The kernels are the files of this folder; here they are data (``RUNGS``), and the run that
 makes a table of them (``climb``). They compute C = alpha A B + beta C on row-major matrices in single
 precision, any M, N and K. Their argument is ``struct Gemm`` of ``lib/gemm.cuh``, read as row-major: ``a`` is
 m rows of k elements, ``b`` k rows of n, ``c`` m rows of n, and a leading dimension counts the elements from
@@ -29,16 +29,16 @@ import numpy as np
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Source
 from tilewright.stencils.cuda import args
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.stencils.cuda.source import FOLDER as KERNELS
+from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning import timing
 
 Row = dict[str, Any]
 Array = np.ndarray[Any, Any]
 Run = Callable[[], object]
 
-FOLDER = Path(__file__).parent / "stencils" / "cuda" / "ladder"
-HEADER = "../lib/gemm.cuh"
+FOLDER = Path(__file__).parent
+HEADER = "lib/gemm.cuh"
 ITEM = 4
 """Bytes of an element."""
 
@@ -73,7 +73,7 @@ class Rung:
 
     def source(self, config: Mapping[str, int]) -> Source:
         """The program of a config."""
-        header = (FOLDER / HEADER).resolve().read_text()
+        header = (KERNELS / HEADER).read_text()
         defines = tuple((name, str(value)) for name, value in config.items())
         return Source((FOLDER / self.file).read_text(), self.name, ((HEADER, header),), defines)
 
@@ -220,7 +220,7 @@ def occupancy(registers: int, shared: int, threads: int, device: Device) -> tupl
 @cache
 def compiled(rung: Rung, config: Config, device: Device) -> Binary:
     """The binary of a config. Raises ``CompileError``, and ``DeviceError`` without a compiler."""
-    return cuda.compile(rung.source(config), device)
+    return nvrtc.compile(rung.source(config), device)
 
 
 def outline(rung: Rung, config: Config, n: int) -> Row:
@@ -261,12 +261,12 @@ def survey(n: int, device: Device, every: bool = False) -> Row:
     if n < 1:
         raise ArgumentError(f"n={n}; accepted: the order of a matrix, 1 or more")
     points = [(rung, config) for rung in RUNGS for config in (rung.configs if every else rung.configs[:1])]
-    blind = cuda.compiler_missing()
+    blind = nvrtc.compiler_missing()
     if blind is None:
         rows = [facts(rung, config, device, n) for rung, config in points]
     else:
         rows = [outline(rung, config, n) for rung, config in points]
-    missing = [text for text in (blind, cuda.missing()) if text is not None]
+    missing = [text for text in (blind, devices.missing()) if text is not None]
     return {
         "device": device.name,
         "n": n,
@@ -475,7 +475,7 @@ class _Stand:
     def attempt(self, rung: Rung, config: Config) -> tuple[Row, Run, int]:
         """A config checked and, if it is right, timed alone: its facts with ``error``, ``right`` and
         ``tflops``; what starts it; and the calls of a sample."""
-        n, kernel = self.n, cuda.load(compiled(rung, config, self.device))
+        n, kernel = self.n, modules.load(compiled(rung, config, self.device))
         pointers = (self.memories[0].address, self.memories[1].address, self.memories[2].address)
         run = partial(driver.Launcher(kernel, rung.launch(config, n, n), pack(n, n, n, pointers)), 0)
         error = max(check(rung, config, kernel, case) for case in CASES)
@@ -509,11 +509,11 @@ def climb(
     """
     if n < 1:
         raise ArgumentError(f"n={n}; accepted: the order of a matrix, 1 or more")
-    reason = cuda.missing()
+    reason = devices.missing()
     if reason is not None:
         raise DeviceError(f"the ladder needs a CUDA device: {reason}")
     driver.context(index)
-    stand = _Stand.of(n, cuda.probe(index))
+    stand = _Stand.of(n, devices.probe(index))
     tried: list[Row] = []
     best: dict[int, tuple[Row, Run, int]] = {}
     for rung in RUNGS:
@@ -533,8 +533,8 @@ def climb(
     speeds = {number: 2.0 * n**3 / statistics.median(taken) for number, taken in samples.items()}
     return {
         "device": stand.device.name,
-        "driver": cuda.driver(),
-        "toolchain": cuda.toolchain(),
+        "driver": devices.driver_version(),
+        "toolchain": nvrtc.toolchain(),
         "clocks": driver.clocks(index),
         "n": n,
         "vendor": None if vendor is None else vendor[0],

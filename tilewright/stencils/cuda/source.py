@@ -17,11 +17,11 @@ FOLDER = Path(__file__).parent
 
 @cache
 def program(name: str, folder: Path = FOLDER) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The text of ``name.cuh``, and (name, text) of each header below it, by the names in its includes.
+    """The text of ``name/kernel.cuh``, and (name, text) of each header below it by its name in the includes.
 
     Headers are sorted by name. ``folder`` holds the kernels, and their headers in ``lib``.
     """
-    text = (folder / f"{name}.cuh").read_text()
+    text = (folder / name / "kernel.cuh").read_text()
     headers: dict[str, str] = {}
     wanted = _INCLUDE.findall(text)
     while wanted:
@@ -36,8 +36,10 @@ def writers(name: str, folder: Path = FOLDER) -> list[tuple[str, str]]:
     """(file name, text) of all that decides the sources of a stencil: its Python, its kernel, and the headers
     that the kernel includes. Headers of other kernels are left out: a change of them changes nothing here."""
     text, headers = program(name, folder)
-    python = [(file, (folder / file).read_text()) for file in (f"{name}.py", "call.py", "program.py")]
-    return [*python, (f"{name}.cuh", text), *headers]
+    files = (*sorted(path.name for path in (folder / name).glob("*.py")),)
+    own = [(f"{name}/{file}", (folder / name / file).read_text()) for file in files]
+    python = [(file, (folder / file).read_text()) for file in ("args.py", "source.py")]
+    return [*own, *python, (f"{name}/kernel.cuh", text), *headers]
 
 
 def asked(problem: Task) -> dict[str, int]:

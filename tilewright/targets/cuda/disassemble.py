@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Device, Source
-from tilewright.targets import cuda
+from tilewright.targets.cuda import nvrtc
 
 STAGES = ("cuda", "ptx", "sass")
 DISASSEMBLERS = (("nvdisasm", "--print-code"), ("cuobjdump", "--dump-sass"))
@@ -31,13 +31,13 @@ def program(source: Source) -> str:
 
 def ptx(source: Source, device: Device) -> str:
     """The program in PTX. Raises ``CompileError``, and ``DeviceError`` when there is no NVRTC."""
-    reason = cuda.compiler_missing()
+    reason = nvrtc.compiler_missing()
     if reason is not None:
         raise DeviceError(reason)
-    from cuda.bindings import nvrtc
+    from cuda.bindings import nvrtc as library
 
-    made = cuda.check_nvrtc(
-        nvrtc.nvrtcCreateProgram(
+    made = nvrtc.check_nvrtc(
+        library.nvrtcCreateProgram(
             source.text.encode(),
             f"{source.entry}.cu".encode(),
             len(source.headers),
@@ -46,14 +46,14 @@ def ptx(source: Source, device: Device) -> str:
         )
     )
     try:
-        told = [option.encode() for option in cuda.options(source, device)]
-        if nvrtc.nvrtcCompileProgram(made, len(told), told)[0]:
-            errors = cuda.first_errors(cuda.log(source, device))
+        told = [option.encode() for option in nvrtc.options(source, device)]
+        if library.nvrtcCompileProgram(made, len(told), told)[0]:
+            errors = nvrtc.first_errors(nvrtc.log(source, device))
             raise CompileError(f"NVRTC refused {source.entry} for {device.features}: {errors}")
-        text = bytearray(cuda.check_nvrtc(nvrtc.nvrtcGetPTXSize(made)))
-        cuda.check_nvrtc(nvrtc.nvrtcGetPTX(made, text))
+        text = bytearray(nvrtc.check_nvrtc(library.nvrtcGetPTXSize(made)))
+        nvrtc.check_nvrtc(library.nvrtcGetPTX(made, text))
     finally:
-        nvrtc.nvrtcDestroyProgram(made)
+        library.nvrtcDestroyProgram(made)
     return text.rstrip(b"\0").decode(errors="replace")
 
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Kernel, Launch
-from tilewright.targets import cuda
-from tilewright.targets.cuda import Owned, bindings, check, failure
+from tilewright.targets.cuda import devices, modules
+from tilewright.targets.cuda.bindings import bindings, check, failure
+from tilewright.targets.cuda.modules import Owned
 
 CLUSTER_DIMENSION = 4
 """CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION."""
@@ -40,18 +41,18 @@ def context(index: int = 0) -> int:
 
     Raises ``DeviceError`` when CUDA cannot be used, ``ArgumentError`` for a device that is not there.
     """
-    return cuda.context(index)
+    return modules.context(index)
 
 
 def current_device() -> int:
     """The number of the device whose context is current."""
-    cuda.context()
+    modules.context()
     return int(check(bindings().cuCtxGetDevice(), "asking for the current device"))
 
 
 def synchronize() -> None:
     """Wait for all that was started on the device. Raises ``DeviceError`` when any of it failed."""
-    cuda.context()
+    modules.context()
     check(bindings().cuCtxSynchronize(), "waiting for the device")
 
 
@@ -76,7 +77,7 @@ def allocate(size: int) -> Memory:
     """
     if size < 0:
         raise ArgumentError(f"size={size}; accepted: a number of bytes, 0 or more")
-    cuda.context()
+    modules.context()
     api = bindings()
     # The driver refuses 0 bytes, and an empty array has an address as well.
     code, address = api.cuMemAlloc(max(1, size))
@@ -97,7 +98,7 @@ def upload(address: int, array: np.ndarray[Any, Any]) -> None:
     """
     _gapless(array)
     if array.nbytes:
-        cuda.context()
+        modules.context()
         copied = bindings().cuMemcpyHtoD(address, array.ctypes.data, array.nbytes)
         check(copied, f"copying {array.nbytes} bytes to the device")
 
@@ -111,7 +112,7 @@ def download(array: np.ndarray[Any, Any], address: int) -> None:
     if not array.flags.writeable:
         raise ArgumentError("array is read-only; accepted: one that can be written to")
     if array.nbytes:
-        cuda.context()
+        modules.context()
         copied = bindings().cuMemcpyDtoH(array.ctypes.data, address, array.nbytes)
         check(copied, f"copying {array.nbytes} bytes from the device")
 
@@ -128,13 +129,13 @@ def fill(address: int, size: int, byte: int) -> None:
     if not 0 <= byte <= 255:
         raise ArgumentError(f"byte={byte}; accepted: 0 to 255")
     if size:
-        cuda.context()
+        modules.context()
         check(bindings().cuMemsetD8(address, byte, size), f"filling {size} bytes")
 
 
 def stream_new() -> Owned:
     """A stream, by its ``handle``; it keeps the order of the default stream, so copies see its results."""
-    cuda.context()
+    modules.context()
     stream = check(bindings().cuStreamCreate(0), "making a stream")
     return Owned(int(stream), "cuStreamDestroy", stream)
 
@@ -193,7 +194,7 @@ def prepare(kernel: Kernel, shared: int, cluster: int) -> None:
     Costs nothing when it has been allowed as much before. Raises ``DeviceError`` beyond what the device
     has.
     """
-    cuda.context()
+    modules.context()
     # Kept with the loaded code, so that it is forgotten with it.
     allowed: dict[str, int] = vars(kernel.owner).setdefault("allowed", {}) if kernel.owner is not None else {}
     entry = kernel.binary.entry
@@ -313,7 +314,7 @@ def texture1d(address: int, count: int, itemsize: int) -> Texture:
     """
     index, channels = current_device(), _channels(itemsize)
     _within("count", count, _texels1d(index, channels))
-    _aligned("address", address, cuda.attribute("TEXTURE_ALIGNMENT", index))
+    _aligned("address", address, devices.attribute("TEXTURE_ALIGNMENT", index))
     api = bindings()
     resource = api.CUDA_RESOURCE_DESC()
     resource.resType = api.CUresourcetype.CU_RESOURCE_TYPE_LINEAR
@@ -332,12 +333,12 @@ def texture2d(address: int, width: int, height: int, pitch_bytes: int, itemsize:
     device, or when the pitch is not a multiple of what textures need.
     """
     index, channels = current_device(), _channels(itemsize)
-    device = cuda.probe(index)
+    device = devices.probe(index)
     _within("width", width, device["texture2d_linear_width"])
     _within("height", height, device["texture2d_linear_height"])
     _within("pitch_bytes", pitch_bytes, device["texture2d_linear_pitch"], least=width * itemsize)
     _aligned("pitch_bytes", pitch_bytes, device["texture_pitch_alignment"])
-    _aligned("address", address, cuda.attribute("TEXTURE_ALIGNMENT", index))
+    _aligned("address", address, devices.attribute("TEXTURE_ALIGNMENT", index))
     api = bindings()
     resource = api.CUDA_RESOURCE_DESC()
     resource.resType = api.CUresourcetype.CU_RESOURCE_TYPE_PITCH2D
@@ -368,7 +369,7 @@ def _aligned(name: str, value: int, unit: int) -> None:
 @functools.cache
 def _texels1d(index: int, channels: int) -> int:
     """Texels that a linear texture can have: fewer of wide ones on some devices."""
-    api, most = bindings(), cuda.probe(index)["texture1d_linear"]
+    api, most = bindings(), devices.probe(index)["texture1d_linear"]
     with suppress(AttributeError, RuntimeError):
         device = check(api.cuDeviceGet(index), f"opening device {index}")
         code, texels = api.cuDeviceGetTexture1DLinearMaxWidth(
@@ -397,7 +398,7 @@ class Stopwatch:
     """Two events of the current device, to time what runs between them on a stream."""
 
     def __init__(self) -> None:
-        cuda.context()
+        modules.context()
         api = bindings()
         self._events = [check(api.cuEventCreate(0), "making an event") for _ in range(2)]
         self._owners = [Owned(int(event), "cuEventDestroy", event) for event in self._events]
@@ -455,7 +456,7 @@ def clocks(index: int = 0) -> str:
     """
     parts = []
     with suppress(Exception):
-        if cuda.missing() is None:
+        if devices.missing() is None:
             library, device, value = _nvml(), _nvml_device(index), ctypes.c_uint()
             if not library.nvmlDeviceGetClockInfo(device, _SM_CLOCK, ctypes.byref(value)):
                 parts.append(f"{value.value} MHz")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Binary, Device, Problem, Task, Verdict
-from tilewright.targets import cpu
+from tilewright.targets.cpu import llvm
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
 from tilewright.tuning.gemm.operands import Operands, operands
@@ -39,8 +39,8 @@ class CpuTrial:
 
     def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
         """Check a binary, and time it if it is right."""
-        kernel = cpu.load(candidate.binary)
-        function = cpu.PROTOTYPE(kernel.address)
+        kernel = llvm.load(candidate.binary)
+        function = llvm.PROTOTYPE(kernel.address)
         verdict = self.verifier.check(lambda made: function(*made.arguments))
         if not verdict.ok:
             return Outcome(verdict)
@@ -74,7 +74,7 @@ class CpuTrial:
         return Finals(outcomes, (f"numpy {np.__version__}", theirs))
 
     def _passes(self, binary: Binary) -> Callable[[], None]:
-        return cpu.repeated(cpu.load(binary), self.passes, self.timed.arguments, self.device)
+        return llvm.repeated(llvm.load(binary), self.passes, self.timed.arguments, self.device)
 
     @property
     def batch(self) -> int:

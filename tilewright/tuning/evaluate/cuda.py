@@ -33,8 +33,7 @@ from tilewright.model import Config, Device, GroupedProblem, Kernel, Problem, Ta
 from tilewright.runtime import cublaslt
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.args import pack
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver, modules
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
@@ -339,7 +338,7 @@ class CudaTrial:
     def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
         """Check a binary on small problems, and time it if it is right."""
         with guarded():
-            kernel = cuda.load(candidate.binary)
+            kernel = modules.load(candidate.binary)
             verdict = self.check(candidate, kernel)
             if not verdict.ok:
                 return Outcome(verdict)
@@ -361,7 +360,7 @@ class CudaTrial:
             runs: dict[str, measure.Run] = {}
             verdicts = []
             for number, candidate in enumerate(candidates):
-                kernel = cuda.load(candidate.binary)
+                kernel = modules.load(candidate.binary)
                 verdicts.append(self._proved(candidate, kernel))
                 if verdicts[-1].ok:
                     runs[str(number)] = self._turns(candidate, kernel)
@@ -620,5 +619,5 @@ KIND = Kind(
     hopeless=1.5,
     # PyTorch alone takes half a minute to be imported from a cold disk.
     patience=300.0,
-    driver=cuda.driver,
+    driver=devices.driver_version,
 )

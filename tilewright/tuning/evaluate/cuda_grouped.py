@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Device, GroupedProblem, Integers, Kernel, Problem, Verdict
 from tilewright.stencils.cuda.grouped import stencil as grouped
-from tilewright.targets import cuda
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import driver, modules
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Outcome
 from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded
@@ -315,7 +314,7 @@ class GroupedTrial:
     def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
         """Check a binary on lists that are hard on it, and time it if it is right."""
         with guarded():
-            kernel = cuda.load(candidate.binary)
+            kernel = modules.load(candidate.binary)
             verdict = self.check(candidate, kernel)
             if not verdict.ok:
                 return Outcome(verdict)
@@ -367,7 +366,7 @@ class GroupedTrial:
             runs: dict[str, measure.Run] = {}
             verdicts = []
             for number, candidate in enumerate(candidates):
-                kernel = cuda.load(candidate.binary)
+                kernel = modules.load(candidate.binary)
                 verdicts.append(self._one(self._copies[0], self._right, candidate, kernel, "the timed list"))
                 if verdicts[-1].ok:
                     runs[str(number)] = self._turns(candidate, kernel)

@@ -1,0 +1,196 @@
+"""LLVM IR to machine code in memory, through llvmlite, with facts from its assembly.
+
+A module is compiled as it stands, with no optimiser (see ``stencils/cpu/ir.py``), by LLVM's code generator at
+its highest level, to assembly; the assembly says what the code cannot hide (spilled vectors, fused
+multiply-adds), and is then assembled.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import os
+import platform
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from tilewright.errors import CompileError
+from tilewright.model import Binary, Device, Kernel, Source
+from tilewright.targets.cpu.isa import ISAS
+
+# Callee-saved registers that a prologue puts away carry no such comment on x86.
+_VECTOR_REGISTER = re.compile(r"%[xyz]mm|\bv\d+\b|\b[qd]\d+\b|\bvs\d+\b|\bz\d+\b")
+_SPILL = re.compile(r"#\s*(?:\d+-byte )?(?:Folded )?Spill|//.*Folded Spill")
+
+
+def compiler_lock() -> AbstractContextManager[Any]:
+    """The lock that llvmlite takes around every call into LLVM; it may be taken again by its holder.
+
+    Where a version of llvmlite keeps none, this is one that holds nobody back.
+    """
+    lock = getattr(llvm.ffi.lib, "_lock", None)
+    return lock if isinstance(lock, AbstractContextManager) else nullcontext()
+
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits until no thread is within LLVM: a child would find its locks in the hands of threads
+    # that the child does not have, and what they guard half changed.
+    os.register_at_fork(
+        before=lambda: compiler_lock().__enter__(),
+        after_in_parent=lambda: compiler_lock().__exit__(None, None, None),
+        after_in_child=lambda: compiler_lock().__exit__(None, None, None),
+    )
+
+
+@functools.cache
+def _target(arch: str) -> llvm.Target:
+    """LLVM's back end for an architecture, initialised once."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+    triple = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"}.get(
+        arch, f"{arch}-unknown-linux-gnu"
+    )
+    return llvm.Target.from_triple(triple)
+
+
+@functools.cache
+def _machine(device: Device) -> llvm.TargetMachine:
+    cpu, _, features = device.features.partition(" ")
+    arch, _, cpu = cpu.partition("/")
+    return _target(arch).create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", jit=True)
+
+
+def toolchain() -> str:
+    """The compiler behind this target, part of every cache key and record."""
+    return f"llvm {'.'.join(map(str, llvm.llvm_version_info))} llvmlite {llvmlite.__version__}"
+
+
+def parse(text: str) -> llvm.ModuleRef:
+    """The verified module of a program. Raises ``CompileError`` with LLVM's message."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refused the generated program: {error}") from error
+    return module
+
+
+def assembly(source: Source, device: Device) -> str:
+    """The program as assembly with the compiler's comments. Raises ``CompileError``."""
+    machine = _machine(device)
+    machine.set_asm_verbosity(True)
+    text: str = machine.emit_assembly(parse(source.text))
+    return text
+
+
+def compile(source: Source, device: Device) -> Binary:
+    """Machine code for a source, assembled from the very text that its facts were read from.
+
+    Facts: ``spills`` (vectors stored to the stack and read back), ``scalar_spills`` (the same of
+    addresses and counters, mostly outside loops), ``fma`` (fused multiply-adds in the text), what the
+    source expects of each (``fma_expected``), and ``code_bytes``. Raises ``CompileError`` when LLVM
+    refuses the program.
+    """
+    text = assembly(source, device)
+    escapes = str.maketrans({"\\": "\\5C", '"': "\\22", "\n": "\\0A", "\t": "\\09"})
+    wrapped = f'target triple = "{_target(_arch(device)).triple}"\nmodule asm "{text.translate(escapes)}"\n'
+    code = _machine(device).emit_object(parse(wrapped))
+    facts = {f"{name}_expected": value for name, value in source.expect} | _facts(text, device)
+    return Binary(code, source.entry, source.digest, facts | {"code_bytes": len(code)})
+
+
+def _arch(device: Device) -> str:
+    return device.features.partition("/")[0]
+
+
+def _facts(text: str, device: Device) -> dict[str, int]:
+    """What the comments and the mnemonics of an assembly listing say."""
+    starts = next(isa.fma_text for isa in ISAS if isa.arch == _arch(device))
+    lines = text.splitlines()
+    spilled = [line for line in lines if _SPILL.search(line)]
+    vectors = sum(bool(_VECTOR_REGISTER.search(line)) for line in spilled)
+    operations = (line.split(None, 1)[0] for line in lines if line.startswith("\t"))
+    return {
+        "spills": vectors,
+        "scalar_spills": len(spilled) - vectors,
+        "fma": sum(operation.startswith(starts) for operation in operations),
+    }
+
+
+@functools.cache
+def _jit() -> llvm.LLJIT:
+    """The process's linker of objects. One for all: making one costs more than loading into it."""
+    _target(platform.machine())
+    return llvm.create_lljit_compiler()
+
+
+_serial = itertools.count()
+
+
+def load(binary: Binary) -> Kernel:
+    """A binary in memory, callable at ``Kernel.address`` for as long as ``Kernel.owner`` lives.
+
+    Raises ``CompileError`` when the binary cannot be linked or lacks its entry.
+    """
+    return load_entries(binary, (binary.entry,))[0]
+
+
+def load_entries(binary: Binary, entries: tuple[str, ...]) -> tuple[Kernel, dict[str, int]]:
+    """``load`` for a binary with several entries, and the address of each."""
+    if binary.entry not in entries:
+        raise CompileError(f"the compiled object has no {', '.join(entries)}, but {binary.entry!r}")
+    builder = llvm.JITLibraryBuilder().add_object_img(binary.code)
+    for entry in entries:
+        builder.export_symbol(entry)
+    try:
+        library = builder.link(_jit(), f"{binary.digest}.{next(_serial)}")
+    except RuntimeError as error:
+        raise CompileError(f"the compiled object cannot be linked: {error}") from error
+    addresses = {entry: library[entry] for entry in entries}
+    return Kernel(addresses[binary.entry], binary, library), addresses
+
+
+# The signature of every kernel, as ``stencils/cpu/emit.py`` writes it.
+_ARGUMENTS = (*[ctypes.c_void_p] * 3, *[ctypes.c_longlong] * 4, ctypes.c_void_p)
+PROTOTYPE = ctypes.CFUNCTYPE(None, *_ARGUMENTS)
+
+_REPEAT = """
+define void @repeat(ptr %kernel, i64 %times,
+                    ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %n, ptr %s) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  call void %kernel(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %n, ptr %s)
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %times
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+@functools.cache
+def _repeat(device: Device) -> tuple[Kernel, Callable[..., None]]:
+    kernel = load(compile(Source(_REPEAT, "repeat"), device))
+    return kernel, ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_longlong, *_ARGUMENTS)(kernel.address)
+
+
+def repeated(kernel: Kernel, times: int, arguments: tuple[int, ...], device: Device) -> Callable[[], None]:
+    """A call that runs a kernel ``times`` times: from Python one call costs a microsecond, which a pass
+    over a cached batch would show."""
+    address, call = kernel.address, _repeat(device)[1]
+
+    def run() -> None:
+        call(address, times, *arguments)
+
+    run.kernel = kernel  # type: ignore[attr-defined]  # the code lives as long as its owner
+    return run

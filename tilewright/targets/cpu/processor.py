@@ -1,0 +1,64 @@
+"""What this processor is: its instruction set, caches and cores, as data."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import re
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from tilewright.errors import DeviceError
+from tilewright.model import Device
+from tilewright.targets.cpu.isa import ISAS, best_isa, prefetch_distance
+
+
+@functools.cache
+def probe() -> Device:
+    """This machine. Ceilings are empty until ``roofline.measure`` has run.
+
+    Raises ``DeviceError`` when the processor has none of the instruction sets of ``targets/isa.py``.
+    """
+    arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    features = {name for name, on in llvm.get_host_cpu_features().items() if on}
+    isa = best_isa(arch, features)
+    if isa is None:
+        raise DeviceError(
+            f"this processor ({arch}) has none of the vector instruction sets "
+            + ", ".join(i.name for i in ISAS)
+        )
+    cpu = llvm.get_host_cpu_name()
+    flags = ",".join(sorted(f"+{name}" for name in isa.needs))
+    limits = {
+        "vector_bits": isa.vector_bits,
+        "vector_registers": isa.vector_registers,
+        "masks": int(isa.masks),
+        "prefetch": prefetch_distance(cpu),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        **_caches(),
+    }
+    return Device("cpu", _model_name(), f"{cpu}-{isa.name}", limits, features=f"{arch}/{cpu} {flags}")
+
+
+def _model_name() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
+    return found[1] if found else platform.machine()
+
+
+def _caches() -> dict[str, int]:
+    """Data cache sizes in bytes as one core sees them; common values where the system tells none."""
+    sizes = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        try:
+            level, kind, size = ((index / f).read_text().strip() for f in ("level", "type", "size"))
+        except OSError:
+            continue
+        if kind != "Instruction" and size.endswith("K"):
+            sizes["l1d" if level == "1" else f"l{level}"] = int(size[:-1]) << 10
+    return sizes

@@ -1,0 +1,27 @@
+"""The processor as a target: LLVM IR, compiled in this process."""
+
+from __future__ import annotations
+
+from tilewright.model import Binary, Device, Kernel, Source
+from tilewright.targets.cpu import llvm, processor
+
+
+class CpuTarget:
+    """This machine's processor. There is one, whatever index is asked for."""
+
+    kind = "cpu"
+
+    def missing(self) -> str | None:
+        return None
+
+    def probe(self, index: int = 0) -> Device:
+        return processor.probe()
+
+    def toolchain(self) -> str:
+        return llvm.toolchain()
+
+    def compile(self, source: Source, device: Device) -> Binary:
+        return llvm.compile(source, device)
+
+    def load(self, binary: Binary) -> Kernel:
+        return llvm.load(binary)
