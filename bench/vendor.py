@@ -26,7 +26,7 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines
-from tilewright import api
+from tilewright.calls.product import Caller
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache, cublaslt
@@ -87,7 +87,7 @@ def bare(a: Any, b: Any, out: Any) -> Run | None:
     assert place is not None
     with place.current():
         left, right, into = (place.adopt(x, "x")[0] for x in (a, b, out))
-        caller = api.Caller(1, 0, "n", "n")
+        caller = Caller(1, 0, "n", "n")
         bound = caller.bind(place, left, right, into, fresh=True)[4]
     if not isinstance(bound, Vendor):
         return None

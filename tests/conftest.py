@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import hypothesis
 import pytest
 
-from tilewright import api
+from tilewright.calls import settings
 from tilewright.runtime import build, fastcall_cpu
 
 # How long an example takes says what else the machine does, not whether it is right.
@@ -34,10 +34,10 @@ def session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     before = os.environ.get("TILEWRIGHT_HOME")
     folder = tmp_path_factory.mktemp("home")
     os.environ["TILEWRIGHT_HOME"] = str(folder)
-    api.forget()
+    settings.forget()
     yield folder
     os.environ.pop("TILEWRIGHT_HOME") if before is None else os.environ.update(TILEWRIGHT_HOME=before)
-    api.forget()
+    settings.forget()
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def new_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty home for one test, and nothing in memory that came from another."""
     folder = tmp_path / "home"
     monkeypatch.setenv("TILEWRIGHT_HOME", str(folder))
-    api.forget()
+    settings.forget()
     # Replaced and not emptied: kernels that somebody still holds must stay loaded.
     monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
     monkeypatch.setattr(fastcall_cpu, "_natives", {})
     yield folder
-    api.forget()
+    settings.forget()
 
 
 @pytest.fixture

@@ -83,13 +83,13 @@ SLIPS: tuple[Slip, ...] = (
     Slip("tilewright/arrays/layout.py", "return sum(r for r in reach if r < 0), ", "return 0, ", _ARRAYS),
     Slip("tilewright/arrays/layout.py", 'return ("c" if conj else "t")', 'return "t"', _API),
     Slip(
-        "tilewright/api.py",
+        "tilewright/calls/product.py",
         'self.conj[1] != getattr(b, "lazy", False)',
         'self.conj[1] or getattr(b, "lazy", False)',
         _ARRAYS,
     ),
     Slip(
-        "tilewright/api.py",
+        "tilewright/calls/product.py",
         " and not moves and not caller.forced:",
         " and not moves:",
         f"tests/pure/test_call_cache.py {_API}",

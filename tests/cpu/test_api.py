@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-from tilewright import api
+from tilewright.calls import product
+from tilewright.calls.settings import forget
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import Config, Problem, Record, Timing
@@ -331,7 +332,7 @@ def test_a_second_call_takes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: Any) -> None:
         raise AssertionError("the careful way")
 
-    monkeypatch.setattr(api, "_matmul", refuse)
+    monkeypatch.setattr(product, "_matmul", refuse)
     np.testing.assert_array_equal(tw.matmul(a, b), first)
     with pytest.raises(AssertionError, match="careful"):
         tw.matmul(a, b.swapaxes(1, 2))
@@ -814,7 +815,7 @@ def test_several_threads_at_once(new_home: Any) -> None:
             for turn in range(12):
                 a, b = pairs[sizes[(turn + shift) % 4]]
                 if turn % 5 == 4:
-                    api.forget()
+                    forget()
                 np.testing.assert_allclose(tw.matmul(a, b), np.matmul(a, b), rtol=1e-12, atol=1e-12)
         except BaseException as error:
             wrong.append(error)
@@ -912,7 +913,7 @@ def test_a_plan_in_hand_follows_new_records(
     if ask == "call":
         close(plan(a, b), np.matmul(a, b))
         # What is planned again is as fast as before.
-        monkeypatch.setattr(api, "_gemm", None)
+        monkeypatch.setattr(product, "_gemm", None)
         close(plan(a, b), np.matmul(a, b))
     assert (plan.plan.origin, plan.plan.config) == ("tuned", other)
     assert "tuned" in plan.explain()

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import api
+from tilewright.calls import settings
 from tilewright.catalog import STENCILS
 from tilewright.model import Binary, Problem
 from tilewright.planning import dispatch
@@ -69,7 +69,7 @@ def kept(home: Path) -> list[Path]:
 
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process: nothing in memory."""
-    api.forget()
+    settings.forget()
     monkeypatch.setattr(build, "_loaded", WeakValueDictionary())
     monkeypatch.setattr(fastcall_cpu, "_natives", {})
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright import api
+from tilewright.calls import settings
 from tilewright.cli import compare, main
 from tilewright.errors import DeviceError
 from tilewright.model import Device
@@ -217,7 +217,7 @@ def test_tune_export_import_and_report(
         assert "plotly" in page.read_text()
 
     monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "another"))
-    api.forget()
+    settings.forget()
     assert answered(capsys, "import", str(lines))["new"] == count
     assert answered(capsys, "import", str(lines))["new"] == 0
     (explained,) = answered(capsys, "explain", "d:2x2x2@10")
@@ -230,7 +230,7 @@ def test_tune_export_import_and_report(
     told = f"{tmp_path / 'spoiled.jsonl'}, line {spoiled + 1}: config says {name}=-1; accepted: "
     (tmp_path / "spoiled.jsonl").write_text("\n".join(map(json.dumps, rows)))
     monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "third"))
-    api.forget()
+    settings.forget()
     taken = answered(capsys, "import", str(tmp_path / "spoiled.jsonl"))
     assert taken["new"] == every - 1
     assert [line.startswith(told) for line in taken["refused"]] == [True]
@@ -336,11 +336,11 @@ def test_a_bad_home_is_named(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "file" / "home"))
-    api.forget()
+    settings.forget()
     try:
         code, _, err = said(capsys, "explain", "d:2x2x2")
     finally:
-        api.forget()
+        settings.forget()
     assert code == 2
     assert "TILEWRIGHT_HOME=" in err
     assert err.count("\n") == 1

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright import api
 from tilewright.arrays import device as device_arrays
 from tilewright.arrays.layout import Job
+from tilewright.calls import explain
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import DeviceError
 from tilewright.model import Config, Plan, Problem
@@ -667,5 +667,5 @@ def test_a_record_of_the_vendors_brings_its_algorithm(monkeypatch: pytest.Monkey
         monkeypatch.setattr(dispatch, "_tuned", lambda *_, recorded=recorded: ("vendor", recorded))
         plan = dispatch.plan(one("s:64x64x64"), device)
         assert (plan.origin, plan.stencil, plan.config) == ("vendor", None, want)
-        text = api.explain_plan(plan)
+        text = explain.explain_plan(plan)
         assert ("cuBLASLt, id=21 tile=20" if want else "cuBLASLt, the algorithm that it expects") in text

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import api
+from tilewright.calls import settings
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.planning import dispatch
 from tilewright.runtime import cublaslt
@@ -44,12 +44,12 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Plan]]:
     def refuse(*_: Any) -> None:
         raise AssertionError("the array library was to multiply")
 
-    api.forget()
+    settings.forget()
     monkeypatch.setattr(dispatch, "plan", plan)
     monkeypatch.setattr(Gpu, "multiply", refuse)
     yield made
     monkeypatch.undo()
-    api.forget()
+    settings.forget()
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_what_the_library_does_not_describe_is_the_array_librarys(torch: Any, mo
     monkeypatch.setattr(
         dispatch, "plan", lambda problem, device, **_: Plan(problem, device, "cached", VENDOR, "asked for")
     )
-    api.forget()
+    settings.forget()
     a, b = tensor(torch, "c", (33, 41)), tensor(torch, "c", (41, 29), 1)
     want = wide(torch, a).conj() @ wide(torch, b)
     for _ in range(3):
@@ -152,7 +152,7 @@ def test_what_the_library_does_not_describe_is_the_array_librarys(torch: Any, mo
         41,
     )
     monkeypatch.undo()
-    api.forget()
+    settings.forget()
 
 
 def test_the_second_call_is_one_compiled_call(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.api import Caller
 from tilewright.arrays import layout
+from tilewright.calls.product import Caller
 
 pytestmark = pytest.mark.pure
 

@@ -21,10 +21,10 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-from tilewright import api
 from tilewright.arrays import device as device_arrays
 from tilewright.arrays.device import Phantom, phantom
 from tilewright.arrays.layout import address_of
+from tilewright.calls import product, settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired, widened
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
@@ -178,11 +178,11 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
         if stencil.target == "cuda":
             del STENCILS[name]
     STENCILS["pretend"] = Stencil()
-    api.forget()
+    settings.forget()
     yield log
     STENCILS.clear()
     STENCILS.update(kept)
-    api.forget()
+    settings.forget()
 
 
 class Bare:
@@ -540,7 +540,7 @@ def test_textures_are_kept_by_address(gpu: Log, monkeypatch: pytest.MonkeyPatch)
     tw.gemm(Bare(a), Bare(b), out=Bare(out))
     assert len(made) == 8
     assert "textures (tex1d)" in tw.explain(Bare(a), Bare(b))
-    api.forget()
+    settings.forget()
     monkeypatch.setattr(Stencil, "reading", "tex2d")
     tw.gemm(Bare(a), Bare(b), out=Bare(out), trans_a="n")
     assert made[-2:] == [(address_of(b), 3, 7, 24, 8), (address_of(a), 7, 5, 56, 8)]
@@ -583,8 +583,8 @@ def careful(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("the careful way")
 
-    monkeypatch.setattr(api, "_matmul", refuse)
-    monkeypatch.setattr(api, "_gemm", refuse)
+    monkeypatch.setattr(product, "_matmul", refuse)
+    monkeypatch.setattr(product, "_gemm", refuse)
 
 
 @pytest.mark.parametrize("name", TYPES)

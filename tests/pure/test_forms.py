@@ -17,12 +17,11 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import api
 from tilewright.arrays import device as device_arrays
 from tilewright.arrays import pointers
 from tilewright.arrays.layout import address_of
 from tilewright.arrays.pointers import Placement, Staging, even_step, overlapping, shared
-from tilewright.calls import matrix_lists
+from tilewright.calls import matrix_lists, settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DTypeError
@@ -164,9 +163,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(matrix_lists, "staging", lambda index: handle)
     monkeypatch.setattr(build, "kernel", kernel)
     monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
-    api.forget()
+    settings.forget()
     yield log
-    api.forget()
+    settings.forget()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from bench.analysis.instructions import Instruction, hottest, instructions, loop
 from bench.analysis.occupancy import occupancy
 from bench.analysis.options import named, parsed, problems
 from bench.analysis.rooflines import interleaved_bytes, planar_bytes, rooflines
-from tilewright import api
+from tilewright.calls import explain, settings
 from tilewright.catalog import TARGETS
 from tilewright.cli import compare, main, queries, render, report
 from tilewright.errors import ArgumentError, DeviceError
@@ -246,7 +246,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(devices, "missing", lambda: "no CUDA driver is installed")
     monkeypatch.setattr(devices, "probe", probe)
-    api.forget()
+    settings.forget()
 
 
 @pytest.mark.parametrize(
@@ -301,18 +301,18 @@ def test_explain_on_a_device_that_is_not_here(
 
 def test_a_vendor_plan_names_cublas() -> None:
     plan = Plan(one("s:nn:8x8x8"), KNOWN, "cached", "vendor", "the records say that it is faster")
-    text = api.explain_plan(plan)
+    text = explain.explain_plan(plan)
     assert "runs   vendor: cuBLAS, by the array library's matmul" in text
     assert "numpy" not in text
 
 
 def test_registers_are_told_of_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = dispatch.plan(one("s:nn:512x512x512"), KNOWN, vendor=False)
-    assert "registers a thread" not in api.explain_plan(plan)
+    assert "registers a thread" not in explain.explain_plan(plan)
     kernel = SimpleNamespace(binary=SimpleNamespace(facts={"registers": 77}))
     monkeypatch.setattr(build, "key", lambda *_: "its name")
     monkeypatch.setattr(build, "_loaded", {"its name": kernel})
-    assert "77 registers a thread" in api.explain_plan(plan)
+    assert "77 registers a thread" in explain.explain_plan(plan)
 
 
 def test_the_source_is_shown_without_a_compiler(

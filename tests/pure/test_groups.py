@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tilewright import api
+from tilewright.calls import settings
 from tilewright.catalog import STENCILS
 from tilewright.cli import main
 from tilewright.dtypes import narrowed, widened
@@ -198,7 +199,7 @@ def test_records_plan_lists_of_their_class_and_near_ones_and_no_usual_problems(
 ) -> None:
     store = Records(tmp_path / "records.sqlite", shipped=tmp_path)
     monkeypatch.setattr("tilewright.planning.dispatch.records", lambda: store)
-    api.forget()
+    settings.forget()
     p = listed(RANGES)
     default = plan(p, H200, vendor=False)
     assert default.origin == "default"
@@ -206,7 +207,7 @@ def test_records_plan_lists_of_their_class_and_near_ones_and_no_usual_problems(
     tuned = (default.config or Config({})).with_(deep=2)
     store.append(record(p, tuned, default.regime))
     store.append(replace(record(p, Config({}), default.regime, 1e-9), stencil="vendor"))
-    api.forget()
+    settings.forget()
     found = plan(p, H200, vendor=False)
     assert (found.origin, found.stencil, found.config) == ("tuned", "grouped", tuned)
     assert plan(listed(RANGES, alpha="any"), H200, vendor=False).origin == "near"
@@ -217,7 +218,7 @@ def test_records_plan_lists_of_their_class_and_near_ones_and_no_usual_problems(
     assert (forced.origin, (forced.config or {})["deep"]) == ("forced", 1)
     with pytest.raises(ArgumentError, match="no stencil accepts it"):
         plan(listed("s:1..65x1x1@3"), H200, vendor=False)
-    api.forget()
+    settings.forget()
 
 
 def test_bounds_are_of_the_mean_product() -> None:

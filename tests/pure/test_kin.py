@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tilewright import api
+from tilewright.calls import explain
 from tilewright.catalog import STENCILS
 from tilewright.cli import queries
 from tilewright.errors import ArgumentError
@@ -131,7 +131,7 @@ def test_a_similar_processors_record_serves_batches_in_memory(recorded: Any) -> 
     assert (plan.origin, plan.stencil, plan.config) == ("kin", "tile", theirs.config)
     assert "emeraldrapids-avx512" in plan.why
     assert theirs.problem.key in plan.why
-    text = api.explain_plan(plan)
+    text = explain.explain_plan(plan)
     assert "runs   kin: tile" in text
     assert "why    record of d:nn:8x8x8|" in text
     assert "on the similar device emeraldrapids-avx512" in text

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tilewright import api
+from tilewright.calls import explain, settings
 from tilewright.catalog import STENCILS
 from tilewright.cli import main, render
 from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
@@ -90,7 +91,7 @@ class FakeTuner:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Problem, str, dict[str, Any]]]:
     fake = FakeTuner()
     monkeypatch.setattr("tilewright.tuning.tuner.Tuner", fake)
-    monkeypatch.setattr(api, "forget", lambda: None)
+    monkeypatch.setattr(settings, "forget", lambda: None)
     monkeypatch.setattr(api, "dispatch", _Dispatch)
     return fake.asked
 
@@ -445,7 +446,7 @@ def test_the_speed_of_a_tuned_plan_is_of_all_its_products(
     monkeypatch.setattr(dispatch, "records", lambda: store)
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     try:
-        lines = api.explain_plan(dispatch.plan(problem, device)).splitlines()
+        lines = explain.explain_plan(dispatch.plan(problem, device)).splitlines()
     finally:
         call_cache.clear()
     # 4000 products of 8192 operations in 2 ms.

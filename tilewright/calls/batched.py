@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.api import Caller, product_shape
 from tilewright.arrays.device import Held, phantom
 from tilewright.arrays.layout import Array, Job, address_of, problem_of, transposed
 from tilewright.arrays.pointers import Placement, Pointers, even_step
@@ -26,6 +25,7 @@ from tilewright.calls.matrix_lists import (
     typed,
     view_here,
 )
+from tilewright.calls.product import Caller, product_shape
 from tilewright.errors import ArgumentError
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.api import Caller, of_pairs
 from tilewright.arrays import device as device_arrays
 from tilewright.arrays.layout import LETTERS, Array, address_of
 from tilewright.arrays.pointers import Groups, Integers, Pointers
@@ -33,6 +32,7 @@ from tilewright.calls.matrix_lists import (
     usable_output,
     view_here,
 )
+from tilewright.calls.product import Caller, of_pairs
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.api import Caller, of_pairs
 from tilewright.arrays.pointers import Groups, Pointers
 from tilewright.arrays.tracing import untraced
 from tilewright.calls import batched, grouped
 from tilewright.calls.grouped import Grouped
 from tilewright.calls.matrix_lists import counted, listed, place_of
+from tilewright.calls.product import Caller, of_pairs
 from tilewright.errors import ArgumentError
 from tilewright.runtime.bound_cuda import Gpu
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.api import checked_out, taken
 from tilewright.arrays import device
 from tilewright.arrays.device import Held, phantom
 from tilewright.arrays.layout import ACCEPTED, LETTERS, Array, address_of
 from tilewright.arrays.pointers import Groups, Integers, Placement, Pointers, overlapping, shared, staging
 from tilewright.arrays.tracing import pass_over, untraced
+from tilewright.calls.product import checked_out, taken
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.runtime.bound_cpu import HOST, Place
 from tilewright.runtime.bound_cuda import Gpu

@@ -19,6 +19,7 @@ import numpy as np
 
 from tilewright import api
 from tilewright.arrays.layout import tensor_of
+from tilewright.calls import settings
 from tilewright.dtypes import is_half, narrowed
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Plan, Problem, Timing
@@ -95,7 +96,7 @@ def compare(problem: Problem, regime: str, cores: int, budget: float = 2.0) -> R
     device = dispatch.device()
     p = sized(problem, regime, device)
     a, b, c = (_random(shape, p) for shape in ((p.batch, p.n, p.k), (p.batch, p.k, p.m), (p.batch, p.n, p.m)))
-    api.set_threads(cores)
+    settings.set_threads(cores)
     beta = int(p.beta)
     call = api.plan(a, b, c if beta else None, beta=beta, out=c)
     runs: dict[str, Callable[[], object]] = {"tilewright": lambda: call(a, b, c, out=c)}
@@ -104,7 +105,7 @@ def compare(problem: Problem, regime: str, cores: int, budget: float = 2.0) -> R
         if run is not None:
             runs[name] = run
     timings = timing.interleaved(runs, rounds=ROUNDS, regime=regime, batch=p.batch, budget=budget)
-    api.set_threads(None)
+    settings.set_threads(None)
     bound = None
     if roofline.known(p, device):
         # A kernel may stream C or not, so the bound is that of the better way.

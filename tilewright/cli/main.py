@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from tilewright import api
+from tilewright.calls.explain import explain_plan
 from tilewright.catalog import TARGETS
 from tilewright.cli import compare, queries, render
 from tilewright.cli import report as pages
@@ -183,7 +184,7 @@ def explain(problem: Spelling, beta: Beta = "0", device: Where = "cpu", as_json:
     if as_json:
         render.show_json([queries.planned(plan) for plan in plans])
     else:
-        print("\n".join(map(api.explain_plan, plans)))
+        print("\n".join(map(explain_plan, plans)))
 
 
 @app.command()

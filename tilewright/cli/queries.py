@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from tilewright import api
+from tilewright.calls import settings
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import Config, Device, Plan, Record, Task
@@ -123,7 +123,7 @@ def measure_gpus(again: bool) -> dict[str, str]:
 
 def _keep(device: Device, ceilings: Mapping[str, float]) -> None:
     dispatch.records().save_ceilings(device.key, device["cores"], ceilings)
-    api.forget()
+    settings.forget()
 
 
 def machine(failed: Mapping[str, str] | None = None) -> dict[str, Any]:
