@@ -185,7 +185,7 @@ def test_the_regime_follows_the_knee(
     assert (plan.origin, plan.device) == ("default", device)
     # The kernel is of the same opinion as the plan.
     assert plan.config is not None
-    assert plan.config["store"] == ("stream" if kind == "memory" else "plain")
+    assert (plan.config["store"] == "plain") == (kind == "cached")
 
 
 def test_an_empty_batch_is_cached() -> None:
@@ -208,7 +208,7 @@ def test_the_tuners_batches_are_what_calls_take_them_for(device: Device, regime:
     for name in ("lanes", "tile"):
         stencil = STENCILS[name]
         if stencil.accepts(problem, device) is None:
-            assert stencil.default(problem, device)["store"] == ("stream" if regime == "memory" else "plain")
+            assert (stencil.default(problem, device)["store"] == "plain") == (regime == "cached")
 
 
 def test_doctor_says_where_the_caches_end(capsys: pytest.CaptureFixture[str]) -> None:
