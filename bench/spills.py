@@ -51,10 +51,10 @@ def problems(letter: str, rectangles: int, seed: int) -> Iterator[Problem]:
         yield Problem(dtype, n, n, n, batch=1 << 20)
     draw = random.Random(f"{seed} {letter}")
     for _ in range(rectangles):
-        sizes = [draw.randint(1, 64) for _ in range(3)]
+        m, n, k = (draw.randint(1, 64) for _ in range(3))
         trans = draw.choice(("nn", "nt", "tn", "tt") + (("cn", "nc", "cc") if dtype.is_complex else ()))
-        scalars = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
-        yield Problem(dtype, *sizes, *trans, batch=draw.choice((2, 1 << 20)), **scalars)  # type: ignore[arg-type]
+        fields: dict[str, Any] = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
+        yield Problem(dtype, m, n, k, trans[0], trans[1], **fields, batch=draw.choice((2, 1 << 20)))
 
 
 def compiled(job: tuple[str, Problem]) -> list[dict[str, Any]]:
