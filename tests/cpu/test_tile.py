@@ -237,7 +237,7 @@ KERNELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "tile-d-3x3x3-staged": ("tile", "d:3x3x3", {"store": "staged"}),
     "tile-d-8x8x8-stream": ("tile", "d:8x8x8", {"store": "stream", "prefetch": 4, "level": 2}),
     "tile-d-8x8x8-spread": ("tile", "d:8x8x8", {"beta": "1", "blk_k": 4, "prefetch": 2, "spread": 1}),
-    "lanes-d-2x2x2-staged": ("lanes", "d:2x2x2", {"store": "staged", "prefetch": 4}),
+    "lanes-d-2x2x2-stream": ("lanes", "d:2x2x2", {"store": "stream", "prefetch": 4}),
     "lanes-d-2x2x2": ("lanes", "d:2x2x2", {}),
     "tile-d-4x4x4": ("tile", "d:4x4x4", {}),
     "tile-z-3x3x3": ("tile", "z:3x3x3", {}),

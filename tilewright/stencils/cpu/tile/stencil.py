@@ -393,7 +393,7 @@ class TileStencil:
         ]
         # Some stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
-        room = registers - (2 if registers <= 16 else 2 + 2 * unit)
+        room = registers - (2 if registers <= 16 else 1 + 2 * unit)
         early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
@@ -459,16 +459,20 @@ class TileStencil:
                 level=1,
                 spread=0,
             )
-            entry = (
-                stream_or_not(problem.dtype, config["vector_bits"] // 8, device)
-                if store == "stream"
-                else staged_or_not(problem.dtype, problem.m * problem.n, device)
-            )
-            functions = [
-                (f"{ENTRY}_plain", Tile(problem, short, "plain").function()),
-                (f"{ENTRY}_{store}", Tile(problem, config, store).function()),
-                (ENTRY, entry),
-            ]
+            functions = [(f"{ENTRY}_plain", Tile(problem, short, "plain").function())]
+            # Columns without gaps may leave through the buffer, wherever they begin.
+            stageable = problem.ldc == problem.m and problem.beta == "0"
+            if stageable:
+                functions += [(f"{ENTRY}_staged", Tile(problem, config, "staged").function())]
+            if store == "stream":
+                other = "unaligned" if stageable else "plain"
+                functions += [(f"{ENTRY}_stream", Tile(problem, config, "stream").function())]
+                functions += [
+                    (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device, other))
+                ]
+            if stageable:
+                packed = staged_or_not(problem.dtype, problem.m * problem.n, device)
+                functions += [(f"{ENTRY}_unaligned" if store == "stream" else ENTRY, packed)]
         count = sum(ir.fma_count for _, ir in functions)
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 
