@@ -343,7 +343,8 @@ def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
     large = problem.with_(batch=device["l3"])
     for beta, store in (("0", "staged"), ("1", "plain")):
         config = written.default(large.with_(beta=beta), device)
-        assert config["store"] == store
+        # Results of lanes always follow one another, so what it streams is staged where it has to be.
+        assert config["store"] == ("stream" if store == "staged" and stencil == "lanes" else store)
         assert (config["prefetch"] >= 2) == (name == "rocketlake")
         assert config.get("spread", 0) == int(name == "rocketlake" and stencil == "tile")
         assert not [
