@@ -343,9 +343,9 @@ SLIPS: tuple[Slip, ...] = (
         _GROUPED,
     ),
     Slip(
-        "tilewright/stencils/cuda/args.py",
-        "*(complex(alpha).real, complex(alpha).imag, complex(beta)",
-        "*(complex(alpha).real, -complex(alpha).imag, complex(beta)",
+        "tilewright/targets/cuda/arguments.py",
+        "complex(value).real, complex(value).imag)",
+        "complex(value).real, -complex(value).imag)",
         f"{_CLASSIC} {_KERNELS}",
     ),
     # ---- CUDA stencils: their kernels

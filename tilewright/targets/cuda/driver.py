@@ -176,6 +176,16 @@ def _library() -> ctypes.CDLL:
     return library
 
 
+def call(name: str, *arguments: Any) -> int:
+    """The code that a function of the driver's library returns for arguments of ``ctypes``: for what its
+    Python interface has no room for. Raises ``DeviceError`` where the driver is older than the function."""
+    try:
+        function = getattr(_library(), name)
+    except AttributeError as error:
+        raise DeviceError(f"the CUDA driver has no {name}: it is too old") from error
+    return int(function(*arguments))
+
+
 def entry(name: str) -> int:
     """The address of one of the driver's functions, for compiled code to call."""
     return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
@@ -221,10 +231,15 @@ def _raise_limit(function: int, attribute: str, value: int, what: str) -> None:
     check(api.cuFuncSetAttribute(api.CUfunction(function), which, value), what)
 
 
-class Told(NamedTuple):
-    """What a launch tells the driver, by addresses: ``function(configuration, kernel, ..., NULL)``.
+Spans = tuple[tuple[int, int], ...]
+"""Where the parameters of a kernel lie in a block: (offset, bytes) of each."""
 
-    ``configuration`` is a ``Configuration``, ``block`` the ``size`` bytes of the kernel's one argument.
+
+class Parameters(NamedTuple):
+    """What a launch hands to the driver, by addresses: ``function(configuration, kernel, ..., NULL)``.
+
+    ``configuration`` is a ``Configuration``. ``block`` are the ``size`` bytes of all the kernel's parameters,
+    each of which begins at one of ``offsets``.
     """
 
     function: int
@@ -232,23 +247,37 @@ class Told(NamedTuple):
     configuration: int
     block: int
     size: int
+    offsets: tuple[int, ...]
 
 
 class Launcher:
-    """A kernel with its launch and its one argument, ready to be started again and again.
+    """A kernel with its launch and its parameters, ready to be started again and again.
 
-    The argument is passed by value: its bytes are those of ``block_of_arguments`` at the moment of the
-    call, so pointers may be packed over between calls. One launcher is for one thread at a time.
+    ``block`` holds the bytes of all parameters and ``spans`` the offset and the bytes of each; without
+    ``spans`` it is one parameter. Parameters are passed by value: their bytes are those of ``block`` at the
+    moment of the call, so addresses may be put over between calls. One launcher is for one thread at a time.
     The context in which the kernel was loaded has to be current.
+
+    Raises ``ArgumentError`` when the kernel takes other parameters, ``DeviceError`` beyond what the device
+    has.
     """
 
-    __slots__ = ("_call", "_configuration", "_held", "_said", "_told")
+    __slots__ = ("_call", "_configuration", "_handed", "_held", "_offsets", "_said")
 
-    def __init__(self, kernel: Kernel, launch: Launch, block_of_arguments: bytearray):
+    def __init__(
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        block: bytearray,
+        spans: Spans | None = None,
+    ):
         prepare(kernel, launch.shared, launch.cluster)
-        _fits(kernel, block_of_arguments)
-        block = (ctypes.c_char * len(block_of_arguments)).from_buffer(block_of_arguments)
-        parameters = (ctypes.c_void_p * 1)(ctypes.addressof(block))
+        spans = ((0, len(block)),) if spans is None else spans
+        _fits(kernel, spans)
+        held = (ctypes.c_char * len(block)).from_buffer(block)
+        self._offsets = tuple(offset for offset, _ in spans)
+        begin = ctypes.addressof(held)
+        parameters = (ctypes.c_void_p * len(spans))(*(begin + offset for offset in self._offsets))
         attributes, count = (Attribute * 2)(), 0
         if launch.cluster > 1:
             attributes[count].id = CLUSTER_DIMENSION
@@ -263,39 +292,50 @@ class Launcher:
         # Of the two functions that launch, this one reads all sizes from memory: a third of the cost
         # of converting eleven arguments. Every driver of CUDA 12 and later has it.
         self._call = _library().cuLaunchKernelEx
-        self._told = ctypes.addressof(self._configuration), kernel.address, ctypes.addressof(parameters), None
-        self._held = (kernel, block_of_arguments, block, parameters, attributes)
+        self._handed = (
+            ctypes.addressof(self._configuration),
+            kernel.address,
+            ctypes.addressof(parameters),
+            None,
+        )
+        self._held = (kernel, block, held, parameters, attributes)
         self._said = (
             f"launching {kernel.binary.entry} with grid={launch.grid}, block={launch.block}, "
             f"shared={launch.shared}, cluster={launch.cluster}"
         )
 
     @property
-    def told(self) -> Told:
+    def parameters(self) -> Parameters:
         """Where all that a launch reads lies for as long as this launcher lives: for who starts the kernel
-        from copies of it, with a stream and pointers of their own."""
-        configuration, kernel, *_ = self._told
-        _, _, block, *_ = self._held
+        from copies of it, with a stream and addresses of their own."""
+        configuration, kernel, *_ = self._handed
+        _, _, held, *_ = self._held
         function = ctypes.cast(self._call, ctypes.c_void_p).value or 0
-        return Told(function, kernel, configuration, ctypes.addressof(block), ctypes.sizeof(block))
+        block, size = ctypes.addressof(held), ctypes.sizeof(held)
+        return Parameters(function, kernel, configuration, block, size, self._offsets)
 
     def __call__(self, stream: int = 0) -> None:
         """Start the kernel and return at once. Raises ``DeviceError`` when the driver refuses."""
         self._configuration.stream = stream
-        code = self._call(*self._told)
+        code = self._call(*self._handed)
         if code:
             raise failure(code, self._said)
 
 
-def _fits(kernel: Kernel, block: bytearray) -> None:
-    """Refuse an argument of another size than the kernel's: the driver may read beyond it."""
-    api = bindings()
+def _fits(kernel: Kernel, spans: Spans) -> None:
+    """Refuse parameters of other sizes than the kernel's: the driver may read beyond them."""
+    api, entry = bindings(), kernel.binary.entry
     with suppress(AttributeError, RuntimeError):  # Before CUDA 12.4 nobody can ask.
-        code, _, size = api.cuFuncGetParamInfo(api.CUfunction(kernel.address), 0)
-        if not code and len(block) != size:
+        for number, (_, given) in enumerate(spans):
+            code, _, size = api.cuFuncGetParamInfo(api.CUfunction(kernel.address), number)
+            if not code and given != size:
+                raise ArgumentError(
+                    f"parameter {number} of {entry} is given {given} bytes; accepted: {size}, its size"
+                )
+        code, *_ = api.cuFuncGetParamInfo(api.CUfunction(kernel.address), len(spans))
+        if not code:
             raise ArgumentError(
-                f"block_of_arguments has {len(block)} bytes; accepted: {size}, the argument of "
-                f"{kernel.binary.entry}"
+                f"{entry} is given {len(spans)} parameters; accepted: as many as it takes, more"
             )
 
 
