@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import replace
 
 import pytest
 
+from tests import tma
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Problem, Source
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.stencils.cuda.source import program
-from tilewright.targets.cuda import nvrtc
+from tilewright.targets.cuda import disassemble, nvrtc
 from tilewright.targets.cuda.arguments import (
     Argument,
     Pointer,
@@ -124,6 +126,21 @@ MIXED_TEXT = """struct Mixed {
 def test_structures_with_gaps_and_tensor_maps_are_laid_out_as_the_compiler_does() -> None:
     text = f'{MAP}{MIXED_TEXT}{assertions(MIXED)}\nextern "C" __global__ void nothing() {{}}\n'
     nvrtc.compile(Source(text, "nothing"), H200)
+
+
+def test_a_kernel_that_copies_through_a_tensor_map_compiles_and_takes_what_is_declared() -> None:
+    taken = tma.arguments(40, 100)
+    checks = assertions(structure_of(taken[2:]))
+    source = replace(tma.SOURCE, text=f"{tma.TEXT}\n{checks}")
+    assert nvrtc.compile(source, H200).facts["spills"] == 0
+    text = disassemble.ptx(source, H200)
+    assert "cp.async.bulk.tensor.2d" in text
+    whole = re.findall(r"\.param \.align (\d+) \.b8 \w+\[(\d+)\]", text)
+    assert [tuple(map(int, each)) for each in whole] == [
+        (alignment_of(each), laid(each)[1]) for each in taken if not isinstance(each, Scalar)
+    ]
+    assert [laid(each)[1] for each in taken if isinstance(each, Scalar)] == [4]
+    assert text.count(".param .f32") == 1
 
 
 @pytest.mark.pure
