@@ -15,6 +15,8 @@ import pytest
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Device, Kernel, Launch, Source
 from tilewright.targets.cuda import bindings, devices, driver, nvrtc
+from tilewright.targets.cuda import launch as launches
+from tilewright.targets.cuda import library as libraries
 from tilewright.targets.cuda.capability import key_of, named
 
 pytestmark = [
@@ -286,9 +288,9 @@ def test_a_launch_hands_over_what_was_asked(cluster: int, monkeypatch: pytest.Mo
         seen.append(ctypes.string_at(first, 4))
         return 0
 
-    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
-    monkeypatch.setattr(driver, "prepare", lambda *_: None)
-    monkeypatch.setattr(driver, "_fits", lambda *_: None)
+    monkeypatch.setattr(libraries, "loaded", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
+    monkeypatch.setattr(launches, "prepare", lambda *_: None)
+    monkeypatch.setattr(launches, "_fits", lambda *_: None)
     block = bytearray(b"abcd")
     kernel = Kernel(0x1234, Binary(b"", "k", ""))
     asked = Launch(grid=(5, 4, 3), block=(128, 1, 1), shared=60000, cluster=cluster)

@@ -24,7 +24,7 @@ from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Binary, Kernel, Launch, Plan, Problem
 from tilewright.runtime import bound_cuda, fastcall_cuda
 from tilewright.stencils.cuda import args
-from tilewright.targets.cuda import capability, driver, tensormap
+from tilewright.targets.cuda import capability, driver, launch, library, tensormap
 from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct, TensorMap, pack
 from tilewright.targets.cuda.binding import Binding, Word
 
@@ -94,14 +94,14 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     made = Fake()
-    library = SimpleNamespace(
+    functions = SimpleNamespace(
         cuLaunchKernelEx=FUNCTION(made.launch),
         cuTensorMapEncodeTiled=made.encode,
         cuTensorMapReplaceAddress=made.replace,
     )
-    monkeypatch.setattr(driver, "_library", lambda: library)
-    monkeypatch.setattr(driver, "prepare", lambda *_: None)
-    monkeypatch.setattr(driver, "_fits", lambda *_: None)
+    monkeypatch.setattr(library, "loaded", lambda: functions)
+    monkeypatch.setattr(launch, "prepare", lambda *_: None)
+    monkeypatch.setattr(launch, "_fits", lambda *_: None)
     return made
 
 
@@ -227,7 +227,7 @@ def test_what_no_map_is_of(fake: Fake) -> None:
 
 
 def test_a_driver_too_old_for_tensor_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "_library", SimpleNamespace)
+    monkeypatch.setattr(library, "loaded", SimpleNamespace)
     with pytest.raises(DeviceError, match="the CUDA driver has no cuTensorMapEncodeTiled"):
         tensormap.encode(TILE, 0)
 

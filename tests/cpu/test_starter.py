@@ -27,7 +27,7 @@ from tilewright.model import Binary, Kernel, Launch, Plan, Problem, Source
 from tilewright.runtime import bound_cuda, fastcall_cpu, fastcall_cuda
 from tilewright.stencils.cuda import args
 from tilewright.targets.cpu import llvm, processor
-from tilewright.targets.cuda import capability, driver
+from tilewright.targets.cuda import capability, driver, launch, library
 from tilewright.targets.cuda.binding import Word
 
 pytestmark = pytest.mark.cpu
@@ -87,9 +87,9 @@ class Careful:
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     made = Fake()
     function = FUNCTION(made.launch)
-    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=function))
-    monkeypatch.setattr(driver, "prepare", lambda *_: None)
-    monkeypatch.setattr(driver, "_fits", lambda *_: None)
+    monkeypatch.setattr(library, "loaded", lambda: SimpleNamespace(cuLaunchKernelEx=function))
+    monkeypatch.setattr(launch, "prepare", lambda *_: None)
+    monkeypatch.setattr(launch, "_fits", lambda *_: None)
     return made
 
 
@@ -314,7 +314,7 @@ late:
 def test_another_thread_runs_while_the_driver_works(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = llvm.load(llvm.compile(Source(WAIT, "wait"), processor.probe()))
     function = FUNCTION(waiting.address)
-    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=function))
+    monkeypatch.setattr(library, "loaded", lambda: SimpleNamespace(cuLaunchKernelEx=function))
     flags = (ctypes.c_int32 * 2)()
     careful = Careful()
     kernel = Kernel(ctypes.addressof(flags), Binary(b"", "k", ""))

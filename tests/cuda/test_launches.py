@@ -87,8 +87,8 @@ def test_a_map_follows_the_address_of_the_call(copier: Binding, way: str) -> Non
 
 
 def starting(copier: Binding, way: str) -> Callable[[int, int, int, int], object]:
-    """``start(a, b, out, stream)`` by the compiled program, by Python, or by Python with maps that are encoded
-    each time."""
+    """``start(a, b, out, stream)`` by the compiled program, by Python, or by Python that encodes the map each
+    time."""
 
     def python(a: int, b: int, out: int, stream: int) -> None:
         copier.put((a, b, out))(stream)

@@ -32,7 +32,7 @@ from tilewright.runtime import fastcall_cpu
 from tilewright.targets.cpu import processor
 from tilewright.targets.cuda.arguments import MAP_ALIGNMENT, WORD
 from tilewright.targets.cuda.binding import Word
-from tilewright.targets.cuda.driver import Configuration, Launcher
+from tilewright.targets.cuda.launch import Configuration, Launcher
 
 Start = Callable[[int, int, int, int], None]
 

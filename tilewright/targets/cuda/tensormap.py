@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import library
 from tilewright.targets.cuda.arguments import ADDRESS, MAP_ALIGNMENT, MAP_BYTES, WORD, TensorMap
 from tilewright.targets.cuda.bindings import failure
 
@@ -59,7 +59,7 @@ def encode(field: TensorMap, address: int) -> bytes:
     check(field, address)
     rank = len(field.extents)
     memory, to = _room()
-    code = driver.call(
+    code = library.call(
         "cuTensorMapEncodeTiled",
         ctypes.c_void_p(to),
         ctypes.c_int(_known(field, "type", TYPES)),
@@ -83,7 +83,7 @@ def replace(words: bytes, address: int) -> bytes:
     """The same map at another address. Raises ``DeviceError`` when the driver refuses."""
     memory, to = _room()
     ctypes.memmove(to, words, MAP_BYTES)
-    code = driver.call("cuTensorMapReplaceAddress", ctypes.c_void_p(to), ctypes.c_void_p(address))
+    code = library.call("cuTensorMapReplaceAddress", ctypes.c_void_p(to), ctypes.c_void_p(address))
     if code:
         raise failure(code, f"putting address={address:#x} into a tensor map")
     return _taken(memory, to)
