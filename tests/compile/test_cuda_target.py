@@ -212,8 +212,8 @@ def pretended(version: int, start: int = 0, devices: int = 1) -> SimpleNamespace
 def test_what_is_missing_is_said(
     library: Any, reason: str, forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bindings, "bindings", lambda: library)
-    monkeypatch.setattr(nvrtc, "_nvrtc_version", lambda nvrtc: (13, 4))
+    monkeypatch.setattr(devices, "bindings", lambda: library)
+    monkeypatch.setattr(devices, "_nvrtc_version", lambda nvrtc: (13, 4))
     assert (devices.missing() or "").startswith(reason)
     assert devices.count() == 0
     with pytest.raises(DeviceError, match="CUDA driver"):
@@ -221,8 +221,8 @@ def test_what_is_missing_is_said(
 
 
 def test_a_driver_of_the_same_major_version_will_do(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bindings, "bindings", lambda: pretended(13000))
-    monkeypatch.setattr(nvrtc, "_nvrtc_version", lambda nvrtc: (13, 4))
+    monkeypatch.setattr(devices, "bindings", lambda: pretended(13000))
+    monkeypatch.setattr(devices, "_nvrtc_version", lambda nvrtc: (13, 4))
     assert devices.missing() is None
 
 
