@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.analysis.kernel import compiled
 from tilewright.model import Device, Problem
 from tilewright.targets.cuda import driver, modules
-from tilewright.tuning.evaluate.cuda import CudaTrial, started
+from tilewright.tuning.evaluate.cuda import CudaTrial, bound
 
 LAUNCHES = 3
 """Launches of a profiled child; the last one is measured."""
@@ -17,7 +17,7 @@ def launched(problem: Problem, device: Device) -> None:
     _, kernel = compiled(problem, device)
     trial = CudaTrial(device)
     trial.prepare(problem, "cached")
-    launcher, _keep = started(kernel, modules.load(kernel.binary), problem, trial.pointers[0])
+    start = bound(kernel, modules.load(kernel.binary), problem, trial.pointers[0])
     for _ in range(LAUNCHES):
-        launcher(0)
+        start(0)
         driver.synchronize()

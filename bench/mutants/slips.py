@@ -37,6 +37,7 @@ _TILE = "tests/cpu/test_stores.py tests/cpu/test_tile.py"
 _LANES = "tests/cpu/test_lanes.py"
 _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
+_PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
 _KERNELS = "tests/compile/test_emulated.py tests/compile/test_arguments.py"
 
 SLIPS: tuple[Slip, ...] = (
@@ -343,11 +344,45 @@ SLIPS: tuple[Slip, ...] = (
         _GROUPED,
     ),
     Slip(
-        "tilewright/stencils/cuda/args.py",
-        "*(complex(alpha).real, complex(alpha).imag, complex(beta)",
-        "*(complex(alpha).real, -complex(alpha).imag, complex(beta)",
+        "tilewright/targets/cuda/arguments.py",
+        "complex(value).real, complex(value).imag)",
+        "complex(value).real, -complex(value).imag)",
         f"{_CLASSIC} {_KERNELS}",
     ),
+    # ---- arguments of kernels, and launches on other addresses
+    Slip(
+        "tilewright/targets/cuda/arguments.py",
+        "        at = _up(at, alignment_of(field))\n",
+        "",
+        _PATCHES,
+    ),
+    Slip(
+        "tilewright/targets/cuda/arguments.py",
+        "Patch(begin + each.offset, each.field)",
+        "Patch(each.offset, each.field)",
+        _PATCHES,
+    ),
+    Slip("tilewright/targets/cuda/binding.py", "field.alignment - 1)", "0)", _PATCHES),
+    Slip("tilewright/targets/cuda/binding.py", "(offset + at) // WORD", "offset // WORD", _PATCHES),
+    Slip(
+        "tilewright/targets/cuda/tensormap.py",
+        "if replace(words, other) != words[:at] + ADDRESS.pack(other) + words[at + WORD :]:",
+        "if replace(words, other)[at : at + WORD] != ADDRESS.pack(other):",
+        _PATCHES,
+    ),
+    Slip(
+        "tilewright/runtime/fastcall_cuda.py",
+        "%odd.here = and i64 %address, %patch.mask",
+        "%odd.here = and i64 0, %patch.mask",
+        _PATCHES,
+    ),
+    Slip(
+        "tilewright/runtime/fastcall_cuda.py",
+        "    return None if any(word.mask for word in words) else",
+        "    return",
+        _PATCHES,
+    ),
+    Slip("tilewright/runtime/bound_cuda.py", "SWAPPED[word.operand]", "word.operand", _PATCHES),
     # ---- CUDA stencils: their kernels
     Slip(
         "tilewright/stencils/cuda/lib/element.cuh",

@@ -13,12 +13,10 @@ from bench.sanitize.job import Job
 from bench.sanitize.lists import drawn, stored, wide
 from tilewright.errors import TilewrightError
 from tilewright.model import Binary, GroupedProblem
-from tilewright.stencils.cuda.args import pack
-from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.targets.cuda import driver, modules
+from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning.gemm.operands import Region, scalars
 from tilewright.tuning.gemm.verify import Case, judge, prepare
-from tilewright.tutorial import ladder
 
 RIGHT = "right"
 
@@ -67,16 +65,8 @@ def _batch(job: Job, binary: Binary, unread: bool) -> str:
             table = base + np.arange(p.batch, dtype=np.uint64) * np.uint64(stride * p.dtype.itemsize)
             tables.append(_sent(table))
         a, b, c = (table.address for table in tables)
-    textures = _textures(job, (a, b))
-    handles = (textures[0].handle, textures[1].handle) if textures else (0, 0)
     alpha, beta, _ = scalars(p)
-    if job.swapped:
-        block = ladder.pack(
-            p.n, p.m, p.k, (b, a, c), (p.ldb or 0, p.lda or 0, p.ldc or 0), alpha.real, beta.real
-        )
-    else:
-        block = pack(p, (a, b, c), alpha, beta, handles)
-    _run(job, binary, block)
+    _run(job, binary, (b, a, c) if job.swapped else (a, b, c), (alpha, beta))
     if unread:
         return ""
     for base, region in zip(bases, regions, strict=True):
@@ -95,8 +85,8 @@ def _list(job: Job, p: GroupedProblem, binary: Binary, unread: bool) -> str:
             driver.upload(memory.address, stored(values, p.dtype))
     descriptors, rows = (_sent(x) for x in list_.arguments(tuple(memory.address for memory in memories)))
     own = p.alpha == "any" or p.beta == "any"
-    block = grouped.pack(descriptors.address, rows.address if own else 0, p.batch, 1, float(list_.betas[0]))
-    _run(job, binary, block)
+    addresses = descriptors.address, rows.address if own else 0
+    _run(job, binary, addresses, (1, float(list_.betas[0])))
     if unread:
         return ""
     got = np.empty(list_.values[2].size, p.dtype.numpy)
@@ -105,8 +95,11 @@ def _list(job: Job, p: GroupedProblem, binary: Binary, unread: bool) -> str:
     return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
 
 
-def _run(job: Job, binary: Binary, block: bytearray) -> None:
-    driver.Launcher(modules.load(binary), job.launch, block)(0)
+def _run(job: Job, binary: Binary, addresses: tuple[int, ...], scalars: tuple[complex, complex]) -> None:
+    named = dict(zip(("alpha", "beta"), scalars, strict=True))
+    # Held for as long as it runs, for it may read through textures.
+    start = Binding(modules.load(binary), job.launch, job.arguments, named).put(addresses)
+    start(0)
     driver.synchronize()
 
 
@@ -125,17 +118,3 @@ def _sent(values: Any) -> Any:
     memory = driver.allocate(values.nbytes)
     driver.upload(memory.address, values)
     return memory
-
-
-def _textures(job: Job, pointers: tuple[int, int]) -> list[driver.Texture]:
-    """A and B as textures, where the kernel reads them so."""
-    p, size = job.problem, job.problem.dtype.itemsize
-    made = []
-    stored_as = ((p.turned_a, p.lda or 0, p.m, p.k), (p.turned_b, p.ldb or 0, p.k, p.n))
-    for address, (turned, ld, rows, cols) in zip(pointers, stored_as, strict=True):
-        rows, cols = (cols, rows) if turned else (rows, cols)
-        if job.launch.reading == "tex1d":
-            made.append(driver.texture1d(address, ld * (cols - 1) + rows, size))
-        elif job.launch.reading == "tex2d":
-            made.append(driver.texture2d(address, rows, cols, ld * size, size))
-    return made

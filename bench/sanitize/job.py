@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewright.model import Config, Device, Launch, Source, Task
 from tilewright.space import HARDWARE
+from tilewright.targets.cuda.arguments import Argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,10 @@ class Job:
     stencil: str
     """Whose kernel it is: a stencil's name, or a rung of the ladder."""
     swapped: bool = False
-    """Row-major, as the ladder's: A and B, and m and n, change places in the argument."""
+    """Row-major, as the ladder's: A and B, and m and n, change places in the arguments."""
     shift: int = 0
     """Bytes by which operands begin after a multiple of 256."""
+    arguments: tuple[Argument, ...] = ()
 
 
 def named(source: Source, name: str) -> Source:
@@ -34,7 +36,8 @@ def named(source: Source, name: str) -> Source:
 def made(stencil: Any, problem: Task, config: Config, name: str, device: Device, shift: int = 0) -> Job:
     """The job of a stencil's config for a problem that it accepts."""
     source = named(stencil.source(problem, config, device), name)
-    return Job(name, problem, stencil.launch(problem, config), source, stencil.name, shift=shift)
+    launch, arguments = stencil.launch(problem, config), stencil.arguments(problem, config)
+    return Job(name, problem, launch, source, stencil.name, shift=shift, arguments=arguments)
 
 
 def fits(stencil: Any, problem: Task, config: Config, device: Device) -> bool:

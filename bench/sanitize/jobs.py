@@ -27,5 +27,8 @@ def _rungs() -> Iterator[Job]:
             # Row-major C = A B is column-major C' = B' A'.
             problem = forms.padded("s:nn", forms.SIZE, 1, 1, alpha="any", beta="any" if number % 2 else "0")
             launch = rung.launch(config, problem.n, problem.m)
-            name = f"{rung.name}_{number}"
-            yield Job(name, problem, launch, named(rung.source(config), name), rung.name, swapped=True)
+            name, p = f"{rung.name}_{number}", problem
+            pitches = p.ldb or 0, p.lda or 0, p.ldc or 0
+            taken = ladder.arguments(p.n, p.m, p.k, pitches)
+            source = named(rung.source(config), name)
+            yield Job(name, problem, launch, source, rung.name, swapped=True, arguments=taken)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import replace
 
 import pytest
 
+from tests import tma
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Problem, Source
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.stencils.cuda.source import program
-from tilewright.targets.cuda import nvrtc
+from tilewright.targets.cuda import disassemble, nvrtc
+from tilewright.targets.cuda.arguments import (
+    Argument,
+    Pointer,
+    Scalar,
+    Struct,
+    TensorMap,
+    Texture,
+    alignment_of,
+    laid,
+)
 from tilewright.targets.cuda.capability import named
 
 pytestmark = [
@@ -24,31 +35,42 @@ pytestmark = [
 H200 = named("h200")
 TYPES = {"q": "long long", "i": "int", "2d": "double[2]"}
 """What a format is in C++; an address or a handle has any type of 8 bytes."""
+MAP = "struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };\n"
+"""As in cuda.h, which NVRTC does not have."""
 
-Fields = tuple[tuple[str, str], ...]
 
-
-def assertions(name: str, fields: Fields) -> str:
+def assertions(structure: Struct) -> str:
     """C++ that compiles where a structure has these fields, one after the other, and no others."""
+    fields, size = laid(structure)
+    name = structure.name
     lines = ["template <typename A, typename B> struct Same { static constexpr bool yes = false; };"]
     lines += ["template <typename A> struct Same<A, A> { static constexpr bool yes = true; };"]
-    before = "<"
-    for field, code in fields:
-        at, size = struct.calcsize(before), struct.calcsize("<" + code)
-        lines.append(f'static_assert(__builtin_offsetof({name}, {field}) == {at}, "{field} is elsewhere");')
-        lines.append(f'static_assert(sizeof({name}::{field}) == {size}, "{field} has another size");')
-        if code in TYPES:
-            same = f"Same<decltype({name}::{field}), {TYPES[code]}>::yes"
-            lines.append(f'static_assert({same}, "{field} has another type");')
-        before += code
-    size = struct.calcsize(before)
+    for each in fields:
+        of = each.field.name
+        lines.append(
+            f'static_assert(__builtin_offsetof({name}, {of}) == {each.offset}, "{of} is elsewhere");'
+        )
+        lines.append(f'static_assert(sizeof({name}::{of}) == {each.size}, "{of} has another size");')
+        if isinstance(each.field, Scalar) and each.field.format in TYPES:
+            same = f"Same<decltype({name}::{of}), {TYPES[each.field.format]}>::yes"
+            lines.append(f'static_assert({same}, "{of} has another type");')
+    lines.append(
+        f'static_assert(alignof({name}) == {alignment_of(structure)}, "it is aligned in another way");'
+    )
     return "\n".join([*lines, f'static_assert(sizeof({name}) == {size}, "there is more, or less");'])
+
+
+def structure_of(arguments: tuple[Argument, ...]) -> Struct:
+    """The one structure that a kernel takes."""
+    (found,) = arguments
+    assert isinstance(found, Struct)
+    return found
 
 
 def gemm(header: str) -> Source:
     """A program that is lib/gemm.cuh and what is asserted of it."""
-    text = f'{header}\n{assertions("Gemm", args.FIELDS)}\nextern "C" __global__ void nothing() {{}}\n'
-    return Source(text, "nothing", (), ())
+    checks = assertions(structure_of(args.gemm(Problem(DTYPES["s"], 1, 1, 1))))
+    return Source(f'{header}\n{checks}\nextern "C" __global__ void nothing() {{}}\n', "nothing", (), ())
 
 
 HEADER = dict(program("classic")[1])["lib/gemm.cuh"].replace("#pragma once", "")
@@ -77,8 +99,48 @@ def test_a_field_elsewhere_is_seen(written: str, instead: str) -> None:
 def test_python_packs_what_lists_of_products_take() -> None:
     p = products(DTYPES["s"], 4, 4, 4, "nn", 3)
     stencil = GroupedStencil()
-    source = stencil.source(p, stencil.default(p, H200), H200)
-    nvrtc.compile(replace(source, text=f"{source.text}\n{assertions('Products', grouped.FIELDS)}"), H200)
+    config = stencil.default(p, H200)
+    source = stencil.source(p, config, H200)
+    checks = assertions(structure_of(stencil.arguments(p, config)))
+    nvrtc.compile(replace(source, text=f"{source.text}\n{checks}"), H200)
+
+
+MIXED = Struct(
+    "Mixed",
+    (
+        Scalar("first", "i", 3),
+        TensorMap("map", 0, "float32", (4, 4), (16,), (4, 4)),
+        Pointer("to", 1),
+        Scalar("small", "h", -2),
+        Scalar("pair", "2f"),
+        Texture("texture", 0, "tex1d"),
+        Scalar("last", "b", 7),
+    ),
+)
+MIXED_TEXT = """struct Mixed {
+    int first; CUtensorMap map; float *to; short small; float pair[2]; unsigned long long texture; char last;
+};
+"""
+
+
+def test_structures_with_gaps_and_tensor_maps_are_laid_out_as_the_compiler_does() -> None:
+    text = f'{MAP}{MIXED_TEXT}{assertions(MIXED)}\nextern "C" __global__ void nothing() {{}}\n'
+    nvrtc.compile(Source(text, "nothing"), H200)
+
+
+def test_a_kernel_that_copies_through_a_tensor_map_compiles_and_takes_what_is_declared() -> None:
+    taken = tma.arguments(40, 100)
+    checks = assertions(structure_of(taken[2:]))
+    source = replace(tma.SOURCE, text=f"{tma.TEXT}\n{checks}")
+    assert nvrtc.compile(source, H200).facts["spills"] == 0
+    text = disassemble.ptx(source, H200)
+    assert "cp.async.bulk.tensor.2d" in text
+    whole = re.findall(r"\.param \.align (\d+) \.b8 \w+\[(\d+)\]", text)
+    assert [tuple(map(int, each)) for each in whole] == [
+        (alignment_of(each), laid(each)[1]) for each in taken if not isinstance(each, Scalar)
+    ]
+    assert [laid(each)[1] for each in taken if isinstance(each, Scalar)] == [4]
+    assert text.count(".param .f32") == 1
 
 
 @pytest.mark.pure
@@ -86,10 +148,11 @@ def test_every_value_is_packed_into_its_field() -> None:
     p = Problem.parse("z:2x3x5@7", alpha="any", beta="any")[0]
     p = p.with_(lda=11, ldb=13, ldc=17, stride_a=101, stride_b=103, stride_c=107)
     block = bytes(args.pack(p, (1 << 40, 2 << 40, 3 << 40), 1.5 + 2.5j, 3.5 + 4.5j, (5 << 40, 6 << 40)))
-    found, at = {}, 0
-    for name, code in args.FIELDS:
-        values = struct.unpack_from("<" + code, block, at)
-        found[name], at = (values if len(values) > 1 else values[0]), at + struct.calcsize("<" + code)
+    found = {}
+    for each in laid(structure_of(args.gemm(p)))[0]:
+        code = each.field.format if isinstance(each.field, Scalar) else "Q"
+        values = struct.unpack_from("<" + code, block, each.offset)
+        found[each.field.name] = values if len(values) > 1 else values[0]
     assert found == {
         "a": 1 << 40, "b": 2 << 40, "c": 3 << 40, "lda": 11, "ldb": 13, "ldc": 17,
         "stride_a": 101, "stride_b": 103, "stride_c": 107, "m": 2, "n": 3, "k": 5, "batch": 7,

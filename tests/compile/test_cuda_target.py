@@ -15,6 +15,8 @@ import pytest
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Device, Kernel, Launch, Source
 from tilewright.targets.cuda import bindings, devices, driver, nvrtc
+from tilewright.targets.cuda import launch as launches
+from tilewright.targets.cuda import library as libraries
 from tilewright.targets.cuda.capability import key_of, named
 
 pytestmark = [
@@ -210,8 +212,8 @@ def pretended(version: int, start: int = 0, devices: int = 1) -> SimpleNamespace
 def test_what_is_missing_is_said(
     library: Any, reason: str, forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bindings, "bindings", lambda: library)
-    monkeypatch.setattr(nvrtc, "_nvrtc_version", lambda nvrtc: (13, 4))
+    monkeypatch.setattr(devices, "bindings", lambda: library)
+    monkeypatch.setattr(devices, "_nvrtc_version", lambda nvrtc: (13, 4))
     assert (devices.missing() or "").startswith(reason)
     assert devices.count() == 0
     with pytest.raises(DeviceError, match="CUDA driver"):
@@ -219,8 +221,8 @@ def test_what_is_missing_is_said(
 
 
 def test_a_driver_of_the_same_major_version_will_do(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bindings, "bindings", lambda: pretended(13000))
-    monkeypatch.setattr(nvrtc, "_nvrtc_version", lambda nvrtc: (13, 4))
+    monkeypatch.setattr(devices, "bindings", lambda: pretended(13000))
+    monkeypatch.setattr(devices, "_nvrtc_version", lambda nvrtc: (13, 4))
     assert devices.missing() is None
 
 
@@ -286,9 +288,9 @@ def test_a_launch_hands_over_what_was_asked(cluster: int, monkeypatch: pytest.Mo
         seen.append(ctypes.string_at(first, 4))
         return 0
 
-    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
-    monkeypatch.setattr(driver, "prepare", lambda *_: None)
-    monkeypatch.setattr(driver, "_fits", lambda *_: None)
+    monkeypatch.setattr(libraries, "loaded", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
+    monkeypatch.setattr(launches, "prepare", lambda *_: None)
+    monkeypatch.setattr(launches, "_fits", lambda *_: None)
     block = bytearray(b"abcd")
     kernel = Kernel(0x1234, Binary(b"", "k", ""))
     asked = Launch(grid=(5, 4, 3), block=(128, 1, 1), shared=60000, cluster=cluster)

@@ -10,6 +10,7 @@ import sysconfig
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +27,8 @@ from tilewright.model import Binary, Kernel, Launch, Plan, Problem, Source
 from tilewright.runtime import bound_cuda, fastcall_cpu, fastcall_cuda
 from tilewright.stencils.cuda import args
 from tilewright.targets.cpu import llvm, processor
-from tilewright.targets.cuda import capability, driver
+from tilewright.targets.cuda import capability, driver, launch, library
+from tilewright.targets.cuda.binding import Word
 
 pytestmark = pytest.mark.cpu
 
@@ -85,9 +87,9 @@ class Careful:
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     made = Fake()
     function = FUNCTION(made.launch)
-    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=function))
-    monkeypatch.setattr(driver, "prepare", lambda *_: None)
-    monkeypatch.setattr(driver, "_fits", lambda *_: None)
+    monkeypatch.setattr(library, "loaded", lambda: SimpleNamespace(cuLaunchKernelEx=function))
+    monkeypatch.setattr(launch, "prepare", lambda *_: None)
+    monkeypatch.setattr(launch, "_fits", lambda *_: None)
     return made
 
 
@@ -102,9 +104,14 @@ def launcher(block: bytearray) -> driver.Launcher:
     return driver.Launcher(Kernel(KERNEL, Binary(b"", "k", "")), LAUNCH, block)
 
 
+def words_at(places: Sequence[int] = (0, 1, 2)) -> list[Word]:
+    """The three addresses, each in one word."""
+    return [Word(place, operand, 0) for operand, place in enumerate(places)]
+
+
 def starting(block: bytearray, places: tuple[int, int, int] = (0, 1, 2)) -> tuple[Any, Careful]:
     careful = Careful()
-    made = fastcall_cuda.starting(launcher(block), places, careful)
+    made = fastcall_cuda.starting(launcher(block), words_at(places), careful)
     assert made is not None
     return made, careful
 
@@ -132,7 +139,7 @@ def test_addresses_land_where_they_belong(fake: Fake, places: tuple[int, int, in
 def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fake) -> None:
     block = block_of()
     made = launcher(block)
-    start = fastcall_cuda.starting(made, (0, 1, 2), Careful())
+    start = fastcall_cuda.starting(made, words_at(), Careful())
     assert start is not None
     made(77)
     for stream in (5, 0, 2**64 - 1):
@@ -152,12 +159,12 @@ def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fa
 
 def test_the_copies_are_the_calls_own(fake: Fake) -> None:
     made = launcher(block_of())
-    start = fastcall_cuda.starting(made, (0, 1, 2), Careful())
+    start = fastcall_cuda.starting(made, words_at(), Careful())
     assert start is not None
     start(1, 2, 3, 4)
     (seen,) = fake.seen
-    assert seen.at[0] != made.told.configuration
-    assert seen.at[1] != made.told.block
+    assert seen.at[0] != made.parameters.configuration
+    assert seen.at[1] != made.parameters.block
     assert seen.at[1] % 16 == 0
 
 
@@ -183,9 +190,9 @@ def test_arguments_of_other_sizes(fake: Fake, size: int) -> None:
 
 
 def test_what_no_program_is_made_for(fake: Fake) -> None:
-    assert fastcall_cuda.starting(launcher(block_of(60)), (0, 1, 2), Careful()) is None
-    assert fastcall_cuda.starting(launcher(block_of(64)), (0, 1, 8), Careful()) is None
-    assert fastcall_cuda.starting(launcher(block_of(64)), (-1, 1, 2), Careful()) is None
+    assert fastcall_cuda.starting(launcher(block_of(60)), words_at(), Careful()) is None
+    assert fastcall_cuda.starting(launcher(block_of(64)), words_at((0, 1, 8)), Careful()) is None
+    assert fastcall_cuda.starting(launcher(block_of(64)), words_at((-1, 1, 2)), Careful()) is None
 
 
 # ---- what is not launched
@@ -307,11 +314,11 @@ late:
 def test_another_thread_runs_while_the_driver_works(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = llvm.load(llvm.compile(Source(WAIT, "wait"), processor.probe()))
     function = FUNCTION(waiting.address)
-    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace(cuLaunchKernelEx=function))
+    monkeypatch.setattr(library, "loaded", lambda: SimpleNamespace(cuLaunchKernelEx=function))
     flags = (ctypes.c_int32 * 2)()
     careful = Careful()
     kernel = Kernel(ctypes.addressof(flags), Binary(b"", "k", ""))
-    start = fastcall_cuda.starting(driver.Launcher(kernel, LAUNCH, block_of()), (0, 1, 2), careful)
+    start = fastcall_cuda.starting(driver.Launcher(kernel, LAUNCH, block_of()), words_at(), careful)
     assert start is not None
     thread = threading.Thread(target=start, args=(1, 2, 3, 4))
     thread.start()
@@ -388,10 +395,10 @@ def bound(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_bound_call_is_what_it_is_in_python(fake: Fake, bound: Any, swap: bool) -> None:
     made = bound(swap)
-    careful = made._packed()
+    careful = made._slow
     assert type(made.run) is not type(careful)
     made.run(0x1000, 0x2000, 0x3000, 9)
-    assert struct.unpack_from("<3Q", made.block) == (0, 0, 0)
+    assert struct.unpack_from("<3Q", made.binding.packed.block) == (0, 0, 0)
     careful(0x1000, 0x2000, 0x3000, 9)
     one, two = fake.seen
     assert (one.configuration, one.argument, one.kernel) == (two.configuration, two.argument, two.kernel)
@@ -430,11 +437,11 @@ def test_where_there_is_no_program_python_launches(
     fastcall_cuda._loaded.cache_clear()
     try:
         made = bound(False)
-        assert fastcall_cuda.starting(made.launcher, (0, 1, 2), Careful()) is None
+        assert fastcall_cuda.starting(made.binding.launcher, words_at(), Careful()) is None
     finally:
         fastcall_cuda._loaded.cache_clear()
     made.run(1, 2, 3, 4)
-    assert struct.unpack_from("<3Q", made.block) == (1, 2, 3)
+    assert struct.unpack_from("<3Q", made.binding.packed.block) == (1, 2, 3)
     assert fake.seen[0].stream == 4
 
 

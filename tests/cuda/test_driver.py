@@ -238,7 +238,7 @@ def test_a_launch_that_the_device_cannot_do_is_refused_and_harms_nothing() -> No
 
 
 def test_an_argument_of_the_wrong_size_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="block_of_arguments has 8 bytes; accepted: 24"):
+    with pytest.raises(ArgumentError, match="parameter 0 of copy is given 8 bytes; accepted: 24"):
         driver.Launcher(loaded(COPY, "copy"), Launch(), bytearray(8))
 
 

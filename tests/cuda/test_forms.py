@@ -10,8 +10,9 @@ import pytest
 
 import tilewright as tw
 from tilewright.model import DTYPES, Config, GroupedProblem
+from tilewright.runtime import launch
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, describe, pack, products
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, describe, products
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 
 pytestmark = [
@@ -110,9 +111,8 @@ def run(p: GroupedProblem, config: Config, sizes: list[tuple[int, int, int]], se
     driver.upload(held[1].address, scalars)
     own = held[1].address if "any" in (p.alpha, p.beta) else 0
     kernel = modules.load(nvrtc.compile(GROUPED.source(p, config, device), device))
-    driver.Launcher(
-        kernel, GROUPED.launch(p, config), pack(held[0].address, own, count, alphas[0], betas[0])
-    )(0)
+    addresses = held[0].address, own
+    launch.bind(GROUPED, kernel, p, config, (alphas[0], betas[0]), addresses)(0)
     driver.synchronize()
     driver.download(pool.bytes, memory.address)
     untouched = np.ones(len(before), bool)

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tilewright.model import DTYPES, Config, Problem, Verdict
+from tilewright.runtime import launch
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.tensor.stencil import SHAPES, TensorStencil, units
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate.cuda import Placed
@@ -35,8 +35,7 @@ def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Ve
         memory.move(p.align)
         driver.upload(memory.start, region.words)
     a, b, c = (memory.base for memory in placed)
-    block = pack(asked, (a, b, c), made.alpha, made.beta)
-    driver.Launcher(kernel, TENSOR.launch(asked, config), block)(0)
+    launch.bind(TENSOR, kernel, asked, config, (made.alpha, made.beta), (a, b, c))(0)
     driver.synchronize()
     for memory, region in zip(placed, made.regions, strict=True):
         driver.download(region.words, memory.start)
@@ -203,7 +202,7 @@ def test_a_batch_of_complex_halves_is_faster_than_other_units_could() -> None:
     for part in memory:
         driver.fill(part.address, p.batch * 65536, 60)
     a, b, c = (part.address for part in memory)
-    run = driver.Launcher(kernel, TENSOR.launch(p, config), pack(p, (a, b, c), 1, 0))
+    run = launch.bind(TENSOR, kernel, p, config, (1, 0), (a, b, c))
     watch = driver.Stopwatch()
     watch.time(run, 3)
     rate = 5 * p.batch * p.flops / min(watch.time(run, 5) for _ in range(5))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tilewright.model import DTYPES, Config, Problem, Verdict
+from tilewright.runtime import launch
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate.cuda import Placed
@@ -42,8 +42,7 @@ def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Ve
     if p.pointers:
         arrays = [addresses(memory.base, region) for memory, region in zip(placed, made.regions, strict=True)]
         a, b, c = (array.address for array in arrays)
-    block = pack(asked, (a, b, c), made.alpha, made.beta)
-    driver.Launcher(kernel, TINY.launch(asked, config), block)(0)
+    launch.bind(TINY, kernel, asked, config, (made.alpha, made.beta), (a, b, c))(0)
     driver.synchronize()
     for memory, region in zip(placed, made.regions, strict=True):
         driver.download(region.words, memory.start)
@@ -166,7 +165,7 @@ def test_a_batch_goes_at_the_speed_of_memory(spelling: str, ld: int) -> None:
     for part in memory:
         driver.fill(part.address, size, 48)
     a, b, c = (part.address for part in memory)
-    run = driver.Launcher(kernel, TINY.launch(p, config), pack(p, (a, b, c), 1, 0))
+    run = launch.bind(TINY, kernel, p, config, (1, 0), (a, b, c))
     watch = driver.Stopwatch()
     watch.time(run, 3)
     rate = 5 * p.batch * p.bytes / min(watch.time(run, 5) for _ in range(5))

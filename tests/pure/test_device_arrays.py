@@ -34,7 +34,7 @@ from tilewright.runtime import bound_cuda, build, cublaslt, device_calls, fastca
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.store.records import Records
-from tilewright.targets.cuda import bindings, capability, devices, driver, modules, nvrtc
+from tilewright.targets.cuda import binding, bindings, capability, devices, driver, modules, nvrtc
 
 pytestmark = pytest.mark.pure
 
@@ -66,6 +66,9 @@ class Stencil:
     def launch(self, problem: Problem, config: Config) -> Launch:
         blocks = -(-problem.m // 16) * -(-problem.n // 16)
         return Launch(grid=(blocks, 1, min(problem.batch, 65535)), block=(64, 1, 1), reading=self.reading)
+
+    def arguments(self, problem: Problem, config: Config) -> Any:
+        return args.gemm(problem, self.reading)
 
 
 @dataclass
@@ -522,7 +525,7 @@ def test_textures_are_kept_by_address(gpu: Log, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(driver, "texture1d", Texture)
     monkeypatch.setattr(driver, "texture2d", Texture)
-    monkeypatch.setattr(bound_cuda, "TEXTURES", 2)
+    monkeypatch.setattr(binding, "TEXTURES", 2)
     monkeypatch.setattr(Stencil, "reading", "tex1d")
     a, b, out = filled((5, 7)), filled((7, 3)), np.zeros((5, 3))
     for turn in range(3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Config
 from tilewright.stencils.cuda import args
-from tilewright.targets.cuda import capability, devices, nvrtc
+from tilewright.targets.cuda import arguments, capability, devices, nvrtc
 from tilewright.tutorial import ladder
 from tilewright.tutorial.ladder import RUNGS, Rung
 
@@ -245,11 +246,16 @@ def test_an_order_below_1_and_a_run_without_a_device_are_refused(monkeypatch: py
 
 
 def test_pack_is_row_major_in_the_fields_of_gemm() -> None:
-    fields = args.BLOCK.unpack(bytes(ladder.pack(5, 6, 7, (1, 2, 3), None, 1.5, 0.5)))
+    def packed(pitches: tuple[int, int, int] | None) -> tuple[Any, ...]:
+        made = arguments.pack(ladder.arguments(5, 6, 7, pitches), {"alpha": 1.5, "beta": 0.5})
+        made.put((1, 2, 3))
+        return args.BLOCK.unpack(made.block)
+
+    fields = packed(None)
     assert fields[:6] == (1, 2, 3, 7, 6, 6)
     assert fields[9:13] == (5, 6, 7, 1)
     assert fields[13:17] == (1.5, 0.0, 0.5, 0.0)
-    assert args.BLOCK.unpack(bytes(ladder.pack(5, 6, 7, (1, 2, 3), (9, 8, 10))))[3:6] == (9, 8, 10)
+    assert packed((9, 8, 10))[3:6] == (9, 8, 10)
 
 
 def test_excess_accepts_rounding_and_nothing_more() -> None:

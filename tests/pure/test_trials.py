@@ -23,8 +23,10 @@ from tilewright.dtypes import WIDE, is_complex, narrowed, widened
 from tilewright.errors import CompileError, DeviceError, TilewrightError
 from tilewright.model import DTYPES, Binary, Config, Device, Kernel, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.args import BLOCK, pack
 from tilewright.store.records import Records
+from tilewright.targets.cuda import binding
 from tilewright.tuning import timing as measure
 from tilewright.tuning import tuner, workers
 from tilewright.tuning.baselines import cublas
@@ -110,6 +112,9 @@ class Pretence:
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(reading=config["read"] if config["read"] != "global" else "")
+
+    def arguments(self, problem: Problem, config: Config) -> Any:
+        return args.gemm(problem, config["read"] if config["read"] != "global" else "")
 
 
 def array(address: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -279,8 +284,9 @@ def fake_vendor(problem: Problem, copies: Any, alpha: complex, beta: complex) ->
 
 def pretend(driver: FakeDriver, set_: Callable[[Any, str, Any], None]) -> None:
     """Put the pretence in place of the device."""
-    set_(cuda, "driver_version", driver)
-    set_(cuda, "cuda", SimpleNamespace(load=lambda binary: Kernel(1, binary)))
+    set_(cuda, "driver", driver)
+    set_(binding, "driver", driver)
+    set_(cuda, "modules", SimpleNamespace(load=lambda binary: Kernel(1, binary)))
     set_(cuda_timing, "driver", driver)
     set_(cuda_timing, "SAMPLE", 2e-4)
     set_(cuda, "FINAL_BUDGET", 0.2)

@@ -1,6 +1,6 @@
 """A plan bound to arrays on a GPU, and what stands in for NumPy there.
 
-``Bound`` is one kernel with its argument block: a call puts three addresses into the block, or into a copy
+``Bound`` is one kernel with its arguments: a call puts three addresses into their block, or into a copy
 of it, and launches on the caller's stream, without waiting and without device memory of its own, so that it
 can be recorded into a CUDA graph. ``Vendor`` is the same for cuBLASLt. ``Gpu`` is the place of a call: its
 library, GPU and stream, and what copies and multiplies there when no kernel can take the arrays as they are.
@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-import struct
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import product
@@ -27,22 +25,19 @@ from tilewright.arrays.layout import LETTERS, Array, Job, address_of, handing, p
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.dtypes import COMPLEX_HALF, is_complex
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
-from tilewright.model import Kernel, Plan, Problem
-from tilewright.runtime import build, cublaslt, fastcall_cuda
-from tilewright.stencils.cuda import args
+from tilewright.model import Kernel, Plan
+from tilewright.runtime import build, cublaslt, fastcall_cuda, launch
 from tilewright.store import binaries
 from tilewright.targets.cuda import driver
+from tilewright.targets.cuda.arguments import A, B, C
 
 Run = Callable[[int, int, int, int], None]
 
 WORD = 1 << 31
 """Sizes and counts from here on do not fit the argument block, nor a launch's grid."""
 
-TEXTURES = 64
-"""Pairs of textures that one kernel keeps; more are made anew."""
-
-# The last words of the argument block.
-_HANDLES = struct.Struct("<2Q")
+SWAPPED = (B, A, C)
+"""Which of the caller's a, b and out are A, B and C of a job that swaps them, and the other way round."""
 
 LOOPED = 16
 """Most runs for batch axes that no stride covers in which the vendor's product is called: more of them cost
@@ -79,14 +74,14 @@ def why_not(job: Job, plan: Plan) -> str | None:
         if getattr(p, name) >= WORD:
             return f"{name}={getattr(p, name)} does not fit 32 bits"
     if plan.stencil is not None and plan.config is not None:
-        launch = STENCILS[plan.stencil].launch(p, plan.config)
-        if launch.grid[0] >= WORD:
-            return f"{launch.grid[0]} tiles do not fit one launch"
-        if launch.reading and (job.outer or (p.batch > 1 and (p.stride_a or p.stride_b))):
+        asked = STENCILS[plan.stencil].launch(p, plan.config)
+        if asked.grid[0] >= WORD:
+            return f"{asked.grid[0]} tiles do not fit one launch"
+        if asked.reading and (job.outer or (p.batch > 1 and (p.stride_a or p.stride_b))):
             return "a texture covers one matrix, and the operands are a batch"
-        if launch.reading and not (_texturable(p.lda, p.turned_a, p.m, p.k)):
+        if asked.reading and not (_texturable(p.lda, p.turned_a, p.m, p.k)):
             return "the columns of A lie in an order that no texture has"
-        if launch.reading and not (_texturable(p.ldb, p.turned_b, p.k, p.n)):
+        if asked.reading and not (_texturable(p.ldb, p.turned_b, p.k, p.n)):
             return "the columns of B lie in an order that no texture has"
     return None
 
@@ -95,105 +90,51 @@ def _texturable(ld: int | None, turned: bool, rows: int, columns: int) -> bool:
     return ld is not None and ld >= (columns if turned else rows)
 
 
-def textures(problem: Problem, reading: str, a: int, b: int) -> tuple[driver.Texture, driver.Texture]:
-    """Textures over A and B of a problem at these addresses.
-
-    Raises ``ArgumentError`` where the device makes none: of too many elements, or of an address that is
-    not aligned enough.
-    """
-    p, size = problem, problem.dtype.itemsize
-    made = []
-    for address, ld, turned, (rows, columns) in (
-        (a, p.lda, p.turned_a, (p.m, p.k)),
-        (b, p.ldb, p.turned_b, (p.k, p.n)),
-    ):
-        assert ld is not None
-        if turned:
-            rows, columns = columns, rows
-        if reading == "tex1d":
-            made.append(driver.texture1d(address, (columns - 1) * ld + rows, size))
-        else:
-            made.append(driver.texture2d(address, rows, columns, ld * size, size))
-    return made[0], made[1]
-
-
 class Bound:
     """One job, its plan and kernel on one GPU. Called with the addresses of the caller's a, b and out
     and a stream, it launches; all that the device is told is laid out before.
 
-    With textures (``Launch.reading``) a new pair of addresses costs some ten microseconds, once; all
-    else costs the same for every address.
+    With textures a new pair of addresses costs some ten microseconds, once; all else costs the same for every
+    address.
     """
 
     def __init__(self, job: Job, plan: Plan, scalars: tuple[complex, complex], index: int):
         assert plan.stencil is not None
         assert plan.config is not None
         self.job, self.plan, self.scalars, self.index = job, plan, scalars, index
-        launch = STENCILS[plan.stencil].launch(plan.problem, plan.config)
-        self.reading = launch.reading
-        self.block = args.pack(plan.problem, (0, 0, 0), *scalars)
-        self.launcher = driver.Launcher(kernel(plan, index), launch, self.block)
-        # One block for all calls: packing and launching must not be interleaved by threads.
+        stencil = STENCILS[plan.stencil]
+        self.binding = launch.bind(stencil, kernel(plan, index), plan.problem, plan.config, scalars)
+        # One block for all calls: its addresses and launches must not be interleaved by threads.
         self.lock = threading.Lock()
-        self._textures: OrderedDict[tuple[int, int], Any] = OrderedDict()
-        self._steps = [(b, a, c) if job.swap else (a, b, c) for a, b, c in steps_of(job)]
-        self.run: Run = self._once() if not job.outer and not self.reading else self._often
+        self._steps = steps_of(job)
+        self.run: Run = self._compiled() or self._slow
 
-    def _once(self) -> Run:
-        """What makes the one launch of most jobs: by a compiled program, by Python where there is none."""
-        places = (1, 0, 2) if self.job.swap else (0, 1, 2)
-        careful = self._packed()
-        return fastcall_cuda.starting(self.launcher, places, careful) or careful
-
-    def _packed(self) -> Run:
-        """The one launch in Python, with all that it needs at hand."""
-        lock, pack, swap = self.lock, args.POINTERS.pack_into, self.job.swap
-        block, launcher, again = self.block, self.launcher, self._again
-
-        def run(a: int, b: int, out: int, stream: int) -> None:
-            if swap:
-                a, b = b, a
-            with lock:
-                pack(block, 0, a, b, out)
-                try:
-                    launcher(stream)
-                except DeviceError:
-                    again(stream)
-
-        return run
-
-    def _often(self, a: int, b: int, out: int, stream: int) -> None:
-        """For each place of the batch axes that no stride covers, or with textures."""
+    def _compiled(self) -> Run | None:
+        """The one launch of most jobs, as a compiled program makes it; None where only Python can."""
+        words = self.binding.words
+        if self.job.outer or words is None:
+            return None
         if self.job.swap:
-            a, b = b, a
+            words = tuple(word._replace(operand=SWAPPED[word.operand]) for word in words)
+        return fastcall_cuda.starting(self.binding.launcher, words, self._slow)
+
+    def _slow(self, a: int, b: int, out: int, stream: int) -> None:
+        """The launch in Python, for each run of the batch axes that no stride covers."""
         with self.lock:
-            for step_a, step_b, step_c in self._steps:
-                places = a + step_a, b + step_b, out + step_c
-                if self.reading:
-                    self._read_through(places[0], places[1])
-                args.POINTERS.pack_into(self.block, 0, *places)
+            for step_a, step_b, step_out in self._steps:
+                addresses = a + step_a, b + step_b, out + step_out
+                if self.job.swap:
+                    addresses = addresses[1], addresses[0], addresses[2]
+                self.binding.put(addresses)
                 try:
-                    self.launcher(stream)
+                    self.binding(stream)
                 except DeviceError:
                     self._again(stream)
 
     def _again(self, stream: int) -> None:
         """A thread that has never used the GPU has no context: give it one and launch; else fail again."""
         driver.context(self.index)
-        self.launcher(stream)
-
-    def _read_through(self, a: int, b: int) -> None:
-        """Put textures over these addresses into the block, made once and kept for the next time."""
-        kept = self._textures
-        found = kept.get((a, b))
-        if found is None:
-            if len(kept) >= TEXTURES:
-                # What runs now may still read through the oldest.
-                driver.synchronize()
-                kept.popitem(last=False)
-            found = kept[a, b] = textures(self.plan.problem, self.reading, a, b)
-        kept.move_to_end((a, b))
-        _HANDLES.pack_into(self.block, args.BLOCK.size - _HANDLES.size, found[0].handle, found[1].handle)
+        self.binding(stream)
 
 
 def steps_of(job: Job) -> list[tuple[int, int, int]]:

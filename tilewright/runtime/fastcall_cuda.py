@@ -1,18 +1,22 @@
-"""From three addresses and a stream to a launch on a GPU: one small program, compiled once, with two entries.
+"""From three addresses and a stream to a launch on a GPU: one small program of three entries, compiled once.
 
 A *context* is a bytes object that holds, as 64-bit words, all that a launch needs: the driver's function
-that launches, the kernel, where its configuration and its argument lie and which words of the argument
-are the addresses. The compiled entry is a C function of CPython's fast calling convention whose ``self``
-is the context, as in ``native``. It copies configuration and argument to its own stack, at every call,
+that launches, the kernel, where its configuration and its parameters lie and which words of those are the
+addresses. The compiled entry is a C function of CPython's fast calling convention whose ``self`` is the
+context, as in ``fastcall_cpu``. It copies configuration and parameters to its own stack, at every call,
 and writes the addresses and the stream into the copies: threads that launch at once share nothing, and
 no lock is needed. The global lock is released for the driver, as ``ctypes`` does.
 
-The other entry calls the product of cuBLASLt in the same way: its context holds that function's arguments
+``start`` is for most kernels: one parameter, in which each address is one word. ``start_patched`` is for
+kernels with several parameters, and for addresses that are in several words or have to be aligned, as those
+in tensor maps have: it goes through tables of parameters and of words.
+
+The third entry calls the product of cuBLASLt in the same way: its context holds that function's arguments
 but for the addresses and the stream. Where the algorithm needs a workspace, the entry finds that of this
 thread and stream in a table, and asks the driver whether the stream is being recorded into a graph.
 
-Whatever is not four plain integers, and whatever the driver refuses, goes to a function of Python with
-the same arguments, so errors are made in one place.
+Whatever is not four plain integers, what is not aligned, and whatever the driver refuses goes to a function
+of Python with the same arguments, so errors are made in one place.
 """
 
 from __future__ import annotations
@@ -26,7 +30,9 @@ from contextlib import suppress
 from tilewright.model import Kernel
 from tilewright.runtime import fastcall_cpu
 from tilewright.targets.cpu import processor
-from tilewright.targets.cuda.driver import Configuration, Launcher
+from tilewright.targets.cuda.arguments import MAP_ALIGNMENT, WORD
+from tilewright.targets.cuda.binding import Word
+from tilewright.targets.cuda.launch import Configuration, Launcher
 
 Start = Callable[[int, int, int, int], None]
 
@@ -54,6 +60,18 @@ WORDS = [
     "place_b",
     "place_out",
 ]
+PATCHED = [
+    *COMMON,
+    "launch",
+    "kernel",
+    "configuration",
+    "block",
+    "block_words",
+    "parameters",
+    "patches",
+]
+"""The words of ``start_patched``. Both tables begin with their number of rows; a row of ``parameters`` is the
+word at which a parameter begins, one of ``patches`` is a ``Word``."""
 PRODUCT = [
     *COMMON,
     "matmul",
@@ -70,8 +88,7 @@ PRODUCT = [
     "spaces",
     "capturing",
 ]
-AT = {name: index for names in (WORDS, PRODUCT) for index, name in enumerate(names)}
-BYTES = 8
+AT = {name: index for names in (WORDS, PATCHED, PRODUCT) for index, name in enumerate(names)}
 
 
 def _word(name: str, value: str, kind: str = "ptr") -> str:
@@ -201,10 +218,91 @@ i64 %size, i64 %stream)
 """
 
 
+def _patched() -> str:
+    """The entry ``start_patched``."""
+    words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
+    row = "".join(
+        f"  %patch.{name}.at = getelementptr i64, ptr %patch, i64 {index}\n"
+        f"  %patch.{name} = load i64, ptr %patch.{name}.at\n"
+        for index, name in enumerate(Word._fields)
+    )
+    given = "".join(
+        f"  %given.{name} = getelementptr i64, ptr %addresses, i64 {index}\n"
+        f"  store i64 %{name}, ptr %given.{name}\n"
+        for index, name in enumerate(("a", "b", "out"))
+    )
+    return f"""
+define ptr @start_patched(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
+  %configuration = alloca [{words} x i64], align 16
+  %addresses = alloca [3 x i64], align 8
+{_READ}\
+go:
+{given}\
+{_word("configuration", "configuration.from")}{_word("block", "block.from")}\
+{_word("block_words", "block.words", "i64")}\
+{_word("parameters", "offsets")}{_word("patches", "patches")}\
+  call void @copy(ptr %configuration, ptr %configuration.from, i64 {words})
+  %block = alloca i64, i64 %block.words, align {MAP_ALIGNMENT}
+  call void @copy(ptr %block, ptr %block.from, i64 %block.words)
+  %offsets.count = load i64, ptr %offsets
+  %offsets.first = getelementptr i64, ptr %offsets, i64 1
+  %parameters = alloca ptr, i64 %offsets.count
+  %patches.count = load i64, ptr %patches
+  %patches.first = getelementptr i64, ptr %patches, i64 1
+  br label %parameter
+parameter:
+  %i = phi i64 [ 0, %go ], [ %i.next, %point ]
+  %i.more = icmp ult i64 %i, %offsets.count
+  br i1 %i.more, label %point, label %patching
+point:
+  %offset.at = getelementptr i64, ptr %offsets.first, i64 %i
+  %offset = load i64, ptr %offset.at
+  %parameter.from = getelementptr i64, ptr %block, i64 %offset
+  %parameter.to = getelementptr ptr, ptr %parameters, i64 %i
+  store ptr %parameter.from, ptr %parameter.to
+  %i.next = add i64 %i, 1
+  br label %parameter
+patching:
+  %j = phi i64 [ 0, %parameter ], [ %j.next, %write ]
+  %odd = phi i64 [ 0, %parameter ], [ %odd.next, %write ]
+  %j.more = icmp ult i64 %j, %patches.count
+  br i1 %j.more, label %write, label %patched
+write:
+  %skipped = mul i64 %j, {len(Word._fields)}
+  %patch = getelementptr i64, ptr %patches.first, i64 %skipped
+{row}\
+  %address.at = getelementptr i64, ptr %addresses, i64 %patch.operand
+  %address = load i64, ptr %address.at
+  %odd.here = and i64 %address, %patch.mask
+  %odd.next = or i64 %odd, %odd.here
+  %patch.to = getelementptr i64, ptr %block, i64 %patch.place
+  store i64 %address, ptr %patch.to
+  %j.next = add i64 %j, 1
+  br label %patching
+patched:
+  %aligned = icmp eq i64 %odd, 0
+  br i1 %aligned, label %launched, label %careful
+launched:
+  %stream.to = getelementptr i64, ptr %configuration, i64 {stream}
+  store i64 %stream, ptr %stream.to
+{_word("launch", "launch")}{_word("kernel", "kernel")}\
+{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
+  %state = call ptr %save()
+  %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
+  call void %restore(ptr %state)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %careful
+{_END}\
+}}
+"""
+
+
 def _program() -> str:
-    """The program: ``copy``, and the entries ``start`` and ``multiply``."""
-    words, stream = ctypes.sizeof(Configuration) // BYTES, Configuration.stream.offset // BYTES
-    return f"""{_product()}
+    """The program: ``copy``, and the entries ``start``, ``start_patched`` and ``multiply``."""
+    words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
+    return f"""{_product()}{_patched()}
 define internal void @copy(ptr %to, ptr %from, i64 %words) {{
 entry:
   br label %next
@@ -251,6 +349,9 @@ go:
 """
 
 
+ENTRIES = ("start", "start_patched", "multiply")
+
+
 @functools.cache
 def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]] | None:
     """The program for this machine, what makes builtins of its entries, and the words that every context
@@ -258,7 +359,7 @@ def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]
     # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
     with suppress(Exception):
         if fastcall_cpu.ordinary():
-            program, addresses = fastcall_cpu.load(_program(), ("start", "multiply"), processor.probe())
+            program, addresses = fastcall_cpu.load(_program(), ENTRIES, processor.probe())
             python = {
                 "as_word": "PyLong_AsUnsignedLongLong",
                 "occurred": "PyErr_Occurred",
@@ -277,28 +378,53 @@ def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]
     return None
 
 
-def starting(launcher: Launcher, places: tuple[int, int, int], careful: Start) -> Start | None:
+def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | None:
     """A builtin ``start(a, b, out, stream)`` that launches for these addresses; None where none can be made.
 
-    ``places``: which 64-bit words of the argument's bytes become a, b and out; all others are read from the
-    launcher's block at every call, and the block is not written to. ``careful`` is called with the same
-    arguments when the driver refuses the launch, and for arguments that are not four integers of 64 bits
-    without a sign: what it returns or raises is the call's.
+    ``words``: which 64-bit words of the block become a, b or out (``operand`` 0, 1 or 2); all others are read
+    from the launcher's block at every call, and the block is not written to. ``slow`` is called with the same
+    arguments when the driver refuses the launch, where an address has a bit of a word's mask, and for
+    arguments that are not four integers of 64 bits without a sign: what it returns or raises is the call's.
 
-    The builtin keeps the launcher and ``careful``. Any number of threads may call it at once.
+    The builtin keeps the launcher and ``slow``. Any number of threads may call it at once.
     """
-    told = launcher.told
-    if told.size % BYTES or not all(0 <= place < told.size // BYTES for place in places):
+    handed, words = launcher.parameters, tuple(words)
+    size = handed.size // WORD
+    if handed.size % WORD or any(offset % WORD for offset in handed.offsets):
+        return None
+    if not all(0 <= word.place < size and 0 <= word.operand < 3 for word in words):
         return None
     values = {
-        "launch": told.function,
-        "kernel": told.kernel,
-        "configuration": told.configuration,
-        "block": told.block,
-        "block_words": told.size // BYTES,
-        **dict(zip(("place_a", "place_b", "place_out"), places, strict=True)),
+        "launch": handed.function,
+        "kernel": handed.kernel,
+        "configuration": handed.configuration,
+        "block": handed.block,
+        "block_words": size,
     }
-    return _builtin("start", WORDS, values, careful, launcher)
+    places = _plain(handed.offsets, words)
+    if places is not None:
+        values |= dict(zip(("place_a", "place_b", "place_out"), places, strict=True))
+        return _builtin("start", WORDS, values, slow, launcher)
+    tables = (
+        _table([(offset // WORD,) for offset in handed.offsets]),
+        _table(words),
+    )
+    values |= {name: ctypes.addressof(x) for name, x in zip(("parameters", "patches"), tables, strict=True)}
+    return _builtin("start_patched", PATCHED, values, slow, (launcher, tables))
+
+
+def _plain(offsets: tuple[int, ...], words: tuple[Word, ...]) -> tuple[int, ...] | None:
+    """Which words the three addresses are, where each is one word of the only parameter; else None."""
+    by_operand = sorted(words, key=lambda word: word.operand)
+    if offsets != (0,) or [word.operand for word in by_operand] != [0, 1, 2]:
+        return None
+    return None if any(word.mask for word in words) else tuple(word.place for word in by_operand)
+
+
+def _table(rows: Sequence[tuple[int, ...]]) -> ctypes.Array[ctypes.c_uint64]:
+    """The number of rows, and the rows."""
+    flat = [len(rows), *(value for row in rows for value in row)]
+    return (ctypes.c_uint64 * len(flat))(*flat)
 
 
 def multiplying(values: Mapping[str, int], slow: Start, keep: object) -> Start | None:

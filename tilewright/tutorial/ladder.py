@@ -20,7 +20,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from tilewright.model import Binary, Config, Device, Kernel, Launch, Source
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.source import FOLDER as KERNELS
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
+from tilewright.targets.cuda.arguments import Argument
+from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing
 
 Row = dict[str, Any]
@@ -285,21 +287,10 @@ def peak(device: Device) -> float:
 # ---- arguments, and the right answer
 
 
-def pack(
-    m: int,
-    n: int,
-    k: int,
-    pointers: tuple[int, int, int],
-    pitches: tuple[int, int, int] | None = None,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-) -> bytearray:
+def arguments(m: int, n: int, k: int, pitches: args.Three | None = None) -> tuple[Argument, ...]:
     """``struct Gemm`` for a row-major product; ``pitches`` are the elements from a row of A, of B and of C
     to the next, packed when None."""
-    block = bytearray(args.BLOCK.size)
-    steps = pitches or (k, n, n)
-    args.BLOCK.pack_into(block, 0, *pointers, *steps, 0, 0, 0, m, n, k, 1, alpha, 0.0, beta, 0.0, 0, 0)
-    return block
+    return (args.struct_gemm((m, n, k), pitches or (k, n, n), (0, 0, 0), 1),)
 
 
 def excess(got: Array, a: Array, b: Array, c: Array, alpha: float, beta: float) -> float:
@@ -377,9 +368,9 @@ def check(rung: Rung, config: Config, kernel: Kernel, case: Case) -> float:
         driver.upload(address, whole)
     pointers = (addresses[0] + GUARD * ITEM, addresses[1] + GUARD * ITEM, addresses[2] + GUARD * ITEM)
     ld = tuple(columns + gap for (_, columns), gap in zip(sizes, case.gaps, strict=True))
-    block = pack(case.m, case.n, case.k, pointers, (ld[0], ld[1], ld[2]), case.alpha, case.beta)
-    launch = rung.launch(config, case.m, case.n)
-    driver.Launcher(kernel, launch, block)(0)
+    taken = arguments(case.m, case.n, case.k, (ld[0], ld[1], ld[2]))
+    launch, scalars = rung.launch(config, case.m, case.n), {"alpha": case.alpha, "beta": case.beta}
+    Binding(kernel, launch, taken, scalars).put(pointers)(0)
     driver.synchronize()
     driver.download(whole_c, addresses[2])
     got = c.copy()
@@ -477,7 +468,8 @@ class _Stand:
         ``tflops``; what starts it; and the calls of a sample."""
         n, kernel = self.n, modules.load(compiled(rung, config, self.device))
         pointers = (self.memories[0].address, self.memories[1].address, self.memories[2].address)
-        run = partial(driver.Launcher(kernel, rung.launch(config, n, n), pack(n, n, n, pointers)), 0)
+        scalars: dict[str, complex] = {"alpha": 1.0, "beta": 0.0}
+        run = Binding(kernel, rung.launch(config, n, n), arguments(n, n, n), scalars).put(pointers)
         error = max(check(rung, config, kernel, case) for case in CASES)
         driver.fill(pointers[2], n * n * ITEM, 0xFF)  # NaN
         run()

@@ -1,22 +1,64 @@
-"""The argument block of every CUDA matrix product, ``struct Gemm`` of ``lib/gemm.cuh``, as bytes."""
+"""The argument of every CUDA matrix product, ``struct Gemm`` of ``lib/gemm.cuh``."""
 
 from __future__ import annotations
 
 import struct
 
-from tilewright.model import Problem
+from tilewright.model import DTYPES, Problem
+from tilewright.targets.cuda import arguments
+from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, Texture
 
-FIELDS = (
-    *((name, "Q") for name in ("a", "b", "c")),
-    *((name, "q") for name in ("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")),
-    *((name, "i") for name in ("m", "n", "k", "batch")),
-    *((name, "2d") for name in ("alpha", "beta")),
-    *((name, "Q") for name in ("texture_a", "texture_b")),
-)
-"""The fields of ``struct Gemm`` in their order, each with its format as ``struct`` has it."""
-BLOCK = struct.Struct("<" + "".join(code for _, code in FIELDS))
-POINTERS = struct.Struct("<3Q")
-"""The first three words: all that changes from one call to the next."""
+Three = tuple[int, int, int]
+
+
+UNREAD = (Texture("texture_a", A, ""), Texture("texture_b", B, ""))
+"""The textures of a kernel that reads through none."""
+
+
+def struct_gemm(
+    sizes: Three, leading: Three, strides: Three, batch: int, textures: tuple[Texture, Texture] = UNREAD
+) -> Struct:
+    """The description of ``struct Gemm``: extents, leading dimensions and batch strides are constants of it,
+    alpha and beta are given when it is packed."""
+    return Struct(
+        "Gemm",
+        (
+            *(Pointer(name, operand) for name, operand in (("a", A), ("b", B), ("c", C))),
+            *(Scalar(f"ld{name}", "q", ld) for name, ld in zip("abc", leading, strict=True)),
+            *(Scalar(f"stride_{name}", "q", stride) for name, stride in zip("abc", strides, strict=True)),
+            *(Scalar(name, "i", extent) for name, extent in zip("mnk", sizes, strict=True)),
+            Scalar("batch", "i", batch),
+            Scalar("alpha", "2d"),
+            Scalar("beta", "2d"),
+            *textures,
+        ),
+    )
+
+
+def gemm(problem: Problem, reading: str = "") -> tuple[Argument, ...]:
+    """What a matrix product's kernel is called with. ``reading``: the textures that A and B are read through
+    ("tex1d" or "tex2d"), "" for none."""
+    p = problem
+    leading = p.lda or 0, p.ldb or 0, p.ldc or 0
+    return (struct_gemm((p.m, p.n, p.k), leading, p.strides, p.batch, _textures(p, reading)),)
+
+
+def _textures(p: Problem, reading: str) -> tuple[Texture, Texture]:
+    size = p.dtype.itemsize
+    a, b = ((p.k, p.m) if p.turned_a else (p.m, p.k)), ((p.n, p.k) if p.turned_b else (p.k, p.n))
+    return (
+        Texture("texture_a", A, reading, *a, p.lda or 0, size),
+        Texture("texture_b", B, reading, *b, p.ldb or 0, size),
+    )
+
+
+def _format() -> str:
+    fields, _ = arguments.laid(gemm(Problem(DTYPES["s"], 1, 1, 1))[0])
+    return "<" + "".join(x.field.format if isinstance(x.field, Scalar) else "Q" for x in fields)
+
+
+BLOCK = struct.Struct(_format())
+"""The bytes of ``struct Gemm``, for who reads them."""
 
 
 def pack(
@@ -26,17 +68,8 @@ def pack(
     beta: complex,
     textures: tuple[int, int] = (0, 0),
 ) -> bytearray:
-    """The block for a problem on operands at these addresses; its pointers may be packed over later."""
-    p = problem
-    block = bytearray(BLOCK.size)
-    BLOCK.pack_into(
-        block,
-        0,
-        *pointers,
-        *(p.lda, p.ldb, p.ldc),
-        *p.strides,
-        *(p.m, p.n, p.k, p.batch),
-        *(complex(alpha).real, complex(alpha).imag, complex(beta).real, complex(beta).imag),
-        *textures,
-    )
-    return block
+    """The bytes for a problem on operands at these addresses, with these handles of textures."""
+    reading = "tex1d" if any(textures) else ""
+    packed = arguments.pack(gemm(problem, reading), {"alpha": alpha, "beta": beta})
+    packed.put(pointers, lambda field, _: arguments.ADDRESS.pack(textures[field.operand]))
+    return packed.block

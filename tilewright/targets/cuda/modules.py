@@ -36,6 +36,18 @@ def context(index: int = 0) -> int:
     return int(current)
 
 
+def current_device() -> int:
+    """The number of the device whose context is current."""
+    context()
+    return int(check(bindings().cuCtxGetDevice(), "asking for the current device"))
+
+
+def synchronize() -> None:
+    """Wait for all that was started on the device. Raises ``DeviceError`` when any of it failed."""
+    context()
+    check(bindings().cuCtxSynchronize(), "waiting for the device")
+
+
 def _quietly(address: int, name: str, *arguments: Any) -> None:
     """Call the driver within a context, and never fail: for what is freed."""
     # A lost context, a forked child or an interpreter that is ending: the system frees all of it anyway.

@@ -30,15 +30,15 @@ import numpy as np
 from tilewright.catalog import STENCILS
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Config, Device, GroupedProblem, Kernel, Problem, Task, Verdict
-from tilewright.runtime import cublaslt
+from tilewright.runtime import cublaslt, launch
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.args import pack
 from tilewright.targets.cuda import devices, driver, modules
+from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
 from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial
-from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded
+from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded, turns
 from tilewright.tuning.gemm.operands import (
     Array,
     Operands,
@@ -150,32 +150,11 @@ class Check:
     placed: tuple[Placed, ...]
 
 
-def _textures(problem: Problem, pointers: Pointers, reading: str) -> list[Any]:
-    """Textures over A and B, as a launch asks for them."""
-    p, size, made = problem, problem.dtype.itemsize, []
-    if not reading:
-        return []
-    for turned, address, ld, rows, cols in (
-        (p.turned_a, pointers[0], p.lda or 0, p.m, p.k),
-        (p.turned_b, pointers[1], p.ldb or 0, p.k, p.n),
-    ):
-        rows, cols = (cols, rows) if turned else (rows, cols)
-        if reading == "tex1d":
-            made.append(driver.texture1d(address, ld * (cols - 1) + rows, size))
-        else:
-            made.append(driver.texture2d(address, rows, cols, ld * size, size))
-    return made
-
-
-def started(
-    candidate: Candidate, kernel: Kernel, problem: Problem, pointers: Pointers
-) -> tuple[Callable[[int], object], list[Any]]:
-    """A launcher of a candidate for a problem, and the textures that it reads (to be kept as long)."""
-    launch = STENCILS[candidate.stencil].launch(problem, candidate.config)
+def bound(candidate: Candidate, kernel: Kernel, problem: Problem, pointers: Pointers) -> Binding:
+    """A candidate on a problem whose operands lie at these addresses."""
     alpha, beta, _ = scalars(problem)
-    textures = _textures(problem, pointers, launch.reading)
-    handles = (textures[0].handle, textures[1].handle) if textures else (0, 0)
-    return driver.Launcher(kernel, launch, pack(problem, pointers, alpha, beta, handles)), textures
+    stencil = STENCILS[candidate.stencil]
+    return launch.bind(stencil, kernel, problem, candidate.config, (alpha, beta), pointers)
 
 
 # ---- the timed problem
@@ -402,8 +381,9 @@ class CudaTrial:
                 placed.move(0 if texture or number % 2 else problem.align)
                 driver.upload(placed.start, memory.words)
             a, b, c = (placed.base for placed in check.placed)
-            launcher, _keep = started(candidate, kernel, problem, (a, b, c))
-            launcher(0)
+            # Held for as long as it runs, for it may read through textures.
+            start = bound(candidate, kernel, problem, (a, b, c))
+            start(0)
             driver.synchronize()
             for placed, memory in zip(check.placed, made.regions, strict=True):
                 driver.download(memory.words, placed.start)
@@ -455,8 +435,8 @@ class CudaTrial:
         """The verdict on some rows and columns of the timed problem."""
 
         def verdict() -> Verdict:
-            launcher, _keep = started(candidate, kernel, self.problem, self.pointers[0])
-            return self.excerpt.check(lambda: launcher(0), self._copies[0][2].base)
+            start = bound(candidate, kernel, self.problem, self.pointers[0])
+            return self.excerpt.check(start, self._copies[0][2].base)
 
         first = verdict()
         if first.ok:
@@ -472,14 +452,7 @@ class CudaTrial:
 
     def _turns(self, candidate: Candidate, kernel: Kernel) -> measure.Run:
         """A launch on the next copy of the operands."""
-        made = [started(candidate, kernel, self.problem, pointers) for pointers in self.pointers]
-        turn = itertools.cycle([launcher for launcher, _ in made])
-
-        def run() -> object:
-            return next(turn)(0)
-
-        run.textures = [textures for _, textures in made]  # type: ignore[attr-defined]  # read while it runs
-        return run
+        return turns([bound(candidate, kernel, self.problem, pointers) for pointers in self.pointers])
 
     def _vendor(self, runs: dict[str, measure.Run]) -> tuple[dict[str, tuple[str, Config]], str]:
         """Add cuBLAS to what is timed, by the array library and by cuBLASLt: the version and config of each

@@ -15,7 +15,6 @@ No library of arrays multiplies such a list by one call, so nothing of a vendor'
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +25,13 @@ from numpy.typing import NDArray
 
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Device, GroupedProblem, Integers, Kernel, Problem, Verdict
+from tilewright.runtime import launch
 from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.targets.cuda import driver, modules
+from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Outcome
-from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded
+from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded, turns
 from tilewright.tuning.gemm.operands import (
     POISON,
     Array,
@@ -230,12 +231,11 @@ class Placed:
         for base, part in zip(self.bases, self.list.operands, strict=True):
             driver.upload(base, part.words)
 
-    def launcher(self, candidate: Candidate, kernel: Kernel) -> Any:
-        """What starts a candidate on this list."""
+    def bound(self, candidate: Candidate, kernel: Kernel) -> Binding:
+        """A candidate on this list."""
         list_, count = self.list, len(self.list.sizes[0])
-        launch = STENCIL.launch(list_.problem.with_(batch=count), candidate.config)
-        argument = grouped.pack(self.words.address, 0, count, list_.alpha, list_.beta)
-        return driver.Launcher(kernel, launch, argument)
+        problem, values = list_.problem.with_(batch=count), (list_.alpha, list_.beta)
+        return launch.bind(STENCIL, kernel, problem, candidate.config, values, (self.words.address, 0))
 
     def left(self) -> list[Array]:
         """The three blocks as they are on the GPU now."""
@@ -350,15 +350,14 @@ class GroupedTrial:
     ) -> Verdict:
         """The verdict on one launch on fresh operands."""
         placed.refresh()
-        placed.launcher(candidate, kernel)(0)
+        placed.bound(candidate, kernel)(0)
         words = placed.left()
         placed.refresh()
         return placed.list.judge(words, right, f"{name} of {len(placed.list.sizes[0])} products")
 
     def _turns(self, candidate: Candidate, kernel: Kernel) -> measure.Run:
         """A launch on the next copy of the list."""
-        turn = itertools.cycle([copy.launcher(candidate, kernel) for copy in self._copies])
-        return lambda: next(turn)(0)
+        return turns([copy.bound(candidate, kernel) for copy in self._copies])
 
     def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
         """Check binaries on the timed list, and time the right ones in turns."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tilewright.targets.cuda import driver
+from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing
 from tilewright.tuning.workers import Fatal
 
@@ -31,6 +33,18 @@ class Events:
     def sample(self, regime: str) -> float:
         """Launches queue up, so all of them are repeated."""
         return SAMPLE
+
+
+def turns(bound: Sequence[Binding]) -> timing.Run:
+    """A launch on the next copy of the operands."""
+    # Short kernels are timed at the rate at which Python launches, so nothing comes between.
+    turn = itertools.cycle([each.launcher for each in bound])
+
+    def run() -> object:
+        return next(turn)(0)
+
+    run.kept = bound  # type: ignore[attr-defined]  # Textures are read for as long as it runs.
+    return run
 
 
 @contextmanager

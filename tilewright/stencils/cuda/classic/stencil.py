@@ -30,7 +30,9 @@ import numpy as np
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, DType, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.targets.cuda.arguments import Argument
 
 # Of the ways to read, the paper counts the 1-D texture alone (section 6.3.3).
 PAPER: dict[str, tuple[Any, ...]] = {
@@ -222,6 +224,9 @@ class ClassicStencil:
         text, headers = program("classic")
         return Source(text, "classic", headers, tuple((n, str(value)) for n, value in defines.items()))
 
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        return args.gemm(problem, _textures(config))
+
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         sizes = (c["k_blk"], c["n_blk"], c["m_blk"], c["vec"], c["buffers"], c["split"], c["mma"])
@@ -230,8 +235,14 @@ class ClassicStencil:
             block=(c["m_dim"] * c["n_dim"], 1, 1),
             shared=int(shared_bytes(*sizes, p.dtype.itemsize)),
             cluster=c["split"],
-            reading=c["read"] if c["read"].startswith("tex") else "",
+            reading=_textures(c),
         )
+
+
+def _textures(config: Config) -> str:
+    """What a config reads A and B through, "" for plain loads."""
+    read: str = config["read"]
+    return read if read.startswith("tex") else ""
 
 
 def variants() -> Iterator[tuple[str, str, str]]:

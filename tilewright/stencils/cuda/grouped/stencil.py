@@ -39,6 +39,8 @@ from numpy.typing import NDArray
 from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source, Task
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.targets.cuda import arguments
+from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint32]
@@ -159,6 +161,9 @@ class GroupedStencil:
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("grouped")
         return Source(text, "grouped", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: GroupedProblem, config: Config) -> tuple[Argument, ...]:
+        return struct_products(problem.batch)
 
     def launch(self, problem: GroupedProblem, config: Config) -> Launch:
         c = config
@@ -450,23 +455,29 @@ def _tile(p: GroupedProblem) -> tuple[int, int]:
 
 
 # -- descriptors -------------------------------------------------------------------------------------------
-FIELDS = (
-    ("list", "Q"),
-    ("scalars", "Q"),
-    ("alpha", "2d"),
-    ("beta", "2d"),
-    ("count", "i"),
-    ("unused", "i"),
-)
-"""The fields of ``struct Products`` of grouped.cuh in their order, each with its format for ``struct``."""
-ARGUMENT = struct.Struct("<" + "".join(code for _, code in FIELDS))
+ARGUMENT = struct.Struct("<2Q4d2i")
+"""The bytes of ``struct Products`` of grouped.cuh, for who reads them."""
+
+
+def struct_products(count: int) -> tuple[Argument, ...]:
+    """What the kernel is called with for so many products.
+
+    Its addresses are those of the descriptors and of the scalars of every product; the second is 0 where
+    alpha and beta are those of all products.
+    """
+    fields = (
+        *(Pointer("list", 0), Pointer("scalars", 1)),
+        *(Scalar("alpha", "2d"), Scalar("beta", "2d")),
+        *(Scalar("count", "i", count), Scalar("unused", "i", 0)),
+    )
+    return (Struct("Products", fields),)
 
 
 def pack(descriptors: int, scalars: int, count: int, alpha: complex, beta: complex) -> bytearray:
-    """The argument of the kernel. ``descriptors`` and ``scalars`` are addresses; of the second, 0 means
-    that alpha and beta are those of all products."""
-    x, y = complex(alpha), complex(beta)
-    return bytearray(ARGUMENT.pack(descriptors, scalars, x.real, x.imag, y.real, y.imag, count, 0))
+    """The bytes of that argument at these addresses."""
+    packed = arguments.pack(struct_products(count), {"alpha": alpha, "beta": beta})
+    packed.put((descriptors, scalars))
+    return packed.block
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,9 @@ import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.targets.cuda.arguments import Argument
 
 SHAPES: dict[str, tuple[int, int, int]] = {
     "16x16x16": (16, 16, 16),
@@ -250,6 +252,9 @@ class TensorStencil:
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("tensor")
         return Source(text, "tensor", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        return args.gemm(problem)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config

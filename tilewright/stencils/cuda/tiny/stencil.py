@@ -30,7 +30,9 @@ import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.targets.cuda.arguments import Argument
 
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
@@ -306,6 +308,9 @@ class TinyStencil:
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("tiny")
         return Source(text, "tiny", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        return args.gemm(problem)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config

@@ -1,0 +1,145 @@
+"""A kernel bound to its arguments: all but the addresses is laid out once, and each launch puts those in.
+
+What an address changes is a *patch* of the argument block. A pointer is the address itself. A texture is a
+handle, made anew for each set of addresses and kept. A tensor map contains the address: where the driver is
+seen to keep it as one word (``tensormap.address_at``), that word is patched like a pointer; elsewhere the
+driver encodes the map again for every address.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tilewright.model import Kernel, Launch
+from tilewright.targets.cuda import driver, tensormap
+from tilewright.targets.cuda.arguments import (
+    ADDRESS,
+    NO_SCALARS,
+    WORD,
+    Argument,
+    Patch,
+    Pointer,
+    TensorMap,
+    Texture,
+    pack,
+)
+
+TEXTURES = 64
+"""Sets of textures that one kernel keeps, one for each set of addresses; more are made anew."""
+
+
+class Word(NamedTuple):
+    """An address that is written over a word of the block: which word, and which address of a launch.
+
+    ``mask`` has the bits that have to be 0 in it.
+    """
+
+    place: int
+    operand: int
+    mask: int
+
+
+class Binding:
+    """A kernel with its launch and its arguments. ``put`` gives it the addresses, a call starts it.
+
+    With textures a new set of addresses costs some ten microseconds, once; all else costs the same for every
+    address. One binding is for one thread at a time; the context in which the kernel was loaded has to be
+    current.
+
+    Raises as ``driver.Launcher`` and ``tensormap.encode``.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        arguments: Sequence[Argument],
+        scalars: Mapping[str, complex] = NO_SCALARS,
+    ):
+        self.packed = pack(arguments, scalars)
+        block, spans = self.packed.block, self.packed.spans
+        # Most kernels have one parameter, which is the whole block.
+        one = spans == ((0, len(block)),)
+        self.launcher = driver.Launcher(kernel, launch, block, *(() if one else (spans,)))
+        self._words: list[Word] = []
+        self._maps: list[Patch] = []
+        self._textures = [patch for patch in self.packed.patches if isinstance(patch.field, Texture)]
+        self._made: OrderedDict[tuple[int, ...], list[driver.Texture]] = OrderedDict()
+        for patch in self.packed.patches:
+            self._sort(patch)
+
+    def _sort(self, patch: Patch) -> None:
+        """Find out how a patch is made. A tensor map is encoded, too."""
+        field, offset = patch.field, patch.offset
+        if isinstance(field, Pointer):
+            self._words.append(Word(offset // WORD, field.operand, 0))
+        elif isinstance(field, TensorMap):
+            words, at = tensormap.prepared(field)
+            self.packed.block[offset : offset + len(words)] = words
+            if at is None:
+                self._maps.append(patch)
+            else:
+                self._words.append(Word((offset + at) // WORD, field.operand, field.alignment - 1))
+
+    @property
+    def words(self) -> tuple[Word, ...] | None:
+        """All that an address changes, for who patches copies of the block; None where the driver has to be
+        asked for some of it."""
+        return None if self._textures or self._maps else tuple(self._words)
+
+    def put(self, addresses: Sequence[int]) -> Binding:
+        """Bind the addresses of the next launches.
+
+        Raises ``ArgumentError`` for one that no texture or tensor map is made over.
+        """
+        block = self.packed.block
+        for place, operand, mask in self._words:
+            if addresses[operand] & mask:
+                self._refuse(operand, addresses[operand])
+            ADDRESS.pack_into(block, WORD * place, addresses[operand])
+        for patch in self._maps:
+            assert isinstance(patch.field, TensorMap)
+            words = tensormap.encode(patch.field, addresses[patch.field.operand])
+            block[patch.offset : patch.offset + len(words)] = words
+        if self._textures:
+            self._read_through(addresses)
+        return self
+
+    def _refuse(self, operand: int, address: int) -> None:
+        for patch in self.packed.patches:
+            if isinstance(patch.field, TensorMap) and patch.field.operand == operand:
+                tensormap.check(patch.field, address)
+
+    def _read_through(self, addresses: Sequence[int]) -> None:
+        """Put textures over these addresses into the block, made once and kept for the next time."""
+        kept, key = self._made, tuple(addresses[patch.field.operand] for patch in self._textures)
+        found = kept.get(key)
+        if found is None:
+            if len(kept) >= TEXTURES:
+                # What runs now may still read through the oldest.
+                driver.synchronize()
+                kept.popitem(last=False)
+            pairs = zip(self._textures, key, strict=True)
+            found = kept[key] = [texture(patch.field, address) for patch, address in pairs]
+        kept.move_to_end(key)
+        for patch, made in zip(self._textures, found, strict=True):
+            ADDRESS.pack_into(self.packed.block, patch.offset, made.handle)
+
+    def __call__(self, stream: int = 0) -> None:
+        """Start the kernel on the addresses that were put last, and return at once.
+
+        Raises ``DeviceError`` when the driver refuses."""
+        self.launcher(stream)
+
+
+def texture(field: Any, address: int) -> driver.Texture:
+    """A texture as a field describes it.
+
+    Raises ``ArgumentError`` where the device makes none: of too many elements, or of an address that is not
+    aligned enough.
+    """
+    if field.kind == "tex1d":
+        return driver.texture1d(address, (field.columns - 1) * field.ld + field.rows, field.itemsize)
+    return driver.texture2d(address, field.rows, field.columns, field.ld * field.itemsize, field.itemsize)
