@@ -690,7 +690,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     module = tuner
     monkeypatch.setitem(STENCILS, "pretence", Pretence())
     kind = replace(cuda.KIND, factory=fake_factory, compilers=lambda device: 2, driver=lambda: "580.1")
-    monkeypatch.setitem(module.KINDS, "cuda", kind)
+    monkeypatch.setitem(module.EVALUATIONS, "cuda", kind)
     monkeypatch.setattr(module, "compiler", fake_compiler)
     monkeypatch.setattr(module, "toolchain", lambda device, stencil: "nvrtc 13.0.88 stencils 12345678")
     records = Records(tmp_path / "records.sqlite")
@@ -782,7 +782,9 @@ def test_finals_that_fail_by_themselves_are_nobodys_fault(
     tuned: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, records = tuned
-    monkeypatch.setitem(module.KINDS, "cuda", replace(module.KINDS["cuda"], factory=broken_factory))
+    monkeypatch.setitem(
+        module.EVALUATIONS, "cuda", replace(module.EVALUATIONS["cuda"], factory=broken_factory)
+    )
     problem = one("d:128x128x128@2")
     with module.Tuner(DEVICE, records, timeout=20.0) as tuner:
         result = tuner.tune(

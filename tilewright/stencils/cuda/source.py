@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tilewright.model import Task
+from tilewright.model import Gemm
 
 _INCLUDE = re.compile(r'^#include "(lib/[^"]+)"', re.M)
 
@@ -42,7 +42,7 @@ def writers(name: str, folder: Path = FOLDER) -> list[tuple[str, str]]:
     return [*own, *python, (f"{name}/kernel.cuh", text), *headers]
 
 
-def asked(problem: Task) -> dict[str, int]:
+def asked(problem: Gemm) -> dict[str, int]:
     """Type, transpositions and scalars of a problem, as every stencil's block of the problem names them."""
     p = problem
     halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}

@@ -31,6 +31,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, DType, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 
 # Of the ways to read, the paper counts the 1-D texture alone (section 6.3.3).
 PAPER: dict[str, tuple[Any, ...]] = {
@@ -165,7 +166,7 @@ def _aligned(p: Problem, wide: Any) -> Any:
     return fits
 
 
-class ClassicStencil:
+class ClassicStencil(Stencil):
     """``classic``: the stencil above as the five functions of the protocol."""
 
     name = "classic"
@@ -194,7 +195,7 @@ class ClassicStencil:
             return f"compute capability {found / 10:.1f}; the kernel needs {MODERN / 10:.1f} or above"
         return None
 
-    def on_record(self, problem: Problem) -> bool:
+    def needs_record(self, problem: Problem) -> bool:
         """Large single products are what libraries tune best: untuned, this one is not the better guess."""
         return problem.batch == 1
 

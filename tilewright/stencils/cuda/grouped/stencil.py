@@ -36,9 +36,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source, Task
+from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint32]
@@ -112,7 +113,7 @@ def _words(p: GroupedProblem) -> int:
 
 
 # -- the stencil -------------------------------------------------------------------------------------------
-class GroupedStencil:
+class GroupedStencil(Stencil):
     """``grouped``: lists of small products of different sizes, as the five functions of the protocol.
 
     Its argument is not ``struct Gemm`` but ``struct Products``: ``forms`` makes it, not a usual call.
@@ -122,10 +123,8 @@ class GroupedStencil:
     target = "cuda"
     lists = True
 
-    def accepts(self, problem: Task, device: Device) -> str | None:
+    def accepts(self, problem: GroupedProblem, device: Device) -> str | None:
         p = problem
-        if not isinstance(p, GroupedProblem):
-            return "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
         if device.kind != "cuda":
             return f"{device.name} is no CUDA device"
         if device["capability"] < MODERN:

@@ -42,6 +42,7 @@ import numpy as np
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 
 SHAPES: dict[str, tuple[int, int, int]] = {
     "16x16x16": (16, 16, 16),
@@ -199,7 +200,7 @@ def resident(shared: Any, needed: Any, warps: Any, device: Device) -> Any:
 
 
 # -- the stencil -------------------------------------------------------------------------------------------
-class TensorStencil:
+class TensorStencil(Stencil):
     """``tensor``: tiles of C on tensor cores, as the five functions of the protocol."""
 
     name = "tensor"
@@ -213,8 +214,6 @@ class TensorStencil:
             return f"{device.name} is no CUDA device"
         if device["capability"] < MODERN:
             return f"compute capability {device['capability'] / 10:.1f}; the kernel needs {MODERN / 10:.1f}"
-        if p.pointers:
-            return "the matrices of the batch lie where an array of addresses says"
         if min(p.m, p.n, p.batch) < 1:
             return "there is nothing to compute"
         if max(p.m, p.n, p.k) > LARGEST:
@@ -232,7 +231,7 @@ class TensorStencil:
         found = device["capability"]
         return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
 
-    def on_record(self, problem: Problem) -> bool:
+    def needs_record(self, problem: Problem) -> bool:
         """Untuned, it made 0.32 to 0.97 of cuBLAS on an H200, batches of 96 to 512 in float16 and float64."""
         return True
 

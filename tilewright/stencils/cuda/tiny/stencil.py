@@ -31,6 +31,7 @@ import numpy as np
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
@@ -231,14 +232,15 @@ def resident(p: Problem, shared: Any, needed: Any, warps: Any, device: Device) -
 
 
 # -- the stencil -------------------------------------------------------------------------------------------
-class TinyStencil:
+class TinyStencil(Stencil):
     """``tiny``: whole matrices in shared memory, as the five functions of the protocol."""
 
     name = "tiny"
     target = "cuda"
     # Of 30 mixed shapes of each of four types, in batches of 130 MB, those with a neighbour's config moved
     # 0.79 to 0.84 of a copy in the median, and those with the cost model's 0.85 to 0.90 (H200).
-    sized = True
+    size_specific = True
+    pointers = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -267,7 +269,7 @@ class TinyStencil:
         found = device["capability"]
         return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
 
-    def on_record(self, problem: Problem) -> bool:
+    def needs_record(self, problem: Problem) -> bool:
         """Padded columns that no word of 16 bytes divides, and that are no stream for bulk copies, take so
         many short copies that cuBLAS was faster on an H200, from 16 rows on in 16 bits and from 24 on in
         others."""
