@@ -599,6 +599,10 @@ class Device:
     l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
     are measured: ``bandwidth.<mix>.<cores>`` in bytes/s, ``peak.<type>.<cores>`` in flop/s and
     ``knee.<cores>`` in bytes.
+    ``supports`` names what its instructions can do (a GPU: ``targets.cuda.capability.FEATURES``; a CPU:
+    ``targets.cpu.isa.FEATURES``), ``rates`` how many multiply-adds a GPU's multiprocessor does in a clock:
+    ``fma.<type>`` by its arithmetic units, ``tensor.<type>`` by its tensor cores, ``mma.<type>`` by these
+    when each warp asks for its own product. Stencils ask for these, not for a model or a version.
     ``index`` and ``uuid`` say which GPU of this machine it is (0 and "" for what is not here). Devices that
     are alike are equal whatever their numbers, so that plans and records of one serve the other.
     """
@@ -609,6 +613,8 @@ class Device:
     limits: Mapping[str, int]
     features: str = ""
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    supports: frozenset[str] = frozenset()
+    rates: Mapping[str, float] = field(default_factory=dict)
     index: int = field(default=0, compare=False)
     uuid: str = field(default="", compare=False)
 

@@ -127,6 +127,16 @@ def _is_table(value: ast.expr) -> bool:
     return isinstance(value, ast.Name) and value.id == "STENCILS"
 
 
+def test_no_stencil_compares_compute_capabilities() -> None:
+    """What a device can do is in ``Device.supports`` and ``rates``: a new generation is one row."""
+    stencils = [name for name in MODULES if name.startswith("stencils.")]
+    assert "stencils.cuda.tensor.stencil" in stencils
+    for module in stencils:
+        for node in ast.walk(MODULES[module]):
+            if isinstance(node, ast.Compare):
+                assert "capability" not in ast.unparse(node), f"{module}: {ast.unparse(node)}"
+
+
 def test_nothing_of_a_stencil_or_a_target_is_found_by_getattr() -> None:
     members = {
         name

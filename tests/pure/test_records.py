@@ -198,12 +198,12 @@ def test_another_kind_of_problem_has_a_codec_of_its_own(
     @dataclass(frozen=True, slots=True)
     class Sum:
         m: int
-        n: int = 1
-        k: int = 1
         key: str = "sum"
-        dtype: Any = DTYPES["d"]
-        trans: str = ""
-        math: str = ""
+        family: str = "sums"
+
+        @property
+        def extents(self) -> tuple[int, int, int]:
+            return self.m, 1, 1
 
     codec = codecs.Codec(
         "sum", Sum, {"m": ("a count", lambda value: value > 0)}, lambda p: {"m": p.m}, lambda v: Sum(v["m"])

@@ -24,6 +24,7 @@ from tilewright.errors import CompileError, DeviceError, TilewrightError
 from tilewright.model import DTYPES, Binary, Config, Device, Kernel, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda.args import BLOCK, pack
+from tilewright.stencils.protocol import Stencil
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning import tuner, workers
@@ -54,7 +55,7 @@ FAULTS = (
 )
 
 
-class Pretence:
+class Pretence(Stencil):
     """A stencil for kernels that are NumPy's, with a fault by name."""
 
     name, target = "pretence", "cuda"

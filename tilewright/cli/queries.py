@@ -156,6 +156,8 @@ def _gpu(index: int, device: Device, failed: str | None) -> dict[str, Any]:
         "name": device.name,
         "key": device.key,
         "features": device.features,
+        "supports": sorted(device.supports),
+        "rates": dict(device.rates),
         "limits": dict(device.limits),
         "ceilings": dict(device.ceilings),
         "driver": devices.driver_version(),
