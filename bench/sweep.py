@@ -199,7 +199,7 @@ def sweep(run: Run) -> None:
     for letter in given.types:
         n = given.order or ORDERS[letter]
         stages: list[Any] = [("fma", "exhaustive", float("inf"), held(0))]
-        if letter in "dz" and run.device["capability"] >= 90:
+        if letter in "dz" and "mma_f64_m16" in run.device.supports:
             stages.append(("tensor", "exhaustive", float("inf"), held(1)))
         if given.climb:
             stages.append(("all", "climb", given.climb, whole))
@@ -219,7 +219,7 @@ def updates(run: Run) -> None:
     for letter in run.options.types:
         for k in lines.numbers(run.options.ks):
             problem = Problem(DTYPES[letter], n, n, k, "n", "n", alpha="any", beta="1")
-            unit = int(letter in "dz" and run.device["capability"] >= 90)
+            unit = int(letter in "dz" and "mma_f64_m16" in run.device.supports)
             stages: list[Any] = [
                 (
                     "held",
@@ -237,7 +237,7 @@ def small(run: Run) -> None:
     """Section 9: squares where smaller tiles win."""
     for letter in run.options.types:
         for n in lines.numbers(run.options.sizes):
-            unit = int(letter in "dz" and run.device["capability"] >= 90)
+            unit = int(letter in "dz" and "mma_f64_m16" in run.device.supports)
             stages: list[Any] = [
                 (
                     "held",

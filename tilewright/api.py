@@ -24,7 +24,7 @@ from tilewright.calls.product import (
 from tilewright.calls.settings import forget, threads
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
-from tilewright.model import GroupedProblem, Problem, Task, parsed
+from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.runtime import device_calls
 from tilewright.runtime.call_cache import FAST, GEMM, INTO
@@ -172,7 +172,7 @@ def plan(
 
 
 def tune(
-    problems: Sequence[str | Task] | str | Task,
+    problems: Sequence[str | Gemm] | str | Gemm,
     *,
     effort: str = "quick",
     budget: float | None = None,
@@ -196,7 +196,8 @@ def tune(
     negative budget, and ``DeviceError`` where the device cannot be used.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
-    from tilewright.tuning.tuner import EFFORTS, Tuner, tuning_jobs
+    from tilewright.tuning.gemm.jobs import tuning_jobs
+    from tilewright.tuning.tuner import EFFORTS, Tuner
 
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")

@@ -26,3 +26,11 @@ STENCILS: dict[str, Stencil] = {
     )
 }
 TARGETS: dict[str, Target] = {t.kind: t for t in (CpuTarget(), CudaTarget())}
+
+
+def of_lists(kind: str) -> Stencil:
+    """The stencil that multiplies lists of products on a kind of device. Raises ``KeyError`` without one."""
+    for stencil in STENCILS.values():
+        if stencil.lists and stencil.target == kind:
+            return stencil
+    raise KeyError(kind)

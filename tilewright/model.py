@@ -216,6 +216,22 @@ class Problem:
         return self.stride_a, self.stride_b, self.stride_c  # type: ignore[return-value]
 
     @property
+    def family(self) -> str:
+        """What near problems have in common: type, transpositions and math mode."""
+        return f"{self.dtype.letter}:{self.trans}:{self.math}"
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """m, n and k."""
+        return self.m, self.n, self.k
+
+    @property
+    def compiled(self) -> dict[str, Any]:
+        """What may be compiled in: batch and strides are run-time arguments, what is shared is not."""
+        fixed = self.with_(batch=1).to_json()
+        return fixed | {name: bool(fixed[name]) for name in ("stride_a", "stride_b", "stride_c")}
+
+    @property
     def key(self) -> str:
         """What a record is filed under: everything that is compiled in, without the batch count."""
         return (
@@ -453,6 +469,21 @@ class GroupedProblem:
         return "grouped" + (f"+align{self.align}" if self.align < 16 else "")
 
     @property
+    def family(self) -> str:
+        """That of one of its products, with a mark: a list and a product alone say nothing of each other."""
+        return f"{self.dtype.letter}:{self.trans}:{self.math}:grouped"
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """The largest m, n and k, rounded up."""
+        return self.m, self.n, self.k
+
+    @property
+    def compiled(self) -> dict[str, Any]:
+        """What may be compiled in: a list has as many products as it likes."""
+        return self.with_(batch=1).to_json()
+
+    @property
     def key(self) -> str:
         """What a record is filed under: what two lists that compare equal have in common, but the number."""
         return (
@@ -546,11 +577,11 @@ def _is_list(terms: str) -> bool:
     return "+" in terms or (".." in terms and "x" in terms)
 
 
-Task = Problem | GroupedProblem
-"""What is planned, tuned and recorded: products of one size, or a list of products of many."""
+Gemm = Problem | GroupedProblem
+"""What is planned: products of one size, or a list of products of many. Both are tasks (``task.Task``)."""
 
 
-def parsed(text: str, **fields: Any) -> list[Task]:
+def parsed(text: str, **fields: Any) -> list[Gemm]:
     """What a spelling names: a list of products (``GroupedProblem.parse``), or problems (``Problem.parse``).
 
     Raises ``ArgumentError`` when the spelling is not understood.
@@ -568,6 +599,10 @@ class Device:
     l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
     are measured: ``bandwidth.<mix>.<cores>`` in bytes/s, ``peak.<type>.<cores>`` in flop/s and
     ``knee.<cores>`` in bytes.
+    ``supports`` names what its instructions can do (a GPU: ``targets.cuda.capability.FEATURES``; a CPU:
+    ``targets.cpu.isa.FEATURES``), ``rates`` how many multiply-adds a GPU's multiprocessor does in a clock:
+    ``fma.<type>`` by its arithmetic units, ``tensor.<type>`` by its tensor cores, ``mma.<type>`` by these
+    when each warp asks for its own product. Stencils ask for these, not for a model or a version.
     ``index`` and ``uuid`` say which GPU of this machine it is (0 and "" for what is not here). Devices that
     are alike are equal whatever their numbers, so that plans and records of one serve the other.
     """
@@ -578,6 +613,8 @@ class Device:
     limits: Mapping[str, int]
     features: str = ""
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    supports: frozenset[str] = frozenset()
+    rates: Mapping[str, float] = field(default_factory=dict)
     index: int = field(default=0, compare=False)
     uuid: str = field(default="", compare=False)
 
@@ -759,7 +796,8 @@ STATUSES = ("ok", "rejected", "compile_failed", "spills", "wrong", "crashed", "t
 class Record:
     """One try, good or bad, with all that is needed to judge it later."""
 
-    problem: Task
+    problem: Any
+    """A task (``task.Task``): of matrix products a ``Gemm``."""
     regime: str
     stencil: str
     config: Config

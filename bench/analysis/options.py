@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench import lines
@@ -64,7 +65,7 @@ def named(name: str, copy: float | None = None) -> Device:
         if not copy and device.key not in COPY:
             raise ArgumentError(f"device={name!r}: its copy was never measured; give --copy, in bytes/s")
         ceilings["bandwidth.copy.1"] = copy or COPY[device.key]
-    return Device(device.kind, device.name, device.key, device.limits, device.features, ceilings)
+    return replace(device, ceilings=ceilings)
 
 
 def problems(text: str, betas: Sequence[str]) -> list[Problem]:

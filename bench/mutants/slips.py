@@ -43,7 +43,7 @@ _KERNELS = "tests/compile/test_emulated.py tests/compile/test_arguments.py"
 SLIPS: tuple[Slip, ...] = (
     # ---- names of binaries and marks of tries
     Slip(
-        "tilewright/runtime/build.py",
+        "tilewright/model.py",
         'for name in ("stride_a", "stride_b", "stride_c")}',
         'for name in ("stride_a", "stride_c")} | {"stride_b": True}',
         _BUILD,
@@ -123,8 +123,8 @@ SLIPS: tuple[Slip, ...] = (
     # ---- which kernel runs
     Slip(
         "tilewright/planning/dispatch.py",
-        'problem.k, problem.layout.startswith("packed")',
-        "problem.k, True",
+        '*problem.extents, problem.layout.startswith("packed")',
+        "*problem.extents, True",
         _DISPATCH,
     ),
     Slip(

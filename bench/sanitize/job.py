@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilewright.model import Config, Device, Launch, Source, Task
+from tilewright.model import Config, Device, Gemm, Launch, Source
 from tilewright.space import HARDWARE
 from tilewright.targets.cuda.arguments import Argument
 
@@ -33,13 +33,13 @@ def named(source: Source, name: str) -> Source:
     return replace(source, entry=name, defines=(*source.defines, (source.entry, name)))
 
 
-def made(stencil: Any, problem: Task, config: Config, name: str, device: Device, shift: int = 0) -> Job:
+def made(stencil: Any, problem: Gemm, config: Config, name: str, device: Device, shift: int = 0) -> Job:
     """The job of a stencil's config for a problem that it accepts."""
     source = named(stencil.source(problem, config, device), name)
     launch, arguments = stencil.launch(problem, config), stencil.arguments(problem, config)
     return Job(name, problem, launch, source, stencil.name, shift=shift, arguments=arguments)
 
 
-def fits(stencil: Any, problem: Task, config: Config, device: Device) -> bool:
+def fits(stencil: Any, problem: Gemm, config: Config, device: Device) -> bool:
     """Whether no limit of the hardware forbids a config."""
     return not any(rule.kind in HARDWARE for rule in stencil.space(problem, device).why(config))

@@ -9,7 +9,8 @@ import pytest
 from tilewright.model import DTYPES, Config, Problem, Verdict
 from tilewright.runtime import launch
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.tensor.stencil import SHAPES, TensorStencil, units
+from tilewright.stencils.cuda.common import units
+from tilewright.stencils.cuda.tensor.stencil import SHAPES, TensorStencil
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate.cuda import Placed
 from tilewright.tuning.gemm.verify import Case, judge, prepare
@@ -128,7 +129,7 @@ def test_random_configs_are_right(seed: int) -> None:
 @pytest.mark.parametrize("kind", ["h:nn", "b:tn", "hc:nn", "hc:cj", "hc:tn", "hc:nj"])
 def test_warp_groups_are_right(kind: str, tile: tuple[int, int, int, int], stages: int) -> None:
     device = devices.probe()
-    if device["capability"] != 90:
+    if "wgmma" not in device.supports:
         pytest.skip("warp groups multiply on compute capability 9.0 alone")
     blk_m, blk_n, warps_m, warps_n = tile
     betas, ran = ("0", "1", "any"), 0
@@ -192,7 +193,7 @@ def drawn(p: Problem, space: Space, draw: random.Random) -> Config:
 
 def test_a_batch_of_complex_halves_is_faster_than_other_units_could() -> None:
     device = devices.probe()
-    if device["capability"] < 90:
+    if device.rates.get("mma.d", 0) < 128:
         pytest.skip("the rate is that of compute capability 9.0")
     driver.context()
     p = Problem.parse("hc:128x128x128@4000")[0]

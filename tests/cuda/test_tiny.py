@@ -152,7 +152,7 @@ def test_random_configs_are_right(seed: int) -> None:
 @pytest.mark.parametrize("ld", [0, 1])
 def test_a_batch_goes_at_the_speed_of_memory(spelling: str, ld: int) -> None:
     device = devices.probe()
-    if device["capability"] < 90:
+    if "bulk_copy" not in device.supports:
         pytest.skip("bulk copies came with compute capability 9.0")
     driver.context()
     p = Problem.parse(spelling)[0]

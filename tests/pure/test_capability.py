@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import ArgumentError
-from tilewright.targets.cuda.capability import CAPABILITIES, DEVICES, arch_of, limits_of, named
+from tilewright.targets.cuda.capability import (
+    CAPABILITIES,
+    DEVICES,
+    FEATURES,
+    arch_of,
+    limits_of,
+    named,
+    row_of,
+)
 
 pytestmark = pytest.mark.pure
 
@@ -16,7 +24,7 @@ QUERYABLE = {
 }
 TABLED = {
     *("capability", "threads_per_sm", "warps_per_sm", "blocks_per_sm", "registers_per_sm", "shared_per_sm"),
-    *("registers_per_thread", "shared_reserved", "fma_s", "fma_d"),
+    *("registers_per_thread", "shared_reserved"),
 }
 
 
@@ -26,7 +34,6 @@ def test_every_row_is_whole_and_consistent(capability: int) -> None:
     assert set(limits) == TABLED
     assert limits["threads_per_sm"] == 32 * limits["warps_per_sm"]
     assert limits["registers_per_sm"] % 1024 == limits["shared_per_sm"] % 1024 == 0
-    assert limits["fma_d"] <= limits["fma_s"]
     # An SM full of threads that use few registers is possible on all of them.
     assert limits["registers_per_sm"] // limits["threads_per_sm"] >= 21
 
@@ -39,8 +46,8 @@ def test_the_device_of_the_paper() -> None:
     assert (fermi["warps_per_sm"], fermi["blocks_per_sm"], fermi["threads_per_sm"]) == (48, 8, 1536)
     assert (fermi["registers_per_sm"], fermi["registers_per_thread"], fermi["sms"]) == (32768, 63, 14)
     peak = 2 * fermi["sms"] * fermi["clock_khz"] * 1000
-    assert peak * fermi["fma_s"] == pytest.approx(1.03e12, rel=0.01)
-    assert peak * fermi["fma_d"] == pytest.approx(515e9, rel=0.01)
+    assert peak * fermi.rates["fma.s"] == pytest.approx(1.03e12, rel=0.01)
+    assert peak * fermi.rates["fma.d"] == pytest.approx(515e9, rel=0.01)
 
 
 def test_the_h200() -> None:
@@ -49,7 +56,7 @@ def test_the_h200() -> None:
     assert device.features == "sm_90a"
     assert (device["shared_per_block_optin"], device["shared_per_sm"]) == (232448, 233472)
     assert device.last_cache == 62914560
-    assert 2 * device["sms"] * device["fma_d"] * device["clock_khz"] * 1000 == pytest.approx(
+    assert 2 * device["sms"] * device.rates["fma.d"] * device["clock_khz"] * 1000 == pytest.approx(
         33.5e12, rel=0.01
     )
 
@@ -83,3 +90,26 @@ def test_architectures(capability: int, arch: str) -> None:
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     with pytest.raises(ArgumentError, match=r"device='v1' is not known; accepted: fermi-s2050, a100"):
         named("v1")
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_every_row_says_what_it_supports_and_how_fast_it_is(capability: int) -> None:
+    row = row_of(capability)
+    assert row.supports <= set(FEATURES)
+    assert 0 < row.rates["fma.d"] <= row.rates["fma.s"]
+    # Tensor cores are there where something asks for them, and no instruction beats the published rate.
+    assert ("mma.d" in row.rates) == ("mma_f64" in row.supports)
+    for letter in "hd":
+        most = row.rates.get(f"tensor.{letter}")
+        assert most is None or row.rates[f"mma.{letter}"] <= most
+
+
+def test_what_single_architectures_have_is_in_no_later_one() -> None:
+    assert [x for x in CAPABILITIES if "wgmma" in row_of(x).supports] == [90]
+    assert [x for x in CAPABILITIES if "tcgen05" in row_of(x).supports] == [100, 103, 110]
+    assert "tma" in row_of(120).supports
+    assert "multicast" not in row_of(120).supports
+    # 12.1 is as 12.0; a generation that nobody knows yet keeps only what has stayed so far.
+    assert row_of(121).supports == row_of(120).supports
+    assert "tcgen05" in row_of(101).supports
+    assert "tcgen05" not in row_of(300).supports

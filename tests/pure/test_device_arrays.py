@@ -33,6 +33,7 @@ from tilewright.planning import dispatch
 from tilewright.runtime import bound_cuda, build, cublaslt, device_calls, fastcall_cuda
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
+from tilewright.stencils.protocol import Stencil
 from tilewright.store.records import Records
 from tilewright.targets.cuda import binding, bindings, capability, devices, driver, modules, nvrtc
 
@@ -42,7 +43,7 @@ FLOATS = ["f4", "f8", "c8", "c16"]
 KERNEL = build.kernel
 
 
-class Stencil:
+class Pretended(Stencil):
     """Accepts what a GPU's stencils accept."""
 
     name, target = "pretend", "cuda"
@@ -180,7 +181,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     for name, stencil in kept.items():
         if stencil.target == "cuda":
             del STENCILS[name]
-    STENCILS["pretend"] = Stencil()
+    STENCILS["pretend"] = Pretended()
     settings.forget()
     yield log
     STENCILS.clear()
@@ -526,7 +527,7 @@ def test_textures_are_kept_by_address(gpu: Log, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(driver, "texture1d", Texture)
     monkeypatch.setattr(driver, "texture2d", Texture)
     monkeypatch.setattr(binding, "TEXTURES", 2)
-    monkeypatch.setattr(Stencil, "reading", "tex1d")
+    monkeypatch.setattr(Pretended, "reading", "tex1d")
     a, b, out = filled((5, 7)), filled((7, 3)), np.zeros((5, 3))
     for turn in range(3):
         tw.gemm(Bare(a), Bare(b), out=Bare(out))
@@ -544,7 +545,7 @@ def test_textures_are_kept_by_address(gpu: Log, monkeypatch: pytest.MonkeyPatch)
     assert len(made) == 8
     assert "textures (tex1d)" in tw.explain(Bare(a), Bare(b))
     settings.forget()
-    monkeypatch.setattr(Stencil, "reading", "tex2d")
+    monkeypatch.setattr(Pretended, "reading", "tex2d")
     tw.gemm(Bare(a), Bare(b), out=Bare(out), trans_a="n")
     assert made[-2:] == [(address_of(b), 3, 7, 24, 8), (address_of(a), 7, 5, 56, 8)]
     # No texture covers a batch, and bare arrays have no library to fall back to.
@@ -798,7 +799,7 @@ def test_halves(
 ) -> None:
     """By a kernel where a stencil accepts them, else by the library, which has no product of complex32."""
     if accepted:
-        monkeypatch.setattr(Stencil, "letters", ("h", "b", "hc"))
+        monkeypatch.setattr(Pretended, "letters", ("h", "b", "hc"))
     m, n, k = 5, 3, 7
     a = half(torch, (2, *((m, k) if trans_a == "n" else (k, m))), name, 1)
     b = half(torch, (2, *((k, n) if trans_b == "n" else (n, k))), name, 2)
@@ -827,7 +828,7 @@ def test_halves(
 @pytest.mark.parametrize("accepted", [True, False])
 def test_pairs_of_tensors(gpu: Log, torch: Any, monkeypatch: Any, accepted: bool) -> None:
     if accepted:
-        monkeypatch.setattr(Stencil, "letters", ("h", "hc"))
+        monkeypatch.setattr(Pretended, "letters", ("h", "hc"))
     a, b, c = (
         half(torch, (*shape, 2), "float16", seed) for seed, shape in enumerate(((3, 4, 5), (5, 6), (3, 4, 6)))
     )
@@ -893,7 +894,7 @@ def test_complex_half_without_terms(gpu: Log, torch: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.dtype("f2"), BFLOAT16, COMPLEX_HALF])
 def test_halves_of_no_library(gpu: Log, monkeypatch: Any, dtype: Any) -> None:
     """Float16 by the interface, bfloat16 and complex half by DLPack, and pairs by either."""
-    monkeypatch.setattr(Stencil, "letters", ("h", "b", "hc"))
+    monkeypatch.setattr(Pretended, "letters", ("h", "b", "hc"))
     kind = "c8" if dtype == COMPLEX_HALF else "f4"
     a, b = (narrowed(filled((4, 4), kind, seed), dtype) for seed in range(2))
     out = np.zeros((4, 4), dtype)
@@ -1075,7 +1076,7 @@ def test_addresses_that_no_texture_covers(gpu: Log, torch: Any, monkeypatch: pyt
         raise ArgumentError("address: accepted by textures of this device: multiples of 512 bytes")
 
     monkeypatch.setattr(driver, "texture1d", refuse)
-    monkeypatch.setattr(Stencil, "reading", "tex1d")
+    monkeypatch.setattr(Pretended, "reading", "tex1d")
     a, b, c = (tensor(torch, (6, 6), "complex64", seed) for seed in range(3))
     want = 2 * a.mH @ b.conj() + 3 * c
     made = tw.plan(a, b.conj(), c, alpha=2, beta=3, trans_a="c")

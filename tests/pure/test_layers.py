@@ -19,12 +19,13 @@ ROOT = Path(tilewright.__file__).parent
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
     *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog"),
-    *("arrays", "store", "stencils", "targets", "space", "model", "dtypes", "errors"),
+    *("arrays", "store", "stencils", "targets", "space", "model", "task", "dtypes", "errors"),
 )
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
 # The one function that loads modules of this package when it is called, so that importing the package does
 # not: they are what tuning needs and a product does not.
-LAZY_DOOR = ("api", "tune", {"tilewright.tuning.tuner"})
+LAZY_DOOR = ("api", "tune", {"tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"})
+STANDS_ON = ("space", "tuning.timing", "store.records", "store.jsonl", "tuning.workers")
 READS_ENVIRONMENT = {"store.paths"}
 # Sets variables for its children, and puts back what was there.
 SETS_ENVIRONMENT = {"tuning.workers"}
@@ -88,10 +89,68 @@ def test_planning_and_tuning_do_not_meet() -> None:
 
 
 def test_what_tuning_stands_on_knows_nothing_of_arrays_and_calls() -> None:
-    stands_on = ("space", "tuning.timing", "store.records", "store.jsonl", "tuning.workers")
-    for module in (*stands_on, "tuning.search.climb"):
+    for module in (*STANDS_ON, "tuning.search.climb"):
         rooms = {room(name) for name, _ in imported(MODULES[module])}
         assert not {"arrays", "calls", "runtime", "api"} & rooms, module
+
+
+def test_the_tuner_and_what_it_stands_on_know_nothing_of_matrix_products() -> None:
+    named = {"Problem", "GroupedProblem", "Gemm", "DType", "DTYPES", "parsed", "turned_a", "turned_b"}
+    attributes = {"m", "n", "k", "trans", "trans_a", "trans_b", "dtype", "alpha", "beta", "lda", "stride_a"}
+    searches = {name for name in MODULES if name.startswith("tuning.search")}
+    for module in (*STANDS_ON, *searches, "tuning.tuner", "tuning.evaluate", "runtime.build", "task"):
+        nodes = list(ast.walk(MODULES[module]))
+        found = {name for name, _ in imported(MODULES[module]) if name.startswith("tuning.gemm")}
+        found |= {x.id for x in nodes if isinstance(x, ast.Name)} & named
+        found |= {x.name for x in nodes if isinstance(x, ast.alias)} & named
+        found |= {x.attr for x in nodes if isinstance(x, ast.Attribute)} & attributes
+        assert not found, module
+    # The same look finds them in the one module of the store that writes them.
+    codecs = {x.name for x in ast.walk(MODULES["store.codecs"]) if isinstance(x, ast.alias)}
+    assert {"Problem", "GroupedProblem"} <= codecs
+
+
+def test_no_stencil_is_named_outside_its_own_folder() -> None:
+    """By a text that is compared or looked up: the words of ``tile`` and ``tensor`` have other meanings."""
+    stencils = {path.parent.name for path in ROOT.glob("stencils/*/*/stencil.py")}
+    assert "tile" in stencils
+    for module, tree in MODULES.items():
+        looked = [x.slice for x in ast.walk(tree) if isinstance(x, ast.Subscript) and _is_table(x.value)]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare) and "stencil" in ast.unparse(node):
+                looked += [node.left, *node.comparators]
+        named = {x.value for x in looked if isinstance(x, ast.Constant)}
+        assert not named & stencils, module
+
+
+def _is_table(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id == "STENCILS"
+
+
+def test_no_stencil_compares_compute_capabilities() -> None:
+    """What a device can do is in ``Device.supports`` and ``rates``: a new generation is one row."""
+    stencils = [name for name in MODULES if name.startswith("stencils.")]
+    assert "stencils.cuda.tensor.stencil" in stencils
+    for module in stencils:
+        for node in ast.walk(MODULES[module]):
+            if isinstance(node, ast.Compare):
+                assert "capability" not in ast.unparse(node), f"{module}: {ast.unparse(node)}"
+
+
+def test_nothing_of_a_stencil_or_a_target_is_found_by_getattr() -> None:
+    members = {
+        name
+        for protocol in (tilewright.stencils.protocol.Stencil, tilewright.targets.protocol.Target)
+        for name in vars(protocol)
+        if not name.startswith("_")
+    }
+    assert {"runs", "needs_record", "size_specific", "probe"} <= members
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Name) and called.id in {"getattr", "hasattr"}:
+                assert isinstance(node, ast.Call)
+                assert not {x.value for x in node.args if isinstance(x, ast.Constant)} & members, module
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

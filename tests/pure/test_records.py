@@ -27,7 +27,8 @@ from hypothesis import strategies as st
 import tilewright
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import DTYPES, STATUSES, Config, Problem, Record, Timing
-from tilewright.store import jsonl
+from tilewright.store import codecs, jsonl
+from tilewright.store.fields import checks
 from tilewright.store.jsonl import decode, encode
 from tilewright.store.paths import home, set_aside, warn_once
 from tilewright.store.records import SCHEMA, Records, _identity, _retire
@@ -174,8 +175,8 @@ class Longer:
 
 def test_a_field_whose_value_no_line_can_hold_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"Longer\.extra.*complex"):
-        jsonl.checks(Longer, (), {})
-    assert list(jsonl.checks(Longer, ("extra",), {})) == ["count"]
+        checks(Longer, (), {})
+    assert list(checks(Longer, ("extra",), {})) == ["count"]
 
 
 def test_a_new_field_of_a_problem_is_in_the_line_by_itself() -> None:
@@ -184,7 +185,7 @@ def test_a_new_field_of_a_problem_is_in_the_line_by_itself() -> None:
         shade: str = "light"
         depth: int = 0
 
-    codec = jsonl.gemm_codec(Grown)
+    codec = codecs.gemm_codec(Grown)
     problem = Grown(DTYPES["d"], 2, 3, 4, shade="dark", depth=5)
     line = json.loads(json.dumps(codec.encode(problem)))
     assert line == {"problem": "d:nn:2x3x4@1", "shade": "dark", "depth": 5}
@@ -197,19 +198,19 @@ def test_another_kind_of_problem_has_a_codec_of_its_own(
     @dataclass(frozen=True, slots=True)
     class Sum:
         m: int
-        n: int = 1
-        k: int = 1
         key: str = "sum"
-        dtype: Any = DTYPES["d"]
-        trans: str = ""
-        math: str = ""
+        family: str = "sums"
 
-    codec = jsonl.Codec(
+        @property
+        def extents(self) -> tuple[int, int, int]:
+            return self.m, 1, 1
+
+    codec = codecs.Codec(
         "sum", Sum, {"m": ("a count", lambda value: value > 0)}, lambda p: {"m": p.m}, lambda v: Sum(v["m"])
     )
     with pytest.raises(RecordsError, match="Sum"):
         store.append(record(problem=Sum(3)))  # type: ignore[arg-type]
-    monkeypatch.setitem(jsonl.CODECS, "sum", codec)
+    monkeypatch.setitem(codecs.CODECS, "sum", codec)
     one = record(problem=Sum(3))  # type: ignore[arg-type]
     store.append(one)
     assert encode(one)["kind"] == "sum"

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilewright.stencils.cuda.tensor.stencil as module
 from tilewright.model import DTYPES, Problem
 from tilewright.space import HARDWARE
+from tilewright.stencils.cuda import common
+from tilewright.stencils.cuda.common import fitted, units
 from tilewright.stencils.cuda.tensor.stencil import (
+    _NAMES,
     SHAPES,
     TensorStencil,
+    _modelled,
     registers,
     shared_bytes,
     step_of,
-    units,
 )
+from tilewright.stencils.protocol import refused
+from tilewright.targets.cuda import capability
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -83,7 +91,7 @@ def test_headers_travel_with_the_kernel() -> None:
     ],
 )
 def test_what_is_refused(spelling: str, fields: dict[str, int], word: str) -> None:
-    assert word in (TENSOR.accepts(problem(spelling, **fields), H200) or "")
+    assert word in (refused(TENSOR, problem(spelling, **fields), H200) or "")
 
 
 @pytest.mark.parametrize("letter", LETTERS)
@@ -261,3 +269,39 @@ def test_warp_groups_are_the_choice_for_large_products_of_pairs() -> None:
     assert chosen("hc:nn:192x192x192@2000") == "16x8x16"
     assert chosen("hc:nn:256x256x256@2000", device=A100) == "16x8x16"
     assert chosen("h:nn:256x256x256@2000") == "16x8x16"
+
+
+def test_constants_of_the_model_are_those_of_the_most_similar_device() -> None:
+    h200 = fitted("tensor", H200)
+    assert fitted("tensor", named("h100")) == h200
+    assert fitted("tensor", replace(H200, key="h20")) == h200
+    a100 = fitted("tensor", named("a100"))
+    assert a100 == {**h200, "reached_h": a100["reached_h"]}
+    assert h200["reached_h"] * H200.rates["mma.h"] == 1500
+    assert a100["reached_h"] * named("a100").rates["mma.h"] == 900
+    # A device that nobody has named, of an architecture that is not there.
+    a40 = capability.device("NVIDIA A40", "a40", 86, dict(H200.limits))
+    assert fitted("tensor", a40) == a100
+
+
+def test_every_constant_of_the_model_has_a_meaning() -> None:
+    text = (Path(common.__file__).parent / "data" / "tensor.json").read_text()
+    data = json.loads(text)
+    assert set(data["meaning"]) == set(fitted("tensor", H200))
+    assert "python -m bench" in data["about"]
+
+
+def test_rates_of_hopper_are_not_those_of_its_successors() -> None:
+    """The same batch by the same model: tensor cores of float64 are half as many on a B200."""
+    spelling = "d:96x96x96@5000"
+    clocks = {
+        key: float(_modelled(problem(spelling), named(key), one_tile()).item()) for key in ("h200", "b200")
+    }
+    shares = {key: clocks[key] * named(key)["sms"] for key in clocks}
+    assert shares["b200"] > 1.2 * shares["h200"]
+
+
+def one_tile() -> dict[str, np.ndarray]:
+    """A candidate whose multiplications take longest."""
+    values = (96, 96, 16, 2, 2, 1, 3, 1, 0)
+    return {name: np.array([value]) for name, value in zip(_NAMES, values, strict=True)}

@@ -11,6 +11,7 @@ import pytest
 import tilewright.stencils.cuda.tiny.stencil as module
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.common import units
 from tilewright.stencils.cuda.tiny.stencil import (
     TinyStencil,
     flat,
@@ -19,7 +20,6 @@ from tilewright.stencils.cuda.tiny.stencil import (
     spaced,
     stage_bytes,
     taken,
-    units,
     whole,
 )
 from tilewright.targets.cuda.capability import named

@@ -25,6 +25,7 @@ from tilewright.model import DTYPES, Binary, Config, Device, Kernel, Launch, Pro
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.args import BLOCK, pack
+from tilewright.stencils.protocol import Stencil
 from tilewright.store.records import Records
 from tilewright.targets.cuda import binding
 from tilewright.tuning import timing as measure
@@ -56,7 +57,7 @@ FAULTS = (
 )
 
 
-class Pretence:
+class Pretence(Stencil):
     """A stencil for kernels that are NumPy's, with a fault by name."""
 
     name, target = "pretence", "cuda"
@@ -696,7 +697,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     module = tuner
     monkeypatch.setitem(STENCILS, "pretence", Pretence())
     kind = replace(cuda.KIND, factory=fake_factory, compilers=lambda device: 2, driver=lambda: "580.1")
-    monkeypatch.setitem(module.KINDS, "cuda", kind)
+    monkeypatch.setitem(module.EVALUATIONS, "cuda", kind)
     monkeypatch.setattr(module, "compiler", fake_compiler)
     monkeypatch.setattr(module, "toolchain", lambda device, stencil: "nvrtc 13.0.88 stencils 12345678")
     records = Records(tmp_path / "records.sqlite")
@@ -788,7 +789,9 @@ def test_finals_that_fail_by_themselves_are_nobodys_fault(
     tuned: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, records = tuned
-    monkeypatch.setitem(module.KINDS, "cuda", replace(module.KINDS["cuda"], factory=broken_factory))
+    monkeypatch.setitem(
+        module.EVALUATIONS, "cuda", replace(module.EVALUATIONS["cuda"], factory=broken_factory)
+    )
     problem = one("d:128x128x128@2")
     with module.Tuner(DEVICE, records, timeout=20.0) as tuner:
         result = tuner.tune(

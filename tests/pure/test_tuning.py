@@ -21,8 +21,9 @@ from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome
+from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
 from tilewright.tuning.search.table import SEARCHES
-from tilewright.tuning.tuner import BETAS, FINALISTS, Progress, Result, Tuner, tuning_jobs
+from tilewright.tuning.tuner import FINALISTS, Progress, Result, Tuner
 from tilewright.tuning.workers import Answer
 
 pytestmark = pytest.mark.pure
@@ -271,7 +272,7 @@ def tuner(store: Records, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tune
         kind = Kind(
             lambda device: lambda request: None, sized, lambda device: 1, {"memory": 1.0}, hopeless=1.5
         )
-        monkeypatch.setitem(TUNE.KINDS, "cpu", kind)
+        monkeypatch.setitem(TUNE.EVALUATIONS, "cpu", kind)
         monkeypatch.setattr(TUNE, "Worker", lambda *_, **__: bench)
         monkeypatch.setattr(TUNE, "stream", lambda workers, requests, ahead: Compiled(facts, requests))
         return Tuner(DEVICE, store)

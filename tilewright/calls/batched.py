@@ -312,7 +312,7 @@ def _by_pointers(place: Gpu, caller: Caller, sides: list[_Side]) -> bool:
             plan = dispatch.plan(problem, dispatch.device("cuda", place.index), vendor=False)
         except ArgumentError:
             return False
-        if plan.stencil != "tiny" or place.why_not(job, plan) is not None:
+        if place.why_not(job, plan) is not None:
             return False
         bound = place.bound(job, plan, (caller.alpha, caller.beta))
         call_cache.keep(call_cache.POINTERS, key, bound)

@@ -33,7 +33,7 @@ from tilewright.calls.matrix_lists import (
     view_here,
 )
 from tilewright.calls.product import Caller, of_pairs
-from tilewright.catalog import STENCILS
+from tilewright.catalog import of_lists
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Config, Device, GroupedProblem, Plan
@@ -168,7 +168,7 @@ class _Part:
         """What starts the kernel of the plan."""
         assert isinstance(place, Gpu)
         assert self.plan.config is not None
-        launch = STENCILS["grouped"].launch(self.problem, self.plan.config)
+        launch = of_lists("cuda").launch(self.problem, self.plan.config)
         if not self.lasting:
             # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
             launch = replace(launch, overlap=False)
@@ -517,7 +517,7 @@ def _launches(
     found = oriented(left.some(launched), right.some(launched), target.some(launched), caller.conj)
     conj = dtype.is_complex
     kinds = found.turned_a * 1 + found.turned_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
-    stencil = STENCILS["grouped"]
+    stencil = of_lists("cuda")
     own = not (_uniform(alphas) and _uniform(betas))
     block = np.stack([alphas.real, alphas.imag, betas.real, betas.imag], 1)
     together = int(np.bitwise_or.reduce(np.concatenate([found.a, found.b, found.c])))

@@ -26,11 +26,12 @@ from tilewright.cli import compare, queries, render
 from tilewright.cli import report as pages
 from tilewright.cli.queries import accepted
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Problem, Task, parsed
+from tilewright.model import Gemm, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.targets.cuda import capability
 from tilewright.tuning import timing
-from tilewright.tuning.tuner import BETAS, EFFORTS, Progress, Result, sized, tuning_jobs
+from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
+from tilewright.tuning.tuner import EFFORTS, Progress, Result, sized
 
 app = typer.Typer(
     add_completion=False,
@@ -63,7 +64,7 @@ def _put(data: Any, as_json: bool, draw: Callable[[Any], object]) -> None:
         draw(data)
 
 
-def _problems(spellings: Sequence[str], beta: str) -> list[Task]:
+def _problems(spellings: Sequence[str], beta: str) -> list[Gemm]:
     """The problems that spellings name, for every class in a list of betas with commas."""
     return [p for text in spellings for each in _betas(beta) for p in parsed(text, beta=each)]
 
@@ -239,7 +240,7 @@ def done_of(state: Progress, points: int | None) -> float:
 
 
 def tuned(
-    problems: Sequence[str | Task],
+    problems: Sequence[str | Gemm],
     effort: str,
     budget: float | None,
     regimes: Sequence[str],

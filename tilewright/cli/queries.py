@@ -16,7 +16,7 @@ from typing import Any
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, CompileError, DeviceError
-from tilewright.model import Config, Device, Plan, Record, Task
+from tilewright.model import Config, Device, Gemm, Plan, Record
 from tilewright.planning import dispatch, roofline
 from tilewright.runtime.fastcall_cpu import find_team, native
 from tilewright.space import HARDWARE, KINDS, Space
@@ -156,6 +156,8 @@ def _gpu(index: int, device: Device, failed: str | None) -> dict[str, Any]:
         "name": device.name,
         "key": device.key,
         "features": device.features,
+        "supports": sorted(device.supports),
+        "rates": dict(device.rates),
         "limits": dict(device.limits),
         "ceilings": dict(device.ceilings),
         "driver": devices.driver_version(),
@@ -207,7 +209,7 @@ STAGES = {"cpu": ("asm", "ir"), "cuda": ("ptx", *(s for s in disassemble.STAGES 
 """What can be shown of a program on each kind of device, first what is shown unasked."""
 
 
-def shown(problem: Task, device: Device, stencil: str | None, config: str | None, stage: str) -> Row:
+def shown(problem: Gemm, device: Device, stencil: str | None, config: str | None, stage: str) -> Row:
     """The program that a call would run, under the name of the stage, and the compiler's facts of it.
 
     Raises ``ArgumentError`` for what has no kernel, ``CompileError`` where it cannot be compiled, and
@@ -249,7 +251,7 @@ def shown(problem: Task, device: Device, stencil: str | None, config: str | None
 
 
 # -- a space ---------------------------------------------------------------------------------------
-def stencils(problem: Task, wanted: str | None, device: Device) -> list[str]:
+def stencils(problem: Gemm, wanted: str | None, device: Device) -> list[str]:
     """The stencils that accept a problem, or the one that is wanted. Raises ``ArgumentError`` for none."""
     there = dispatch.candidates(device)
     names = list(there) if wanted is None else [accepted("stencil", wanted, list(there))]
@@ -262,26 +264,21 @@ def stencils(problem: Task, wanted: str | None, device: Device) -> list[str]:
 
 
 def whole(
-    problem: Task, name: str, device: Device, guidelines: str | None, floors: Mapping[str, float]
+    problem: Gemm, name: str, device: Device, guidelines: str | None, floors: Mapping[str, float]
 ) -> Space:
     """The space of a stencil on a device, under named guidelines and with some of their floors replaced.
 
     Raises ``ArgumentError`` for guidelines that the stencil does not have.
     """
-    stencil: Any = STENCILS[name]
-    found: Space
+    stencil = STENCILS[name]
     if guidelines is None and not floors:
-        found = stencil.space(problem, device)
-    elif hasattr(stencil, "guided"):
-        named = stencil.guidelines(guidelines or "default", problem, device)
-        found = stencil.guided(problem, device, replace(named, **floors))
-    else:
-        raise ArgumentError(f"stencil={name!r} has no guidelines; accepted: none of the options for them")
-    return found
+        return stencil.space(problem, device)
+    named = stencil.guidelines(guidelines or "default", problem, device)
+    return stencil.guided(problem, device, replace(named, **floors))
 
 
 def counted(
-    problem: Task, regime: str, name: str, device: Device, whole: Space, rules: str, funnel: bool
+    problem: Gemm, regime: str, name: str, device: Device, whole: Space, rules: str, funnel: bool
 ) -> dict[str, Any]:
     """A space counted, rule by rule if asked for, and what has been tried of it."""
     whole = whole.only(KINDS if rules == "all" else HARDWARE)
@@ -309,7 +306,7 @@ def counted(
     }
 
 
-def broken(problem: Task, name: str, device: Device, whole: Space, text: str) -> dict[str, Any]:
+def broken(problem: Gemm, name: str, device: Device, whole: Space, text: str) -> dict[str, Any]:
     """The rules that a config breaks: the stencil's default with some values changed."""
     default = STENCILS[name].default(problem, device)
     config = default.with_(**values(text, list(default)))
@@ -324,7 +321,7 @@ def broken(problem: Task, name: str, device: Device, whole: Space, text: str) ->
 
 
 @cache
-def points(problem: Task, regime: str, kind: str = "cpu") -> int:
+def points(problem: Gemm, regime: str, kind: str = "cpu") -> int:
     """How many configs an exhaustive search of a problem tries."""
     device = dispatch.device(kind)
     asked = sized(problem, regime, device)
@@ -333,7 +330,7 @@ def points(problem: Task, regime: str, kind: str = "cpu") -> int:
 
 
 # -- a tuning run ------------------------------------------------------------------------------------
-def gflops(problem: Task, record: Record | None) -> float | None:
+def gflops(problem: Gemm, record: Record | None) -> float | None:
     """10^9 operations a second of a record; None without one."""
     return None if record is None else problem.flops * speed(record) / 1e9
 
@@ -361,7 +358,7 @@ def found(result: Result, device: Device) -> dict[str, Any]:
     }
 
 
-def settled(problem: Task, regime: str) -> bool:
+def settled(problem: Gemm, regime: str) -> bool:
     """Whether tuning of a problem came to its end on this machine: its best were timed in turns."""
     key = dispatch.device().key
     tries = dispatch.records().all(problem_key=problem.key, regime=regime, device=key, status="ok")

@@ -145,7 +145,7 @@ def _gpu(data: Row) -> None:
         (
             "SMs",
             f"{limits['sms']}, up to {limits['clock_khz'] / 1e3:.0f} MHz; multiply-adds a clock and SM: "
-            f"{limits['fma_s']} single, {limits['fma_d']} double",
+            f"{data['rates']['fma.s']:.0f} single, {data['rates']['fma.d']:.0f} double",
         ),
         (
             "an SM",

@@ -76,7 +76,7 @@ def gflops(record: Record | None) -> float | None:
     """10^9 operations a second of a record; None for a try without a timing."""
     if record is None or record.timing is None:
         return None
-    return record.problem.flops * record.timing.batch / record.timing.median / 1e9
+    return float(record.problem.flops * record.timing.batch / record.timing.median / 1e9)
 
 
 def write(out: Path, records: Records, devices: Sequence[Device]) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import Config, Device, Plan, Record, Task
+from tilewright.model import Config, Device, Gemm, Plan, Record
 from tilewright.planning import kin
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
 from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
-from tilewright.targets.cuda import capability
+from tilewright.task import Task
 
 VENDOR = "vendor"
 T = TypeVar("T")
@@ -28,11 +28,11 @@ def device(kind: str = "cpu", index: int = 0) -> Device:
 
     Raises as the target's ``probe``.
     """
-    found: Device = TARGETS[kind].probe(index) if kind == "cuda" else TARGETS[kind].probe()
+    found: Device = TARGETS[kind].probe(index)
     measured = ceilings(found)
-    if measured and kind == "cuda":
+    if measured:
         # What was measured by an older version lacks the types that it had not.
-        measured = {**capability.units(found), **measured}
+        measured = {**TARGETS[kind].ceilings(found), **measured}
     return replace(found, ceilings=measured)
 
 
@@ -41,7 +41,7 @@ def ceilings(device: Device) -> dict[str, float]:
 
     def measured(held: Records) -> dict[str, float]:
         found: dict[str, float] = {}
-        for key in capability.keys(device.key):
+        for key in TARGETS[device.kind].keys(device.key):
             found = held.ceilings(key, device["cores"]) | found
         return found
 
@@ -59,7 +59,7 @@ def best(
     of the records that ``accept`` takes."""
 
     def first(held: Records) -> Record | None:
-        names = capability.keys(device.key)
+        names = TARGETS[device.kind].keys(device.key)
         found = (held.best(key, kind, name, without=without, accept=accept) for name in names)
         return next((record for record in found if record is not None), None)
 
@@ -77,33 +77,32 @@ def candidates(device: Device) -> dict[str, Stencil]:
     return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
 
 
-def refusal(stencil: Stencil, problem: Task, device: Device) -> str | None:
+def refusal(stencil: Stencil, problem: Gemm, device: Device) -> str | None:
     """Why a stencil's kernel cannot serve a problem here; None when it can.
 
     A stencil may accept problems on devices whose space can only be counted: it says so by ``runs``.
     """
-    runs = getattr(stencil, "runs", None)
-    return refused(stencil, problem, device) or (runs(device) if runs is not None else None)
+    return refused(stencil, problem, device) or stencil.runs(device)
 
 
-def stranger(problem: Task, device: Device) -> bool:
+def stranger(problem: Gemm, device: Device) -> bool:
     """Whether no stencil of the device's kind accepts a problem."""
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
-def regime(problem: Task, device: Device, cores: int | None = None) -> str:
+def regime(problem: Gemm, device: Device, cores: int | None = None) -> str:
     """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
     they still go faster than memory; else ``memory``."""
     return "cached" if problem.footprint <= device.knee(cores) else "memory"
 
 
-def threads(problem: Task, grain: int, cores: int) -> int:
+def threads(problem: Gemm, grain: int, cores: int) -> int:
     """Cores that a batch is worth: each gets at least ``grain`` products."""
     return max(1, min(cores, problem.batch // max(1, grain)))
 
 
 def plan(
-    problem: Task,
+    problem: Gemm,
     device: Device,
     *,
     stencil: str | None = None,
@@ -121,7 +120,7 @@ def plan(
     5. ``default``: the first stencil that accepts the problem, with its cost model's config;
     6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where the first stencil that
-       accepts it says that it runs on record (not with ``vendor=False``; of complex half, which no library
+       accepts it says that it needs a record (not with ``vendor=False``; of complex half, which no library
        has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
@@ -164,8 +163,7 @@ def plan(
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
-        on_record = getattr(candidate, "on_record", None)
-        if reason is None and theirs and on_record is not None and on_record(problem):
+        if reason is None and theirs and candidate.needs_record(problem):
             tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
             reasons.append(f"{name}: {tuned}")
             break
@@ -180,7 +178,7 @@ def plan(
 
 
 def _forced(
-    problem: Task, device: Device, name: str | None, config: Mapping[str, Any] | None
+    problem: Gemm, device: Device, name: str | None, config: Mapping[str, Any] | None
 ) -> tuple[str, Config]:
     """The stencil and config that the caller asked for, checked against the rules."""
     if name is None:
@@ -204,7 +202,7 @@ def _forced(
 
 
 @functools.lru_cache(maxsize=4096)
-def _tuned(key: str, problem: Task, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
+def _tuned(key: str, problem: Gemm, device: Device, kind: str, vendor: bool) -> tuple[str, Config] | None:
     """Stencil and config of the fastest record of a problem key, if its stencil still takes them."""
     without = "" if vendor else VENDOR
 
@@ -217,17 +215,19 @@ def _tuned(key: str, problem: Task, device: Device, kind: str, vendor: bool) -> 
 
 @functools.lru_cache(maxsize=4096)
 def _near(
-    key: str, problem: Task, device: Device, kind: str, single: bool, vendor: bool
+    key: str, problem: Gemm, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str] | None:
     """Stencil, config and key of the nearest record that this problem can use, the vendor's among them."""
     without = "" if vendor else VENDOR
     found = (
-        record for name in capability.keys(device.key) for record in _near_on(problem, kind, name, without)
+        record
+        for name in TARGETS[device.kind].keys(device.key)
+        for record in _near_on(problem, kind, name, without)
     )
     return _usable(found, problem, device, single)
 
 
-def _near_on(problem: Task, kind: str, device: str, without: str) -> list[Record]:
+def _near_on(problem: Gemm, kind: str, device: str, without: str) -> list[Record]:
     """The best records of near problems on a device, nearest first."""
     return _asked(lambda held: held.near(problem, kind, device, without=without), list[Record]())
 
@@ -240,7 +240,7 @@ def _relative(device: Device) -> str | None:
 
 @functools.lru_cache(maxsize=4096)
 def _kin(
-    key: str, problem: Task, device: Device, kind: str, single: bool, vendor: bool
+    key: str, problem: Gemm, device: Device, kind: str, single: bool, vendor: bool
 ) -> tuple[str, Config, str, str] | None:
     """Stencil, config and key of the record of the most similar device that this problem can use, and
     that device: a record of this very problem before those of near ones, all of the same regime."""
@@ -256,19 +256,22 @@ def _kin(
 
 
 def _usable(
-    found: Iterable[Record], problem: Task, device: Device, single: bool
+    found: Iterable[Record], problem: Gemm, device: Device, single: bool
 ) -> tuple[str, Config, str] | None:
     """Stencil, config and key of the first record that this problem can use on this device.
 
     Libraries have one routine for batches and another for a product alone (``single``): that the vendor
-    wins at one says nothing of the other. Where sizes are compiled in (``sized``), other sizes say little,
+    wins at one says nothing of the other. Where a config is of one size
+    (``Stencil.size_specific``), other sizes say little,
     of the vendor too, which has its good ones.
     """
     accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
-    exact = getattr(next(accepting, None), "sized", False)
+    first = next(accepting, None)
+    specific = first is not None and first.size_specific
     for record in found:
-        sized = exact or getattr(STENCILS.get(record.stencil), "sized", False)
-        if sized and _shape(record.problem) != _shape(problem):
+        theirs = STENCILS.get(record.stencil)
+        exact = specific or (theirs is not None and theirs.size_specific)
+        if exact and _shape(record.problem) != _shape(problem):
             continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
@@ -280,10 +283,10 @@ def _usable(
 
 def _shape(problem: Task) -> tuple[int, int, int, bool]:
     """Sizes, and whether columns are apart, which makes other demands on how bytes are moved."""
-    return problem.m, problem.n, problem.k, problem.layout.startswith("packed")
+    return *problem.extents, problem.layout.startswith("packed")
 
 
-def _misfit(record: Record, problem: Task, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:
+def _misfit(record: Record, problem: Any, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:
     """Why a record's kernel cannot serve a problem, or breaks a rule of these kinds on it; None if it can."""
     stencil = STENCILS.get(record.stencil)
     if stencil is None or stencil.target != device.kind:
@@ -296,7 +299,7 @@ def _misfit(record: Record, problem: Task, device: Device, kinds: Sequence[str] 
 
 
 @functools.lru_cache(maxsize=64)
-def _space(name: str, problem: Task, device: Device) -> Space:
+def _space(name: str, problem: Gemm, device: Device) -> Space:
     """The space of a stencil: many records are of one problem."""
     return STENCILS[name].space(problem, device)
 
@@ -308,8 +311,9 @@ def misfit(record: Record) -> str | None:
     """
     if record.status != "ok" or record.stencil not in STENCILS:
         return None
-    if record.device in capability.DEVICES:
-        return _misfit(record, record.problem, capability.named(record.device))
+    for target in TARGETS.values():
+        if record.device in target.devices:
+            return _misfit(record, record.problem, target.devices[record.device])
     here = device()
     return _misfit(record, record.problem, here) if record.device == here.key else None
 

@@ -60,7 +60,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Device, GroupedProblem, Task
+from tilewright.model import Device, Gemm, GroupedProblem
 
 
 # -- bounds ---------------------------------------------------------------------------------------
@@ -86,13 +86,13 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
     return found
 
 
-def known(problem: Task, device: Device) -> bool:
+def known(problem: Gemm, device: Device) -> bool:
     """Whether ``bound`` knows the speed of a problem's type: a processor's is not measured for 16 bits."""
     names = [f"{limit}.{problem.dtype.letter}" for limit in ("peak", "tensor")]
     return any(key.rpartition(".")[0] in names for key in device.ceilings)
 
 
-def efficiency(problem: Task, device: Device) -> float:
+def efficiency(problem: Gemm, device: Device) -> float:
     """The part of the lanes that do work when columns of C are cut into units of price, 0 to 1."""
     unit = int(device.ceilings.get("price_unit_bits") or device["vector_bits"])
     lanes = unit // problem.dtype.real_bits
@@ -100,12 +100,12 @@ def efficiency(problem: Task, device: Device) -> float:
     return rows / (lanes * -(-rows // lanes)) if rows else 1.0
 
 
-def ceiling(problem: Task, device: Device, cores: int = 1) -> float:
+def ceiling(problem: Gemm, device: Device, cores: int = 1) -> float:
     """Operations per second that no kernel with vectors along the columns of C exceeds."""
     return _ceiling(device, f"peak.{problem.dtype.letter}", cores) * efficiency(problem, device)
 
 
-def traffic(problem: Task, streaming: bool = False) -> int:
+def traffic(problem: Gemm, streaming: bool = False) -> int:
     """Bytes that one product moves to and from memory, the write-allocate included unless streamed.
 
     Without ``streaming`` C counts twice in any case: it is read because beta asks for it, or because
@@ -119,7 +119,7 @@ def traffic(problem: Task, streaming: bool = False) -> int:
     return (reads + (2 if twice else 1) * p.m * p.n) * p.dtype.itemsize
 
 
-def bound(problem: Task, device: Device, regime: str, cores: int = 1, *, streaming: bool = False) -> Bound:
+def bound(problem: Gemm, device: Device, regime: str, cores: int = 1, *, streaming: bool = False) -> Bound:
     """The least time of one product of a large batch in a cache regime, ``memory`` or ``cached``.
 
     ``memory`` is the paper's bound: the bytes of ``traffic`` over ``bandwidth.update``, for beta class
@@ -147,7 +147,7 @@ def bound(problem: Task, device: Device, regime: str, cores: int = 1, *, streami
     return Bound(moved / beta, p.flops * beta / moved, f"bandwidth.{mix}", text)
 
 
-def _bound_cuda(problem: Task, device: Device, regime: str) -> Bound:
+def _bound_cuda(problem: Gemm, device: Device, regime: str) -> Bound:
     """``bound`` on a GPU."""
     p = problem
     # Where there are tensor units for a type, every precise product may use them.

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.model import Binary, Config, Device, Kernel, Task
+from tilewright.model import Binary, Config, Device, Kernel
 from tilewright.stencils.cuda.source import writers
 from tilewright.store import binaries
 from tilewright.targets.protocol import Target
+from tilewright.task import Task
 
 _SCHEMA = 1
 _STENCILS = Path(__file__).parents[1] / "stencils"
@@ -63,15 +64,10 @@ def key(stencil: str, problem: Task, config: Mapping[str, object], device: Devic
         written = STENCILS[stencil].source(problem, Config(config), device)
         parts = [_SCHEMA, written.digest, device.features, TARGETS[device.kind].toolchain()]
         return _hash(parts)
-    fixed = problem.with_(batch=1).to_json()
-    # A batch stride is a run-time argument; whether an operand is shared is compiled in.
-    fixed |= {name: bool(fixed[name]) for name in ("stride_a", "stride_b", "stride_c")}
-    if stencil == "lanes":
-        fixed["packed"] = True
     parts = [
         _SCHEMA,
         stencil,
-        fixed,
+        STENCILS[stencil].compiled(problem),
         dict(config),
         device.features,
         TARGETS[device.kind].toolchain(),

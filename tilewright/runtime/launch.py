@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.model import Config, Kernel, Task
+from tilewright.model import Config, Kernel, Gemm
 from tilewright.targets.cuda.binding import Binding
 
 
 def bind(
     stencil: Any,
     kernel: Kernel,
-    problem: Task,
+    problem: Gemm,
     config: Config,
     scalars: tuple[complex, complex],
     addresses: Sequence[int] | None = None,

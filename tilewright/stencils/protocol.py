@@ -1,47 +1,94 @@
-"""The stencil protocol: what a generator of kernels must answer. Five pure functions, no state."""
+"""The stencil protocol: what a generator of kernels must answer. Five pure functions, a few facts."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
-from tilewright.model import Config, Device, GroupedProblem, Launch, Source, Task
+from tilewright.errors import ArgumentError
+from tilewright.model import Config, Device, GroupedProblem, Launch, Source
 from tilewright.space import Space
 
 ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stencil of lists"
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""
+MANY_SIZES = "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
+"""Why a stencil with ``lists`` does not serve a ``Problem``."""
+SCATTERED = "the matrices of the batch lie where an array of addresses says"
+"""Why a stencil without ``pointers`` does not serve a problem that has them."""
 
 
-class Stencil(Protocol):
+class Stencil(ABC):
     """A way to write kernels for a family of problems.
 
-    Problems are ``Problem``s, and ``GroupedProblem``s alone where a stencil has a true ``lists``. Beside that
-    and what stands here a stencil may have ``runs(device)`` (see ``dispatch.refusal``),
-    ``on_record(problem)``: whether only a record makes it a better guess than the array library's own
-    product, and ``sized``: true where a config is of one size, and for a size nearby the cost model knows
-    better than a record.
+    The first five functions are what a stencil is; they are pure. The others have an answer here, which
+    is that of most stencils.
     """
 
-    name: str
-    target: str
+    name: ClassVar[str]
+    """Its name in ``catalog``, in records and on the command line."""
+    target: ClassVar[str]
+    """The kind of device that it writes for."""
+    lists: ClassVar[bool] = False
+    """Whether it serves ``GroupedProblem``s, and these alone, in place of ``Problem``s."""
+    pointers: ClassVar[bool] = False
+    """Whether it serves problems whose matrices lie where an array of addresses says."""
+    packed_only: ClassVar[bool] = False
+    """Whether it serves packed matrices alone."""
+    size_specific: ClassVar[bool] = False
+    """Whether a config is of one size: for a size nearby the cost model then knows better than a record."""
 
+    @abstractmethod
     def accepts(self, problem: Any, device: Device) -> str | None:
         """Why this stencil cannot serve the problem on the device; None when it can."""
 
+    @abstractmethod
     def space(self, problem: Any, device: Device) -> Space:
         """Every config worth a thought, with the rules that prune them."""
 
+    @abstractmethod
     def default(self, problem: Any, device: Device) -> Config:
         """The config that a small cost model likes best; it passes every rule."""
 
+    @abstractmethod
     def source(self, problem: Any, config: Config, device: Device) -> Source:
         """The program for one config."""
 
+    @abstractmethod
     def launch(self, problem: Any, config: Config) -> Launch:
         """How the program is started."""
 
+    def runs(self, device: Device) -> str | None:
+        """Why no kernel can run on a device whose spaces can still be counted; None when kernels can."""
+        return None
 
-def refused(stencil: Stencil, problem: Task, device: Device) -> str | None:
+    def needs_record(self, problem: Any) -> bool:
+        """Whether only a record makes this kernel a better guess than the array library's own product."""
+        return False
+
+    def compiled(self, problem: Any) -> dict[str, Any]:
+        """What of a problem decides the text of a program, as plain JSON values."""
+        return {**problem.compiled, **({"packed": True} if self.packed_only else {})}
+
+    def guidelines(self, name: str, problem: Any, device: Device) -> Any:
+        """The floors of rules of kind ``guideline`` by name, as a dataclass of numbers.
+
+        Raises ``ArgumentError`` for a name that the stencil does not have: most have no guidelines.
+        """
+        raise ArgumentError(
+            f"stencil={self.name!r} has no guidelines; accepted: none of the options for them"
+        )
+
+    def guided(self, problem: Any, device: Device, floors: Any) -> Space:
+        """The space under other floors than the device's own: those of ``guidelines``, or some replaced."""
+        raise ArgumentError(
+            f"stencil={self.name!r} has no guidelines; accepted: none of the options for them"
+        )
+
+
+def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
     """Why a stencil does not accept a problem, or a list of products, on a device; None when it does."""
-    if isinstance(problem, GroupedProblem) and not getattr(stencil, "lists", False):
-        return ONE_SIZE
+    if isinstance(problem, GroupedProblem) != stencil.lists:
+        return MANY_SIZES if stencil.lists else ONE_SIZE
+    if not isinstance(problem, GroupedProblem) and problem.pointers and not stencil.pointers:
+        return SCATTERED
     return stencil.accepts(problem, device)

@@ -10,14 +10,16 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import STATUSES, Config, GroupedProblem, Problem, Record, Timing
+from tilewright.model import STATUSES, Config, Record, Timing
+from tilewright.store.codecs import CODECS, Codec
+from tilewright.store.fields import CONFIG, COUNT, NUMBER, NUMBERS, TEXT, Check, checks, is_number
 
 T = TypeVar("T")
 
@@ -53,138 +55,6 @@ def _number(value: float) -> float | str:
     return value if math.isfinite(value) else str(float(value))
 
 
-Check = tuple[str, Callable[[Any], bool]]
-"""What a value has to be, in words and as a test."""
-
-
-def _one_of(accepted: Sequence[Any]) -> Check:
-    """A check for one of some values; ``True`` is no 1."""
-    kind = type(accepted[0])
-    return "one of " + ", ".join(map(str, accepted)), lambda value: type(value) is kind and value in accepted
-
-
-def _is_number(value: Any) -> bool:
-    if type(value) is int:
-        # A larger one has no float.
-        return value.bit_length() < 1024
-    return type(value) is float or (isinstance(value, str) and value in ("inf", "-inf", "nan"))
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    return value is None or type(value) in (bool, int, float, str)
-
-
-_TEXT: Check = ("a text", lambda value: isinstance(value, str))
-_TRUTH: Check = ("true or false", lambda value: type(value) is bool)
-_COUNT: Check = (
-    "a whole number from 0 to 2**63 - 1",
-    lambda value: type(value) is int and 0 <= value < 2**63,
-)
-_NUMBER: Check = ("a number", _is_number)
-_NUMBERS: Check = (
-    "a list of numbers",
-    lambda value: isinstance(value, list) and all(_is_number(entry) for entry in value),
-)
-_CONFIG: Check = (
-    "an object of names and plain values",
-    lambda value: isinstance(value, dict) and all(map(_is_plain, value.values())),
-)
-_BY_TYPE = {
-    "str": _TEXT,
-    "bool": _TRUTH,
-    **dict.fromkeys(("int", "int | None"), _COUNT),
-    **dict.fromkeys(("float", "float | None"), _NUMBER),
-}
-"""What a field accepts in a line, by its annotation."""
-
-
-def checks(noun: type, apart: Collection[str], choices: Mapping[str, Sequence[Any]]) -> dict[str, Check]:
-    """What the fields of a dataclass accept in a line: one of its ``choices``, or any value of its type.
-
-    The fields named ``apart`` are left out: they are written in another way. Raises ``TypeError`` for
-    any other field whose type has no form in a line, so that a field is never forgotten.
-    """
-    found = {}
-    for each in fields(noun):
-        if each.name in apart:
-            continue
-        if each.name not in choices and each.type not in _BY_TYPE:
-            raise TypeError(f"{noun.__name__}.{each.name} is of type {each.type}, which no line can hold")
-        found[each.name] = _one_of(choices[each.name]) if each.name in choices else _BY_TYPE[str(each.type)]
-    return found
-
-
-# ---- problems
-
-
-@dataclass(frozen=True, slots=True)
-class Codec:
-    """How the problems of one kind are written in a line, among the keys of the record.
-
-    ``kind`` is what the line says under that name; ``noun`` is the type of the problems, exactly.
-    ``accepted`` holds the keys that ``encode`` writes. ``decode`` is given those of them that the line
-    has, and raises ``ArgumentError`` or ``RecordsError`` where they name no problem.
-    """
-
-    kind: str
-    noun: type
-    accepted: Mapping[str, Check]
-    encode: Callable[[Any], dict[str, Any]]
-    decode: Callable[[Mapping[str, Any]], Any]
-
-
-_SPELLED = ("dtype", "m", "n", "k", "trans_a", "trans_b", "batch")
-"""The fields of a problem that its spelling holds."""
-_CLASSES = {
-    "alpha": ("1", "any"),
-    "beta": ("0", "1", "any"),
-    "math": ("ieee", "tf32"),
-    "align": (1, 2, 4, 8, 16),
-}
-
-
-def gemm_codec(noun: type[Problem]) -> Codec:
-    """The codec of matrix products: a spelling, and every other field that is not what it implies.
-
-    A field with the default None is part of the layout. The layout is written as a whole, because the
-    default of one part may follow from another.
-    """
-    accepted = checks(noun, _SPELLED, _CLASSES)
-    layout = tuple(each.name for each in fields(noun) if each.name in accepted and each.default is None)
-    groups = [layout, *((name,) for name in accepted if name not in layout)]
-
-    def encoded(problem: Problem) -> dict[str, Any]:
-        plain = noun(**{name: getattr(problem, name) for name in _SPELLED})
-        line: dict[str, Any] = {"problem": problem.spelling}
-        for names in groups:
-            values = {name: getattr(problem, name) for name in names}
-            line |= values if any(getattr(plain, name) != value for name, value in values.items()) else {}
-        return line
-
-    def decoded(values: Mapping[str, Any]) -> Problem:
-        spelled = Problem.parse(values["problem"])
-        if len(spelled) != 1:
-            raise RecordsError(f"problem={values['problem']!r} is not one problem")
-        said = {name: getattr(spelled[0], name) for name in _SPELLED}
-        return noun(**said, **{name: value for name, value in values.items() if name in accepted})
-
-    return Codec("gemm", noun, {"problem": _TEXT, **accepted}, encoded, decoded)
-
-
-GEMM = gemm_codec(Problem)
-GROUPED = Codec(
-    "grouped",
-    GroupedProblem,
-    {"problem": _TEXT, **{name: _one_of(values) for name, values in _CLASSES.items()}},
-    GroupedProblem.to_json,
-    GroupedProblem.from_json,
-)
-CODECS = {codec.kind: codec for codec in (GEMM, GROUPED)}
-"""The kinds of problems that records can be of. A line that names none is of a matrix product."""
-
-
 def _codec_of(problem: Any) -> Codec:
     for codec in CODECS.values():
         if type(problem) is codec.noun:
@@ -206,8 +76,8 @@ def _codec_named(kind: Any) -> Codec:
 
 _RECORD = checks(Record, ("problem", "config", "timing"), {"status": STATUSES})
 _TIMING = checks(Timing, ("samples", "regime", "protocol"), {})
-_APART = {"timing_regime": _TEXT, "timing_protocol": _COUNT, "samples": _NUMBERS}
-_ACCEPTED = {"kind": _TEXT, **_RECORD, "config": _CONFIG, **_TIMING, **_APART}
+_APART = {"timing_regime": TEXT, "timing_protocol": COUNT, "samples": NUMBERS}
+_ACCEPTED = {"kind": TEXT, **_RECORD, "config": CONFIG, **_TIMING, **_APART}
 _REQUIRED = tuple(f.name for f in fields(Record) if f.default is MISSING and f.name != "problem")
 _OPTIONAL = {f.name: f.default for f in fields(Record) if f.default is not MISSING and f.name in _RECORD}
 _EARLY = ("protocol", "seconds", "error", "toolchain")
@@ -217,7 +87,7 @@ def _plainly(noun: Any, names: Iterable[str]) -> dict[str, Any]:
     """Fields as they are in a line; those that have their default are left out, but for the protocol."""
     values = {name: getattr(noun, name) for name in names}
     return {
-        name: _number(value) if _ACCEPTED[name] is _NUMBER else value
+        name: _number(value) if _ACCEPTED[name] is NUMBER else value
         for name, value in values.items()
         if name == "protocol" or name not in _OPTIONAL or value != _OPTIONAL[name]
     }
@@ -254,7 +124,7 @@ def decode(line: Mapping[str, Any]) -> Record:
     accepted = {**_ACCEPTED, **codec.accepted}
     _check(line, accepted, (*(name for name in codec.accepted if name == "problem"), *_REQUIRED))
     values: dict[str, Any]
-    values = {name: float(value) if accepted[name] is _NUMBER else value for name, value in line.items()}
+    values = {name: float(value) if accepted[name] is NUMBER else value for name, value in line.items()}
     try:
         problem = codec.decode({name: values[name] for name in codec.accepted if name in values})
     except ArgumentError as error:
@@ -297,11 +167,11 @@ def _timing(values: Mapping[str, Any]) -> Timing | None:
 
 
 _CEILINGS: dict[str, Check] = {
-    "device": _TEXT,
-    "cores": _COUNT,
+    "device": TEXT,
+    "cores": COUNT,
     "ceilings": (
         "an object of names and numbers",
-        lambda value: isinstance(value, dict) and all(_is_number(entry) for entry in value.values()),
+        lambda value: isinstance(value, dict) and all(is_number(entry) for entry in value.values()),
     ),
 }
 

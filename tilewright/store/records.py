@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tilewright.errors import RecordsError
-from tilewright.model import Config, GroupedProblem, Record, Task
+from tilewright.model import Config, Record
 from tilewright.store.jsonl import (
     Ceilings,
     ceilings_line,
@@ -40,6 +40,7 @@ from tilewright.store.jsonl import (
     write_text,
 )
 from tilewright.store.paths import home, set_aside, warn_once
+from tilewright.task import Task
 
 T = TypeVar("T")
 
@@ -607,7 +608,7 @@ def _row(record: Record) -> Row:
     )  # fmt: skip
     if per_product is None:
         return columns, None
-    return columns, (device, problem.key, regime, _family(problem), problem.m, problem.n, problem.k)
+    return columns, (device, problem.key, regime, problem.family, *problem.extents)
 
 
 def _insert(connection: sqlite3.Connection, row: Row, unless: str = "") -> int:
@@ -699,7 +700,7 @@ def _solved(connection: sqlite3.Connection, device: str, near: Task) -> list[tup
         f"AND {_FACTOR} * m >= :m AND m <= {_FACTOR} * :m AND {_FACTOR} * n >= :n AND n <= {_FACTOR} * :n "
         f"AND {_FACTOR} * k >= :k AND k <= {_FACTOR} * :k"
     )
-    asked = {"device": device, "family": _family(near), "m": near.m, "n": near.n, "k": near.k}
+    asked = {"device": device, "family": near.family, **dict(zip("mnk", near.extents, strict=True))}
     return connection.execute(sql, asked).fetchall()
 
 
@@ -735,20 +736,13 @@ def _seconds_per_product(record: Record) -> float | None:
     return seconds if math.isfinite(seconds) and seconds > 0 else None
 
 
-def _family(problem: Task) -> str:
-    """What near problems have in common: type, transpositions and math mode; and whether they are lists,
-    for a list and one of its products say nothing of each other."""
-    lists = ":grouped" if isinstance(problem, GroupedProblem) else ""
-    return f"{problem.dtype.letter}:{problem.trans}:{problem.math}{lists}"
-
-
 def _distance(
     problem: Task, regime: str, key: str, other: str, sizes: tuple[int, int, int]
 ) -> tuple[int, float, bool]:
     """How far a solved problem is from the one asked about in a regime: smaller sorts first."""
     if key == problem.key:
         return 0, 0.0, other != regime
-    pairs = zip((problem.m, problem.n, problem.k), sizes, strict=True)
+    pairs = zip(problem.extents, sizes, strict=True)
     # Rounded, so that equal ratios tie. A size of 0 has come this far only beside another 0.
     apart = round(sum(abs(math.log2(a / b)) for a, b in pairs if a != b), 9)
     return 1, apart, other != regime

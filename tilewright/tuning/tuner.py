@@ -1,7 +1,8 @@
 """The tuner: propose, build, verify, time, record. It writes records and never plans a call.
 
-It knows nothing of matrix products, nor of what a device is like: ``trials`` has one module for each
-kind that says how a candidate is checked and timed there, and against what.
+It knows nothing of matrix products, nor of what a device is like: of a problem it asks what ``task.Task``
+says, and ``tuning.evaluate`` has one module for each kind of device that says how a candidate is checked
+and timed there, and against what.
 
 Child processes compile candidates ahead of another that checks and times them, so that the timed
 device does not wait for the compilers and a candidate that takes its process down costs one record.
@@ -17,17 +18,19 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Binary, Config, Device, GroupedProblem, Problem, Record, Task, Verdict, parsed
+from tilewright.model import Binary, Config, Device, Record, Verdict
 from tilewright.runtime import build
 from tilewright.space import Space
 from tilewright.stencils.protocol import refused
 from tilewright.store.records import Records
+from tilewright.task import Task
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, cpu, cuda
+from tilewright.tuning.evaluate import Candidate, Finals, Outcome
+from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.workers import Answer, Stream, Worker, stream
 
@@ -45,59 +48,13 @@ STARTS = 3
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
-KINDS: dict[str, Kind] = {"cpu": cpu.KIND, "cuda": cuda.KIND}
-
-
-BETAS = ("0", "1")
-"""Classes of beta that a spelling stands for when it is tuned: that of ``matmul``, and that of the usual
-update in place."""
-
-
-class TuningJob(NamedTuple):
-    """One problem to be tuned in one regime, and its part of the seconds that an effort grants both betas."""
-
-    problem: Task
-    regime: str
-    part: float
-
-
-def tuning_jobs(
-    problems: Sequence[str | Task] | str | Task,
-    betas: Sequence[str] | str,
-    regimes: Sequence[str] | str,
-) -> list[TuningJob]:
-    """What ``tune`` does, in its order: size by size, the betas of a regime one after another, so that what
-    wins for the first is where the search for the next one begins.
-
-    Raises ``ArgumentError`` for a beta, regime or spelling that does not exist.
-    """
-    regimes = [regimes] if isinstance(regimes, str) else regimes
-    for regime in regimes:
-        if regime not in measure.REGIMES:
-            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
-    betas = [betas] if isinstance(betas, str) else betas
-    for beta in betas:
-        if beta not in ("0", "1", "any"):
-            raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
-    given = [problems] if isinstance(problems, str | Problem | GroupedProblem) else problems
-    jobs = []
-    for item in given:
-        if not isinstance(item, str | Problem | GroupedProblem):
-            raise ArgumentError(
-                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
-            )
-        spelled = isinstance(item, str)
-        for problem in parsed(item) if isinstance(item, str) else [item]:
-            classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
-            jobs += [TuningJob(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
-    return jobs
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Where a run stands: for a bar, a log line, or the time that is left."""
 
-    problem: Task
+    problem: Any
     stencil: str
     tried: int
     best: Record | None
@@ -111,7 +68,8 @@ class Progress:
 class Result:
     """What tuning one problem in one regime gave."""
 
-    problem: Task
+    problem: Any
+    """The ``Task`` that was given."""
     regime: str
     best: Record | None
     vendor: Record | None
@@ -143,7 +101,7 @@ def toolchain(device: Device, stencil: str) -> str:
 
 def sized(problem: T, regime: str, device: Device) -> T:
     """The problem with the batch that a regime is measured on."""
-    made: T = KINDS[device.kind].sized(problem, regime, device)
+    made: T = EVALUATIONS[device.kind].sized(problem, regime, device)
     return made
 
 
@@ -160,7 +118,7 @@ class Tuner:
     ):
         self.device, self.records = device, records
         self.listen = listen or (lambda progress: None)
-        self.kind = KINDS[device.kind]
+        self.kind = EVALUATIONS[device.kind]
         self.driver = self.kind.driver()
         self.patience = max(timeout, self.kind.patience)
         builders = range(self.kind.compilers(device))
@@ -281,7 +239,7 @@ class Tuner:
             if earlier.config not in starts and _in(space, earlier.config):
                 starts.append(earlier.config)
         for near in self.records.near(problem, regime, self.device.key, without=VENDOR):
-            same = _sizes(near.problem) == _sizes(problem)
+            same = near.problem.extents == problem.extents
             start = _mended(space, near.config, starts[0]) if same else near.config
             if near.stencil == name and start not in starts and _in(space, start):
                 starts.append(start)
@@ -504,10 +462,6 @@ def _name(record: Record) -> tuple[str, Config]:
 def _in(space: Space, config: Config) -> bool:
     """Whether a config of another time or problem is a point of this space."""
     return config.keys() == {param.name for param in space.params} and config in space
-
-
-def _sizes(problem: Task) -> tuple[int, int, int]:
-    return problem.m, problem.n, problem.k
 
 
 def _mended(space: Space, config: Config, default: Config) -> Config:

@@ -281,7 +281,7 @@ def survey(n: int, device: Device, every: bool = False) -> Row:
 
 def peak(device: Device) -> float:
     """Operations a second of all single-precision units at the top clock."""
-    return 2.0 * device["fma_s"] * device["sms"] * device["clock_khz"] * 1e3
+    return 2.0 * device.rates["fma.s"] * device["sms"] * device["clock_khz"] * 1e3
 
 
 # ---- arguments, and the right answer

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tilewright.model import Task
+from tilewright.model import Gemm
 
 _INCLUDE = re.compile(r'^#include "(lib/[^"]+)"', re.M)
 
@@ -38,11 +38,13 @@ def writers(name: str, folder: Path = FOLDER) -> list[tuple[str, str]]:
     text, headers = program(name, folder)
     files = (*sorted(path.name for path in (folder / name).glob("*.py")),)
     own = [(f"{name}/{file}", (folder / name / file).read_text()) for file in files]
-    python = [(file, (folder / file).read_text()) for file in ("args.py", "source.py")]
+    python = [(file, (folder / file).read_text()) for file in ("args.py", "common.py", "source.py")]
+    fitted = folder / "data" / f"{name}.json"
+    python += [(f"data/{name}.json", fitted.read_text())] if fitted.exists() else []
     return [*own, *python, (f"{name}/kernel.cuh", text), *headers]
 
 
-def asked(problem: Task) -> dict[str, int]:
+def asked(problem: Gemm) -> dict[str, int]:
     """Type, transpositions and scalars of a problem, as every stencil's block of the problem names them."""
     p = problem
     halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}

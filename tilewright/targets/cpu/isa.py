@@ -70,3 +70,18 @@ FAMILIES = (
 def prefetch_distance(cpu: str) -> int:
     """Products ahead to ask for on a processor that LLVM calls ``cpu``; 0 if the table lacks it."""
     return next((family.prefetch for family in FAMILIES if cpu.startswith(family.starts)), 0)
+
+
+FEATURES = {
+    "avx512_fp16": "avx512fp16",
+    "avx512_bf16": "avx512bf16",
+    "amx": "amx-tile",
+    "amx_bf16": "amx-bf16",
+    "sve": "sve",
+}
+"""What a processor may support beside its vectors, each with LLVM's name for it (``Device.supports``)."""
+
+
+def supported(features: set[str]) -> frozenset[str]:
+    """Which of ``FEATURES`` a processor has, from LLVM's names of all that it has."""
+    return frozenset(name for name, needed in FEATURES.items() if needed in features)

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.targets.cpu.isa import ISAS, best_isa, prefetch_distance
+from tilewright.targets.cpu.isa import ISAS, best_isa, prefetch_distance, supported
 
 
 @functools.cache
@@ -39,7 +39,8 @@ def probe() -> Device:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         **_caches(),
     }
-    return Device("cpu", _model_name(), f"{cpu}-{isa.name}", limits, features=f"{arch}/{cpu} {flags}")
+    key, compiled_for = f"{cpu}-{isa.name}", f"{arch}/{cpu} {flags}"
+    return Device("cpu", _model_name(), key, limits, compiled_for, supports=supported(features))
 
 
 def _model_name() -> str:

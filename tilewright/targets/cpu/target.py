@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tilewright.model import Binary, Device, Kernel, Source
 from tilewright.targets.cpu import llvm, processor
+from tilewright.targets.protocol import Target
 
 
-class CpuTarget:
+class CpuTarget(Target):
     """This machine's processor. There is one, whatever index is asked for."""
 
     kind = "cpu"

@@ -10,7 +10,8 @@ warp_size, threads_per_block, registers_per_block, shared_per_block (what a kern
 shared_per_block_optin (what it gets when it asks), sms, l2, clock_khz, texture1d_linear (texels),
 texture2d_linear_width and _height (texels), texture2d_linear_pitch, texture_pitch_alignment.
 
-Limits that follow from its compute capability: those of ``Tabled``, and capability itself.
+Limits that follow from its compute capability: those of ``Tabled``, and capability itself. What it supports,
+and its rates, follow too, so that a new generation is one row of ``_TABLE`` and nothing else.
 
 ``cores`` is the number of host threads that launch, which is 1.
 """
@@ -19,19 +20,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 
 from tilewright.errors import ArgumentError
 from tilewright.model import Device
+
+FEATURES = {
+    "ldg": "loads through the read-only path",
+    "cp_async": "asynchronous copies from device to shared memory, and products of bfloat16",
+    "mma_f64": "float64 products of 8 x 8 x 4 on tensor cores",
+    "mma_f64_m16": "float64 products of 16 rows on tensor cores",
+    "bulk_copy": "copies of whole blocks of memory (cp.async.bulk)",
+    "tma": "copies of tiles of a tensor by its description",
+    "clusters": "blocks that read each other's shared memory",
+    "multicast": "one copy into the shared memory of several blocks",
+    "dependent_launch": "kernels that begin while those before them end",
+    "wgmma": "products of four warps together",
+    "tcgen05": "products of a whole block, with sums in tensor memory",
+}
+"""What a device may support, in words. The PTX ISA says from which version on each instruction is there;
+wgmma and tcgen05 are of single architectures and in no later one."""
+_KEPLER = frozenset({"ldg"})
+_AMPERE = _KEPLER | {"cp_async", "mma_f64"}
+# What every device from 9.0 on has; those for workstations (12.x) have no more.
+_HOPPER_ALL = _AMPERE | {"mma_f64_m16", "bulk_copy", "tma", "clusters", "dependent_launch"}
+_HOPPER = _HOPPER_ALL | {"multicast", "wgmma"}
+_BLACKWELL = _HOPPER_ALL | {"multicast", "tcgen05"}
+_NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Tabled:
     """Limits of a multiprocessor (SM): resident threads, warps and blocks, 32-bit registers, bytes of
     shared memory, registers that one thread can address, bytes of shared memory that the system takes
-    of every block, and fused multiply-adds per clock in single and double precision.
+    of every block. Then what it supports (``FEATURES``), and multiply-adds in a clock.
 
-    Where the devices of a capability differ in double precision, it is that of the data-centre part.
+    ``fma`` is the rate in single and double precision. ``mma`` is that of tensor cores in 16 bits, with sums
+    in float32, and in float64, when each warp asks for its own product; ``tensor`` is the highest one, by
+    whatever instruction, where NVIDIA has published it. (An SM of the A100 does 1024 multiply-adds of halves
+    and 64 of doubles, one of the H100 2048 and 128: their white papers' 312, 19.5, 989 and 67 Tflop/s, the
+    third by a clock that is lower for tensor cores.) What ``mma`` reaches on 10.x and 11.0 is not published:
+    halves are taken to go as on 8.0, and doubles as the arithmetic units go.
+
+    Where the devices of a capability differ, the row is that of the data-centre part.
     """
 
     threads_per_sm: int
@@ -41,48 +72,74 @@ class Tabled:
     shared_per_sm: int
     registers_per_thread: int
     shared_reserved: int
-    fma_s: int
-    fma_d: int
+    fma: tuple[int, int]
+    supports: frozenset[str] = _NOTHING
+    mma: tuple[int, int] = (0, 0)
+    tensor: tuple[int, int] = (0, 0)
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The limits by their names."""
+        return {name: getattr(self, name) for name in _LIMITS}
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """``fma.s``, ``fma.d``, ``mma.h``, ``mma.d``, ``tensor.h`` and ``tensor.d``; those that there are."""
+        units = (("fma", "sd", self.fma), ("mma", "hd", self.mma), ("tensor", "hd", self.tensor))
+        pairs = [(f"{unit}.{x}", y) for unit, names, two in units for x, y in zip(names, two, strict=True)]
+        return {name: float(rate) for name, rate in pairs if rate}
+
+
+_LIMITS = tuple(each.name for each in fields(Tabled) if each.name not in {"fma", "supports", "mma", "tensor"})
 
 
 _K = 1024
 # 8.7, 10.3, 11.0: rows of their own, because the nearest lower one would promise too much or too little.
 _TABLE = {
-    20: Tabled(1536, 48, 8, 32 * _K, 48 * _K, 63, 0, 32, 16),
-    30: Tabled(2048, 64, 16, 64 * _K, 48 * _K, 63, 0, 192, 8),
-    35: Tabled(2048, 64, 16, 64 * _K, 48 * _K, 255, 0, 192, 64),
-    37: Tabled(2048, 64, 16, 128 * _K, 112 * _K, 255, 0, 192, 64),
-    50: Tabled(2048, 64, 32, 64 * _K, 64 * _K, 255, 0, 128, 4),
-    52: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, 128, 4),
-    60: Tabled(2048, 64, 32, 64 * _K, 64 * _K, 255, 0, 64, 32),
-    61: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, 128, 4),
-    70: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, 64, 32),
-    75: Tabled(1024, 32, 16, 64 * _K, 64 * _K, 255, 0, 64, 2),
-    80: Tabled(2048, 64, 32, 64 * _K, 164 * _K, 255, _K, 64, 32),
-    86: Tabled(1536, 48, 16, 64 * _K, 100 * _K, 255, _K, 128, 2),
-    87: Tabled(1536, 48, 16, 64 * _K, 164 * _K, 255, _K, 128, 2),
-    89: Tabled(1536, 48, 24, 64 * _K, 100 * _K, 255, _K, 128, 2),
-    90: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, 128, 64),
-    100: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, 128, 64),
-    103: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, 128, 2),
-    110: Tabled(1536, 48, 24, 64 * _K, 228 * _K, 255, _K, 128, 2),
-    120: Tabled(1536, 48, 24, 64 * _K, 100 * _K, 255, _K, 128, 2),
+    20: Tabled(1536, 48, 8, 32 * _K, 48 * _K, 63, 0, (32, 16)),
+    30: Tabled(2048, 64, 16, 64 * _K, 48 * _K, 63, 0, (192, 8)),
+    35: Tabled(2048, 64, 16, 64 * _K, 48 * _K, 255, 0, (192, 64), _KEPLER),
+    37: Tabled(2048, 64, 16, 128 * _K, 112 * _K, 255, 0, (192, 64), _KEPLER),
+    50: Tabled(2048, 64, 32, 64 * _K, 64 * _K, 255, 0, (128, 4), _KEPLER),
+    52: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, (128, 4), _KEPLER),
+    60: Tabled(2048, 64, 32, 64 * _K, 64 * _K, 255, 0, (64, 32), _KEPLER),
+    61: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, (128, 4), _KEPLER),
+    70: Tabled(2048, 64, 32, 64 * _K, 96 * _K, 255, 0, (64, 32), _KEPLER),
+    75: Tabled(1024, 32, 16, 64 * _K, 64 * _K, 255, 0, (64, 2), _KEPLER),
+    80: Tabled(2048, 64, 32, 64 * _K, 164 * _K, 255, _K, (64, 32), _AMPERE, (1024, 64), (1024, 64)),
+    86: Tabled(1536, 48, 16, 64 * _K, 100 * _K, 255, _K, (128, 2), _AMPERE, (512, 2)),
+    87: Tabled(1536, 48, 16, 64 * _K, 164 * _K, 255, _K, (128, 2), _AMPERE, (512, 2)),
+    89: Tabled(1536, 48, 24, 64 * _K, 100 * _K, 255, _K, (128, 2), _AMPERE, (512, 2)),
+    90: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, (128, 64), _HOPPER, (2048, 128), (2048, 128)),
+    100: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, (128, 64), _BLACKWELL, (1024, 64)),
+    103: Tabled(2048, 64, 32, 64 * _K, 228 * _K, 255, _K, (128, 2), _BLACKWELL, (1024, 2)),
+    110: Tabled(1536, 48, 24, 64 * _K, 228 * _K, 255, _K, (128, 2), _BLACKWELL, (1024, 2)),
+    120: Tabled(1536, 48, 24, 64 * _K, 100 * _K, 255, _K, (128, 2), _HOPPER_ALL, (512, 2)),
 }
 CAPABILITIES = tuple(_TABLE)
 
 
-def limits_of(capability: int) -> dict[str, int]:
-    """The tabled limits of a compute capability (10 * major + minor), and ``capability`` itself.
+def row_of(capability: int) -> Tabled:
+    """What a compute capability (10 * major + minor) has.
 
-    A capability that the table lacks has the limits of the nearest lower one. Raises ``ArgumentError``
-    below 2.0, whose devices have no fused multiply-add in single precision and no L2.
+    A capability that the table lacks has the row of the nearest lower one; of what only single architectures
+    have (wgmma, tcgen05) it has nothing, unless it is of the same major version as that row. Raises
+    ``ArgumentError`` below 2.0, whose devices have no fused multiply-add in single precision and no L2.
     """
     # The nearest lower one: minor versions mostly keep what their major version has, and a newer device
     # runs what fitted an older one of its kind, while the nearest higher row may promise too much.
     known = [row for row in _TABLE if row <= capability]
     if not known:
         raise ArgumentError(f"capability={capability}; accepted: {min(_TABLE)} (2.0) and above")
-    return {"capability": capability, **asdict(_TABLE[max(known)])}
+    row = _TABLE[max(known)]
+    if max(known) // 10 == capability // 10:
+        return row
+    return replace(row, supports=row.supports - {"wgmma", "tcgen05", "multicast"})
+
+
+def limits_of(capability: int) -> dict[str, int]:
+    """The tabled limits of a compute capability, and ``capability`` itself. Raises as ``row_of``."""
+    return {"capability": capability, **row_of(capability).limits}
 
 
 def arch_of(capability: int) -> str:
@@ -94,7 +151,8 @@ def arch_of(capability: int) -> str:
 def device(name: str, key: str, capability: int, queried: Mapping[str, int]) -> Device:
     """A CUDA device from what it reports and what its capability implies."""
     limits = {"cores": 1, **limits_of(capability), **queried}
-    return Device("cuda", name, key, limits, features=arch_of(capability))
+    row = row_of(capability)
+    return Device("cuda", name, key, limits, arch_of(capability), supports=row.supports, rates=row.rates)
 
 
 def _named(
@@ -199,27 +257,13 @@ def named(key: str) -> Device:
         raise ArgumentError(f"device={key!r} is not known; accepted: {', '.join(DEVICES)}") from None
 
 
-TENSOR_D = {80: 2, 90: 2}
-"""Operations of the tensor units in double precision, per operation of the other units, by compute
-capability (NVIDIA's A100 and H100 architecture white papers: 19.5 over 9.7, 67 over 34 Tflop/s). Other
-devices have none, or none that are faster."""
-
-TENSOR_H = {80: 16, 90: 16}
-"""The same for float16 and bfloat16 with sums in float32, dense, per operation of the other units in single
-precision: an SM of the A100 does 1024 multiply-adds a clock beside 64, one of the H100 2048 beside 128 (the
-same white papers: 312 over 19.5 Tflop/s; 989 over 67, by a top clock that is lower for tensor units)."""
-
-
 def units(device: Device) -> dict[str, float]:
     """``peak.<letter>.1`` and ``tensor.<letter>.1`` in flop/s, from the limits of a device alone."""
-    rate = 2.0 * device["sms"] * device["clock_khz"] * 1e3
-    halves = ("h", "b", "hc")
-    found = {f"peak.{letter}.1": rate * device["fma_s"] for letter in (*"sc", *halves)}
-    found |= {f"peak.{letter}.1": rate * device["fma_d"] for letter in "dz"}
-    faster = TENSOR_D.get(device["capability"])
-    if faster is not None:
-        found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in "dz"}
-    faster = TENSOR_H.get(device["capability"])
-    if faster is not None:
-        found |= {f"tensor.{letter}.1": faster * found[f"peak.{letter}.1"] for letter in halves}
+    clock = 2.0 * device["sms"] * device["clock_khz"] * 1e3
+    rates, halves = device.rates, ("h", "b", "hc")
+    found = {f"peak.{letter}.1": clock * rates["fma.s"] for letter in (*"sc", *halves)}
+    found |= {f"peak.{letter}.1": clock * rates["fma.d"] for letter in "dz"}
+    for letters, unit in (("dz", "tensor.d"), (halves, "tensor.h")):
+        if unit in rates:
+            found |= {f"tensor.{letter}.1": clock * rates[unit] for letter in letters}
     return found

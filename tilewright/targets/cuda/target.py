@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tilewright.model import Binary, Device, Kernel, Source
-from tilewright.targets.cuda import devices, modules, nvrtc
+from tilewright.targets.cuda import capability, devices, modules, nvrtc
+from tilewright.targets.protocol import Target
 
 
-class CudaTarget:
+class CudaTarget(Target):
     """The GPUs of this machine, by the driver's numbers."""
 
     kind = "cuda"
+    devices = capability.DEVICES
 
     def missing(self) -> str | None:
         return devices.missing()
@@ -25,3 +29,9 @@ class CudaTarget:
 
     def load(self, binary: Binary) -> Kernel:
         return modules.load(binary)
+
+    def keys(self, key: str) -> tuple[str, ...]:
+        return capability.keys(key)
+
+    def ceilings(self, device: Device) -> Mapping[str, float]:
+        return capability.units(device)

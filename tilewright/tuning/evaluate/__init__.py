@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from tilewright.model import Binary, Config, Device, Task, Timing, Verdict
+from tilewright.model import Binary, Config, Device, Timing, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Finals(NamedTuple):
 class Trial(Protocol):
     """What a timing child answers. It keeps the operands of one problem at a time."""
 
-    def prepare(self, problem: Task, regime: str) -> None:
-        """Make the operands of a problem whose batch the regime has fixed (``Kind.sized``)."""
+    def prepare(self, problem: Any, regime: str) -> None:
+        """Make the operands of a task (``task.Task``) whose batch the regime has fixed (``Kind.sized``)."""
 
     def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
         """Check a candidate, and time it if it is right: at least ``least`` samples within ``budget``
@@ -60,9 +60,15 @@ class Trial(Protocol):
 def serve(trial: Trial) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of requests such as ``("prepare", problem, regime)``."""
 
+    answers: dict[str, Callable[..., Any]] = {
+        "prepare": trial.prepare,
+        "attempt": trial.attempt,
+        "final": trial.final,
+    }
+
     def handle(request: tuple[Any, ...]) -> Any:
-        kind, *rest = request
-        return getattr(trial, kind)(*rest)
+        name, *rest = request
+        return answers[name](*rest)
 
     return handle
 

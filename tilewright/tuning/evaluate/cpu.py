@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Binary, Device, Problem, Task, Verdict
+from tilewright.model import Binary, Device, Gemm, Problem, Verdict
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
@@ -27,7 +27,7 @@ class CpuTrial:
         self.device = device
         self.problem: Problem | None = None
 
-    def prepare(self, problem: Task, regime: str) -> None:
+    def prepare(self, problem: Gemm, regime: str) -> None:
         """Make operands for a problem: a batch larger than the caches, or half of the second level."""
         assert isinstance(problem, Problem)  # No stencil of a CPU accepts a list.
         self.problem = None
@@ -89,7 +89,7 @@ def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     return serve(CpuTrial(device))
 
 
-def sized(problem: Task, regime: str, device: Device) -> Task:
+def sized(problem: Gemm, regime: str, device: Device) -> Gemm:
     """The problem with the batch that a regime is measured on: half of what a core has for itself, or twice
     what all caches hold in effect, which leaves nothing in them from one pass to the next."""
     one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)

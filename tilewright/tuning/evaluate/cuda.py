@@ -29,7 +29,7 @@ import numpy as np
 
 from tilewright.catalog import STENCILS
 from tilewright.errors import DeviceError, TilewrightError
-from tilewright.model import Config, Device, GroupedProblem, Kernel, Problem, Task, Verdict
+from tilewright.model import Config, Device, Gemm, GroupedProblem, Kernel, Problem, Verdict
 from tilewright.runtime import cublaslt, launch
 from tilewright.space import HARDWARE, Space
 from tilewright.targets.cuda import devices, driver, modules
@@ -533,7 +533,7 @@ class GpuTrial:
         self.products, self.lists = CudaTrial(device), GroupedTrial(device)
         self.trial: CudaTrial | GroupedTrial = self.products
 
-    def prepare(self, problem: Task, regime: str) -> None:
+    def prepare(self, problem: Gemm, regime: str) -> None:
         """Make the operands of a problem in place of those of the last one."""
         self.trial.release()
         if isinstance(problem, GroupedProblem):
@@ -558,7 +558,7 @@ def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     return serve(GpuTrial(device))
 
 
-def sized(problem: Task, regime: str, device: Device) -> Task:
+def sized(problem: Gemm, regime: str, device: Device) -> Gemm:
     """The problem with the batch that a regime is measured on.
 
     A large product, or a batch that the user gave, stays as it is: its speed depends on how many tiles

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from tilewright.dtypes import BFLOAT16, FLOAT16, is_half, widened
 from tilewright.errors import ArgumentError
-from tilewright.model import DType, Problem, Task
+from tilewright.model import DType, Gemm, Problem
 
 Array = NDArray[Any]
 
@@ -246,7 +246,7 @@ def region(
     return _region(p.dtype, (p.batch, p.m, p.n), ldc, stride_c, fill, place)
 
 
-def scalars(problem: Task) -> tuple[float | complex, float | complex, Array]:
+def scalars(problem: Gemm) -> tuple[float | complex, float | complex, Array]:
     """alpha and beta by their classes, and both as four reals of the type that sums are kept in.
 
     alpha is 1 or an odd number; beta is 0, 1 or an odd number smaller than 1.

@@ -53,6 +53,7 @@ from tilewright.stencils.cpu.ir import (
     stream_or_staged,
 )
 from tilewright.stencils.cpu.staging import Stage
+from tilewright.stencils.protocol import Stencil
 
 LIMIT = 8
 """The largest m, n and k."""
@@ -479,11 +480,12 @@ class Lanes:
 
 
 # -- the five functions -------------------------------------------------------------------------------
-class LanesStencil:
+class LanesStencil(Stencil):
     """``lanes``: the stencil above as the five functions of the protocol."""
 
     name = "lanes"
     target = "cpu"
+    packed_only = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem

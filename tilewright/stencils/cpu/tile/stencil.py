@@ -28,6 +28,7 @@ from tilewright.space import HARDWARE, Param, Rule, Space, completed
 from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
+from tilewright.stencils.protocol import Stencil
 
 LIMIT = 64
 
@@ -118,7 +119,7 @@ def signs(problem: Problem) -> int:
     return len(used - {(1, 1)})
 
 
-class TileStencil:
+class TileStencil(Stencil):
     """``tile``: the stencil above as the five functions of the protocol."""
 
     name = "tile"

@@ -31,7 +31,9 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, DType, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.common import WIDEST, modern, too_old
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 # Of the ways to read, the paper counts the 1-D texture alone (section 6.3.3).
@@ -49,10 +51,6 @@ PAPER: dict[str, tuple[Any, ...]] = {
 }
 """The parameters beyond the paper's nine, with the only values that its kernel has."""
 READS = ("global", "ldg", "tex1d", "tex2d")
-MODERN = 80
-"""The compute capability from which the kernel is meant to run; older devices are counted only."""
-WIDEST = 16
-"""Bytes of the widest access of a thread."""
 GRID_X, GRID_Z = 2**31 - 1, 65535
 LARGEST = 2**31 - 2**17
 """Sizes up to which a size and a tile, a cluster's steps or a grid's depth add up to less than 2^31."""
@@ -143,7 +141,7 @@ def guidelines(name: str, problem: Problem, device: Device) -> Guidelines:
     letter = problem.dtype.letter
     if name == "none":
         return NONE
-    if name == "table1" or device["capability"] < MODERN:
+    if name == "table1" or not modern(device):
         return TABLE1[letter]
     asked = TODAY[letter]
     side = min(problem.m, problem.n, sqrt(problem.m * problem.n * problem.batch / device["sms"]))
@@ -167,7 +165,7 @@ def _aligned(p: Problem, wide: Any) -> Any:
     return fits
 
 
-class ClassicStencil:
+class ClassicStencil(Stencil):
     """``classic``: the stencil above as the five functions of the protocol."""
 
     name = "classic"
@@ -191,12 +189,9 @@ class ClassicStencil:
 
     def runs(self, device: Device) -> str | None:
         """Why the kernel cannot run on a device whose space can still be counted; None when it can."""
-        found = device["capability"]
-        if found < MODERN:
-            return f"compute capability {found / 10:.1f}; the kernel needs {MODERN / 10:.1f} or above"
-        return None
+        return too_old(device)
 
-    def on_record(self, problem: Problem) -> bool:
+    def needs_record(self, problem: Problem) -> bool:
         """Large single products are what libraries tune best: untuned, this one is not the better guess."""
         return problem.batch == 1
 
@@ -209,12 +204,12 @@ class ClassicStencil:
 
     def guided(self, problem: Problem, device: Device, floors: Guidelines) -> Space:
         """The space under other guidelines than the device's own."""
-        modern = device["capability"] >= MODERN
-        rules = [*_rules(problem, device, floors), *(_today(problem, device) if modern else ())]
+        today = modern(device)
+        rules = [*_rules(problem, device, floors), *(_today(problem, device) if today else ())]
         return Space(_params(problem, device), rules, elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        if device["capability"] < MODERN:
+        if not modern(device):
             return winner(problem)
         return _best(problem, device)
 
@@ -289,7 +284,7 @@ def winner(problem: Problem) -> Config:
 def _params(p: Problem, device: Device) -> list[Param]:
     """The paper's nine in the order of algorithm 5, then those of later devices."""
     choices: dict[str, tuple[Any, ...]]
-    if device["capability"] < MODERN:
+    if not modern(device):
         dims = blks = tuple(range(1, 257))
         steps = tuple(range(1, 65))
         # A read grid is no longer than the stripe that it overlays.
@@ -327,7 +322,7 @@ def _rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
     """What every device asks for: algorithm 6 in its order, then the read grids of algorithm 5, then the
     rules that the other parameters bring with them."""
     size, word = p.dtype.itemsize, words(p.dtype)
-    modern = device["capability"] >= MODERN
+    today = modern(device)
 
     def by_shared(threads: Any, k_blk: Any, n_blk: Any, m_blk: Any, *rest: Any) -> Any:
         vec, buffers, split, mma = rest
@@ -382,7 +377,7 @@ def _rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
             registers(n_dim, m_dim, k_blk, n_blk, m_blk, word) <= device["registers_per_block"]
         ),
     )
-    if modern:
+    if today:
         # Not for a Fermi's 63: three of the four kernels that won there need 64 by this estimate, and the
         # paper leaves their spills to the first cache.
         yield Rule(
@@ -503,7 +498,7 @@ def _grids(p: Problem) -> Iterator[Rule]:
 
 def _extras(p: Problem, device: Device) -> Iterator[Rule]:
     """What makes the parameters beyond the paper's nine right, and different from one another."""
-    size, word, capability = p.dtype.itemsize, words(p.dtype), device["capability"]
+    size, word, supports = p.dtype.itemsize, words(p.dtype), device.supports
     texels = max(p.lda * (p.m if p.turned_a else p.k), p.ldb * (p.k if p.turned_b else p.n))  # type: ignore[operator]
     width = max(p.k if p.turned_a else p.m, p.n if p.turned_b else p.k)
     height = max(p.m if p.turned_a else p.k, p.k if p.turned_b else p.n)
@@ -535,8 +530,8 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "read-only-path",
         "tabled",
-        "loads through the read-only path came with compute capability 3.5",
-        lambda read: (read != "ldg") | (capability >= 35),
+        "the device has loads through the read-only path (3.5 and above)",
+        lambda read: (read != "ldg") | ("ldg" in supports),
     )
     yield Rule(
         "texel",
@@ -584,7 +579,7 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
         "groups of vec rows and columns fill a thread's tile",
         lambda n_dim, m_dim, n_blk, m_blk, vec: (m_blk % (m_dim * vec) == 0) & (n_blk % (n_dim * vec) == 0),
     )
-    if capability < MODERN:
+    if not modern(device):
         # The paper numbers threads in rows of m_dim, which need not be whole warps.
         return
     yield Rule(
@@ -596,8 +591,8 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "cluster",
         "tabled",
-        "blocks share a tile through clusters, which came with compute capability 9.0",
-        lambda split: (split == 1) | (capability >= 90),
+        "blocks share a tile through clusters, which the device has (9.0 and above)",
+        lambda split: (split == 1) | ("clusters" in supports),
     )
     yield Rule(
         "early-c",
@@ -608,8 +603,8 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "mma-device",
         "tabled",
-        "float64 products of 16 x 8 x 4 on tensor cores came with compute capability 9.0",
-        lambda mma: (mma == 0) | (capability >= 90),
+        "the device has float64 products of 16 x 8 x 4 on tensor cores (9.0 and above)",
+        lambda mma: (mma == 0) | ("mma_f64_m16" in supports),
     )
     yield Rule(
         "mma-type",
@@ -881,7 +876,7 @@ def _candidates(
         lanes = next(x for x in (8, 16, 4, 32) if m_dim % x == 0 and n_dim % (32 // x) == 0)
         # Tensor cores double what float64 can do, wherever their 16 x 8 x 4 products fill the tile.
         mma = (
-            device["capability"] >= 90
+            "mma_f64_m16" in device.supports
             and dtype.real_bits == 64
             and lanes == 8
             and vec * size == WIDEST
@@ -894,7 +889,7 @@ def _candidates(
         # compiler keeps that without spilling up to some 90 registers by the estimate.
         promised = threads == 256 and 8 * needed < 3 * device["registers_per_sm"]
         taken = 128 if promised else min(255, max(104, 32 + 5 * needed // (4 * threads)))
-        for split in (1, 2, 4, 8) if device["capability"] >= 90 else (1,):
+        for split in (1, 2, 4, 8) if "clusters" in device.supports else (1,):
             for buffers in (2, 1):
                 shared = int(shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, int(mma), size))
                 if shared <= device["shared_per_block_optin"]:
@@ -947,7 +942,7 @@ def _clocks(p: Problem, config: Config, blocks: int, device: Device) -> float:
     threads, steps = c["m_dim"] * c["n_dim"], -(-p.k // (k_blk * split))
     deep = -(-_tiles(p, c) * split // device["sms"])
     together = min(blocks, deep)
-    units = device["fma_d"] * (1 + c["mma"]) if p.dtype.real_bits == 64 else device["fma_s"]
+    units = device.rates["fma.d"] * (1 + c["mma"]) if p.dtype.real_bits == 64 else device.rates["fma.s"]
     sums = m_blk * n_blk * (4 if p.dtype.is_complex else 1) / units
     # A warp's reads from shared memory hold every value twice or more: half of 128 bytes a clock.
     shared = threads * (m_blk // c["m_dim"] + n_blk // c["n_dim"]) * size / 256

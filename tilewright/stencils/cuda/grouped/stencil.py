@@ -36,9 +36,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source, Task
+from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, no_gpu, resident_rules, too_old
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import arguments
 from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct
 
@@ -47,14 +49,10 @@ Words = NDArray[np.uint32]
 
 LARGEST = 64
 """Extent up to which whole matrices are kept in shared memory."""
-MODERN = 80
-"""The compute capability from which the kernel runs."""
-LINE = 16
-"""Bytes of the widest access of a thread, and what bulk copies are multiples of."""
+LINE = WIDEST
+"""Bytes that the places of operands in shared memory are multiples of."""
 CROWDED = 128
 """Columns of a multiple of so many bytes begin in the same bank."""
-IN_FLIGHT = 32 * 1024
-"""Bytes per SM on their way that hide the latency of memory."""
 BEYOND = 32
 """Elements that a warp may read beyond an operand, for tiles are at most so much larger than a product."""
 FRONT = 1024
@@ -114,7 +112,7 @@ def _words(p: GroupedProblem) -> int:
 
 
 # -- the stencil -------------------------------------------------------------------------------------------
-class GroupedStencil:
+class GroupedStencil(Stencil):
     """``grouped``: lists of small products of different sizes, as the five functions of the protocol.
 
     Its argument is not ``struct Gemm`` but ``struct Products``: ``forms`` makes it, not a usual call.
@@ -124,14 +122,11 @@ class GroupedStencil:
     target = "cuda"
     lists = True
 
-    def accepts(self, problem: Task, device: Device) -> str | None:
+    def accepts(self, problem: GroupedProblem, device: Device) -> str | None:
         p = problem
-        if not isinstance(p, GroupedProblem):
-            return "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
-        if device.kind != "cuda":
-            return f"{device.name} is no CUDA device"
-        if device["capability"] < MODERN:
-            return f"compute capability {device['capability'] / 10:.1f}; the kernel needs {MODERN / 10:.1f}"
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
         if min(p.m, p.n, p.batch) < 1:
             return "there is nothing to multiply"
         if max(p.m, p.n, p.k) > LARGEST:
@@ -143,9 +138,7 @@ class GroupedStencil:
         return None
 
     def runs(self, device: Device) -> str | None:
-        """Why the kernel cannot run on a device; None when it can."""
-        found = device["capability"]
-        return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
+        return too_old(device)
 
     def space(self, problem: GroupedProblem, device: Device) -> Space:
         return Space(_params(problem, device), list(_rules(problem, device)), elementwise=True)
@@ -221,18 +214,18 @@ def _params(p: GroupedProblem, device: Device) -> list[Param]:
 
 
 def _rules(p: GroupedProblem, device: Device) -> Iterator[Rule]:
-    capability, sms, least, words = device["capability"], device["sms"], largest(p), _words(p)
+    bulk_copies, sms, least, words = "bulk_copy" in device.supports, device["sms"], largest(p), _words(p)
     yield Rule(
         "bulk-device",
         "tabled",
-        "bulk copies came with compute capability 9.0",
-        lambda bulk: (bulk == 0) | (capability >= 90),
+        "the device has bulk copies (9.0 and above)",
+        lambda bulk: (bulk == 0) | bulk_copies,
     )
     yield Rule(
         "bulk-better",
         "soft",
         "where there are bulk copies, they ask for less than copies by words",
-        lambda bulk: (bulk == 1) | (capability < 90),
+        lambda bulk: (bulk == 1) | (not bulk_copies),
     )
     yield Rule(
         "tile-in-c",
@@ -334,31 +327,11 @@ def _rules(p: GroupedProblem, device: Device) -> Iterator[Rule]:
             shared_bytes(team, warps, ring, depth) <= device["shared_per_block_optin"]
         ),
     )
-    yield Rule(
-        "promise-blocks",
-        "tabled",
-        "the blocks that are to stay on an SM do not exceed its blocks and threads",
-        lambda warps, blocks: (
-            (blocks <= device["blocks_per_sm"] * sms)
-            & (32 * warps * blocks <= device["threads_per_sm"] * sms)
-        ),
-    )
-    yield Rule(
-        "promise-registers",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the registers that the loop needs",
-        lambda rows, columns, warps, blocks: (
-            32 * warps * registers(p, rows, columns) * (blocks // sms) <= device["registers_per_sm"]
-        ),
-    )
-    yield Rule(
-        "promise-shared",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the shared memory that they need",
-        lambda team, warps, depth, ring, blocks: (
-            (shared_bytes(team, warps, ring, depth) + device["shared_reserved"]) * (blocks // sms)
-            <= device["shared_per_sm"]
-        ),
+    yield from resident_rules(
+        device,
+        lambda warps: 32 * warps,
+        lambda rows, columns, warps: 32 * warps * registers(p, rows, columns),
+        shared_bytes,
     )
     yield Rule(
         "shared-used",
@@ -428,7 +401,7 @@ def _best(p: GroupedProblem, device: Device) -> Config:
     _, team, warps, depth, ring = max(found)
     return Config(
         {
-            "bulk": int(device["capability"] >= 90),
+            "bulk": int("bulk_copy" in device.supports),
             "rows": rows,
             "columns": columns,
             # A step has as many additions to addresses as a turn: few where a step is short.

@@ -34,7 +34,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,9 @@ import numpy as np
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.common import WIDEST, fitted, no_gpu, resident, resident_rules, too_old, units
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 SHAPES: dict[str, tuple[int, int, int]] = {
@@ -63,10 +64,6 @@ DOUBLE_SHAPES = ("16x8x4", "16x8x8", "16x8x16", "8x8x4")
 SPLITS = ("registers", "shared")
 LARGEST = 1024
 """Extent up to which the kernel is offered; it is meant for 8 to 256."""
-MODERN = 80
-"""The compute capability from which the kernel runs: that of ``cp.async``, bfloat16 and float64 products."""
-WIDEST = 16
-"""Bytes of the widest access of a thread."""
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 MARGIN = 24
 """Registers beyond those that are counted that the compiler is left with, so that it spills none."""
@@ -181,27 +178,8 @@ def registers(
     return 40 + sums + fragments * (1 + ahead) + waiting * (stages == 1) + turned
 
 
-def units(p: Problem) -> tuple[int, int, int]:
-    """Bytes, at most 16, that divide the address of every stored column of A, B and C."""
-    size = p.dtype.itemsize
-    a, b, c = (
-        gcd(WIDEST, p.align, (ld or 0) * size, stride * size)
-        for ld, stride in zip((p.lda, p.ldb, p.ldc), p.strides, strict=True)
-    )
-    return a, b, c
-
-
-def resident(shared: Any, needed: Any, warps: Any, device: Device) -> Any:
-    """Blocks of an SM by shared memory, registers, threads and the number of blocks."""
-    threads = 32 * warps
-    by_shared = device["shared_per_sm"] // (shared + device["shared_reserved"])
-    by_registers = device["registers_per_sm"] // (threads * (-(-needed // 8) * 8))
-    by_threads = device["threads_per_sm"] // threads
-    return np.minimum(np.minimum(by_shared, by_registers), np.minimum(by_threads, device["blocks_per_sm"]))
-
-
 # -- the stencil -------------------------------------------------------------------------------------------
-class TensorStencil:
+class TensorStencil(Stencil):
     """``tensor``: tiles of C on tensor cores, as the five functions of the protocol."""
 
     name = "tensor"
@@ -211,12 +189,9 @@ class TensorStencil:
         p = problem
         if p.dtype.letter not in SPELLED:
             return f"type {p.dtype.letter} is not one of {', '.join(SPELLED)}"
-        if device.kind != "cuda":
-            return f"{device.name} is no CUDA device"
-        if device["capability"] < MODERN:
-            return f"compute capability {device['capability'] / 10:.1f}; the kernel needs {MODERN / 10:.1f}"
-        if p.pointers:
-            return "the matrices of the batch lie where an array of addresses says"
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
         if min(p.m, p.n, p.batch) < 1:
             return "there is nothing to compute"
         if max(p.m, p.n, p.k) > LARGEST:
@@ -230,11 +205,9 @@ class TensorStencil:
         return None
 
     def runs(self, device: Device) -> str | None:
-        """Why the kernel cannot run on a device; None when it can."""
-        found = device["capability"]
-        return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
+        return too_old(device)
 
-    def on_record(self, problem: Problem) -> bool:
+    def needs_record(self, problem: Problem) -> bool:
         """Untuned, it made 0.32 to 0.97 of cuBLAS on an H200, batches of 96 to 512 in float16 and float64."""
         return True
 
@@ -325,14 +298,14 @@ def _of_the_product(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "mma-device",
         "tabled",
-        "float64 products of 16 rows came with compute capability 9.0",
-        lambda tc: half | (tc == "8x8x4") | (device["capability"] >= 90),
+        "the device has float64 products of 16 rows (9.0 and above)",
+        lambda tc: half | (tc == "8x8x4") | ("mma_f64_m16" in device.supports),
     )
     yield Rule(
         "half-rate",
         "soft",
         "float64 products of 8 rows take twice the time where there are larger ones",
-        lambda tc: (tc != "8x8x4") | (device["capability"] < 90) | (p.m <= 8),
+        lambda tc: (tc != "8x8x4") | ("mma_f64_m16" not in device.supports) | (p.m <= 8),
     )
     yield Rule(
         "split-complex",
@@ -408,8 +381,8 @@ def _of_warp_groups(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "wgmma-device",
         "hard",
-        "warp groups multiply on compute capability 9.0 alone",
-        lambda tc: (tc != WGMMA) | (device["capability"] == 90),
+        "the device has products of warp groups (9.0 alone)",
+        lambda tc: (tc != WGMMA) | ("wgmma" in device.supports),
     )
     yield Rule(
         "wgmma-group",
@@ -626,41 +599,17 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
             <= device["shared_per_block_optin"]
         ),
     )
-    yield Rule(
-        "promise-threads",
-        "tabled",
-        "the blocks that are to stay on an SM do not exceed its blocks and threads",
-        lambda dim_x, dim_y, blocks: (
-            (blocks <= device["blocks_per_sm"] * device["sms"])
-            & (dim_x * dim_y * (blocks // device["sms"]) <= device["threads_per_sm"])
-        ),
-    )
-    yield Rule(
-        "promise-registers",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the registers that the loop needs",
-        lambda tc, split, stages, ahead, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m, blocks: (
+    yield from resident_rules(
+        device,
+        lambda dim_x, dim_y: dim_x * dim_y,
+        lambda tc, split, stages, ahead, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: (
             registers(p, tc, split, stages, ahead, (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m))
-            * (dim_x * dim_y * (blocks // device["sms"]))
-            <= device["registers_per_sm"]
+            * (dim_x * dim_y)
         ),
-    )
-    yield Rule(
-        "promise-shared",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the shared memory that they need",
-        lambda tc, split, stages, early_c, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m, blocks: (
-            (
-                shared_bytes(
-                    *(p, tc, split, stages, early_c),
-                    (blk_m, blk_n, blk_k),
-                    hold(dim_x, dim_y, group, warps_m),
-                )
-                + device["shared_reserved"]
-            )
-            * (blocks // device["sms"])
-            <= device["shared_per_sm"]
+        lambda tc, split, stages, early_c, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: shared_bytes(
+            *(p, tc, split, stages, early_c), (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m)
         ),
+        first="promise-threads",
     )
     yield Rule(
         "warps-enough",
@@ -743,29 +692,6 @@ _PARTS: dict[tuple[bool, bool], tuple[tuple[int, int], ...]] = {
 }
 _WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 4), (4, 2), (1, 8))
 _NAMES = ("blk_m", "blk_n", "blk_k", "warps_m", "warps_n", "group", "stages", "per_sm", "ahead")
-_MODEL: dict[str, float] = {
-    "rate": 1500,  # multiply-adds of halves in a clock of an SM
-    "start": 200,  # clocks of a tile before its first product, and of a step
-    "step": 64,
-    "start_held": 900,  # the same where the next step waits in registers
-    "step_held": 500,
-    "look": 1300,  # clocks until a batch of C is there
-    "each": 4.6,  # clocks from one instruction of a warp to its next
-    "flying": 14,  # KiB on their way that hide half of the latency of memory
-    "unique": 14,  # bytes of device memory in a clock, for an SM, that are read once
-    "passed": 104,  # and of all that pass the second-level cache
-    "hidden": 0.125,  # part of a transfer's time that is not hidden behind products
-    "ahead": 0.65,  # part of the loads of fragments that is hidden where they are loaded ahead
-    "fixed": 150,  # instructions of a warp for a tile, for a step, and for each number written and read
-    "by_step": 20,
-    "write": 2,
-    "read": 1,
-    "sharp": 5,  # how little of what takes less than the longest is in its way
-    "crowd": 0.015,  # of the time, for each further block of an SM where C is not read, or is
-    "crowd_read": 0.002,
-    "lone": 0.018,  # and where a matrix has fewer warps than an SM has schedulers
-    "spare": 0.006,  # and for each stage
-}
 
 
 @cache
@@ -791,12 +717,12 @@ def _modelled(p: Problem, device: Device, columns: dict[str, Any]) -> Any:
     """Clocks of the whole batch by a model of one SM, for columns of candidates.
 
     A tile takes a little more than the largest of what tensor cores, shared memory and device memory need for
-    it, and what one block needs, one thing after the other, over the blocks that overlap. Fitted to times of
-    some ninety configs on an H200.
+    it, and what one block needs, one thing after the other, over the blocks that overlap. The constants are
+    in ``data/tensor.json``.
     """
     half, is_complex, size = p.dtype.real_bits == 16, p.dtype.is_complex, p.dtype.itemsize
-    reads_c, x = p.beta != "0", _MODEL
-    hopper, sms = device["capability"] >= 90, device["sms"]
+    reads_c, x = p.beta != "0", fitted("tensor", device)
+    sms = device["sms"]
     blk_m, blk_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead = (columns[name] for name in _NAMES)
     warps = warps_m * warps_n * group
     tiles = -(-p.m // blk_m) * -(-p.n // blk_n)
@@ -804,7 +730,8 @@ def _modelled(p: Problem, device: Device, columns: dict[str, Any]) -> Any:
     deep = steps * blk_k
     items = -(-p.batch // group) * tiles
     stay = np.minimum(per_sm, -(-items // sms))
-    rate = (x["rate"] if hopper else 900) if half else (120 if hopper else 60)
+    letter = "h" if half else "d"
+    rate = x[f"reached_{letter}"] * device.rates[f"mma.{letter}"]
     sums = blk_m * blk_n * deep * group * (4 if is_complex else 1) / rate
     loads = (blk_m * warps_n + blk_n * warps_m + blk_m + blk_n) * deep * size * group / 128
     stripes = (blk_m + blk_n) * blk_k * group * size
@@ -879,7 +806,7 @@ def _warp_groups(p: Problem, device: Device) -> dict[str, int] | None:
     """A tile of warp groups for large products of complex half, where they can be had: at 256 a search timed
     508 TFLOP/s on an H200, and 394 of single warps. Where C is read, more and smaller blocks hide that.
     """
-    wide = min(units(p)[:2]) == WIDEST and device["capability"] == 90 and not p.turned_b
+    wide = min(units(p)[:2]) == WIDEST and "wgmma" in device.supports and not p.turned_b
     if not (wide and p.dtype.letter == "hc" and min(p.m, p.n) >= 128 and p.k >= 32):
         return None
     if p.beta != "0":
@@ -894,10 +821,10 @@ def _warp_groups(p: Problem, device: Device) -> dict[str, int] | None:
 def _best(p: Problem, device: Device) -> Config:
     """Warp groups where they pay, or the candidate that the model gives the least time."""
     half, is_complex, size = p.dtype.real_bits == 16, p.dtype.is_complex, p.dtype.itemsize
-    hopper, sms = device["capability"] >= 90, device["sms"]
+    sms = device["sms"]
     unit_a, unit_b, unit_c = units(p)
     vec, vec_c = min(unit_a, unit_b) // size, unit_c // size
-    tc = "16x8x16" if half else "16x8x4" if hopper and p.m > 8 else "8x8x4"
+    tc = "16x8x16" if half else "16x8x4" if "mma_f64_m16" in device.supports and p.m > 8 else "8x8x4"
     split = "registers" if is_complex else "none"
 
     groups = _warp_groups(p, device)

@@ -31,19 +31,22 @@ import numpy as np
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.common import (
+    IN_FLIGHT,
+    WIDEST,
+    no_gpu,
+    resident,
+    resident_rules,
+    too_old,
+    units,
+)
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
 """Extent up to which whole matrices are kept in shared memory."""
-MODERN = 80
-"""The compute capability from which the kernel runs."""
-WIDEST = 16
-"""Bytes of the widest access of a thread, and what bulk copies are multiples of."""
-IN_FLIGHT = 32 * 1024
-"""Bytes per SM on their way that hide the latency of memory: 4.3 TB/s times 0.8 us, shared by 132 SMs, is
-26 kB (Little's law)."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 LONGEST = 128 * 1024
 """Bytes from one matrix to the next up to which they are constants of the compiler."""
@@ -75,16 +78,6 @@ def flat(p: Problem) -> tuple[bool, bool, bool]:
     a, b, c = (
         ld == rows and (stride == rows * cols or p.pointers)
         for (rows, cols), ld, stride in zip(_stored(p), (p.lda, p.ldb, p.ldc), p.strides, strict=True)
-    )
-    return a, b, c
-
-
-def units(p: Problem) -> tuple[int, int, int]:
-    """Bytes, at most 16, that divide the address of every stored column of A, B and C."""
-    size = p.dtype.itemsize
-    a, b, c = (
-        gcd(WIDEST, p.align, (ld or 0) * size, 0 if p.pointers else stride * size)
-        for ld, stride in zip((p.lda, p.ldb, p.ldc), p.strides, strict=True)
     )
     return a, b, c
 
@@ -223,31 +216,22 @@ def busy(p: Problem, mma: Any, rows: Any, columns: Any, warps: Any, group: Any) 
     return items / (-(-items // slots) * slots)
 
 
-def resident(p: Problem, shared: Any, needed: Any, warps: Any, device: Device) -> Any:
-    """Blocks of an SM by shared memory, registers, threads and the number of blocks."""
-    threads = 32 * warps
-    by_shared = device["shared_per_sm"] // (shared + device["shared_reserved"])
-    by_registers = device["registers_per_sm"] // (threads * (-(-needed // 8) * 8))
-    by_threads = device["threads_per_sm"] // threads
-    return np.minimum(np.minimum(by_shared, by_registers), np.minimum(by_threads, device["blocks_per_sm"]))
-
-
 # -- the stencil -------------------------------------------------------------------------------------------
-class TinyStencil:
+class TinyStencil(Stencil):
     """``tiny``: whole matrices in shared memory, as the five functions of the protocol."""
 
     name = "tiny"
     target = "cuda"
     # Of 30 mixed shapes of each of four types, in batches of 130 MB, those with a neighbour's config moved
     # 0.79 to 0.84 of a copy in the median, and those with the cost model's 0.85 to 0.90 (H200).
-    sized = True
+    size_specific = True
+    pointers = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if device.kind != "cuda":
-            return f"{device.name} is no CUDA device"
-        if device["capability"] < MODERN:
-            return f"compute capability {device['capability'] / 10:.1f}; the kernel needs {MODERN / 10:.1f}"
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
         if min(p.m, p.n, p.k, p.batch) < 1:
             return "there is nothing to multiply"
         if max(p.m, p.n, p.k) > LARGEST:
@@ -265,11 +249,9 @@ class TinyStencil:
         return None
 
     def runs(self, device: Device) -> str | None:
-        """Why the kernel cannot run on a device; None when it can."""
-        found = device["capability"]
-        return None if found >= MODERN else f"compute capability {found / 10:.1f}; it needs {MODERN / 10:.1f}"
+        return too_old(device)
 
-    def on_record(self, problem: Problem) -> bool:
+    def needs_record(self, problem: Problem) -> bool:
         """Padded columns that no word of 16 bytes divides, and that are no stream for bulk copies, take so
         many short copies that cuBLAS was faster on an H200, from 16 rows on in 16 bits and from 24 on in
         others."""
@@ -383,7 +365,7 @@ def _dense(p: Problem) -> bool:
 def _bulk(p: Problem, device: Device) -> bool:
     """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words."""
     worth = p.batch >= 2 * whole(p) * device["sms"]
-    return worth and _streams(p) and _dense(p) and p.align == WIDEST and device["capability"] >= 90
+    return worth and _streams(p) and _dense(p) and p.align == WIDEST and "bulk_copy" in device.supports
 
 
 def _crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> bool:
@@ -395,7 +377,7 @@ def _crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> bool:
 
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
-    capability, sms = device["capability"], device["sms"]
+    sms = device["sms"]
     least, streams, dense = whole(p), _streams(p), _dense(p)
     crowded = _crowded(p)
     words, bits = _words(p), p.dtype.real_bits
@@ -403,8 +385,8 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "bulk-device",
         "tabled",
-        "bulk copies came with compute capability 9.0",
-        lambda path: (path != "bulk") | (capability >= 90),
+        "the device has bulk copies (9.0 and above)",
+        lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
     )
     yield Rule(
         "bulk-flat",
@@ -439,8 +421,8 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "mma-device",
         "tabled",
-        "float64 tensor cores came with compute capability 8.0, their products of 16 rows with 9.0",
-        lambda mma: (mma <= 8) | (capability >= 90) | (bits == 16),
+        "the device has float64 products of 16 rows (9.0 and above); all have those of 8",
+        lambda mma: (mma <= 8) | ("mma_f64_m16" in device.supports) | (bits == 16),
     )
     yield Rule(
         "mma-type",
@@ -591,31 +573,11 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
             shared_bytes(p, path, group, stages, pad) <= device["shared_per_block_optin"]
         ),
     )
-    yield Rule(
-        "promise-blocks",
-        "tabled",
-        "the blocks that are to stay on an SM do not exceed its blocks and threads",
-        lambda warps, blocks: (
-            (blocks <= device["blocks_per_sm"] * sms)
-            & (32 * warps * blocks <= device["threads_per_sm"] * sms)
-        ),
-    )
-    yield Rule(
-        "promise-registers",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the registers that the loop needs",
-        lambda mma, rows, columns, warps, blocks: (
-            32 * warps * registers(p, mma, rows, columns) * (blocks // sms) <= device["registers_per_sm"]
-        ),
-    )
-    yield Rule(
-        "promise-shared",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the shared memory that they need",
-        lambda path, group, stages, pad, blocks: (
-            (shared_bytes(p, path, group, stages, pad) + device["shared_reserved"]) * (blocks // sms)
-            <= device["shared_per_sm"]
-        ),
+    yield from resident_rules(
+        device,
+        lambda warps: 32 * warps,
+        lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
+        lambda path, group, stages, pad: shared_bytes(p, path, group, stages, pad),
     )
     yield Rule(
         "in-flight",
@@ -687,7 +649,7 @@ def _tiles(p: Problem, device: Device) -> tuple[tuple[int, int, int], ...]:
         return (16, rows, columns), (16, rows, -(-columns // 16) * 8)
     padding = -(-p.m // 8) * 8 * -(-p.n // 8) * 8 / (p.m * p.n)
     if p.dtype.real_bits == 64 and (min(p.m, p.n) >= 12 or (dense >= 2.9 and padding <= 1.75)):
-        tall = device["capability"] >= 90 and -(-p.m // 16) * 2 == -(-p.m // 8)
+        tall = "mma_f64_m16" in device.supports and -(-p.m // 16) * 2 == -(-p.m // 8)
         step = 16 if tall else 8
         rows = min(-(-p.m // step) * step, 32)
         columns = min(-(-p.n // 8) * 8, 32 if size == 8 else 16)
@@ -795,13 +757,7 @@ def _rings(
         shared = int(shared_bytes(p, path, group, stages, 0))
         if shared > device["shared_per_block_optin"]:
             return
-        per_sm = min(
-            device["shared_per_sm"] // (shared + device["shared_reserved"]),
-            device["registers_per_sm"] // (32 * warps * (-(-needed // 8) * 8)),
-            device["threads_per_sm"] // (32 * warps),
-            device["blocks_per_sm"],
-            16,
-        )
+        per_sm = min(int(resident(shared, needed, warps, device)), 16)
         per_sm = max((count for count in PER_SM if count <= per_sm), default=0)
         if per_sm * warps < 4 or per_sm * stages * stage < IN_FLIGHT:
             continue

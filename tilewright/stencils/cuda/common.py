@@ -1,0 +1,142 @@
+"""What the CUDA stencils say in common: which devices run them, alignment, and what an SM holds.
+
+Sizes are in elements, shared memory in bytes, registers are words of 32 bits. Functions on configs work on
+numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from inspect import Parameter, Signature, signature
+from math import gcd
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Device, Problem
+from tilewright.space import Rule
+from tilewright.targets.cuda.capability import DEVICES
+
+WIDEST = 16
+"""Bytes of the widest access of a thread, and what bulk copies are multiples of."""
+IN_FLIGHT = 32 * 1024
+"""Bytes per SM on their way that hide the latency of memory: 4.3 TB/s times 0.8 us, shared by 132 SMs, is
+26 kB (Little's law)."""
+
+
+def modern(device: Device) -> bool:
+    """Whether a device runs the kernels; the spaces of older ones can be counted."""
+    return "cp_async" in device.supports
+
+
+def too_old(device: Device) -> str | None:
+    """Why no kernel runs on a device; None where they do."""
+    if modern(device):
+        return None
+    return f"compute capability {device['capability'] / 10:.1f}; the kernel needs asynchronous copies (8.0)"
+
+
+def no_gpu(device: Device) -> str | None:
+    """Why a device is none of those that CUDA stencils write for, or runs no kernel; None where it is."""
+    return f"{device.name} is no CUDA device" if device.kind != "cuda" else too_old(device)
+
+
+def units(p: Problem) -> tuple[int, int, int]:
+    """Bytes, at most 16, that divide the address of every stored column of A, B and C."""
+    size = p.dtype.itemsize
+    a, b, c = (
+        gcd(WIDEST, p.align, (ld or 0) * size, 0 if p.pointers else stride * size)
+        for ld, stride in zip((p.lda, p.ldb, p.ldc), p.strides, strict=True)
+    )
+    return a, b, c
+
+
+def resident(shared: Any, needed: Any, warps: Any, device: Device) -> Any:
+    """Blocks of an SM by shared memory, registers of a thread, threads and the number of blocks."""
+    threads = 32 * warps
+    by_shared = device["shared_per_sm"] // (shared + device["shared_reserved"])
+    by_registers = device["registers_per_sm"] // (threads * (-(-needed // 8) * 8))
+    by_threads = device["threads_per_sm"] // threads
+    return np.minimum(np.minimum(by_shared, by_registers), np.minimum(by_threads, device["blocks_per_sm"]))
+
+
+def resident_rules(
+    device: Device,
+    threads: Callable[..., Any],
+    registers: Callable[..., Any],
+    shared: Callable[..., Any],
+    first: str = "promise-blocks",
+) -> Iterator[Rule]:
+    """The rules of ``blocks``, the persistent blocks of the whole grid: their part of an SM fits on it.
+
+    The three functions take parameters of the space by their names: threads of a block, registers that all
+    threads of a block need together, and bytes of shared memory of a block. ``first`` names the first rule.
+    """
+    sms = device["sms"]
+    yield Rule(
+        first,
+        "tabled",
+        "the blocks that are to stay on an SM do not exceed its blocks and threads",
+        _with_blocks(
+            threads,
+            lambda needed, blocks: (
+                (blocks <= device["blocks_per_sm"] * sms)
+                & (needed * blocks <= device["threads_per_sm"] * sms)
+            ),
+        ),
+    )
+    yield Rule(
+        "promise-registers",
+        "tabled",
+        "the blocks that are to stay on an SM leave each other the registers that the loop needs",
+        _with_blocks(
+            registers, lambda needed, blocks: needed * (blocks // sms) <= device["registers_per_sm"]
+        ),
+    )
+    yield Rule(
+        "promise-shared",
+        "tabled",
+        "the blocks that are to stay on an SM leave each other the shared memory that they need",
+        _with_blocks(
+            shared,
+            lambda needed, blocks: (
+                (needed + device["shared_reserved"]) * (blocks // sms) <= device["shared_per_sm"]
+            ),
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def fitted(stencil: str, device: Device) -> Mapping[str, float]:
+    """The constants of a stencil's cost model from ``data/<stencil>.json``: those of this device, else of the
+    one there that is most similar by architecture, which is to support most of what this one does."""
+    known = json.loads((Path(__file__).parent / "data" / f"{stencil}.json").read_text())["devices"]
+
+    def similar(key: str) -> tuple[bool, bool, float]:
+        other = DEVICES[key]
+        both = len(device.supports & other.supports)
+        return (
+            key == device.key,
+            other.features == device.features,
+            both / len(device.supports | other.supports),
+        )
+
+    def whole(key: str) -> dict[str, float]:
+        own = known[key]
+        return {**(whole(own["like"]) if "like" in own else {}), **own}
+
+    return {name: x for name, x in whole(max(known, key=similar)).items() if name != "like"}
+
+
+def _with_blocks(needed: Callable[..., Any], fits: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """A rule's test of the parameters of ``needed`` and of ``blocks``."""
+
+    def test(blocks: Any, **values: Any) -> Any:
+        return fits(needed(**values), blocks)
+
+    names = (*signature(needed).parameters, "blocks")
+    test.__signature__ = Signature([Parameter(name, Parameter.KEYWORD_ONLY) for name in names])  # type: ignore[attr-defined]
+    return test

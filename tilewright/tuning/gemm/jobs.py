@@ -1,0 +1,54 @@
+"""What ``tune`` is asked for: matrix products as spellings or problems, one by one with their regimes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.errors import ArgumentError
+from tilewright.model import Gemm, GroupedProblem, Problem, parsed
+from tilewright.tuning import timing as measure
+
+BETAS = ("0", "1")
+"""Classes of beta that a spelling stands for when it is tuned: that of ``matmul``, and that of the usual
+update in place."""
+
+
+class TuningJob(NamedTuple):
+    """One problem to be tuned in one regime, and its part of the seconds that an effort grants both betas."""
+
+    problem: Gemm
+    regime: str
+    part: float
+
+
+def tuning_jobs(
+    problems: Sequence[str | Gemm] | str | Gemm,
+    betas: Sequence[str] | str,
+    regimes: Sequence[str] | str,
+) -> list[TuningJob]:
+    """What ``tune`` does, in its order: size by size, the betas of a regime one after another, so that what
+    wins for the first is where the search for the next one begins.
+
+    Raises ``ArgumentError`` for a beta, regime or spelling that does not exist.
+    """
+    regimes = [regimes] if isinstance(regimes, str) else regimes
+    for regime in regimes:
+        if regime not in measure.REGIMES:
+            raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
+    betas = [betas] if isinstance(betas, str) else betas
+    for beta in betas:
+        if beta not in ("0", "1", "any"):
+            raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
+    given = [problems] if isinstance(problems, str | Problem | GroupedProblem) else problems
+    jobs = []
+    for item in given:
+        if not isinstance(item, str | Problem | GroupedProblem):
+            raise ArgumentError(
+                f"problems holds {item!r}; accepted: spellings such as 'd:2..32', or Problems"
+            )
+        spelled = isinstance(item, str)
+        for problem in parsed(item) if isinstance(item, str) else [item]:
+            classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
+            jobs += [TuningJob(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
+    return jobs
