@@ -29,7 +29,7 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import kernels, lines
-from tilewright.arrays.layout import empty_aligned
+from tilewright.arrays.numpy_ import empty_aligned
 from tilewright.model import DTYPES
 from tilewright.planning import dispatch
 from tilewright.runtime import build

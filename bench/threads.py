@@ -32,10 +32,11 @@ from rich.table import Table
 import tilewright as tw
 from bench import lines, machine
 from tilewright.arrays.layout import problem_of
+from tilewright.arrays.numpy_ import new_output
 from tilewright.model import DTYPES
 from tilewright.planning import dispatch
 from tilewright.runtime import bound_cpu
-from tilewright.runtime.bound_cpu import Bound, new_output
+from tilewright.runtime.bound_cpu import Bound
 from tilewright.runtime.fastcall_cpu import find_team
 from tilewright.tuning import timing as measure
 

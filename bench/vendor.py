@@ -26,7 +26,8 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines
-from tilewright.calls.product import Caller
+from tilewright.calls.product import plan as planned
+from tilewright.calls.spec import PLAIN
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache, cublaslt
@@ -86,12 +87,11 @@ def bare(a: Any, b: Any, out: Any) -> Run | None:
     place = Gpu.of({"a": a})
     assert place is not None
     with place.current():
-        left, right, into = (place.adopt(x, "x")[0] for x in (a, b, out))
-        caller = Caller(1, 0, "n", "n")
-        bound = caller.bind(place, left, right, into, fresh=True)[4]
+        left, right, into = (place.view(x, "x")[0] for x in (a, b, out))
+        bound = planned(place, PLAIN[False], left, right, into, fresh=True).bound
     if not isinstance(bound, Vendor):
         return None
-    x, y, z = (v.__array_interface__["data"][0] for v in (left, right, into))
+    x, y, z = (view.address for view in (left, right, into))
     run, stream = bound.run, place.stream
     del made
     return lambda: run(x, y, z, stream)

@@ -1,8 +1,8 @@
 """Tilewright writes, prunes, measures and runs matrix-multiplication kernels for the machine it is on."""
 
 from tilewright.api import explain, gemm, matmul, plan, tune
+from tilewright.calls.executable import Executable
 from tilewright.calls.list_forms import Grouped, Groups, Pointers, gemm_batched, gemm_grouped, plan_grouped
-from tilewright.calls.product import Executable
 from tilewright.calls.settings import forget, set_threads
 from tilewright.errors import (
     ArgumentError,

@@ -8,20 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.arrays.tracing import untraced
+from tilewright.calls import product
+from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
-from tilewright.calls.product import (
-    Caller,
-    Executable,
-    _asked,
-    _gemm,
-    _gemm_of_pairs,
-    _matmul,
-    _matmul_of_pairs,
-    _place,
-    of_pairs,
-    taken,
-)
 from tilewright.calls.settings import forget, threads
+from tilewright.calls.spec import Options, of_pairs
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
@@ -88,7 +79,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
         result = calls(calls.memo, "matmul", a, b, out)
         if result is not NotImplemented:
             return result
-    return _matmul(a, b, out)
+    return product.matmul(a, b, out)
 
 
 @untraced
@@ -133,7 +124,7 @@ def gemm(
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
         if result is not NotImplemented:
             return result
-    return _gemm(Caller(alpha, beta, trans_a, trans_b), a, b, c, out)
+    return product.gemm(Options.of(alpha, beta, trans_a, trans_b), a, b, c, out)
 
 
 @untraced
@@ -155,20 +146,8 @@ def plan(
 
     ``stencil`` and ``config`` force what runs, for people who tune. Raises as ``gemm`` does.
     """
-    caller = Caller(alpha, beta, trans_a, trans_b, stencil, config, of_pairs(dtype))
-    place = _place(a=a, b=b, c=c if caller.beta != 0 else None, out=out)
-    with place.current():
-        asked = _asked(caller, place, a, b, c, out)
-        kind, target = asked.dtype, asked.target
-        if target is None and asked.update is not None:
-            # The usual call with a beta is in place, so the layout of c is the one to be ready for.
-            whole = taken(place, c, "c", caller.pairs)[0]
-            ready = whole.dtype == kind and whole.shape == asked.shape and whole.flags.writeable
-            target = whole if ready else None
-        if target is None:
-            target = place.imagined(asked.shape, kind)
-        x, y = (array if array.dtype == kind else place.cast(array, kind) for array in (asked.a, asked.b))
-        return Executable(caller, place, x, y, target)
+    options = Options.of(alpha, beta, trans_a, trans_b, stencil=stencil, config=config, pairs=of_pairs(dtype))
+    return executable(options, a, b, c, out)
 
 
 def tune(
@@ -230,3 +209,27 @@ def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
         raise ArgumentError(f"problem={problem!r}; accepted: a spelling, a Problem, or two arrays")
     found = parsed(problem) if isinstance(problem, str) else [problem]
     return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=threads())) for p in found)
+
+
+def _matmul_of_pairs(a: Any, b: Any, out: Any, dtype: str) -> Any:
+    """``matmul`` with a ``dtype``. No builtin of the processor's serves it, so none is asked."""
+    of_pairs(dtype)
+    calls = device_calls.CALLS.get(type(a))
+    if calls is not None:
+        result = calls(calls.memo, product.TAGS[True], a, b, out)
+        if result is not NotImplemented:
+            return result
+    return product.matmul(a, b, out, pairs=True)
+
+
+def _gemm_of_pairs(
+    scalars: tuple[complex, complex, str, str], a: Any, b: Any, c: Any, out: Any, dtype: str
+) -> Any:
+    """``gemm`` with a ``dtype``."""
+    of_pairs(dtype)
+    calls = device_calls.CALLS.get(type(a))
+    if calls is not None:
+        result = calls.gemm(calls.memo, (*scalars, dtype), a, b, c, out, scalars[1])
+        if result is not NotImplemented:
+            return result
+    return product.gemm(Options.of(*scalars, pairs=True), a, b, c, out)

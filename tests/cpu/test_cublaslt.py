@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.arrays import device as device_arrays
+from tilewright.arrays import torch_
 from tilewright.arrays.layout import Job
+from tilewright.arrays.library import Library
 from tilewright.calls import explain
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import DeviceError
@@ -616,15 +617,15 @@ def test_a_plan_of_the_vendors_is_bound_to_the_library(lt: Any) -> None:
     place = bound_cuda.Gpu(None, 0, 0)
     problem = one("d:9x7x5")
     job = Job(problem, True, (), ())
-    bound = place.bound(job, plan_of(problem), (1, 0))
+    bound = place.bind(job, plan_of(problem), (1, 0))
     assert isinstance(bound, bound_cuda.Vendor)
     a, b, c = (stored(problem, name, 1) for name in "abc")
     bound.run(b.ctypes.data, a.ctypes.data, c.ctypes.data, 3)
     np.testing.assert_allclose(c, a @ b)
-    assert place.bound(job, plan_of(problem, Config({"by": "library"})), (1, 0)) is None
+    assert place.bind(job, plan_of(problem, Config({"by": "library"})), (1, 0)) is None
     hc = one("hc:8x8x8")
-    assert place.bound(Job(hc, False, (), ()), plan_of(hc), (1, 0)) is None
-    assert place.bound(Job(problem, True, (17,), ((0, 0, 1),)), plan_of(problem), (1, 0)) is None
+    assert place.bind(Job(hc, False, (), ()), plan_of(hc), (1, 0)) is None
+    assert place.bind(Job(problem, True, (17,), ((0, 0, 1),)), plan_of(problem), (1, 0)) is None
 
 
 @pytest.mark.parametrize(("letter", "allowed"), [("h", True), ("h", False), ("b", True), ("b", False)])
@@ -632,26 +633,26 @@ def test_parts_of_a_sum_are_added_up_as_the_array_library_would(lt: Any, letter:
     """In 16 bits where PyTorch's switch of that type says so; in float32 where there is no library."""
     names = {"h": "allow_fp16_reduced_precision_reduction", "b": "allow_bf16_reduced_precision_reduction"}
     matmul = SimpleNamespace(**{name: allowed == (key == letter) for key, name in names.items()})
-    library = object.__new__(device_arrays.Torch)
+    library = object.__new__(torch_.Torch)
     library.module = SimpleNamespace(backends=SimpleNamespace(cuda=SimpleNamespace(matmul=matmul)))
     problem = one(f"{letter}:8x8x8")
     for given, want in ((library, 7 if allowed else 2), (None, 2)):
         place = bound_cuda.Gpu(given, 0, 0)
         lt.preferences.clear()
-        assert place.bound(Job(problem, False, (), ()), plan_of(problem), (1, 0)) is not None
+        assert place.bind(Job(problem, False, (), ()), plan_of(problem), (1, 0)) is not None
         assert {wants[cublaslt.PREFERENCE_REDUCTION] for wants in lt.preferences} == {want}
     setattr(matmul, names[letter], (allowed, True))
     assert library.narrows(letter) is allowed
     assert not library.narrows("s")
-    assert device_arrays.Library(None).narrows("b")
-    assert not device_arrays.Library(None).narrows("d")
+    assert Library(None).narrows("b")
+    assert not Library(None).narrows("d")
 
 
 def test_batch_axes_that_no_stride_covers(lt: Any) -> None:
     lt.works = False
     problem = one("s:8x8x8@2")
     job = Job(problem, True, (3, 2), ((100, 0, 1000), (0, 10, 500)))
-    bound = bound_cuda.Gpu(None, 0, 0).bound(job, plan_of(problem), (1, 0))
+    bound = bound_cuda.Gpu(None, 0, 0).bind(job, plan_of(problem), (1, 0))
     bound.run(10**6, 2 * 10**6, 3 * 10**6, 5)
     assert [call["addresses"] for call in lt.calls] == [
         (2 * 10**6 + 10 * j, 10**6 + 100 * i, 3 * 10**6 + 1000 * i + 500 * j)

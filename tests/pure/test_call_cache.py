@@ -31,7 +31,7 @@ EXEMPT = {
     "runtime.build.generators": "a hash of program text",
     "runtime.call_cache._holders": "what clear calls",
     "cli.compare._mkl_library": "a library",
-    "arrays.device.library": "a library",
+    "arrays.backend.library": "a library",
     "runtime.bound_cpu._pool": "threads",
     "runtime.bound_cuda._elsewhere": "loaded code",
     "tuning.timing._rank": "arithmetic",

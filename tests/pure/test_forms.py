@@ -17,17 +17,18 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.arrays import device as device_arrays
-from tilewright.arrays import pointers
-from tilewright.arrays.layout import address_of
-from tilewright.arrays.pointers import Placement, Staging, even_step, overlapping, shared
-from tilewright.calls import matrix_lists, settings
+from tilewright.arrays import backend as lookup
+from tilewright.arrays import dlpack, numpy_, pointers, torch_
+from tilewright.arrays.overlap import Placement, even_step, overlapping, shared
+from tilewright.arrays.pointers import Staging
+from tilewright.arrays.view import address_of
+from tilewright.calls import settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
 from tilewright.planning import dispatch
-from tilewright.runtime import build, fastcall_cuda
+from tilewright.runtime import bound_cuda, build, fastcall_cuda
 from tilewright.stencils.cuda import args as call
 from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.store.records import Records
@@ -48,7 +49,7 @@ class Memory:
 def at(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Host memory as an array; strides in elements."""
     strides = tuple(step * dtype.itemsize for step in steps)
-    return matrix_lists.memory_here(address, shape, strides, dtype)
+    return numpy_.memory_at(address, shape, strides, dtype)
 
 
 def product(
@@ -160,9 +161,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(
         driver, "download", lambda array, address: ctypes.memmove(array.ctypes.data, address, array.nbytes)
     )
-    monkeypatch.setattr(matrix_lists, "staging", lambda index: handle)
+    monkeypatch.setattr(bound_cuda, "staging", lambda index: handle)
     monkeypatch.setattr(build, "kernel", kernel)
-    monkeypatch.setattr(device_arrays, "device_of", lambda address, name: 0)
+    monkeypatch.setattr(dlpack, "device_of", lambda address, name: 0)
     settings.forget()
     yield log
     settings.forget()
@@ -172,25 +173,25 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
 def torch(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> Any:
     """PyTorch, whose tensors on the CPU are taken for such of a GPU."""
     module = pytest.importorskip("torch")
-    monkeypatch.setattr(device_arrays.Torch, "on_gpu", lambda self, value: value.device.type == "cpu")
-    monkeypatch.setattr(device_arrays.Torch, "index", lambda self, value: 0)
-    monkeypatch.setattr(device_arrays.Torch, "guard", lambda self, index: contextlib.nullcontext())
-    found: Any = device_arrays.library("torch")
+    monkeypatch.setattr(torch_.Torch, "on_gpu", lambda self, value: value.device.type == "cpu")
+    monkeypatch.setattr(torch_.Torch, "index", lambda self, value: 0)
+    monkeypatch.setattr(torch_.Torch, "guard", lambda self, index: contextlib.nullcontext())
+    found: Any = lookup.library("torch")
     monkeypatch.setattr(found, "raw_stream", lambda index: 7)
     monkeypatch.setattr(
-        found, "new", lambda shape, dtype, index: module.empty(shape, dtype=found.names[dtype])
+        found, "empty", lambda shape, dtype, index: module.empty(shape, dtype=found.names[dtype])
     )
-    monkeypatch.setattr(device_arrays, "default_library", lambda: found)
-    real = device_arrays.Torch.real
+    monkeypatch.setattr(lookup, "default_library", lambda: found)
+    real = torch_.Torch.real
 
     def seen(self: Any, array: Any) -> Any:
-        if array.held.library is None and array.size:
-            view = matrix_lists.memory_here(address_of(array), array.shape, array.strides, array.dtype)
+        if array.owner.library is None and array.size:
+            view = numpy_.memory_at(address_of(array), array.shape, array.strides, array.dtype)
             tensor = module.from_numpy(view)
-            return tensor.conj() if array.lazy else tensor
+            return tensor.conj() if array.conj else tensor
         return real(self, array)
 
-    monkeypatch.setattr(device_arrays.Torch, "real", seen)
+    monkeypatch.setattr(torch_.Torch, "real", seen)
     return module
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tilewright.arrays.layout import LETTERS, adopt, paired, promoted
+from tilewright.arrays.layout import LETTERS, paired, promoted
+from tilewright.arrays.numpy_ import adopt
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, unpaired, widened
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import DTYPES, Device, Problem

@@ -7,19 +7,17 @@ and B swapped, and the only one that refuses shapes.
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tilewright import dtypes
-from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16
+from tilewright.arrays import view
+from tilewright.arrays.view import Layout, address_of, aligned, broadcast_to
+from tilewright.dtypes import COMPLEX_HALF, FLOAT16
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import DTYPES, Problem
 
-Array = np.ndarray[Any, np.dtype[Any]]
 LETTERS = {d.numpy: d for d in DTYPES.values()}
 ACCEPTED = "float16, bfloat16, float32, float64, complex64, complex128 and complex half"
 TRANSPOSITIONS = ("n", "t", "c")
@@ -27,88 +25,7 @@ WIDEST = 16
 """Bytes of the widest access to memory that an alignment is good for."""
 
 
-def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
-    """An argument as a NumPy array that shares its memory, and how to hand a result back in kind.
-
-    NumPy arrays and what NumPy makes arrays of come back as NumPy arrays; PyTorch tensors on the CPU
-    as tensors, and arrays of other libraries as theirs (``handing``). Raises ``DTypeError`` for tensors
-    that are elsewhere, that want a gradient or that NumPy has no type for, and for masked arrays;
-    ``ArgumentError`` for rows of unequal length.
-    """
-    if type(value) is np.ndarray:
-        return value, itself
-    if isinstance(value, np.ma.MaskedArray):
-        raise DTypeError(f"{name} is a masked array, whose mask no product reads; accepted: {name}.filled(x)")
-    # An argument can only be a tensor where somebody has imported torch.
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
-        return _shared(value, name, torch), tensor_of
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ArgumentError(f"{name} of type {type(value).__name__} is no array: {error}") from error
-    if array.dtype == object and not hasattr(value, "__array__"):
-        raise DTypeError(f"{name} of type {type(value).__name__} is no array of numbers")
-    return array, handing(value)
-
-
-def adopt_out(value: Any) -> Array:
-    """``out`` as a NumPy array whose memory is that of the argument, so that it receives what is written.
-
-    Raises ``ArgumentError`` for what could only be copied, ``DTypeError`` as ``adopt`` does.
-    """
-    array, _ = adopt(value, "out")
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
-        if value.is_conj() or value.is_neg():
-            raise ArgumentError("out is a lazily conjugated or negated tensor; accepted: out.resolve_conj()")
-    elif array.base is None and not isinstance(value, np.ndarray):
-        raise ArgumentError(f"out is of type {type(value).__name__}; accepted: an array, tensor or buffer")
-    return array
-
-
-def itself(array: Any) -> Any:
-    """How a result goes to a caller who gave arrays."""
-    return array
-
-
-def handing(value: Any) -> Callable[[Any], Any]:
-    """How a result goes to a caller who gave an array of any library: as that library's, by DLPack.
-
-    The library is what the array says by ``__array_namespace__`` of the array API (JAX does). A result
-    that it does not take over as it is, of the same type and shape, comes back as it was made.
-    """
-    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__"):
-        return itself
-    try:
-        take: Callable[[Any], Any] = value.__array_namespace__().from_dlpack
-    except Exception:  # It does not say, or has no such thing.
-        return itself
-
-    def handed(made: Any) -> Any:
-        try:
-            theirs = take(made)
-            # A type's name is what libraries have in common: "float64", "torch.float64".
-            kinds = {str(array.dtype).rpartition(".")[2] for array in (theirs, made)}
-            same = len(kinds) == 1 and tuple(theirs.shape) == tuple(made.shape)
-        except Exception:  # A type, an order or a device that is not theirs.
-            return made
-        return theirs if same else made
-
-    return handed
-
-
-def tensor_of(array: Array) -> Any:
-    """How a result goes to a caller who gave tensors: one that shares the memory of an array."""
-    torch: Any = sys.modules["torch"]
-    if array.dtype == BFLOAT16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    if array.dtype == COMPLEX_HALF:
-        return torch.view_as_complex(torch.from_numpy(dtypes.unpaired(array)))
-    return torch.from_numpy(array)
-
-
-def paired(array: Array, name: str, gpu: bool = False) -> Array | None:
+def paired(array: Layout, name: str, gpu: bool = False) -> Layout | None:
     """Float16 pairs (..., 2) as complex half (...) in the same memory; None where only a copy is that: where
     parts lie apart, or on a GPU at addresses that are aligned to one part alone.
 
@@ -124,32 +41,10 @@ def paired(array: Array, name: str, gpu: bool = False) -> Array | None:
     size, places = COMPLEX_HALF.itemsize, (address_of(array), *array.strides[:-1])
     if array.size and (array.strides[-1] != FLOAT16.itemsize or (gpu and any(x % size for x in places))):
         return None
-    return dtypes.paired(array)
+    return view.paired(array)
 
 
-def _shared(tensor: Any, name: str, torch: Any) -> Array:
-    """The memory of a tensor as an array; a copy where conjugation or negation was put off."""
-    if tensor.device.type != "cpu":
-        raise DTypeError(f"{name} is a tensor on {tensor.device}; accepted: the CPU, or an NVIDIA GPU")
-    if tensor.requires_grad and torch.is_grad_enabled():
-        raise DTypeError(
-            f"{name} is a tensor that requires a gradient, which this product does not record; "
-            f"accepted: {name}.detach(), or any tensor under torch.no_grad()"
-        )
-    try:
-        plain = tensor.detach().resolve_conj().resolve_neg()
-        # Types that NumPy has not, or not of its own: the same memory under another name.
-        if plain.dtype == torch.bfloat16:
-            return plain.view(torch.int16).numpy().view(BFLOAT16)  # type: ignore[no-any-return]
-        if plain.dtype == torch.complex32:
-            return dtypes.paired(torch.view_as_real(plain).numpy())
-        array: Array = plain.numpy()
-    except (TypeError, RuntimeError) as error:
-        raise DTypeError(f"{name} is a tensor of {tensor.dtype} that NumPy cannot hold: {error}") from error
-    return array
-
-
-def promoted(arrays: dict[str, Array]) -> np.dtype[Any]:
+def promoted(arrays: dict[str, Layout]) -> np.dtype[Any]:
     """The type that NumPy gives a product of these arrays, by ``ml_dtypes`` where one is bfloat16.
 
     Complex half goes with complex half alone: NumPy has no common type of it and another. Raises
@@ -191,7 +86,7 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def transposed(array: Array, trans: str, name: str) -> tuple[Array, bool]:
+def transposed(array: Layout, trans: str, name: str) -> tuple[Layout, bool]:
     """op(array) over its last two axes as a view, and whether it is to be conjugated."""
     if trans not in TRANSPOSITIONS:
         raise ArgumentError(f"{name}={trans!r}; accepted: 'n', 't', 'c'")
@@ -213,7 +108,7 @@ class Job:
 
 
 def problem_of(
-    a: Array, b: Array, out: Array, *, conj_a: bool, conj_b: bool, alpha: str, beta: str, gpu: bool = False
+    a: Layout, b: Layout, out: Layout, *, conj_a: bool, conj_b: bool, alpha: str, beta: str, gpu: bool = False
 ) -> Job | str:
     """The job that computes out = alpha a b + beta out, or the name of the array that must be copied first.
 
@@ -225,7 +120,7 @@ def problem_of(
     n = b.shape[-1]
     size = out.itemsize
     for name, array in (("a", a), ("b", b), ("out", out)):
-        if any(step % size for step in array.strides) or not array.flags.aligned:
+        if any(step % size for step in array.strides) or not aligned(array):
             return name
         if gpu and address_of(array) % size:
             return name
@@ -286,10 +181,10 @@ def _operand(rows: int, columns: int, row: int, column: int, conj: bool) -> tupl
     return None
 
 
-def _collapsed(a: Array, b: Array, out: Array) -> tuple[list[int], list[tuple[int, int, int]]]:
+def _collapsed(a: Layout, b: Layout, out: Layout) -> tuple[list[int], list[tuple[int, int, int]]]:
     """The batch axes of out with neighbours merged where one stride covers both, for all three arrays."""
     shape = out.shape[:-2]
-    wide = [np.broadcast_to(x, shape + x.shape[-2:]).strides[:-2] for x in (a, b)] + [out.strides[:-2]]
+    wide = [broadcast_to(x, shape + x.shape[-2:]).strides[:-2] for x in (a, b)] + [out.strides[:-2]]
     extents: list[int] = []
     steps: list[tuple[int, int, int]] = []
     for extent, *step in zip(shape, *wide, strict=True):
@@ -303,25 +198,3 @@ def _collapsed(a: Array, b: Array, out: Array) -> tuple[list[int], list[tuple[in
             extents.append(extent)
             steps.append(here)
     return extents, steps
-
-
-def address_of(array: Array) -> int:
-    """Where the first element of an array lies."""
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
-def bounds(array: Array) -> tuple[int, int]:
-    """First byte and one past the last byte that an array reaches, relative to its data pointer."""
-    if array.size == 0:
-        return 0, 0
-    reach = [(extent - 1) * step for extent, step in zip(array.shape, array.strides, strict=True)]
-    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + array.itemsize
-
-
-def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int = 64) -> Array:
-    """A new array whose data starts at a multiple of ``alignment`` bytes: streaming stores need it."""
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    raw = np.empty(count + alignment, np.uint8)
-    start = -raw.ctypes.data % alignment
-    return raw[start : start + count].view(dtype).reshape(shape)

@@ -3,9 +3,6 @@
 ``Pointers`` and ``Groups`` describe matrices on a GPU that belong to no array of the caller's. Both look
 at all their numbers when they are made, and never again: what lies in an integer array on the GPU is
 copied to this process once for that.
-
-``overlapping`` and ``shared`` find outputs that meet one another or an input. They go by the extents that
-are known, exactly where matrices have one leading dimension, as blocks of one matrix do.
 """
 
 from __future__ import annotations
@@ -20,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.arrays import device as device_arrays
-from tilewright.arrays.layout import ACCEPTED, LETTERS, address_of
+from tilewright.arrays import backend, dlpack
+from tilewright.arrays.layout import ACCEPTED, LETTERS
+from tilewright.arrays.overlap import Integers, Placement, even_step
+from tilewright.arrays.view import address_of
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import DTYPES
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.bindings import bindings, check
 from tilewright.targets.cuda.modules import Owned
-
-Integers = NDArray[np.int64]
 
 _LOOKED_AT = 256
 """Addresses of a list that the driver is asked about."""
@@ -60,13 +57,13 @@ def integers(value: Any, name: str) -> tuple[Integers, int | None, Any]:
 
     Raises ``ArgumentError`` and ``DTypeError`` for what is no row of integers.
     """
-    if not device_arrays.on_gpu(value):
+    if not backend.on_gpu(value):
         return _plain_integers(value, name), None, value
-    device_arrays.need_cuda()
-    index = device_arrays.index_of(value, name) or 0
-    library = device_arrays.library_of(value)
-    with device_arrays.current(library, index):
-        found = device_arrays.adopt(value, name, library.stream(index) if library is not None else 0)
+    backend.need_cuda()
+    index = backend.index_of(value, name) or 0
+    library = backend.library_of(value)
+    with backend.current(library, index):
+        found = backend.device_view(value, name, library.stream(index) if library is not None else 0)
         if found is None or found.dtype.kind not in "iu":
             raise DTypeError(f"{name} is {getattr(value, 'dtype', '?')}; accepted: 64-bit integers")
         if found.ndim != 1 or (found.size > 1 and found.strides[0] != found.itemsize):
@@ -138,10 +135,10 @@ def _placed(addresses: Integers, device: int | None, name: str) -> int:
     """The GPU that addresses belong to. Raises ``ArgumentError`` when they are of none, or of several."""
     if not addresses.size:
         return device or 0
-    device_arrays.need_cuda()
+    backend.need_cuda()
     driver.context(device or 0)
     step = max(1, addresses.size // _LOOKED_AT)
-    said = {place: device_arrays.device_of(int(addresses[place]), f"{name}[{place}]")
+    said = {place: dlpack.device_of(int(addresses[place]), f"{name}[{place}]")
             for place in range(0, addresses.size, step)}  # fmt: skip
     index = said[0] if device is None else device
     for place, other in said.items():
@@ -306,101 +303,6 @@ def _row(value: Any, name: str) -> Integers:
         return integers(value, name)[0]
     except OverflowError as error:
         raise ArgumentError(f"{name}={value!r}; accepted: numbers below 2^63") from error
-
-
-# ---- what meets what
-
-
-def _spans(
-    start: Integers, ld: Integers, rows: Integers, columns: Integers, size: int
-) -> tuple[Integers, Integers]:
-    """First byte and one past the last byte of column-major matrices."""
-    reach = np.maximum(columns - 1, 0) * ld * size
-    some = (rows > 0) & (columns > 0)
-    low = start + np.minimum(reach, 0)
-    high = np.where(some, start + np.maximum(reach, 0) + rows * size, low)
-    return low, high
-
-
-class Placement:
-    """Where column-major matrices lie: addresses, leading dimensions, rows, columns; all of one length."""
-
-    def __init__(self, start: Integers, ld: Any, rows: Any, columns: Any, size: int):
-        shape = start.shape
-        self.start, self.size = start, size
-        self.ld, self.rows, self.columns = (np.broadcast_to(x, shape) for x in (ld, rows, columns))
-        self.low, self.high = _spans(start, self.ld, self.rows, self.columns, size)
-
-    def meets(self, mine: Integers, other: Placement, theirs: Integers) -> NDArray[np.bool_]:
-        """Whether matrices share an element, pair by pair; their spans of bytes are known to."""
-        # The one that begins first, of each pair.
-        swap = self.start[mine] > other.start[theirs]
-
-        def pick(x: Any, y: Any) -> Any:
-            return np.where(swap, y, x), np.where(swap, x, y)
-
-        first, second = pick(self.start[mine], other.start[theirs])
-        rows, rows_later = pick(self.rows[mine], other.rows[theirs])
-        columns, _ = pick(self.columns[mine], other.columns[theirs])
-        ld, ld_later = pick(self.ld[mine], other.ld[theirs])
-        ld_safe = np.maximum(ld, 1)
-        apart, left = (second - first) // self.size, (second - first) % self.size
-        over, down = apart // ld_safe, apart % ld_safe
-        exact = (ld == ld_later) & (ld >= np.maximum(rows, rows_later)) & (left == 0)
-        same = (down < rows) & (over < columns)
-        around = (ld - down < rows_later) & (over + 1 < columns)
-        found: NDArray[np.bool_] = ~exact | same | around
-        return found
-
-
-def overlapping(outputs: Placement) -> tuple[int, int] | None:
-    """Two outputs that share an element; None where no two do."""
-    order = np.argsort(outputs.low, kind="stable")
-    order = order[outputs.high[order] > outputs.low[order]]
-    low, high = outputs.low[order], outputs.high[order]
-    for lag in range(1, len(order)):
-        near = np.flatnonzero(low[lag:] < np.maximum.accumulate(high)[:-lag])
-        if not near.size:
-            return None
-        near = near[low[near + lag] < high[near]]
-        met = outputs.meets(order[near], outputs, order[near + lag])
-        if met.any():
-            one = int(near[met.argmax()])
-            first, second = sorted((int(order[one]), int(order[one + lag])))
-            return first, second
-    return None
-
-
-def shared(outputs: Placement, inputs: Placement) -> tuple[int, int] | None:
-    """An output and an input that share an element; None where there are none."""
-    order = np.argsort(outputs.low, kind="stable")
-    order = order[outputs.high[order] > outputs.low[order]]
-    low, high = outputs.low[order], outputs.high[order]
-    top = np.maximum.accumulate(high)
-    which = np.flatnonzero(inputs.high > inputs.low)
-    last = np.searchsorted(low, inputs.high[which]) - 1
-    while which.size:
-        there = last >= 0
-        which, last = which[there], last[there]
-        there = top[last] > inputs.low[which]
-        which, last = which[there], last[there]
-        if not which.size:
-            return None
-        near = high[last] > inputs.low[which]
-        met = outputs.meets(order[last[near]], inputs, which[near])
-        if met.any():
-            one = int(met.argmax())
-            return int(order[last[near][one]]), int(which[near][one])
-        last = last - 1
-    return None
-
-
-def even_step(addresses: Integers) -> int | None:
-    """Bytes from each address to the next; None where they differ."""
-    if len(addresses) < 2:
-        return 0
-    steps = np.diff(addresses)
-    return int(steps[0]) if (steps == steps[0]).all() else None
 
 
 # ---- numbers on their way to a GPU

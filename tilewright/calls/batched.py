@@ -1,7 +1,7 @@
 """Batches of matrices of one size that lie anywhere: ``gemm_batched`` without its checks of arguments.
 
-On a GPU: one launch over stacks where all matrices lie evenly spaced, else one over arrays of addresses
-(``Problem.pointers``), else one for each product. In this process's memory: stacks.
+One product of stacks where all matrices lie evenly spaced. Else, on a GPU, one launch over arrays of
+addresses (``Problem.pointers``) or one for each product; in this process's memory, copies into stacks.
 """
 
 from __future__ import annotations
@@ -12,95 +12,109 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arrays.device import Held, phantom
-from tilewright.arrays.layout import Array, Job, address_of, problem_of, transposed
-from tilewright.arrays.pointers import Placement, Pointers, even_step
-from tilewright.calls.matrix_lists import (
-    Table,
-    apart,
-    gather,
-    memory_here,
-    same_matrices,
-    sent,
-    typed,
-    view_here,
-)
-from tilewright.calls.product import Caller, product_shape
+from tilewright.arrays.layout import Job, problem_of, transposed
+from tilewright.arrays.overlap import Placement, even_step
+from tilewright.arrays.pointers import Pointers
+from tilewright.arrays.view import Layout, address_of, conjugated
+from tilewright.calls import product
+from tilewright.calls.matrix_lists import Table, apart, gather, same_matrices, typed
+from tilewright.calls.spec import Options, gemm_spec
 from tilewright.errors import ArgumentError
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
-from tilewright.runtime.bound_cpu import HOST, Place
-from tilewright.runtime.bound_cuda import Gpu
+from tilewright.runtime.backend import Backend
 
 
 class _Side:
     """One operand of a batch: its first matrix, and where the others lie, in the same layout."""
 
-    def __init__(self, place: Place, value: Any, name: str, pairs: bool, *, output: bool = False):
-        self.name, self.value = name, value
+    def __init__(
+        self, backend: Backend, name: str, first: Layout, addresses: Any, table: Table | None, keep: Any
+    ):
+        self.backend, self.name, self.first, self.addresses = backend, name, first, addresses
+        self.table, self.keep = table, keep
+        self.pointers: Pointers | None = keep if isinstance(keep, Pointers) else None
+
+    @staticmethod
+    def of_argument(backend: Backend, value: Any, name: str, pairs: bool, *, output: bool = False) -> _Side:
+        """An argument. Raises ``ArgumentError`` for matrices of several shapes."""
         if isinstance(value, Pointers):
-            self.pointers: Pointers | None = value
-            self.addresses, self.wrap = value.addresses, None
-            held = Held(value, None, value.index, None)
-            self.first: Array = phantom(
-                int(value.addresses[0]), value.shape, value.strides, value.dtype, held
-            )
-            self.table: Table | None = None
-            return
-        self.pointers = None
-        table = gather(place, value, name, pairs, output=output)
+            start = int(value.addresses[0])
+            first = backend.at(start, value.shape, value.strides, value.dtype, keep=value)
+            return _Side(backend, name, first, value.addresses, None, value)
+        table = gather(backend, value, name, pairs, output=output)
         for what, row in (("rows", table.rows), ("columns", table.columns)):
             if (row != row[0]).any():
-                place_of = int((row != row[0]).argmax())
-                shape = (int(table.rows[place_of]), int(table.columns[place_of]))
-                first = (int(table.rows[0]), int(table.columns[0]))
+                place = int((row != row[0]).argmax())
+                shape = (int(table.rows[place]), int(table.columns[place]))
+                first_shape = (int(table.rows[0]), int(table.columns[0]))
                 raise ArgumentError(
-                    f"{name}[{place_of}] has shape {shape} and {name}[0] {first} ({what} differ); "
+                    f"{name}[{place}] has shape {shape} and {name}[0] {first_shape} ({what} differ); "
                     "accepted: one shape, or gemm_grouped"
                 )
-        self.table, self.wrap = table, table.wrap
-        self.addresses = table.address
-        self.first = table.of(0) if isinstance(place, Gpu) else np.empty(0)
+        return _Side.of_table(table)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        if self.pointers is not None:
-            return self.pointers.shape
-        assert self.table is not None
-        return int(self.table.rows[0]), int(self.table.columns[0])
+    @staticmethod
+    def of_table(table: Table) -> _Side:
+        """The matrices of a table, all of one shape."""
+        return _Side(table.backend, table.name, table.of(0), table.address, table, table.keep)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
-        if self.pointers is not None:
-            return self.pointers.dtype
-        assert self.table is not None
-        return self.table.dtype
+    @staticmethod
+    def of_stack(backend: Backend, stack: Layout, name: str) -> _Side:
+        """A stack that was made here as one operand."""
+        count, rows, columns = stack.shape
+        full = np.ones(count, np.int64)
+        across, row, column = (step // stack.itemsize for step in stack.strides)
+        table = Table(
+            backend,
+            name,
+            stack.dtype,
+            address_of(stack) + np.arange(count) * across * stack.itemsize,
+            *(full * rows, full * columns, full * row, full * column),
+            *(np.zeros(count, bool), np.arange(count), None, [stack]),
+        )
+        return _Side.of_table(table)
 
     def __len__(self) -> int:
         return len(self.addresses)
 
-    def of(self, which: int) -> Array:
+    def of(self, which: int) -> Layout:
         """One matrix."""
         if self.table is not None:
             return self.table.of(which)
         first = self.first
-        return phantom(
-            int(self.addresses[which]), first.shape, first.strides, first.dtype, getattr(first, "held", None)
-        )
+        start = int(self.addresses[which])
+        return self.backend.at(start, first.shape, first.strides, first.dtype, keep=self.keep)
 
     def even(self) -> bool:
         """Whether all matrices have one layout."""
         return self.table is None or self.table.of_one_layout()
 
-    def stacked(self, place: Place) -> _Side:
+    def spaced(self) -> Layout | None:
+        """The matrices as one stack in the same memory; None where they do not lie evenly spaced."""
+        first = self.first
+        step = self.pointers.step if self.pointers is not None else even_step(self.addresses)
+        if step is None or step % first.itemsize or not self.even():
+            return None
+        shape, strides = (len(self), *first.shape), (step, *first.strides)
+        conj = conjugated(first)
+        return self.backend.at(address_of(first), shape, strides, first.dtype, keep=self.keep, conj=conj)
+
+    def stacked(self) -> _Side:
         """The same matrices in one new array."""
-        rows, columns = self.shape
-        made = place.empty((len(self), rows, columns), self.dtype)
+        made = self.backend.empty((len(self), *self.first.shape), self.first.dtype)
+        side = _Side.of_stack(self.backend, made, self.name)
+        side.assign(self)
+        return side
+
+    def assign(self, source: _Side) -> None:
+        """Copy the matrices of another side into these."""
+        whole, other = self.spaced(), source.spaced()
+        if whole is not None and other is not None:
+            self.backend.assign(whole, other)
+            return
         for which in range(len(self)):
-            place.assign(_slice(made, which), self.of(which))
-        return _of_stack(made, self.name)
+            self.backend.assign(self.of(which), source.of(which))
 
     def placement(self) -> Placement:
         """Where the matrices lie."""
@@ -109,10 +123,6 @@ class _Side:
         assert self.pointers is not None
         return self.pointers.placement()
 
-    def step(self) -> int | None:
-        """Bytes from each matrix to the next; None where they differ."""
-        return even_step(self.addresses) if self.pointers is None else self.pointers.step
-
     def together(self) -> int:
         """All addresses, bit by bit: what divides this divides all of them."""
         if self.pointers is not None:
@@ -120,111 +130,58 @@ class _Side:
         return int(np.bitwise_or.reduce(self.addresses))
 
 
-def _slice(stack: Array, which: int) -> Array:
-    """One matrix of a stack."""
-    made: Array = stack[which : which + 1][0] if not hasattr(stack, "held") else _flat(stack, which)
-    return made
-
-
-def _flat(stack: Array, which: int) -> Array:
-    start = address_of(stack) + which * stack.strides[0]
-    lazy = getattr(stack, "lazy", False)
-    return phantom(
-        start, stack.shape[1:], stack.strides[1:], stack.dtype, getattr(stack, "held", None), lazy=lazy
-    )
-
-
-def _of_stack(stack: Array, name: str) -> _Side:
-    """A stack that was made here as one operand."""
-    side = _Side.__new__(_Side)
-    count, rows, columns = stack.shape
-    size = stack.dtype.itemsize
-    full = np.ones(count, np.int64)
-    side.name, side.value, side.pointers, side.wrap = name, stack, None, None
-    side.addresses = address_of(stack) + np.arange(count) * (stack.strides[0] if count else 0)
-    held: Held | None = getattr(stack, "held", None)
-    side.table = Table(
-        name,
-        stack.dtype,
-        side.addresses,
-        full * rows,
-        full * columns,
-        full * (stack.strides[1] // size),
-        full * (stack.strides[2] // size),
-        np.zeros(count, bool),
-        np.arange(count),
-        0 if held is None else held.index,
-        None,
-        [stack],
-    )
-    side.first = _flat(stack, 0) if count else stack
-    return side
-
-
-def _shapes(caller: Caller, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
-    """Rows and columns of the results. Raises ``ArgumentError`` when there are none."""
-    left, _ = transposed(np.broadcast_to(np.int8(0), a), caller.trans_a, "trans_a")
-    right, _ = transposed(np.broadcast_to(np.int8(0), b), caller.trans_b, "trans_b")
-    rows, columns = product_shape(left, right)
-    return rows, columns
-
-
-def on_gpu(place: Gpu, caller: Caller, lists: Mapping[str, Any], in_place: bool) -> Any:
-    """The batch on a GPU; the results, where there is no ``out``."""
-    pairs = caller.pairs
-    left, right = (_Side(place, lists[name], name, pairs) for name in ("a", "b"))
-    rows, columns = _shapes(caller, left.shape, right.shape)
-    dtypes = {"a": left.dtype, "b": right.dtype}
-    update = target = None
-    if "out" in lists:
-        target = _Side(place, lists["out"], "out", pairs, output=True)
-        dtypes["out"] = target.dtype
-    if "c" in lists and not in_place:
-        update = _Side(place, lists["c"], "c", pairs)
-        dtypes["c"] = update.dtype
-    dtype = typed(dtypes)
-    caller.fits(dtype)
+def run(backend: Backend, options: Options, lists: Mapping[str, Any], in_place: bool) -> Any:
+    """The batch; the results, where there is no ``out``."""
+    pairs = options.pairs
+    sides = {
+        name: _Side.of_argument(backend, values, name, pairs, output=name == "out")
+        for name, values in lists.items()
+        if not (name == "c" and in_place)
+    }
+    left, right = sides["a"], sides["b"]
+    target, update = sides.get("out"), sides.get("c")
+    dtype = typed({name: side.first.dtype for name, side in sides.items()})
+    shape = gemm_spec(options, left.first, right.first).shape
     for side in (target, update):
-        if side is not None and side.shape != (rows, columns):
-            raise ArgumentError(
-                f"{side.name} has matrices of shape {side.shape}; accepted: {(rows, columns)}"
-            )
+        if side is not None and side.first.shape != shape:
+            raise ArgumentError(f"{side.name} has matrices of shape {side.first.shape}; accepted: {shape}")
     if update is not None and update.pointers is not None and target is None:
         raise ArgumentError("c is Pointers and out is None; accepted: out, or out=c to update in place")
-    stack = None
     if target is None:
-        stack = place.empty((len(left), rows, columns), dtype)
-        result = _of_stack(stack, "out")
+        stack = backend.empty((len(left), *shape), dtype)
+        result = _Side.of_stack(backend, stack, "out")
     else:
-        sides = {"a": left, "b": right}
-        if update is not None:
-            if (
-                update.table is not None
-                and target.table is not None
-                and same_matrices(update.table, target.table)
-            ):
-                update = None  # Other objects over the same memory.
-            else:
-                sides["c"] = update
-        _look_apart(target, sides)
-        result = target if target.even() else target.stacked(place)
+        if update is not None and _same(update, target):
+            update = None  # Other objects over the same memory.
+            del sides["c"]
+        _look_apart(target, {name: side for name, side in sides.items() if name != "out"})
+        result = target if _writable(backend, target) else target.stacked()
     if update is not None:
-        for which in range(len(update)):
-            place.assign(result.of(which), update.of(which))
-    _batch(place, caller, left, right, result)
-    if target is not None and result is not target:
-        for which in range(len(target)):
-            place.assign(target.of(which), result.of(which))
-    if stack is None:
-        return None
-    wrap = left.wrap or right.wrap or place.hand
-    if pairs and wrap is place.hand:
-        return list(place.pairs(stack, place.hand))
-    return list(wrap(stack))
+        result.assign(update)
+    _batch(backend, options, left, right, result)
+    if target is None:
+        wraps = (side.table.wrap for side in (left, right) if side.table is not None)
+        wrap = next((found for found in wraps if found is not None), None)
+        if wrap is None:
+            made = backend.pairs(stack, backend.hand_back) if pairs else backend.hand_back(stack)
+            return list(made)
+        return list(wrap(stack))
+    if result is not target:
+        target.assign(result)
+    return None
+
+
+def _writable(backend: Backend, target: _Side) -> bool:
+    """Whether results can be written as they lie: in this process only into one stack."""
+    return target.even() if backend.kind == "cuda" else target.spaced() is not None
+
+
+def _same(one: _Side, other: _Side) -> bool:
+    return one.table is not None and other.table is not None and same_matrices(one.table, other.table)
 
 
 def _look_apart(target: _Side, sides: Mapping[str, _Side]) -> None:
-    """``lists.apart``, which ``Pointers`` need not be asked for twice."""
+    """``apart`` of ``matrix_lists``, which ``Pointers`` need not be asked for twice."""
     others = [side.pointers for side in sides.values() if side.pointers is not None]
     fixed = target.pointers is not None and len(others) == len(sides)
     if target.pointers is not None and fixed and target.pointers.known_apart(*others):
@@ -234,163 +191,87 @@ def _look_apart(target: _Side, sides: Mapping[str, _Side]) -> None:
         target.pointers.note_apart(*others)
 
 
-def _batch(place: Gpu, caller: Caller, left: _Side, right: _Side, result: _Side) -> None:
+def _batch(backend: Backend, options: Options, left: _Side, right: _Side, result: _Side) -> None:
     """result = alpha op(left) op(right) + beta result, matrix by matrix."""
-    if 0 in result.shape:
+    if 0 in result.first.shape:
         return
-    sides = [left, right, result]
-    k = left.shape[0] if caller.trans_a != "n" else left.shape[1]
-    if k == 0 or caller.alpha == 0:
+    k = left.first.shape[0 if options.trans_a != "n" else 1]
+    if k == 0 or options.alpha == 0:
         for which in range(len(result)):
-            place.scale(result.of(which), caller.beta)
+            backend.scale(result.of(which), options.beta)
         return
-    for number in (0, 1):
-        if not sides[number].even():
-            sides[number] = sides[number].stacked(place)
-    steps = [side.step() for side in sides]
-    if all(
-        step is not None and step % side.dtype.itemsize == 0 for step, side in zip(steps, sides, strict=True)
-    ):
-        x, y, z = (_spaced(side, step or 0) for side, step in zip(sides, steps, strict=True))
-        _whole(place, caller, x, y, z)
-        return
-    if _by_pointers(place, caller, sides):
-        return
-    left, right = sides[:2]
-    for which in range(len(result)):
-        _whole(place, caller, left.of(which), right.of(which), result.of(which))
-
-
-def _spaced(side: _Side, step: int) -> Array:
-    """Evenly spaced matrices as a stack."""
-    first = side.first
-    return phantom(
-        address_of(first),
-        (len(side), *first.shape),
-        (step, *first.strides),
-        first.dtype,
-        getattr(first, "held", None),
-        lazy=getattr(first, "lazy", False),
+    gpu = backend.kind == "cuda"
+    left, right = (
+        side if (side.even() if gpu else side.spaced() is not None) else side.stacked()
+        for side in (left, right)
     )
+    a, b, out = (side.spaced() for side in (left, right, result))
+    if a is not None and b is not None and out is not None:
+        _whole(backend, options, a, b, out)
+    elif not _by_pointers(backend, options, [left, right, result]):
+        for which in range(len(result)):
+            _whole(backend, options, left.of(which), right.of(which), result.of(which))
 
 
-def _whole(place: Place, caller: Caller, a: Array, b: Array, out: Array) -> None:
+def _whole(backend: Backend, options: Options, a: Layout, b: Layout, out: Layout) -> None:
     """One product or stack, as ``gemm`` runs it; outputs are known to be apart."""
-    left, _ = transposed(a, caller.trans_a, "trans_a")
-    right, _ = transposed(b, caller.trans_b, "trans_b")
-    caller.compute(place, left, right, out, fresh=True)
+    product.run(backend, gemm_spec(options, a, b), out, fresh=True)
 
 
-def _by_pointers(place: Gpu, caller: Caller, sides: list[_Side]) -> bool:
+def _by_pointers(backend: Backend, options: Options, sides: list[_Side]) -> bool:
     """One launch over arrays of addresses; False where no kernel takes them."""
-    sides = list(sides)
-    for _ in range(3):
-        a, b, c = (side.first for side in sides)
-        left, _ = transposed(a, caller.trans_a, "trans_a")
-        right, _ = transposed(b, caller.trans_b, "trans_b")
-        conj_a, conj_b = caller.conjugated(left, right)
-        alpha, beta = caller.classes
-        found = problem_of(left, right, c, conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=True)
-        if not isinstance(found, str):
-            break
-        if found == "out":
-            return False
-        number = ("a", "b").index(found)
-        sides[number] = sides[number].stacked(place)
-    else:
+    found = _job(options, sides)
+    if found is None:
         return False
     together = sides[0].together() | sides[1].together() | sides[2].together()
     # What divides all addresses, at most the widest access.
     align = gcd(16, together & -together) if together else 16
     problem = found.problem.with_(batch=len(sides[0]), pointers=True, align=align)
     job = Job(problem, found.swap, (), ())
-    key = (place.key, job, caller.alpha, caller.beta)
+    key = (backend.key, job, options.alpha, options.beta)
     bound = call_cache.POINTERS.get(key)
     if bound is None:
         try:
             # The library's own product takes no addresses, however fast it is.
-            plan = dispatch.plan(problem, dispatch.device("cuda", place.index), vendor=False)
+            plan = dispatch.plan(problem, dispatch.device(backend.kind, backend.index), vendor=False)
         except ArgumentError:
             return False
-        if place.why_not(job, plan) is not None:
+        if backend.refusal(job, plan) is not None:
             return False
-        bound = place.bound(job, plan, (caller.alpha, caller.beta))
+        bound = backend.bind(job, plan, options.scalars)
         call_cache.keep(call_cache.POINTERS, key, bound)
-    rows, keep = _rows_there(place, sides)
-    bound.run(rows[0], rows[1], rows[2], place.stream)
+    rows, keep = _rows_there(backend, sides)
+    bound.run(rows[0], rows[1], rows[2], backend.stream)
     del keep
     return True
 
 
-def _rows_there(place: Gpu, sides: Sequence[_Side]) -> tuple[list[int], Any]:
+def _job(options: Options, sides: list[_Side]) -> Job | None:
+    """One product of a batch as kernels see it, ``sides`` with stacks in place of operands that no layout
+    covers; None where outputs would have to be copied."""
+    alpha, beta = options.classes
+    for _ in range(3):
+        a, b, c = (side.first for side in sides)
+        left, _ = transposed(a, options.trans_a, "trans_a")
+        right, _ = transposed(b, options.trans_b, "trans_b")
+        conj_a, conj_b = options.conjugated(left, right)
+        found = problem_of(left, right, c, conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=True)
+        if not isinstance(found, str):
+            return found
+        if found == "out":
+            return None
+        number = ("a", "b").index(found)
+        sides[number] = sides[number].stacked()
+    return None
+
+
+def _rows_there(backend: Backend, sides: Sequence[_Side]) -> tuple[list[int], Any]:
     """The addresses on the GPU of the rows of addresses, and what keeps them there."""
     known = [side.pointers.there() if side.pointers is not None else None for side in sides]
     here = [side.addresses for side, there in zip(sides, known, strict=True) if there is None]
-    start, keep = sent(place, np.concatenate(here)) if here else (0, None)
+    start, keep = backend.send(np.concatenate(here)) if here else (0, None)
     rows = []
     for side, there in zip(sides, known, strict=True):
         rows.append(start if there is None else there)
         start += 0 if there is not None else 8 * len(side)
     return rows, keep
-
-
-def on_host(caller: Caller, lists: Mapping[str, Any], in_place: bool) -> Any:
-    """The batch in this process's memory: stacks of what lies evenly spaced, else copies into stacks."""
-    pairs = caller.pairs
-    tables = {
-        name: gather(HOST, values, name, pairs, output=name == "out")
-        for name, values in lists.items()
-        if not (name == "c" and in_place)
-    }
-    dtype = typed({name: table.dtype for name, table in tables.items()})
-    caller.fits(dtype)
-    sizes = {}
-    for name, table in tables.items():
-        shapes = np.stack([table.rows, table.columns])
-        other = (shapes != shapes[:, :1]).any(0)
-        if other.any():
-            which = int(other.argmax())
-            raise ArgumentError(
-                f"{name}[{which}] has shape {tuple(shapes[:, which].tolist())} and {name}[0] "
-                f"{tuple(shapes[:, 0].tolist())}; accepted: one shape, or gemm_grouped"
-            )
-        sizes[name] = (int(shapes[0, 0]), int(shapes[1, 0]))
-    shape = _shapes(caller, sizes["a"], sizes["b"])
-    for name in ("c", "out"):
-        if name in sizes and sizes[name] != shape:
-            raise ArgumentError(f"{name} has matrices of shape {sizes[name]}; accepted: {shape}")
-    target = tables.get("out")
-    if target is not None:
-        update = tables.get("c")
-        if update is not None and same_matrices(update, target):
-            del tables["c"]
-        inputs = {name: table.placement() for name, table in tables.items() if name != "out"}
-        apart(target.placement(), inputs, "out", {})
-    stacks = {name: _stack_here(table, shape_of) for (name, table), shape_of in
-              zip(tables.items(), (sizes[name] for name in tables), strict=True)}  # fmt: skip
-    count = len(lists["a"])
-    result = stacks["out"][0] if target is not None else HOST.empty((count, *shape), dtype)
-    if "c" in stacks:
-        HOST.assign(result, stacks["c"][0])
-    _whole(HOST, caller, stacks["a"][0], stacks["b"][0], result)
-    if target is None:
-        wrap = tables["a"].wrap
-        assert wrap is not None
-        return list(wrap(result))
-    if not stacks["out"][1]:
-        for which in range(count):
-            view_here(target, which)[...] = result[which]
-    return None
-
-
-def _stack_here(table: Table, shape: tuple[int, int]) -> tuple[Array, bool]:
-    """The matrices as one stack, and whether it is the very memory."""
-    step = even_step(table.address)
-    if step is not None and (table.row == table.row[0]).all() and (table.column == table.column[0]).all():
-        size = table.size
-        strides = (step, int(table.row[0]) * size, int(table.column[0]) * size)
-        return memory_here(int(table.address[0]), (len(table), *shape), strides, table.dtype), True
-    made = np.empty((len(table), *shape), table.dtype)
-    for which in range(len(table)):
-        made[which] = view_here(table, which)
-    return made, False

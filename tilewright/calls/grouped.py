@@ -13,34 +13,36 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arrays import device as device_arrays
-from tilewright.arrays.layout import LETTERS, Array, address_of
-from tilewright.arrays.pointers import Groups, Integers, Pointers
+from tilewright.arrays import backend as lookup
+from tilewright.arrays.layout import LETTERS, transposed
+from tilewright.arrays.overlap import Integers
+from tilewright.arrays.pointers import Groups, Pointers
+from tilewright.arrays.view import Layout, address_of
+from tilewright.calls import product
 from tilewright.calls.matrix_lists import (
     Oriented,
     Table,
     apart,
+    backend_of_lists,
     counted,
     gather,
     listed,
     oriented,
-    place_of,
     same_matrices,
-    sent,
     typed,
     usable_input,
     usable_output,
-    view_here,
 )
-from tilewright.calls.product import Caller, of_pairs
+from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, number, of_pairs
 from tilewright.catalog import of_lists
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Config, Device, GroupedProblem, Plan
+from tilewright.model import Device, GroupedProblem, Plan
 from tilewright.planning import dispatch
 from tilewright.runtime import bound_cuda, call_cache
-from tilewright.runtime.bound_cpu import HOST, Place
-from tilewright.runtime.bound_cuda import Gpu
+from tilewright.runtime.backend import Backend
+from tilewright.runtime.backends import on_gpu
+from tilewright.runtime.bound_cpu import HOST
 from tilewright.stencils.cuda.grouped import stencil as grouped
 from tilewright.targets.cuda import driver
 
@@ -50,43 +52,39 @@ _LEADING_MOST = 2**31 - 1
 class Grouped:
     """A list of products of different sizes, ready to be called again and again.
 
-    ``results`` are the outputs: the caller's, or new arrays that every run writes to (None for ``Groups``).
+    ``results`` are the outputs: the options's, or new arrays that every run writes to (None for ``Groups``).
     ``launches`` counts the kernels of a run on a GPU. The matrices are those of the lists when this was made.
     """
 
-    def __init__(self, place: Place, results: Any) -> None:
+    def __init__(self, backend: Backend, results: Any) -> None:
         self.results = results
         self.launches = 0
-        self._place = place
+        self._backend = backend
         self._parts: list[_Part] = []
         self._stale = False
         self._lock = threading.Lock()
         self._launchers: list[Any] = []
-        self._others: list[tuple[Caller, Array, Array, Array]] = []
-        self._moves: list[tuple[Array, Array]] = []
+        self._others: list[tuple[ProductSpec, Layout]] = []
+        self._moves: list[tuple[Layout, Layout]] = []
         self._keep: list[Any] = []
 
     def __call__(self) -> Any:
-        """All products once more, on the caller's current stream; the results."""
-        place, direct = self._place, not (self._moves or self._others or self._stale)
-        if isinstance(place, Gpu) and place.library is not None and direct:
+        """All products once more, on the options's current stream; the results."""
+        if self._backend.vendor and not (self._moves or self._others or self._stale):
             try:
-                self._launch(place.library.stream(place.index))
+                self._launch(self._backend.here().stream)
             except DeviceError:
-                pass  # A thread that has no context, or another GPU's: the careful way knows what to do.
+                pass  # A thread that has no context, or another GPU's: the slow path knows what to do.
             else:
                 return self.results
-        with place.current():
-            if isinstance(place, Gpu) and place.library is not None:
-                stream = place.library.stream(place.index)
-                if stream != place.stream:
-                    place = Gpu(place.library, place.index, stream)
+        with self._backend.current():
+            backend = self._backend.here()
             self._renew()
             for target, source in self._moves:
-                place.assign(target, source)
-            self._launch(place.stream if isinstance(place, Gpu) else 0)
-            for caller, a, b, c in self._others:
-                caller.compute(place, a, b, c, fresh=True)
+                backend.assign(target, source)
+            self._launch(backend.stream)
+            for spec, out in self._others:
+                product.run(backend, spec, out, fresh=True)
         return self.results
 
     def run(self) -> Any:
@@ -96,7 +94,7 @@ class Grouped:
     @property
     def plans(self) -> list[Plan]:
         """What runs, one plan for each launch, by the records as they are now."""
-        with self._place.current():
+        with self._backend.current():
             self._renew()
         return [part.plan for part in self._parts]
 
@@ -111,12 +109,12 @@ class Grouped:
                 self._stale = False
                 for part in self._parts:
                     part.plan = part.planned()
-                self._launchers = [part.launcher(self._place) for part in self._parts]
+                self._launchers = [part.launcher(self._backend) for part in self._parts]
 
     def _add(self, part: _Part) -> None:
         """One more launch."""
         self._parts.append(part)
-        self._launchers.append(part.launcher(self._place))
+        self._launchers.append(part.launcher(self._backend))
 
     def _launch(self, stream: int) -> None:
         with self._lock:
@@ -146,10 +144,7 @@ class _Part:
         self, problem: GroupedProblem, device: Device, config: Mapping[str, Any] | None, lasting: bool
     ):
         self.problem, self.device, self.lasting = problem, device, lasting
-        try:
-            self.config = None if config is None else Config(config)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"config={config!r}; accepted: a map from names to plain values") from error
+        self.config = forced_config(config)
         self.plan = self.planned()
         self.argument = bytearray()
 
@@ -164,15 +159,14 @@ class _Part:
             call_cache.keep(call_cache.BOUND, key, found)
         return replace(found, problem=self.problem)
 
-    def launcher(self, place: Place) -> driver.Launcher:
+    def launcher(self, backend: Backend) -> driver.Launcher:
         """What starts the kernel of the plan."""
-        assert isinstance(place, Gpu)
         assert self.plan.config is not None
         launch = of_lists("cuda").launch(self.problem, self.plan.config)
         if not self.lasting:
             # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
             launch = replace(launch, overlap=False)
-        return driver.Launcher(bound_cuda.kernel(self.plan, place.index), launch, self.argument)
+        return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), launch, self.argument)
 
 
 def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
@@ -184,8 +178,7 @@ def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
                 f"{name} has {len(found)} elements of {found.dtype}; accepted: a number, or {count} numbers"
             )
         return found.astype(np.complex128)
-    number = Caller(value, 0, "n", "n").alpha if name == "alpha" else Caller(1, value, "n", "n").beta
-    return np.full(count, number, np.complex128)
+    return np.full(count, number(value, name), np.complex128)
 
 
 def planned(
@@ -200,12 +193,12 @@ def planned(
     config: Mapping[str, Any] | None,
     lasting: bool,
 ) -> Grouped:
-    caller = Caller(1, 0, *trans, pairs=of_pairs(dtype))
+    options = Options(1, 0, *trans, pairs=of_pairs(dtype))
     if isinstance(a, Groups):
         for name, value in (("b", b), ("c", c), ("out", out), ("dtype", dtype)):
             if value is not None:
                 raise ArgumentError(f"{name} beside Groups, which say it all; accepted: None")
-        return _of_groups(a, caller, scalars, config, lasting)
+        return _of_groups(a, options, scalars, config, lasting)
     if b is None:
         raise ArgumentError("b=None; accepted: a sequence of arrays, or one Groups as a")
     given = {"a": a, "b": b}
@@ -223,14 +216,14 @@ def planned(
         raise ArgumentError("beta without c; accepted: c, or out to be updated in place")
     if not counted(lists):
         return Grouped(HOST, [] if out is None else out)
-    place = place_of(lists)
-    with place.current():
-        return _of_lists(place, caller, lists, (alphas, betas), out, c is out, config, lasting)
+    backend = backend_of_lists(lists)
+    with backend.current():
+        return _of_lists(backend, options, lists, (alphas, betas), out, c is out, config, lasting)
 
 
 def _of_lists(
-    place: Place,
-    caller: Caller,
+    backend: Backend,
+    options: Options,
     lists: Mapping[str, Any],
     scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
     out: Any,
@@ -238,15 +231,15 @@ def _of_lists(
     config: Mapping[str, Any] | None,
     lasting: bool,
 ) -> Grouped:
-    pairs = caller.pairs
+    pairs = options.pairs
     tables = {
-        name: gather(place, values, name, pairs, output=name == "out", axes=3)
+        name: gather(backend, values, name, pairs, output=name == "out", axes=3)
         for name, values in lists.items()
         if not (name == "c" and in_place)
     }
     dtype = typed({name: table.dtype for name, table in tables.items()})
     _real(scalars, dtype)
-    left, right = tables["a"].turned(_letter(caller.trans_a)), tables["b"].turned(_letter(caller.trans_b))
+    left, right = tables["a"].turned(_letter(options.trans_a)), tables["b"].turned(_letter(options.trans_b))
     right = _alike(right, left, "b")
     _fits(left, right)
     if "out" in tables:
@@ -254,8 +247,8 @@ def _of_lists(
         _outputs_fit(target, left, right, "out")
         results = out
     else:
-        target, results = _new_results(place, left, right, dtype, lists["a"], tables["a"], pairs)
-    made = Grouped(place, results)
+        target, results = _new_results(backend, left, right, dtype, lists["a"], tables["a"], pairs)
+    made = Grouped(backend, results)
     made._keep += [tables, target.keep]
     per = tuple(row[left.element] for row in scalars)
     inputs = {"a": tables["a"].placement(), "b": tables["b"].placement()}
@@ -265,11 +258,11 @@ def _of_lists(
         if not same_matrices(update, target):
             inputs["c"] = update.placement()
             for which in np.flatnonzero((per[1] != 0) & (target.rows > 0) & (target.columns > 0)):
-                made._moves.append((_array(place, target, int(which)), _array(place, update, int(which))))
+                made._moves.append((target.of(int(which)), update.of(int(which))))
     if "out" in tables:
         elements = {name: table.element for name, table in tables.items()}
         apart(target.placement(), inputs, "out", elements)
-    _products(made, place, caller, left, right, target, (per[0], per[1]), config, lasting)
+    _products(made, backend, options, left, right, target, (per[0], per[1]), config, lasting)
     return made
 
 
@@ -340,9 +333,9 @@ def _outputs_fit(target: Table, left: Table, right: Table, name: str) -> None:
 
 
 def _new_results(
-    place: Place, left: Table, right: Table, dtype: np.dtype[Any], values: Any, first: Table, pairs: bool
+    backend: Backend, left: Table, right: Table, dtype: np.dtype[Any], values: Any, first: Table, pairs: bool
 ) -> tuple[Table, list[Any]]:
-    """New outputs by rows, each on a multiple of 16 bytes of one allocation, and as the caller sees them."""
+    """New outputs by rows, each on a multiple of 16 bytes of one allocation, and as the options sees them."""
     size = dtype.itemsize
     unit = max(1, 16 // size)
     rows, columns = left.rows, right.columns
@@ -355,8 +348,9 @@ def _new_results(
     count = np.bincount(left.element, minlength=elements)
     inside = np.arange(len(left)) - np.concatenate(([0], np.cumsum(count)[:-1]))[left.element]
     offset = start[left.element] + inside * rows * columns
-    flat = place.empty((int(start[-1]),), dtype)
+    flat = backend.empty((int(start[-1]),), dtype)
     table = Table(
+        backend,
         "out",
         dtype,
         address_of(flat) + offset * size,
@@ -366,7 +360,6 @@ def _new_results(
         np.ones(len(left), np.int64),
         np.zeros(len(left), bool),
         left.element,
-        first.index,
         None,
         [flat],
     )
@@ -385,20 +378,18 @@ def _new_results(
     return table, results
 
 
-def _array(place: Place, table: Table, which: int) -> Array:
-    """One matrix of a table, wherever it lies."""
-    return table.of(int(which)) if isinstance(place, Gpu) else view_here(table, int(which))
-
-
 def _of_groups(
-    groups: Groups, caller: Caller, scalars: tuple[Any, Any], config: Mapping[str, Any] | None, lasting: bool
+    groups: Groups,
+    options: Options,
+    scalars: tuple[Any, Any],
+    config: Mapping[str, Any] | None,
+    lasting: bool,
 ) -> Grouped:
     """The products that ``Groups`` describe."""
     if not len(groups):
         return Grouped(HOST, None)
-    device_arrays.need_cuda()
-    library = device_arrays.default_library()
-    place = Gpu(library, groups.index, 0 if library is None else library.stream(groups.index))
+    lookup.need_cuda()
+    backend = on_gpu(groups.index)
     alphas, betas = (
         _scalars(x, name, len(groups)) for x, name in zip(scalars, ("alpha", "beta"), strict=True)
     )
@@ -414,42 +405,30 @@ def _of_groups(
             raise ArgumentError(f"ld{name}[{which}]={int(step[which])}; accepted: from {int(least[which])}")
         ones = np.ones(len(groups), np.int64)
         row, column = (step, ones) if groups.order == "C" else (ones, step)
-        number = np.arange(len(groups))
+        element = np.arange(len(groups))
         lazy = np.zeros(len(groups), bool)
         start = getattr(groups, name)
         return Table(
-            *(
-                name,
-                groups.dtype,
-                start,
-                rows,
-                columns,
-                row,
-                column,
-                lazy,
-                number,
-                groups.index,
-                None,
-                [groups],
-            )
+            *(backend, name, groups.dtype, start, rows, columns, row, column, lazy, element),
+            *(None, [groups]),
         )
 
-    left = table("a", groups.m, groups.k, groups.lda, _letter(caller.trans_a))
-    right = table("b", groups.k, groups.n, groups.ldb, _letter(caller.trans_b))
+    left = table("a", groups.m, groups.k, groups.lda, _letter(options.trans_a))
+    right = table("b", groups.k, groups.n, groups.ldb, _letter(options.trans_b))
     target = table("c", groups.m, groups.n, groups.ldc, "n")
-    made = Grouped(place, None)
+    made = Grouped(backend, None)
     made._keep.append(groups)
-    with place.current():
+    with backend.current():
         apart(target.placement(), {"a": left.placement(), "b": right.placement()}, "c", {})
-        left, right = left.turned(_letter(caller.trans_a)), right.turned(_letter(caller.trans_b))
-        _products(made, place, caller, left, right, target, (alphas, betas), config, lasting)
+        left, right = left.turned(_letter(options.trans_a)), right.turned(_letter(options.trans_b))
+        _products(made, backend, options, left, right, target, (alphas, betas), config, lasting)
     return made
 
 
 def _products(
     made: Grouped,
-    place: Place,
-    caller: Caller,
+    backend: Backend,
+    options: Options,
     left: Table,
     right: Table,
     target: Table,
@@ -461,32 +440,37 @@ def _products(
     m, n, k = left.rows, right.columns, left.columns
     some = (m > 0) & (n > 0)
     small = np.zeros(len(m), bool)
-    if isinstance(place, Gpu):
+    if backend.kind == "cuda":
         for table in (left, right):
             for which in np.flatnonzero(some & ~usable_input(table) & (k > 0)):
-                _copied_over(made, place, table, int(which))
+                _copied_over(made, backend, table, int(which))
         steps = [np.maximum(abs(x.row), abs(x.column)) for x in (left, right, target)]
         small = some & (np.maximum(np.maximum(m, n), k) <= grouped.LARGEST)
         for row in steps:
             small &= row <= _LEADING_MOST
     launched = np.flatnonzero(small)
-    if launched.size and isinstance(place, Gpu):
+    if launched.size:
         small[launched] = _launches(
-            made, place, caller, left, right, target, scalars, launched, config, lasting
+            made, backend, options, left, right, target, scalars, launched, config, lasting
         )
     for which in np.flatnonzero(some & ~small):
-        alone = Caller(
-            scalars[0][which], scalars[1][which], caller.trans_a, caller.trans_b, pairs=caller.pairs
-        )
-        a, b, c = (_array(place, x, int(which)) for x in (left, right, target))
-        made._others.append((alone, a, b, c))
+        alone = replace(options, alpha=complex(scalars[0][which]), beta=complex(scalars[1][which]))
+        a, b, c = (x.of(int(which)) for x in (left, right, target))
+        made._others.append((_alone(alone, a, b), c))
     made.launches = len(made._launchers) + len(made._others)
 
 
-def _copied_over(made: Grouped, place: Gpu, table: Table, which: int) -> None:
+def _alone(options: Options, left: Layout, right: Layout) -> ProductSpec:
+    """One product of matrices that are op(a) and op(b) already, but for conjugation."""
+    a, _ = transposed(left, options.trans_a, "trans_a")
+    b, _ = transposed(right, options.trans_b, "trans_b")
+    return gemm_spec(options, a, b)
+
+
+def _copied_over(made: Grouped, backend: Backend, table: Table, which: int) -> None:
     """Put a contiguous copy in the place of a matrix without a unit stride; every run copies anew."""
     source = table.of(which)
-    copy = place.empty((int(table.rows[which]), int(table.columns[which])), table.dtype)
+    copy = backend.empty((int(table.rows[which]), int(table.columns[which])), table.dtype)
     made._moves.append((copy, source))
     made._keep.append(copy)
     for name in ("address", "row", "column", "lazy"):
@@ -498,8 +482,8 @@ def _copied_over(made: Grouped, place: Gpu, table: Table, which: int) -> None:
 
 def _launches(
     made: Grouped,
-    place: Gpu,
-    caller: Caller,
+    backend: Backend,
+    options: Options,
     left: Table,
     right: Table,
     target: Table,
@@ -510,11 +494,11 @@ def _launches(
 ) -> bool:
     """One launch for each way in which operands are stored; False where the kernel cannot be had."""
     dtype = LETTERS[left.dtype]
-    device = dispatch.device("cuda", place.index)
+    device = dispatch.device("cuda", backend.index)
     alphas, betas = (row[launched] for row in scalars)
     alpha = "1" if (alphas == 1).all() else "any"
     beta = "0" if (betas == 0).all() else "1" if (betas == 1).all() else "any"
-    found = oriented(left.some(launched), right.some(launched), target.some(launched), caller.conj)
+    found = oriented(left.some(launched), right.some(launched), target.some(launched), options.conj)
     conj = dtype.is_complex
     kinds = found.turned_a * 1 + found.turned_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
     stencil = of_lists("cuda")
@@ -542,7 +526,7 @@ def _launches(
             driver.upload(memory.address, np.concatenate(numbers))
             address, keep = memory.address, memory
         else:
-            address, keep = sent(place, np.concatenate(numbers))
+            address, keep = backend.send(np.concatenate(numbers))
         made._keep.append(keep)
         part.argument = grouped.pack(
             *(address, address + words.nbytes if own else 0, count),

@@ -17,10 +17,9 @@ from tilewright.arrays.pointers import Groups, Pointers
 from tilewright.arrays.tracing import untraced
 from tilewright.calls import batched, grouped
 from tilewright.calls.grouped import Grouped
-from tilewright.calls.matrix_lists import counted, listed, place_of
-from tilewright.calls.product import Caller, of_pairs
+from tilewright.calls.matrix_lists import backend_of_lists, counted, listed
+from tilewright.calls.spec import Options, of_pairs
 from tilewright.errors import ArgumentError
-from tilewright.runtime.bound_cuda import Gpu
 
 __all__ = ["Grouped", "Groups", "Pointers", "gemm_batched", "gemm_grouped", "plan_grouped"]
 
@@ -55,21 +54,18 @@ def gemm_batched(
     memories, outputs that share memory with one another or with an input, and what ``gemm`` refuses;
     ``DTypeError`` for different types.
     """
-    caller = Caller(alpha, beta, trans_a, trans_b, pairs=of_pairs(dtype))
-    given = {"a": a, "b": b} | ({"c": c} if caller.beta != 0 and c is not None else {})
+    options = Options.of(alpha, beta, trans_a, trans_b, pairs=of_pairs(dtype))
+    given = {"a": a, "b": b} | ({"c": c} if options.beta != 0 and c is not None else {})
     lists = {name: listed(value, name) for name, value in given.items()}
     if out is not None:
         lists["out"] = lists["c"] if out is c and "c" in lists else listed(out, "out")
-    if caller.beta != 0 and "c" not in lists and out is None:
-        raise ArgumentError(f"beta={caller.beta} without c; accepted: c, or out to be updated in place")
+    if options.beta != 0 and "c" not in lists and out is None:
+        raise ArgumentError(f"beta={options.beta} without c; accepted: c, or out to be updated in place")
     if not counted(lists):
         return [] if out is None else out
-    place = place_of(lists)
-    with place.current():
-        if isinstance(place, Gpu):
-            made = batched.on_gpu(place, caller, lists, c is out)
-        else:
-            made = batched.on_host(caller, lists, c is out)
+    backend = backend_of_lists(lists)
+    with backend.current():
+        made = batched.run(backend, options, lists, c is out)
     return made if out is None else out
 
 

@@ -1,6 +1,6 @@
 """Lists of matrices as tables: where each one lies and with which strides.
 
-What both batch forms begin with. ``gather`` asks the careful way only for arrays unlike all before (shape,
+What both batch forms begin with. ``gather`` asks for a view only for arrays unlike all before (shape,
 strides, type, device): of the others it reads the address. ``oriented`` makes column-major products of
 tables, as ``arrays.problem_of`` does of one product.
 """
@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.arrays import device
-from tilewright.arrays.device import Held, phantom
-from tilewright.arrays.layout import ACCEPTED, LETTERS, Array, address_of
-from tilewright.arrays.pointers import Groups, Integers, Placement, Pointers, overlapping, shared, staging
-from tilewright.arrays.tracing import pass_over, untraced
-from tilewright.calls.product import checked_out, taken
+from tilewright.arrays import backend as lookup
+from tilewright.arrays import cupy_, torch_
+from tilewright.arrays.layout import ACCEPTED, LETTERS
+from tilewright.arrays.overlap import Integers, Placement, overlapping, shared
+from tilewright.arrays.pointers import Groups, Pointers
+from tilewright.arrays.view import Layout, address_of, conjugated
+from tilewright.calls.product import Taken, take
+from tilewright.calls.spec import checked_out
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.runtime.bound_cpu import HOST, Place
-from tilewright.runtime.bound_cuda import Gpu
-from tilewright.targets.cuda import driver
+from tilewright.runtime.backend import Backend
+from tilewright.runtime.backends import backend_of, on_gpu
 
 Truth = NDArray[np.bool_]
 
@@ -36,6 +37,7 @@ class Table:
     ``element``: the place in the caller's list; stacks have several matrices in one. ``shapes``: extents of
     a stack (-1 where an element is none), rows and columns of each element."""
 
+    backend: Backend
     name: str
     dtype: np.dtype[Any]
     address: Integers
@@ -45,8 +47,7 @@ class Table:
     column: Integers
     lazy: Truth
     element: Integers
-    index: int = 0
-    wrap: Callable[[Array], Any] | None = None
+    wrap: Callable[[Any], Any] | None = None
     keep: list[Any] = field(default_factory=list)
     shapes: Integers | None = None
 
@@ -71,16 +72,16 @@ class Table:
         rows = {name: getattr(self, name)[which] for name in _ROWS}
         return replace(self, **rows)
 
-    def of(self, which: int) -> Array:
-        """One matrix, on a GPU."""
+    def of(self, which: int) -> Layout:
+        """One matrix."""
         size = self.size
-        return phantom(
+        return self.backend.at(
             int(self.address[which]),
             (int(self.rows[which]), int(self.columns[which])),
             (int(self.row[which]) * size, int(self.column[which]) * size),
             self.dtype,
-            Held(self.keep, None, self.index, None),
-            lazy=bool(self.lazy[which]),
+            keep=self.keep,
+            conj=bool(self.lazy[which]),
         )
 
     def of_one_layout(self) -> bool:
@@ -110,7 +111,7 @@ class Table:
 
 def _looker(value: Any) -> tuple[Callable[[Any], Any], Callable[[Any], int]] | None:
     """What tells arrays of a library apart, and what reads an address; None for other arrays."""
-    if device.torch_tensor(value):
+    if torch_.is_tensor(value):
         kind: Any = type(value)
 
         def look(x: Any) -> Any:
@@ -119,8 +120,7 @@ def _looker(value: Any) -> tuple[Callable[[Any], Any], Callable[[Any], int]] | N
             return x.shape, x.stride(), x.dtype, x.device, x.is_conj(), x.is_neg(), x.requires_grad
 
         return look, kind.data_ptr
-    library = device.library_of(value)
-    if library is not None and library.name == "cupy":
+    if cupy_.is_array(value):
         return (
             lambda x: (x.shape, x.strides, x.dtype, x.data.device_id) if type(x) is type(value) else None,
             lambda x: int(x.data.ptr),
@@ -134,7 +134,7 @@ def _looker(value: Any) -> tuple[Callable[[Any], Any], Callable[[Any], int]] | N
 
 
 def gather(
-    place: Place, values: Sequence[Any], name: str, pairs: bool, *, output: bool = False, axes: int = 2
+    backend: Backend, values: Sequence[Any], name: str, pairs: bool, *, output: bool = False, axes: int = 2
 ) -> Table:
     """The table of a list of matrices, or with ``axes`` 3 of matrices and stacks of them.
 
@@ -148,26 +148,27 @@ def gather(
     # Not the list, whose elements may be changed.
     keep: list[Any] = [tuple(values)]
     dtype: np.dtype[Any] | None = None
-    wrap: Callable[[Array], Any] | None = None
+    wrap: Callable[[Any], Any] | None = None
     for number, value in enumerate(values):
         found = None
         look = None
         if looker is not None:
             try:
                 look = looker[0](value)
-            except RuntimeError:  # A tensor without strides: the careful way says so.
+            except RuntimeError:  # A tensor without strides: ``_checked`` says so.
                 look = None
             found = known.get(look) if look is not None else None
         if found is not None and looker is not None:
             which[number], address[number] = found, looker[1](value)
             continue
         label = f"{name}[{number}]"
-        array, hand = _careful(place, value, label, pairs, output)
+        taken = _checked(backend, value, label, pairs, output)
+        array = taken.array
         if not 2 <= array.ndim <= axes:
             accepted = "two axes" if axes == 2 else "two axes, or three"
             raise ArgumentError(f"{label} has shape {array.shape}; accepted: {accepted}")
         if dtype is None:
-            dtype, wrap = array.dtype, hand
+            dtype, wrap = array.dtype, taken.wrap
         elif array.dtype != dtype:
             raise DTypeError(f"{label} is {array.dtype} and {name}[0] {dtype}; accepted: one type")
         size = array.dtype.itemsize
@@ -183,7 +184,7 @@ def gather(
             *array.shape[-2:],
             array.strides[0] // size if deep else 0,
             *(step // size for step in array.strides[-2:]),
-            int(getattr(array, "lazy", False)),
+            int(conjugated(array)),
         )
         which[number], address[number] = len(kinds), start
         # What had to be copied is kept, and says nothing of the next.
@@ -203,36 +204,36 @@ def gather(
         inside = np.arange(len(element)) - first[element]
         address = address[element] + inside * step[element] * dtype.itemsize
         rows, across, row, column, lazy = (x[element] for x in (rows, across, row, column, lazy))
-    index = place.index if isinstance(place, Gpu) else 0
     return Table(
-        name, dtype, address, rows, across, row, column, lazy != 0, element, index, wrap, keep, shapes
+        *(backend, name, dtype, address, rows, across, row, column),
+        *(lazy != 0, element, wrap, keep, shapes),
     )
 
 
-def _careful(
-    place: Place, value: Any, label: str, pairs: bool, output: bool
-) -> tuple[Array, Callable[[Array], Any]]:
+def _checked(backend: Backend, value: Any, label: str, pairs: bool, output: bool) -> Taken:
     """An element of a list as an array, with every check."""
-    there = isinstance(place, Gpu)
-    if device.on_gpu(value) != there:
+    there = backend.kind == "cuda"
+    if lookup.on_gpu(value) != there:
         raise ArgumentError(
             f"{label} of type {type(value).__name__} is {'not ' if there else ''}on a GPU, unlike the first "
             "matrices; accepted: one place for all"
         )
-    if isinstance(place, Gpu):
-        index = device.index_of(value, label)
-        if index is not None and index != place.index:
-            raise ArgumentError(f"{label} lies on GPU {index}; accepted: GPU {place.index}, as the others")
-    array, wrap, own = taken(place, value, label, pairs)
+    if there:
+        index = lookup.index_of(value, label)
+        if index is not None and index != backend.index:
+            raise ArgumentError(f"{label} lies on GPU {index}; accepted: GPU {backend.index}, as the others")
+    found = take(backend, value, label, pairs)
     if not output:
-        return array, wrap
-    if not own:
+        return found
+    if not found.own:
         raise ArgumentError(f"{label} cannot be written to as it is; accepted: pairs side by side in memory")
+    array = found.array
     try:
-        checked = checked_out(place, value, array.shape, array.dtype, pairs)
+        given = backend.view_out(value)
+        checked = checked_out(given, array.shape, array.dtype, pairs=pairs, gpu=there)
     except ArgumentError as error:
         raise ArgumentError(f"{label}: {error}") from error
-    return checked, wrap
+    return replace(found, array=checked)
 
 
 # ---- column-major products
@@ -342,28 +343,25 @@ def counted(lists: Mapping[str, Any]) -> int:
     return count
 
 
-@untraced
-def place_of(lists: Mapping[str, Any]) -> Place:
+def backend_of_lists(lists: Mapping[str, Any]) -> Backend:
     """Where the matrices lie. Raises ``ArgumentError`` when they lie apart."""
-    pass_over()
     pointers = {name: x for name, x in lists.items() if isinstance(x, Pointers)}
     first = {f"{name}[0]": x[0] for name, x in lists.items() if name not in pointers and len(x)}
-    place = Gpu.of(first)
+    found = backend_of(**first)
     if not pointers:
-        return place or HOST
+        return found
     name, given = next(iter(pointers.items()))
-    device.need_cuda()
-    if place is None:
+    lookup.need_cuda()
+    if found.kind != "cuda":
         if first:
             raise ArgumentError(
                 f"{next(iter(first))} is not on a GPU, and {name} is; accepted: all on one GPU"
             )
-        library = device.default_library()
-        place = Gpu(library, given.index, 0 if library is None else library.stream(given.index))
+        found = on_gpu(given.index)
     for name, other in pointers.items():
-        if other.index != place.index:
-            raise ArgumentError(f"{name} lies on GPU {other.index}; accepted: GPU {place.index}")
-    return place
+        if other.index != found.index:
+            raise ArgumentError(f"{name} lies on GPU {other.index}; accepted: GPU {found.index}")
+    return found
 
 
 def typed(tables: Mapping[str, np.dtype[Any]]) -> np.dtype[Any]:
@@ -406,51 +404,3 @@ def same_matrices(one: Table, other: Table) -> bool:
     """Whether two lists are the same matrices."""
     rows = ("address", "row", "column")
     return all(bool((getattr(one, row) == getattr(other, row)).all()) for row in rows)
-
-
-def view_here(table: Table, which: int) -> Array:
-    """One matrix of a table in this process, which has to outlive the view."""
-    size = table.size
-    shape = (int(table.rows[which]), int(table.columns[which]))
-    strides = (int(table.row[which]) * size, int(table.column[which]) * size)
-    return memory_here(int(table.address[which]), shape, strides, table.dtype)
-
-
-class _Lying:
-    """What NumPy makes an array of."""
-
-    def __init__(self, interface: dict[str, Any]):
-        self.__array_interface__ = interface
-
-
-def memory_here(
-    address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
-) -> Array:
-    """An array over memory of this process."""
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    words = f"<u{dtype.itemsize}" if dtype.kind == "V" and dtype.names is None else dtype.str
-    interface: dict[str, Any] = {"data": (address, False), "shape": shape, "strides": strides, "version": 3}
-    if dtype.names is not None:
-        words = f"|V{dtype.itemsize}"
-    made = np.asarray(_Lying(interface | {"typestr": words}))
-    view: Array = made.view(dtype)
-    return view
-
-
-def sent(place: Gpu, numbers: np.ndarray[Any, Any]) -> tuple[int, Any]:
-    """64-bit words in memory of the GPU that belongs to the stream, copied in its order; and that memory,
-    which may be let go as soon as what reads it is on the stream."""
-    words = np.ascontiguousarray(numbers).reshape(-1).view(np.int64)
-    keep: Any
-    if place.library is not None:
-        keep = place.library.new((len(words),), np.dtype(np.int64), place.index)
-        found = place.library.adopt(keep, "addresses")
-        assert found is not None
-        address = address_of(found)
-    else:
-        # Giving it back waits for the kernels.
-        keep = driver.allocate(words.nbytes)
-        address = keep.address
-    staging(place.index).send(address, words, place.stream)
-    return address, keep

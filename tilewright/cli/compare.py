@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from tilewright import api
-from tilewright.arrays.layout import tensor_of
+from tilewright.arrays.numpy_ import new_output
+from tilewright.arrays.torch_ import tensor_of
 from tilewright.calls import settings
 from tilewright.dtypes import is_half, narrowed
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Plan, Problem, Timing
 from tilewright.planning import dispatch, roofline
-from tilewright.runtime.bound_cpu import new_output
 from tilewright.targets.cuda import driver
 from tilewright.tuning import timing
 from tilewright.tuning.baselines import cublas

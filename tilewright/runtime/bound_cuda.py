@@ -2,8 +2,8 @@
 
 ``Bound`` is one kernel with its arguments: a call puts three addresses into their block, or into a copy
 of it, and launches on the caller's stream, without waiting and without device memory of its own, so that it
-can be recorded into a CUDA graph. ``Vendor`` is the same for cuBLASLt. ``Gpu`` is the place of a call: its
-library, GPU and stream, and what copies and multiplies there when no kernel can take the arrays as they are.
+can be recorded into a CUDA graph. ``Vendor`` is the same for cuBLASLt. ``Gpu`` is the backend of a call: its
+library, GPU and stream.
 """
 
 from __future__ import annotations
@@ -12,26 +12,31 @@ import functools
 import math
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tilewright.arrays import device
-from tilewright.arrays.device import ACCEPTED, Library, Phantom, imagined, same
-from tilewright.arrays.layout import ACCEPTED as TYPES
-from tilewright.arrays.layout import LETTERS, Array, Job, address_of, handing, paired
+from tilewright.arrays import backend, dlpack
+from tilewright.arrays.gpu import GpuArrays
+from tilewright.arrays.layout import Job
+from tilewright.arrays.library import Library
+from tilewright.arrays.pointers import staging
+from tilewright.arrays.view import Layout, address_of, conjugated
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.dtypes import COMPLEX_HALF, is_complex
-from tilewright.errors import ArgumentError, DeviceError, DTypeError
+from tilewright.dtypes import COMPLEX_HALF
+from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Kernel, Plan
-from tilewright.runtime import build, cublaslt, fastcall_cuda, launch
+from tilewright.runtime import build, cublaslt, device_calls, fastcall_cuda, launch
+from tilewright.runtime.backend import Call, Function
 from tilewright.store import binaries
 from tilewright.targets.cuda import driver
 from tilewright.targets.cuda.arguments import A, B, C
 
 Run = Callable[[int, int, int, int], None]
+
+ACCEPTED = "arrays of PyTorch or CuPy, or with __cuda_array_interface__ or DLPack, on one GPU"
 
 WORD = 1 << 31
 """Sizes and counts from here on do not fit the argument block, nor a launch's grid."""
@@ -166,48 +171,44 @@ class Vendor:
         return run
 
 
-class Gpu:
-    """Where the arrays of a call lie when that is a GPU: see ``execute.Place``."""
-
-    kind = "cuda"
+class Gpu(GpuArrays):
+    """Calls on arrays of one GPU: see ``backend.Backend``."""
 
     def __init__(self, library: Library | None, index: int, stream: int):
-        self.library, self.index, self.stream = library, index, stream
-        # Without a library of arrays nobody else can multiply, whatever the records say.
-        self.vendor = library is not None
+        super().__init__(library, index, stream)
         self.key = (self.kind, index, self.vendor)
 
     @staticmethod
     def of(values: dict[str, Any]) -> Gpu | None:
-        """The place of the arguments of a call, by their names; None when none of them lies on a GPU.
+        """The backend of the arguments of a call, by their names; None when none of them lies on a GPU.
 
         Raises ``ArgumentError`` when they lie on several or only some of them do, ``DeviceError`` when
         no GPU can be used.
         """
         given = {name: value for name, value in values.items() if value is not None}
-        on = [name for name, value in given.items() if device.on_gpu(value)]
+        on = [name for name, value in given.items() if backend.on_gpu(value)]
         if not on:
             return None
-        device.need_cuda()
+        backend.need_cuda()
         for name, value in given.items():
             if name not in on:
                 raise ArgumentError(
                     f"{name} of type {type(value).__name__} is not on a GPU, and {on[0]} is; "
                     f"accepted: {ACCEPTED}"
                 )
-        places = {name: device.index_of(given[name], name) for name in on}
-        said = {name: place for name, place in places.items() if place is not None}
+        indices = {name: backend.index_of(given[name], name) for name in on}
+        said = {name: found for name, found in indices.items() if found is not None}
         first, index = next(iter(said.items()), (on[0], 0))
         for name, other in said.items():
             if other != index:
                 raise ArgumentError(
                     f"{name} lies on GPU {other} and {first} on GPU {index}; accepted: one GPU"
                 )
-        libraries = (device.library_of(given[name]) for name in on)
-        library = next((x for x in libraries if x is not None), None) or device.default_library()
+        libraries = (backend.library_of(given[name]) for name in on)
+        library = next((x for x in libraries if x is not None), None) or backend.default_library()
         if library is not None:
             return Gpu(library, index, library.stream(index))
-        streams = [_stream_of(given[name]) for name in on]
+        streams = [dlpack.stream_of(given[name]) for name in on]
         named = sorted({stream for stream in streams if stream is not None})
         if len(named) > 1:
             raise ArgumentError(
@@ -216,164 +217,40 @@ class Gpu:
             )
         return Gpu(None, index, named[0] if named else 0)
 
-    def current(self) -> AbstractContextManager[None]:
-        """Within it, work goes to this GPU."""
-        return device.current(self.library, self.index)
-
-    def adopt(self, value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
-        """An argument as a phantom, and how to hand a result back. What was written to it on another
-        stream is waited for, on this one.
-
-        Raises ``DTypeError`` for a type that neither kernels nor NumPy know.
-        """
-        found = device.adopt(value, name, self.stream)
-        if found is None:
-            raise DTypeError(f"{name} is {getattr(value, 'dtype', type(value).__name__)}; accepted: {TYPES}")
-        assert found.held is not None
-        stream = found.held.stream
-        if stream is not None and stream != self.stream:
-            if self.library is None:
-                raise ArgumentError(f"{name} is written on stream {stream}, and the call is on {self.stream}")
-            self.library.wait(self.index, stream)
-        if device.library_of(value) is not None:
-            return found, self.hand
-        theirs = handing(value)
-        return found, lambda result: theirs(self.hand(result))
-
-    def adopt_out(self, value: Any) -> Array:
-        """``out`` as a phantom. Raises ``ArgumentError`` for what is to be conjugated or negated."""
-        if device.torch_tensor(value) and (value.is_conj() or value.is_neg()):
-            raise ArgumentError("out is a lazily conjugated or negated tensor; accepted: out.resolve_conj()")
-        return self.adopt(value, "out")[0]
-
-    def hand(self, array: Array) -> Any:
-        """A result as the caller's library has it."""
-        assert isinstance(array, Phantom)
-        held = array.held
-        if held is not None and self.library is not None and held.library is self.library:
-            # The very object that was made, where the result is all of it.
-            whole = self.library.adopt(held.value, "out")
-            if whole is not None and same(whole, array):
-                return held.value
-        made = self._real(array, "out")
-        return self._library("out").handed(made) if array.dtype == COMPLEX_HALF else made
-
-    def pairs(self, array: Array, wrap: Callable[[Array], Any]) -> Any:
-        """A result of complex half as float16 pairs (..., 2)."""
-        return self._library("out=None").pairs(self._real(array, "out"))
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """A new array. Raises ``ArgumentError`` when there is no library to make it."""
-        return self._made(self._library("out=None").new(shape, dtype, self.index), dtype)
-
-    def copied(self, array: Array) -> Array:
-        """A C-contiguous copy of what is in memory, to be conjugated if the array was."""
-        memory = array.view()
-        assert isinstance(memory, Phantom)
-        lazy, memory.lazy = memory.lazy, False
-        made = self._made(self._library("a copy").copied(self._real(memory, "a copy")), array.dtype)
-        made.lazy = lazy
-        return made
-
-    def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
-        """A copy of another type."""
-        return self._made(self._library("a copy").cast(self._real(array, "a copy"), dtype), dtype)
-
-    def _made(self, value: Any, dtype: np.dtype[Any]) -> Phantom:
-        """What the library made for elements of a type, which may be float16 pairs for complex half."""
-        found: Any = self._library("a copy").adopt(value, "a copy")
-        assert found is not None
-        if dtype == COMPLEX_HALF and found.dtype != dtype:
-            found = paired(found, "a copy")
-        assert isinstance(found, Phantom)
-        return found
-
     @staticmethod
-    def imagined(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """What ``empty`` would make, for planning alone."""
-        return imagined(shape, dtype)
+    def by_default(index: int) -> Gpu:
+        """The backend of matrices on a GPU that belong to no array."""
+        library = backend.default_library()
+        return Gpu(library, index, 0 if library is None else library.stream(index))
 
-    def assign(self, target: Array, source: Array) -> None:
-        """target[...] = source."""
-        if target.size == 0 or same(target, source):
-            return
-        if np.may_share_memory(target, source):
-            source = self.copied(source)
-        self._library("a copy").assign(self._real(target, "out"), self._real(source, "c"))
+    def here(self) -> Gpu:
+        """The same GPU, work going to the stream that is now the caller's."""
+        stream = self.stream if self.library is None else self.library.stream(self.index)
+        return self if stream == self.stream else Gpu(self.library, self.index, stream)
 
-    def scale(self, out: Array, beta: complex) -> None:
-        """out = beta * out; zeros, whatever out held, for beta = 0."""
-        if out.size == 0 or beta == 1:
-            return
-        real = self._real(out, "out")
-        if beta == 0:
-            real[...] = 0
-        elif out.dtype == COMPLEX_HALF:
-            library = self._library("out")
-            library.narrow(real, library.widened(real) * beta)
+    @property
+    def calls(self) -> device_calls.Calls | None:
+        """The remembered calls on arrays of the library."""
+        return device_calls.calls_of(self.library)
+
+    def send(self, numbers: NDArray[Any]) -> tuple[int, Any]:
+        """64-bit words in memory of the GPU that belongs to the stream, copied in its order; and that memory,
+        which may be let go as soon as what reads it is on the stream."""
+        words = np.ascontiguousarray(numbers).reshape(-1).view(np.int64)
+        keep: Any
+        if self.library is not None:
+            keep = self.library.empty((len(words),), np.dtype(np.int64), self.index)
+            found = self.library.view(keep, "addresses")
+            assert found is not None
+            address = found.address
         else:
-            real *= beta if is_complex(out.dtype) else beta.real
+            # Giving it back waits for the kernels.
+            keep = driver.allocate(words.nbytes)
+            address = keep.address
+        staging(self.index).send(address, words, self.stream)
+        return address, keep
 
-    def multiply(
-        self, a: Array, b: Array, out: Array, scalars: tuple[complex, complex], conj: tuple[bool, bool]
-    ) -> None:
-        """The same product by the array library. ``conj``: what is to be conjugated beside what is lazily."""
-        library = self._library("this product")
-        if out.dtype == COMPLEX_HALF:
-            self._multiply_pairs(a, b, out, scalars, conj)
-            return
-        left, right = (
-            library.conjugate(real) if turn else real
-            for real, turn in zip((self._real(a, "a"), self._real(b, "b")), conj, strict=True)
-        )
-        alpha, beta = (x if is_complex(out.dtype) else x.real for x in scalars)
-        if np.may_share_memory(a, out) or np.may_share_memory(b, out):
-            apart = self.copied(out)
-            library.gemm(left, right, self._real(apart, "out"), alpha, beta)
-            self.assign(out, apart)
-        else:
-            library.gemm(left, right, self._real(out, "out"), alpha, beta)
-
-    def _multiply_pairs(
-        self, a: Array, b: Array, out: Array, scalars: tuple[complex, complex], conj: tuple[bool, bool]
-    ) -> None:
-        """``multiply`` of complex half, which no library has a product of: by way of complex64."""
-        library, (alpha, beta) = self._library("this product"), scalars
-        left, right = (
-            library.conjugate(wide) if turn else wide
-            for wide, turn in zip((self._wide(a, "a"), self._wide(b, "b")), conj, strict=True)
-        )
-        product = library.matmul(left, right)
-        if alpha != 1:
-            product *= alpha
-        if beta != 0:
-            product = product + beta * self._wide(out, "out")
-        library.narrow(self._real(out, "out"), product)
-
-    def _wide(self, array: Array, name: str) -> Any:
-        """Complex half as complex64 of the library."""
-        return self._library(name).widened(self._real(array, name))
-
-    def plain(self, a: Any, b: Any, out: Any) -> Any:
-        """The library's own product, on the caller's very arrays: for types that no stencil accepts.
-
-        Raises ``DTypeError`` where there is no such product.
-        """
-        library, given = self.library, [value for value in (a, b, out) if value is not None]
-        if library is None or any(device.library_of(value) is not library for value in given):
-            types = " and ".join(str(getattr(value, "dtype", type(value).__name__)) for value in (a, b))
-            raise DTypeError(f"a and b are {types}; accepted: {TYPES}")
-        for name, value in zip(("a", "b", "out"), given, strict=False):
-            library.check(value, name)
-        made = library.matmul(a, b, out)
-        return made if out is None else out
-
-    def known(self, value: Any) -> bool:
-        """Whether a kernel may take the type of an argument."""
-        library = device.library_of(value)
-        return library is None or library.dtype(value) in LETTERS
-
-    def run(self, bound: Any, a: Array, b: Array, out: Array) -> None:
+    def run(self, bound: Any, a: Any, b: Any, out: Any) -> None:
         """The product on arrays of the job's layout."""
         try:
             bound.run(address_of(a), address_of(b), address_of(out), self.stream)
@@ -383,10 +260,10 @@ class Gpu:
                 raise
             p = bound.plan.problem
             left, right = (p.conj_b, p.conj_a) if bound.job.swap else (p.conj_a, p.conj_b)
-            lazy = (getattr(a, "lazy", False), getattr(b, "lazy", False))
+            lazy = (conjugated(a), conjugated(b))
             self.multiply(a, b, out, bound.scalars, (left != lazy[0], right != lazy[1]))
 
-    def bound(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
+    def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
         """A kernel for one kind of call, or cuBLASLt's product where the plan is the vendor's; None where
         that is not here, or cannot serve the call, or where the records say that the array library's is
         faster."""
@@ -400,24 +277,21 @@ class Gpu:
         found = cublaslt.product(plan.problem, scalars, self.index, plan.config, narrow)
         return None if isinstance(found, str) else Vendor(job, plan, scalars, found)
 
-    def why_not(self, job: Job, plan: Plan) -> str | None:
+    def refusal(self, job: Job, plan: Plan) -> str | None:
         """Why a job cannot be launched as planned; None when it can."""
         return why_not(job, plan)
 
-    def _library(self, what: str) -> Library:
-        if self.library is None:
-            raise ArgumentError(
-                f"{what}: needs a library that makes arrays; accepted: torch or cupy imported, or out= and "
-                "operands with one unit stride and aligned elements"
-            )
-        return self.library
+    def function(self, bound: Any, arrays: tuple[Layout, Layout, Layout]) -> Function | None:
+        """None: an array of a library is asked by the way of that library, ``calls``."""
+        return None
 
-    def _real(self, array: Array, name: str) -> Any:
-        assert isinstance(array, Phantom)
-        return self._library(name).real(array)
-
-
-def _stream_of(value: Any) -> int | None:
-    interface = getattr(value, "__cuda_array_interface__", None) or {}
-    stream = interface.get("stream")
-    return None if stream is None else device.usual(int(stream))
+    def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
+        """Do calls like this one the short way from now on."""
+        run = None if bound is None else bound.run
+        if run is None and call.arrays[2].dtype == COMPLEX_HALF:
+            return  # The library has no product of it to go to at once.
+        calls = self.calls
+        if calls is None or type(call.a) not in calls.types:
+            return
+        prepared = device_calls.Prepared(run, self.index, call.arrays, call.scalars, call.trans, call.pairs)
+        calls.remember(calls.memo if memo is None else memo, call.tag, call.a, call.b, call.out, prepared)

@@ -3,7 +3,7 @@
 A call is remembered under all that its kernel depends on: shapes, strides, types, the GPU, lazy
 conjugation, how well the addresses are aligned, and the scalars. Nothing is asked twice and nothing is
 checked that the key already says; what is not there gives ``NotImplemented``, and the caller goes the
-careful way, which finds every error. Each library has its own cheapest way to ask, so each has a class.
+slow path, which finds every error. Each library has its own cheapest way to ask, so each has a class.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arrays.device import Cupy, Library, Torch
-from tilewright.arrays.layout import Array, bounds
+from tilewright.arrays.cupy_ import Cupy
+from tilewright.arrays.library import Library
+from tilewright.arrays.overlap import bounds
+from tilewright.arrays.torch_ import Torch
+from tilewright.arrays.view import Layout
 from tilewright.dtypes import FLOAT16, is_complex
 from tilewright.errors import ArgumentError
 from tilewright.runtime import call_cache
@@ -54,7 +57,7 @@ class Prepared:
         self,
         run: Run | None,
         index: int,
-        arrays: tuple[Array, Array, Array],
+        arrays: tuple[Layout, Layout, Layout],
         scalars: tuple[complex, complex],
         trans: tuple[str, str],
         pairs: bool = False,
@@ -96,7 +99,7 @@ class Calls:
     def gemm(self, memo: Memo, tag: Any, a: Any, b: Any, c: Any, out: Any, beta: complex) -> Any:
         """The same with a c to be added, which is copied first unless it is ``out``."""
         if c is None or c is out or beta == 0:
-            # Without out there is nothing to update, and the careful way says so.
+            # Without out there is nothing to update, and the slow path says so.
             return self(memo, tag, a, b, out)
         if out is not None or type(c) not in self.types or not memo:
             return NotImplemented
@@ -123,18 +126,16 @@ class Calls:
             if found is not None:
                 call_cache.keep(memo, found[1], prepared)
         except (TypeError, RuntimeError):
-            pass  # Not to be hashed, or without memory: the careful way serves it.
+            pass  # Not to be hashed, or without memory: the slow path serves it.
 
     def multiply(self, found: Prepared, a: Any, b: Any, out: Any) -> Any:
         """The library's own product, where the records say that it is faster or no stencil accepts."""
         library = self.library
-        left, right = (
-            library.turned(value, letter) for value, letter in zip((a, b), found.trans, strict=True)
-        )
+        left, right = (library.op(value, letter) for value, letter in zip((a, b), found.trans, strict=True))
         if out is None and (found.alpha, found.beta) == (1, 0):
             return library.matmul(left, right)
         if out is None:
-            out = library.new(found.shape, found.dtype, found.index)
+            out = library.empty(found.shape, found.dtype, found.index)
         library.gemm(left, right, out, found.alpha, found.beta)
         return out
 
@@ -208,7 +209,7 @@ class TorchCalls(Calls):
         try:
             found.run(x, y, z, self.stream(index))
         except ArgumentError:
-            # No texture can be made over these very addresses: the careful way knows what to do.
+            # No texture can be made over these very addresses: the slow path knows what to do.
             return NotImplemented
         if given:
             self._came(found, memo, tag, a, b, out)
@@ -334,7 +335,7 @@ class CupyCalls(Calls):
         try:
             found.run(x, y, z, self.stream(index))
         except ArgumentError:
-            # No texture can be made over these very addresses: the careful way knows what to do.
+            # No texture can be made over these very addresses: the slow path knows what to do.
             return NotImplemented
         return out
 

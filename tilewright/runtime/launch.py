@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.model import Config, Kernel, Gemm
+from tilewright.model import Config, Gemm, Kernel
 from tilewright.targets.cuda.binding import Binding
 
 

@@ -1,0 +1,77 @@
+"""Where a call runs: the memory of its arrays, and how plans are bound, run and remembered there.
+
+``bound_cpu.Host`` is this process and ``bound_cuda.Gpu`` a GPU. What calls need beyond an ``ArrayBackend`` is
+asked here, so that nobody else has to know which of the two serves a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from tilewright.arrays.backend import ArrayBackend
+from tilewright.arrays.layout import Job
+from tilewright.arrays.view import Layout
+from tilewright.model import Plan
+
+Function = Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that was served without a copy, as it is remembered.
+
+    ``tag`` tells the public function and its options apart. ``a``, ``b`` and ``out`` are the caller's,
+    ``out`` None where the result is new; ``arrays`` are the same, and the result, as arrays. ``moved``: an
+    update was copied into the result first, which is ``out`` then if it is new.
+    """
+
+    tag: Any
+    a: Any
+    b: Any
+    out: Any
+    arrays: tuple[Layout, Layout, Layout]
+    scalars: tuple[complex, complex] = (1, 0)
+    trans: tuple[str, str] = ("n", "n")
+    pairs: bool = False
+    moved: bool = False
+
+
+class Backend(ArrayBackend, Protocol):
+    """Where the arrays of a call lie and what runs there."""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What bound kernels are kept under, beside the job."""
+
+    @property
+    def calls(self) -> Any:
+        """The remembered calls on arrays of this library (``device_calls.Calls``), which plans ask; None:
+        there are none."""
+
+    def here(self) -> Backend:
+        """The same memory, work going to the stream that is now the caller's."""
+
+    def send(self, numbers: NDArray[Any]) -> tuple[int, Any]:
+        """64-bit words where a kernel on this stream can read them: their address, and what keeps them there
+        until that kernel is on the stream."""
+
+    def refusal(self, job: Job, plan: Plan) -> str | None:
+        """Why a job cannot be launched as planned; None when it can."""
+
+    def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
+        """The kernel of a plan, or the vendor's product, ready for ``run``; None where only ``multiply`` is
+        left."""
+
+    def run(self, bound: Any, a: Layout, b: Layout, out: Layout) -> None:
+        """The product on arrays of the job's layout (checked by the caller)."""
+
+    def function(self, bound: Any, arrays: tuple[Layout, Layout, Layout]) -> Function | None:
+        """What runs calls on arrays just like these, and finds out itself which are; None where there is no
+        such thing."""
+
+    def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
+        """Do calls like this one the short way from now on; ``memo``: that of a plan, None for all calls'."""
