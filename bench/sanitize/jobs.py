@@ -29,6 +29,6 @@ def _rungs() -> Iterator[Job]:
             launch = rung.launch(config, problem.n, problem.m)
             name, p = f"{rung.name}_{number}", problem
             pitches = p.ldb or 0, p.lda or 0, p.ldc or 0
-            taken = ladder.arguments(p.n, p.m, p.k, pitches)
+            described = ladder.arguments(p.n, p.m, p.k, pitches)
             source = named(rung.source(config), name)
-            yield Job(name, problem, launch, source, rung.name, swapped=True, arguments=taken)
+            yield Job(name, problem, launch, source, rung.name, swapped=True, arguments=described)

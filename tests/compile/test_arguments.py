@@ -129,17 +129,17 @@ def test_structures_with_gaps_and_tensor_maps_are_laid_out_as_the_compiler_does(
 
 
 def test_a_kernel_that_copies_through_a_tensor_map_compiles_and_takes_what_is_declared() -> None:
-    taken = tma.arguments(40, 100)
-    checks = assertions(structure_of(taken[2:]))
+    described = tma.arguments(40, 100)
+    checks = assertions(structure_of(described[2:]))
     source = replace(tma.SOURCE, text=f"{tma.TEXT}\n{checks}")
     assert nvrtc.compile(source, H200).facts["spills"] == 0
     text = disassemble.ptx(source, H200)
     assert "cp.async.bulk.tensor.2d" in text
     whole = re.findall(r"\.param \.align (\d+) \.b8 \w+\[(\d+)\]", text)
     assert [tuple(map(int, each)) for each in whole] == [
-        (alignment_of(each), laid(each)[1]) for each in taken if not isinstance(each, Scalar)
+        (alignment_of(each), laid(each)[1]) for each in described if not isinstance(each, Scalar)
     ]
-    assert [laid(each)[1] for each in taken if isinstance(each, Scalar)] == [4]
+    assert [laid(each)[1] for each in described if isinstance(each, Scalar)] == [4]
     assert text.count(".param .f32") == 1
 
 

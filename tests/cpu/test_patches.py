@@ -335,8 +335,13 @@ def test_a_bound_call_puts_the_callers_addresses_into_maps(
 ) -> None:
     fake.layout = layout
     stencil = type(STENCILS["tiny"])()
-    taken = (TILE, TensorMap("b", 1, "float32", (8, 8), (32,), (8, 8)), Pointer("c", 2), Scalar("alpha", "f"))
-    monkeypatch.setattr(type(stencil), "arguments", lambda *_: taken)
+    described = (
+        TILE,
+        TensorMap("b", 1, "float32", (8, 8), (32,), (8, 8)),
+        Pointer("c", 2),
+        Scalar("alpha", "f"),
+    )
+    monkeypatch.setattr(type(stencil), "arguments", lambda *_: described)
     monkeypatch.setattr(bound_cuda, "kernel", lambda *_: Kernel(1, Binary(b"", "k", "")))
     (problem,) = Problem.parse("s:8x8x8@100")
     device = capability.named("h200")
@@ -352,7 +357,7 @@ def test_a_bound_call_puts_the_callers_addresses_into_maps(
             caller = ((1 << 20) + number * (1 << 12), 1 << 21, (1 << 22) + number * (1 << 14))
             a, b, c = (caller[1], caller[0], caller[2]) if swap else caller
             assert seen.parameters[0] == tensormap.encode(TILE, a)
-            assert seen.parameters[1] == tensormap.encode(taken[1], b)  # type: ignore[arg-type]
+            assert seen.parameters[1] == tensormap.encode(second, b)
             assert seen.parameters[2:] == (struct.pack("<Q", c), struct.pack("<f", 3))
 
 

@@ -100,7 +100,10 @@ def starting(copier: Binding, way: str) -> Callable[[int, int, int, int], object
         assert found is not None
         return found
     if way == "encoded":
-        copier._maps = [patch for patch in copier.packed.patches if isinstance(patch.field, TensorMap)]
+        patches = copier.packed.patches
+        copier._maps = [
+            (patch.offset, patch.field) for patch in patches if isinstance(patch.field, TensorMap)
+        ]
         copier._words = [word for word in copier._words if not word.mask]
     return python
 
@@ -113,8 +116,8 @@ def test_an_address_that_no_map_can_have_is_refused(copier: Binding) -> None:
 
 def test_parameters_that_are_not_the_kernels_are_refused(copier: Binding) -> None:
     kernel = modules.load(nvrtc.compile(tma.SOURCE, devices.probe()))
-    asked, taken = tma.launch(ROWS, COLUMNS), tma.arguments(ROWS, COLUMNS)
+    asked, described = tma.launch(ROWS, COLUMNS), tma.arguments(ROWS, COLUMNS)
     with pytest.raises(ArgumentError, match="parameter 1 of copy_boxes is given 8 bytes; accepted: 4"):
-        Binding(kernel, asked, (taken[0], Scalar("factor", "d", 2.0), taken[2]))
+        Binding(kernel, asked, (described[0], Scalar("factor", "d", 2.0), described[2]))
     with pytest.raises(ArgumentError, match="copy_boxes is given 2 parameters"):
-        Binding(kernel, asked, taken[:2], {"factor": 2.0})
+        Binding(kernel, asked, described[:2], {"factor": 2.0})

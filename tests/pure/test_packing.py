@@ -65,10 +65,10 @@ def some_arguments(draw: random.Random) -> tuple[tuple[Argument, ...], dict[str,
     return tuple(made), scalars
 
 
-def fields_of(taken: tuple[Argument, ...], packed: Packed) -> list[tuple[int, int, Field]]:
+def fields_of(described: tuple[Argument, ...], packed: Packed) -> list[tuple[int, int, Field]]:
     """All fields with the first byte of each in the block and the one behind it."""
     found = []
-    for argument, (begin, size) in zip(taken, packed.spans, strict=True):
+    for argument, (begin, size) in zip(described, packed.spans, strict=True):
         mine, whole = laid(argument)
         assert whole == size
         found += [(begin + x.offset, begin + x.offset + x.size, x.field) for x in mine]
@@ -78,13 +78,13 @@ def fields_of(taken: tuple[Argument, ...], packed: Packed) -> list[tuple[int, in
 @pytest.mark.parametrize("seed", range(60))
 def test_every_field_comes_back(seed: int) -> None:
     draw = random.Random(seed)
-    taken, scalars = some_arguments(draw)
-    packed = pack(taken, scalars)
+    described, scalars = some_arguments(draw)
+    packed = pack(described, scalars)
     addresses = [draw.randrange(1 << 64) for _ in range(4)]
     words = {id(patch.field): draw.randbytes(arguments.size_of(patch.field)) for patch in packed.patches}
     packed.put(addresses, lambda field, address: words[id(field)])
     left = bytearray(packed.block)
-    for begin, end, field in fields_of(taken, packed):
+    for begin, end, field in fields_of(described, packed):
         got = bytes(packed.block[begin:end])
         match field:
             case Pointer():
@@ -105,26 +105,26 @@ def test_every_field_comes_back(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_fields_are_where_cpp_has_them(seed: int) -> None:
     draw = random.Random(seed)
-    taken, scalars = some_arguments(draw)
-    packed = pack(taken, scalars)
+    described, scalars = some_arguments(draw)
+    packed = pack(described, scalars)
     assert len(packed.block) % 8 == 0
     behind = 0
-    for begin, end, field in fields_of(taken, packed):
+    for begin, end, field in fields_of(described, packed):
         unit = arguments.alignment_of(field)
         assert begin % unit == 0
         # After the one before it, and no farther than alignment asks for.
         assert behind <= begin < behind + 64
         behind = end
-    for argument, (begin, size) in zip(taken, packed.spans, strict=True):
+    for argument, (begin, size) in zip(described, packed.spans, strict=True):
         unit = arguments.alignment_of(argument)
         assert begin % max(8, unit) == 0
         assert size % unit == 0
         assert begin + size <= len(packed.block)
-    fields = {id(field): begin for begin, _, field in fields_of(taken, packed)}
+    fields = {id(field): begin for begin, _, field in fields_of(described, packed)}
     changed = {id(patch.field): patch.offset for patch in packed.patches}
     assert changed == {
         id(field): fields[id(field)]
-        for _, _, field in fields_of(taken, packed)
+        for _, _, field in fields_of(described, packed)
         if not isinstance(field, Scalar) and not (isinstance(field, Texture) and not field.kind)
     }
 
@@ -137,8 +137,8 @@ def test_a_scalar_that_nobody_gave_is_named() -> None:
 @pytest.mark.parametrize("trans", ["nn", "tn", "nt", "tt"])
 def test_textures_cover_the_operands_as_they_are_stored(trans: str) -> None:
     p = Problem(DTYPES["d"], 5, 7, 3, *trans, lda=11, ldb=13)
-    (taken,) = args.gemm(p, "tex2d")
-    assert isinstance(taken, Struct)
-    a, b = taken.fields[-2:]
+    (described,) = args.gemm(p, "tex2d")
+    assert isinstance(described, Struct)
+    a, b = described.fields[-2:]
     assert a == Texture("texture_a", 0, "tex2d", *((3, 5) if trans[0] == "t" else (5, 3)), 11, 8)
     assert b == Texture("texture_b", 1, "tex2d", *((7, 3) if trans[1] == "t" else (3, 7)), 13, 8)

@@ -99,8 +99,8 @@ class Bound:
     """One job, its plan and kernel on one GPU. Called with the addresses of the caller's a, b and out
     and a stream, it launches; all that the device is told is laid out before.
 
-    With textures a new pair of addresses costs some ten microseconds, once; all else costs the same for every
-    address.
+    With textures a new pair of addresses costs some ten microseconds, once; all else costs the same for
+    every address.
     """
 
     def __init__(self, job: Job, plan: Plan, scalars: tuple[complex, complex], index: int):
@@ -130,16 +130,12 @@ class Bound:
                 addresses = a + step_a, b + step_b, out + step_out
                 if self.job.swap:
                     addresses = addresses[1], addresses[0], addresses[2]
-                self.binding.put(addresses)
                 try:
-                    self.binding(stream)
+                    self.binding.put(addresses)(stream)
                 except DeviceError:
-                    self._again(stream)
-
-    def _again(self, stream: int) -> None:
-        """A thread that has never used the GPU has no context: give it one and launch; else fail again."""
-        driver.context(self.index)
-        self.binding(stream)
+                    # A thread that has never used the GPU has no context: give it one, or fail again.
+                    driver.context(self.index)
+                    self.binding.put(addresses)(stream)
 
 
 def steps_of(job: Job) -> list[tuple[int, int, int]]:

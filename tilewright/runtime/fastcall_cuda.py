@@ -277,7 +277,7 @@ write:
   %address = load i64, ptr %address.at
   %odd.here = and i64 %address, %patch.mask
   %odd.next = or i64 %odd, %odd.here
-  %patch.to = getelementptr i64, ptr %block, i64 %patch.place
+  %patch.to = getelementptr i64, ptr %block, i64 %patch.at
   store i64 %address, ptr %patch.to
   %j.next = add i64 %j, 1
   br label %patching
@@ -392,7 +392,7 @@ def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | 
     size = handed.size // WORD
     if handed.size % WORD or any(offset % WORD for offset in handed.offsets):
         return None
-    if not all(0 <= word.place < size and 0 <= word.operand < 3 for word in words):
+    if not all(0 <= word.at < size and 0 <= word.operand < 3 for word in words):
         return None
     values = {
         "launch": handed.function,
@@ -418,7 +418,7 @@ def _plain(offsets: tuple[int, ...], words: tuple[Word, ...]) -> tuple[int, ...]
     by_operand = sorted(words, key=lambda word: word.operand)
     if offsets != (0,) or [word.operand for word in by_operand] != [0, 1, 2]:
         return None
-    return None if any(word.mask for word in words) else tuple(word.place for word in by_operand)
+    return None if any(word.mask for word in words) else tuple(word.at for word in by_operand)
 
 
 def _table(rows: Sequence[tuple[int, ...]]) -> ctypes.Array[ctypes.c_uint64]:

@@ -368,9 +368,9 @@ def check(rung: Rung, config: Config, kernel: Kernel, case: Case) -> float:
         driver.upload(address, whole)
     pointers = (addresses[0] + GUARD * ITEM, addresses[1] + GUARD * ITEM, addresses[2] + GUARD * ITEM)
     ld = tuple(columns + gap for (_, columns), gap in zip(sizes, case.gaps, strict=True))
-    taken = arguments(case.m, case.n, case.k, (ld[0], ld[1], ld[2]))
+    described = arguments(case.m, case.n, case.k, (ld[0], ld[1], ld[2]))
     launch, scalars = rung.launch(config, case.m, case.n), {"alpha": case.alpha, "beta": case.beta}
-    Binding(kernel, launch, taken, scalars).put(pointers)(0)
+    Binding(kernel, launch, described, scalars).put(pointers)(0)
     driver.synchronize()
     driver.download(whole_c, addresses[2])
     got = c.copy()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tilewright.model import Kernel, Launch
 from tilewright.targets.cuda import driver, tensormap
@@ -36,7 +36,7 @@ class Word(NamedTuple):
     ``mask`` has the bits that have to be 0 in it.
     """
 
-    place: int
+    at: int
     operand: int
     mask: int
 
@@ -45,8 +45,8 @@ class Binding:
     """A kernel with its launch and its arguments. ``put`` gives it the addresses, a call starts it.
 
     With textures a new set of addresses costs some ten microseconds, once; all else costs the same for every
-    address. One binding is for one thread at a time; the context in which the kernel was loaded has to be
-    current.
+    address. One binding is for one thread at a time, and textures live as long as it does: it has to be kept
+    until the kernel has run. The context in which the kernel was loaded has to be current.
 
     Raises as ``driver.Launcher`` and ``tensormap.encode``.
     """
@@ -64,8 +64,8 @@ class Binding:
         one = spans == ((0, len(block)),)
         self.launcher = driver.Launcher(kernel, launch, block, *(() if one else (spans,)))
         self._words: list[Word] = []
-        self._maps: list[Patch] = []
-        self._textures = [patch for patch in self.packed.patches if isinstance(patch.field, Texture)]
+        self._maps: list[tuple[int, TensorMap]] = []
+        self._textures: list[tuple[int, Texture]] = []
         self._made: OrderedDict[tuple[int, ...], list[driver.Texture]] = OrderedDict()
         for patch in self.packed.patches:
             self._sort(patch)
@@ -75,11 +75,13 @@ class Binding:
         field, offset = patch.field, patch.offset
         if isinstance(field, Pointer):
             self._words.append(Word(offset // WORD, field.operand, 0))
-        elif isinstance(field, TensorMap):
-            words, at = tensormap.prepared(field)
-            self.packed.block[offset : offset + len(words)] = words
+        elif isinstance(field, Texture):
+            self._textures.append((offset, field))
+        else:
+            encoded, at = tensormap.prepared(field)
+            self.packed.block[offset : offset + len(encoded)] = encoded
             if at is None:
-                self._maps.append(patch)
+                self._maps.append((offset, field))
             else:
                 self._words.append(Word((offset + at) // WORD, field.operand, field.alignment - 1))
 
@@ -95,26 +97,26 @@ class Binding:
         Raises ``ArgumentError`` for one that no texture or tensor map is made over.
         """
         block = self.packed.block
-        for place, operand, mask in self._words:
+        for at, operand, mask in self._words:
             if addresses[operand] & mask:
                 self._refuse(operand, addresses[operand])
-            ADDRESS.pack_into(block, WORD * place, addresses[operand])
-        for patch in self._maps:
-            assert isinstance(patch.field, TensorMap)
-            words = tensormap.encode(patch.field, addresses[patch.field.operand])
-            block[patch.offset : patch.offset + len(words)] = words
+            ADDRESS.pack_into(block, WORD * at, addresses[operand])
+        for offset, field in self._maps:
+            encoded = tensormap.encode(field, addresses[field.operand])
+            block[offset : offset + len(encoded)] = encoded
         if self._textures:
             self._read_through(addresses)
         return self
 
     def _refuse(self, operand: int, address: int) -> None:
+        """Say which tensor map an address is not aligned for."""
         for patch in self.packed.patches:
             if isinstance(patch.field, TensorMap) and patch.field.operand == operand:
                 tensormap.check(patch.field, address)
 
     def _read_through(self, addresses: Sequence[int]) -> None:
         """Put textures over these addresses into the block, made once and kept for the next time."""
-        kept, key = self._made, tuple(addresses[patch.field.operand] for patch in self._textures)
+        kept, key = self._made, tuple(addresses[field.operand] for _, field in self._textures)
         found = kept.get(key)
         if found is None:
             if len(kept) >= TEXTURES:
@@ -122,10 +124,10 @@ class Binding:
                 driver.synchronize()
                 kept.popitem(last=False)
             pairs = zip(self._textures, key, strict=True)
-            found = kept[key] = [texture(patch.field, address) for patch, address in pairs]
+            found = kept[key] = [texture(field, address) for (_, field), address in pairs]
         kept.move_to_end(key)
-        for patch, made in zip(self._textures, found, strict=True):
-            ADDRESS.pack_into(self.packed.block, patch.offset, made.handle)
+        for (offset, _), made in zip(self._textures, found, strict=True):
+            ADDRESS.pack_into(self.packed.block, offset, made.handle)
 
     def __call__(self, stream: int = 0) -> None:
         """Start the kernel on the addresses that were put last, and return at once.
@@ -134,7 +136,7 @@ class Binding:
         self.launcher(stream)
 
 
-def texture(field: Any, address: int) -> driver.Texture:
+def texture(field: Texture, address: int) -> driver.Texture:
     """A texture as a field describes it.
 
     Raises ``ArgumentError`` where the device makes none: of too many elements, or of an address that is not

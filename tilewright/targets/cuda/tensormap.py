@@ -76,7 +76,7 @@ def encode(field: TensorMap, address: int) -> bytes:
     )
     if code:
         raise failure(code, f"encoding {field} at address={address:#x}")
-    return _taken(memory, to)
+    return _copied(memory, to)
 
 
 def replace(words: bytes, address: int) -> bytes:
@@ -86,7 +86,7 @@ def replace(words: bytes, address: int) -> bytes:
     code = library.call("cuTensorMapReplaceAddress", ctypes.c_void_p(to), ctypes.c_void_p(address))
     if code:
         raise failure(code, f"putting address={address:#x} into a tensor map")
-    return _taken(memory, to)
+    return _copied(memory, to)
 
 
 def address_at(words: bytes, address: int) -> int | None:
@@ -137,7 +137,7 @@ def _room() -> tuple[Any, int]:
     return memory, first + -first % MAP_ALIGNMENT
 
 
-def _taken(memory: Any, at: int) -> bytes:
+def _copied(memory: Any, at: int) -> bytes:
     """The bytes of the map in a room."""
     begin = at - ctypes.addressof(memory)
     return bytes(memory.raw[begin : begin + MAP_BYTES])
