@@ -106,9 +106,11 @@ static_assert(M_THR % VEC == 0 && N_THR % VEC == 0, "vec-divides: groups of vec 
 static_assert(VEC * SIZE <= 16 && WIDE * SIZE <= 16, "access-width: one access moves 16 bytes at most");
 static_assert(M_DIMA * N_DIMA == THREADS, "grid-a: reading A takes all threads");
 static_assert(M_DIMB * N_DIMB == THREADS, "grid-b: reading B takes all threads");
-static_assert((TRANS_A ? K_BLK : M_BLK) % (M_DIMA * WIDE) == 0, "overlay-a: the grid that reads A overlays its operand tile");
+static_assert((TRANS_A ? K_BLK : M_BLK) % (M_DIMA * WIDE) == 0,
+              "overlay-a: the grid that reads A overlays its operand tile");
 static_assert((TRANS_A ? M_BLK : K_BLK) % N_DIMA == 0, "overlay-a: the grid that reads A overlays its operand tile");
-static_assert((TRANS_B ? N_BLK : K_BLK) % (M_DIMB * WIDE) == 0, "overlay-b: the grid that reads B overlays its operand tile");
+static_assert((TRANS_B ? N_BLK : K_BLK) % (M_DIMB * WIDE) == 0,
+              "overlay-b: the grid that reads B overlays its operand tile");
 static_assert((TRANS_B ? K_BLK : N_BLK) % N_DIMB == 0, "overlay-b: the grid that reads B overlays its operand tile");
 static_assert(THREADS % 32 == 0, "whole-warps: threads come in warps");
 static_assert(M_DIM % LANES == 0 && N_DIM % (32 / LANES) == 0, "lanes-divide: warps overlay the thread grid");

@@ -3,7 +3,8 @@
 //
 //   A   64 rows by 16 along k: 16 rows of each warp, as fragments of mma.sync (mma.cuh)
 //   B   16 along k by N columns: N / 8 atoms of 8 columns by 128 bytes along k, 1024 bytes each, one after the other. In a
-//       row of an atom, the 16 bytes i of column r lie at position i ^ r % 8 (the 128-byte swizzle). Atoms are aligned to 1024 bytes.
+//       row of an atom, the 16 bytes i of column r lie at position i ^ r % 8 (the 128-byte swizzle). Atoms are aligned to
+//       1024 bytes.
 //   C   of each warp and each 8 columns, as fragments of mma.sync
 //
 // PTX ISA 8.0, section 9.7.14. All of it needs sm_90a.

@@ -6,7 +6,8 @@
 // Vector after vector of column after column of matrix after matrix: this thread's vectors are THREADS apart, and it goes
 // from one to the next by additions alone.
 template <int VECTORS, int OF_MATRIX> struct VectorWalk {
-    int vector = threadIdx.x % VECTORS, column = threadIdx.x / VECTORS % OF_MATRIX, matrix = threadIdx.x / (VECTORS * OF_MATRIX);
+    int vector = threadIdx.x % VECTORS, column = threadIdx.x / VECTORS % OF_MATRIX;
+    int matrix = threadIdx.x / (VECTORS * OF_MATRIX);
     bool next_column = false, next_matrix = false;  // whether the last step was beyond the end of one
 
     INLINE void advance() {
