@@ -16,7 +16,12 @@ pytestmark = pytest.mark.pure
 
 STENCILS_FOLDER = Path(tilewright.stencils.__file__).parent
 CUDA = sorted(name for name, stencil in STENCILS.items() if stencil.target == "cuda")
-HEADERS = sorted(f"lib/{path.name}" for path in (STENCILS_FOLDER / "cuda" / "lib").glob("*.cuh"))
+HEADERS = sorted(
+    path.relative_to(STENCILS_FOLDER / "cuda").as_posix()
+    for path in (STENCILS_FOLDER / "cuda").glob("*/*.cuh")
+    if path.name != "kernel.cuh"
+)
+"""Headers in ``lib``, and the parts of kernels in their own folders."""
 
 
 @pytest.fixture
@@ -42,6 +47,11 @@ def test_every_header_is_included_and_not_all_of_them_everywhere() -> None:
     by_stencil = [{name for name, _ in program(stencil)[1]} for stencil in CUDA]
     assert set().union(*by_stencil) == set(HEADERS)
     assert min(len(included) for included in by_stencil) < len(HEADERS)
+
+
+@pytest.mark.parametrize("stencil", CUDA)
+def test_a_kernel_is_made_of_its_own_parts_and_of_what_is_shared(stencil: str) -> None:
+    assert {name.split("/")[0] for name, _ in program(stencil)[1]} <= {"lib", stencil}
 
 
 @pytest.mark.parametrize("stencil", CUDA)

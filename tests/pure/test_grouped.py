@@ -28,6 +28,7 @@ from tilewright.stencils.cuda.grouped.stencil import (
     registers,
     shared_bytes,
 )
+from tilewright.stencils.cuda.source import program
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.pure
 GROUPED = GroupedStencil()
 FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
 KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+PROBLEM = dict(program("grouped")[1])["lib/problem.cuh"]
 LETTERS = list(DTYPES)
 
 
@@ -49,7 +51,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     for letter in "zb":
         p = listed(letter, trans="ct" if letter == "z" else "tn")
         defines = [name for name, _ in GROUPED.source(p, GROUPED.default(p, H200), H200).defines]
-        named_there = set(re.findall(r"^#ifndef (\w+)$", KERNEL, re.M)) - (
+        named_there = set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)) - (
             set() if letter == "b" else {"BRAIN"}
         )
         assert sorted(defines) == sorted(named_there)
@@ -64,7 +66,7 @@ def test_hard_rules_are_asserted_by_their_names() -> None:
 
 
 def test_the_argument_has_the_bytes_that_the_kernel_says() -> None:
-    assert f"packs {ARGUMENT.size} bytes" in KERNEL
+    assert f"packs {ARGUMENT.size} bytes" in dict(program("grouped")[1])["grouped/descriptor.cuh"]
     assert ARGUMENT.unpack(pack(64, 128, 5, 1 + 2j, 3)) == (64, 128, 1.0, 2.0, 3.0, 0.0, 5, 0)
 
 

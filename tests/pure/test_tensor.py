@@ -17,6 +17,7 @@ from tilewright.model import DTYPES, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda import common
 from tilewright.stencils.cuda.common import fitted, units
+from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.tensor.stencil import (
     _NAMES,
     SHAPES,
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.pure
 TENSOR = TensorStencil()
 FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
 KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+PROBLEM = dict(program("tensor")[1])["lib/problem.cuh"]
 LETTERS = ("h", "b", "hc", "d", "z")
 # They speak of addresses, which the kernel does not see when it is compiled.
 OF_THE_CALL = {"aligned", "aligned-c"}
@@ -48,7 +50,7 @@ def problem(text: str, **fields: object) -> Problem:
 def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     p = problem("hc:ct:50x60x70@1000")
     defines = [name for name, _ in TENSOR.source(p, TENSOR.default(p, H200), H200).defines]
-    assert sorted(defines) == sorted(re.findall(r"^#ifndef (\w+)$", KERNEL, re.M))
+    assert sorted(defines) == sorted(set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)))
     assert len(set(defines)) == len(defines)
     names = [param.name.upper() for param in TENSOR.space(p, H200).params]
     block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]

@@ -12,6 +12,7 @@ import tilewright.stencils.cuda.tiny.stencil as module
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.common import units
+from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.tiny.stencil import (
     TinyStencil,
     flat,
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.pure
 TINY = TinyStencil()
 FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
 KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+PROBLEM = dict(program("tiny")[1])["lib/problem.cuh"]
 
 LETTERS = tuple(DTYPES)
 
@@ -48,7 +50,7 @@ def padded(p: Problem) -> Problem:
 def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     p = problem("hc:ct:5x6x7@1000")
     defines = [name for name, _ in TINY.source(p, TINY.default(p, H200), H200).defines]
-    assert sorted(defines) == sorted(re.findall(r"^#ifndef (\w+)$", KERNEL, re.M))
+    assert sorted(defines) == sorted(set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)))
     assert len(set(defines)) == len(defines)
     names = [param.name.upper() for param in TINY.space(p, H200).params]
     block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]

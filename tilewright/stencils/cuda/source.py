@@ -1,5 +1,5 @@
-"""A CUDA stencil as it is compiled: its own file, the shared headers that it includes, and the definitions
-that say which product is asked for."""
+"""A CUDA stencil as it is compiled: its kernel, the parts and the shared headers that it includes, and the
+definitions that say which product is asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tilewright.model import Gemm
 
-_INCLUDE = re.compile(r'^#include "(lib/[^"]+)"', re.M)
+_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
 FOLDER = Path(__file__).parent
@@ -19,7 +19,8 @@ FOLDER = Path(__file__).parent
 def program(name: str, folder: Path = FOLDER) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The text of ``name/kernel.cuh``, and (name, text) of each header below it by its name in the includes.
 
-    Headers are sorted by name. ``folder`` holds the kernels, and their headers in ``lib``.
+    Headers are sorted by name: those in ``lib``, which kernels share, and the parts of this one in ``name``.
+    ``folder`` holds them all, and names are relative to it.
     """
     text = (folder / name / "kernel.cuh").read_text()
     headers: dict[str, str] = {}

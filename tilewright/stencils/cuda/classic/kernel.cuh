@@ -7,8 +7,8 @@
 // covers a nearly square piece of the tile, and several blocks for one tile where tiles are few.
 //
 //              N_BLK                     one block: M_DIM x N_DIM threads, all of K (or its share)
-//            +-------+                   one step of the loop: a K_BLK wide stripe of A and of B,
-//      K_BLK |   B   |  N_DIMB threads     device memory -> registers    (while the stripe before it
+//            +-------+                   one k-tile: K_BLK of the tile of A and of that of B,
+//      K_BLK |   B   |  N_DIMB threads     device memory -> registers    (while the k-tile before it
 //            +-------+                     registers -> shared memory     is being multiplied)
 //   K_BLK                                one thread: every M_DIM-th group of VEC rows of the tile,
 //   +---+    +-------+                     times every N_DIM-th group of VEC columns
@@ -19,35 +19,12 @@
 //   M_DIMA threads
 //
 // Requires: addresses, leading dimensions, batch strides and extents along the stored columns that are
-// multiples of WIDE elements. k may be anything: the first step takes what K_BLK leaves over, so that
+// multiples of WIDE elements. k may be anything: the first k-tile takes the remainder of k by K_BLK, so that
 // all others are whole. Rows and columns outside the matrix are read from its last ones and not stored.
 #include "lib/gemm.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
-#ifndef TYPE_BITS
-#define TYPE_BITS 32  // of a real number: 32 or 64
-#endif
-#ifndef COMPLEX
-#define COMPLEX 0  // whether an element is a pair (re, im)
-#endif
-#ifndef TRANS_A
-#define TRANS_A 0  // whether A is stored k x m
-#endif
-#ifndef TRANS_B
-#define TRANS_B 0  // whether B is stored n x k
-#endif
-#ifndef CONJ_A
-#define CONJ_A 0  // whether A enters conjugated
-#endif
-#ifndef CONJ_B
-#define CONJ_B 0  // whether B enters conjugated
-#endif
-#ifndef ALPHA_ONE
-#define ALPHA_ONE 1  // whether alpha is 1
-#endif
-#ifndef BETA
-#define BETA 0  // 0 (C is not read), 1, or 2: any
-#endif
+#include "lib/problem.cuh"  // of 32 and 64 bits
 
 // ---- the parameters of the space ----------------------------------------------------------------
 #ifndef N_DIM
@@ -57,7 +34,7 @@
 #define M_DIM 16  // threads of a block along m
 #endif
 #ifndef K_BLK
-#define K_BLK 8  // k of one step
+#define K_BLK 8  // k of a k-tile
 #endif
 #ifndef N_BLK
 #define N_BLK 128  // columns of a block's tile of C
@@ -90,7 +67,7 @@
 #define LANES 8  // lanes of a warp along m
 #endif
 #ifndef BUFFERS
-#define BUFFERS 2  // stripes in shared memory: a second one saves a barrier per step
+#define BUFFERS 2  // k-tiles in shared memory: a second one saves a barrier per k-tile
 #endif
 #ifndef ORDER
 #define ORDER 1  // of the multiply-adds: 0 rows, 1 rows there and back, 2 columns there and back
@@ -99,13 +76,13 @@
 #define SPLIT 1  // blocks of a cluster that share the k of one tile
 #endif
 #ifndef EARLY
-#define EARLY 0  // 1: C is called into the second-level cache before the sums begin
+#define EARLY 0  // C prefetch, 1: C is brought to the second-level cache before the mainloop begins
 #endif
 #ifndef MMA
 #define MMA 0  // 1: float64 tensor cores multiply (sm_90), else multiply-add units
 #endif
 #ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1  // blocks per multiprocessor that registers must allow
+#define MIN_BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
@@ -122,17 +99,19 @@ constexpr int B_STEP_K = AS_IN_PAPER ? 1 : N_BLK + SKEW, B_STEP_N = AS_IN_PAPER 
 constexpr int A_ELEMENTS = A_STEP_K * K_BLK;
 constexpr int B_ELEMENTS = AS_IN_PAPER ? B_STEP_N * N_BLK : B_STEP_K * K_BLK;
 constexpr int COLUMNS = !MMA ? VEC : COMPLEX ? 2 : 4;  // neighbouring columns of C of a thread
-constexpr int STRIPES = A_ELEMENTS + B_ELEMENTS;
+constexpr int STAGE = A_ELEMENTS + B_ELEMENTS;
 
 static_assert(M_BLK % M_DIM == 0 && N_BLK % N_DIM == 0, "tile-overlaid: the thread grid overlays the tile");
 static_assert(M_THR % VEC == 0 && N_THR % VEC == 0, "vec-divides: groups of vec rows and columns fill a thread's tile");
 static_assert(VEC * SIZE <= 16 && WIDE * SIZE <= 16, "access-width: one access moves 16 bytes at most");
 static_assert(M_DIMA * N_DIMA == THREADS, "grid-a: reading A takes all threads");
 static_assert(M_DIMB * N_DIMB == THREADS, "grid-b: reading B takes all threads");
-static_assert((TRANS_A ? K_BLK : M_BLK) % (M_DIMA * WIDE) == 0, "overlay-a: the grid that reads A overlays its stripe");
-static_assert((TRANS_A ? M_BLK : K_BLK) % N_DIMA == 0, "overlay-a: the grid that reads A overlays its stripe");
-static_assert((TRANS_B ? N_BLK : K_BLK) % (M_DIMB * WIDE) == 0, "overlay-b: the grid that reads B overlays its stripe");
-static_assert((TRANS_B ? K_BLK : N_BLK) % N_DIMB == 0, "overlay-b: the grid that reads B overlays its stripe");
+static_assert((TRANS_A ? K_BLK : M_BLK) % (M_DIMA * WIDE) == 0,
+              "overlay-a: the grid that reads A overlays its operand tile");
+static_assert((TRANS_A ? M_BLK : K_BLK) % N_DIMA == 0, "overlay-a: the grid that reads A overlays its operand tile");
+static_assert((TRANS_B ? N_BLK : K_BLK) % (M_DIMB * WIDE) == 0,
+              "overlay-b: the grid that reads B overlays its operand tile");
+static_assert((TRANS_B ? K_BLK : N_BLK) % N_DIMB == 0, "overlay-b: the grid that reads B overlays its operand tile");
 static_assert(THREADS % 32 == 0, "whole-warps: threads come in warps");
 static_assert(M_DIM % LANES == 0 && N_DIM % (32 / LANES) == 0, "lanes-divide: warps overlay the thread grid");
 static_assert(!EARLY || (BETA != 0 && SPLIT == 1), "early-c: there is a C to read, and one block reads it");
@@ -141,11 +120,7 @@ static_assert(!MMA || (M_THR % 2 == 0 && N_THR % COLUMNS == 0 && K_BLK % 4 == 0 
               "mma-tile: a tensor-core product is 16 x 8 x 4");
 static_assert(READ < 2 || WIDE == 1, "texel: a texture read is one element");
 
-// ---- words ------------------------------------------------------------------------------------------
-INLINE void clear(unsigned int &w) { w = 0; }
-INLINE void clear(uint2 &w) { w = make_uint2(0, 0); }
-INLINE void clear(uint4 &w) { w = make_uint4(0, 0, 0, 0); }
-
+// ---- vectors ------------------------------------------------------------------------------------------
 INLINE void texel(unsigned int &w, unsigned int x, unsigned, unsigned, unsigned) { w = x; }
 INLINE void texel(uint2 &w, unsigned int x, unsigned y, unsigned, unsigned) { w = make_uint2(x, y); }
 INLINE void texel(uint4 &w, unsigned int x, unsigned y, unsigned z, unsigned q) { w = make_uint4(x, y, z, q); }
@@ -217,11 +192,11 @@ struct Operand {
     }
 
     INLINE void read(int p, int q) {
-        typedef typename Words<WIDE * SIZE>::Type Word;
+        typedef typename Vector<WIDE * SIZE>::Type Access;
 #if READ == 0
-        piece[p][q].word = *(const Word *)(at[q] + row[p]);
+        piece[p][q].vector = *(const Access *)(at[q] + row[p]);
 #elif READ == 1
-        piece[p][q].word = __ldg((const Word *)(at[q] + row[p]));
+        piece[p][q].vector = __ldg((const Access *)(at[q] + row[p]));
 #else
         unsigned int v0, v1, v2, v3;
 #if READ == 2
@@ -231,7 +206,7 @@ struct Operand {
         asm("tex.2d.v4.u32.s32 {%0,%1,%2,%3}, [%4, {%5,%6}];"
             : "=r"(v0), "=r"(v1), "=r"(v2), "=r"(v3) : "l"(texture), "r"(x[p]), "r"(y[q]));
 #endif
-        texel(piece[p][q].word, v0, v1, v2, v3);
+        texel(piece[p][q].vector, v0, v1, v2, v3);
 #endif
     }
 
@@ -239,11 +214,11 @@ struct Operand {
         UNROLL for (int q = 0; q < Q; q++) UNROLL for (int p = 0; p < P; p++) read(p, q);
     }
 
-    // The first stripe has only count k: zeros for the rest, which lies behind it and perhaps nowhere.
+    // Fetches the first k-tile, which has only `count` k: the rest is set to zero, and no memory behind it is read.
     INLINE void fetch_some(int count) {
         UNROLL for (int q = 0; q < Q; q++) UNROLL for (int p = 0; p < P; p++) {
             const int k = K_ALONG ? along + p * THREADS_ALONG * WIDE : across + q * THREADS_ACROSS;
-            if (k < count) read(p, q); else clear(piece[p][q].word);
+            if (k < count) read(p, q); else clear(piece[p][q].vector);
         }
     }
 
@@ -253,7 +228,7 @@ struct Operand {
             Pack<STORE> out;
             UNROLL for (int s = 0; s < STORE; s++) out.element[s] = conjugated(CONJ, piece[p][q].element[w + s]);
             Element *to = shared + (K_ALONG ? r : c) * STEP_K + (K_ALONG ? c : r) * STEP_FREE;
-            *(typename Words<STORE * SIZE>::Type *)to = out.word;
+            *(typename Vector<STORE * SIZE>::Type *)to = out.vector;
         }
     }
 };
@@ -261,7 +236,7 @@ struct Operand {
 typedef Operand<M_DIMA, N_DIMA, TRANS_A, CONJ_A, M_BLK, A_STEP_K, A_STEP_M> OperandA;
 typedef Operand<M_DIMB, N_DIMB, !TRANS_B, CONJ_B, N_BLK, B_STEP_K, B_STEP_N> OperandB;
 
-typedef Words<VEC * SIZE>::Type Word;  // VEC elements
+typedef Vector<VEC * SIZE>::Type Access;  // VEC elements
 
 INLINE void update(const Scalars &s, Element *c, Element sum) { *c = scaled(s, sum, BETA == 0 ? zero() : *c); }
 
@@ -273,7 +248,7 @@ INLINE void cluster_sync() {
 // VEC elements of another block's shared memory.
 INLINE Pack<VEC> remote(unsigned int address, unsigned int block) {
     Pack<VEC> out;
-    unsigned int *w = (unsigned int *)&out.word, there;
+    unsigned int *w = (unsigned int *)&out.vector, there;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
     UNROLL for (int i = 0; i < VEC * SIZE / 4; i++)
         asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(w[i]) : "r"(there + 4 * i) : "memory");
@@ -294,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
     const int warp_m = warp % warps_m * LANES, warp_n = warp / warps_m * (32 / LANES);
     const int thread_m = (warp_m + lane_m) * VEC, thread_n = (warp_n + lane_n) * COLUMNS;
 
-    // This block's part of k: whole steps for all but the last of a cluster.
+    // This block's part of k: whole k-tiles for all but the last of a cluster.
     const int steps_all = (g.k + K_BLK - 1) / K_BLK, share = (steps_all + SPLIT - 1) / SPLIT;
     const int k_first = min((int)blockIdx.y * share * K_BLK, g.k), k_last = min(k_first + share * K_BLK, g.k);
     const int steps = (k_last - k_first + K_BLK - 1) / K_BLK;
@@ -302,7 +277,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
 
     const int tiles_m = (g.m + M_BLK - 1) / M_BLK;
     const int first_m = blockIdx.x % tiles_m * M_BLK, first_n = blockIdx.x / tiles_m * N_BLK;
-    // Most blocks lie inside the matrix, and need not ask for each element whether it is there.
+    // Most blocks lie inside the matrix, and need no test of each element.
     const bool inside = first_m + M_BLK <= g.m && first_n + N_BLK <= g.n;
     // Row i and column j of this thread's elements.
     auto row = [&](int i) { return first_m + thread_m + i / VEC * M_DIM * VEC + i % VEC; };
@@ -326,19 +301,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
             a.start((const Element *)g.a + matrix * g.stride_a, g.texture_a, g.lda, first_m, g.m, k_first);
             b.start((const Element *)g.b + matrix * g.stride_b, g.texture_b, g.ldb, first_n, g.n, k_first);
 
-            auto multiply = [&](const Element *stripes) {
+            auto multiply = [&](const Element *tiles) {
 #if MMA
                 // Lane l holds k = l % 4 of both operands, so that rows l / 4 and columns l / 4 of a 16 x 8
                 // product may be any: neighbours in shared memory, which one read brings.
-                const Element *from_a = stripes + lane_n * A_STEP_K + thread_m;
-                const Element *from_b = stripes + A_ELEMENTS + lane_n * B_STEP_K + (2 * warp_n + lane_m) * (COLUMNS / 2);
+                const Element *from_a = tiles + lane_n * A_STEP_K + thread_m;
+                const Element *from_b = tiles + A_ELEMENTS + lane_n * B_STEP_K + (2 * warp_n + lane_m) * (COLUMNS / 2);
                 UNROLL for (int k = 0; k < K_BLK; k += 4) {
                     Pack<VEC> x[M_THR / VEC];
                     Pack<COLUMNS / 2> y[N_THR / COLUMNS];
                     UNROLL for (int i = 0; i < M_THR / VEC; i++)
-                        x[i].word = *(const Word *)(from_a + k * A_STEP_K + i * M_DIM * VEC);
+                        x[i].vector = *(const Access *)(from_a + k * A_STEP_K + i * M_DIM * VEC);
                     UNROLL for (int j = 0; j < N_THR / COLUMNS; j++)
-                        y[j].word = *(const uint4 *)(from_b + k * B_STEP_K + j * N_DIM * COLUMNS);
+                        y[j].vector = *(const uint4 *)(from_b + k * B_STEP_K + j * N_DIM * COLUMNS);
                     UNROLL for (int j = 0; j < N_THR / COLUMNS; j++) UNROLL for (int h = 0; h < COLUMNS / 2; h++)
                         UNROLL for (int i = 0; i < M_THR; i += 2) {
                             const int left = j * COLUMNS + h, right = left + COLUMNS / 2;
@@ -348,16 +323,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
                         }
                 }
 #else
-                const Element *from_a = stripes + thread_m * A_STEP_M;
-                const Element *from_b = stripes + A_ELEMENTS + thread_n * B_STEP_N;
+                const Element *from_a = tiles + thread_m * A_STEP_M;
+                const Element *from_b = tiles + A_ELEMENTS + thread_n * B_STEP_N;
                 Pack<VEC> fragment_a[2][M_THR / VEC], fragment_b[2][N_THR / VEC];
                 auto load = [&](int k) {
                     UNROLL for (int i = 0; i < M_THR / VEC; i++)
-                        fragment_a[k & 1][i].word =
-                            *(const Word *)(from_a + k * A_STEP_K + i * M_DIM * VEC * A_STEP_M);
+                        fragment_a[k & 1][i].vector =
+                            *(const Access *)(from_a + k * A_STEP_K + i * M_DIM * VEC * A_STEP_M);
                     UNROLL for (int j = 0; j < N_THR / VEC; j++)
-                        fragment_b[k & 1][j].word =
-                            *(const Word *)(from_b + k * B_STEP_K + j * N_DIM * VEC * B_STEP_N);
+                        fragment_b[k & 1][j].vector =
+                            *(const Access *)(from_b + k * B_STEP_K + j * N_DIM * VEC * B_STEP_N);
                 };
                 load(0);
                 UNROLL for (int k = 0; k < K_BLK; k++) {
@@ -377,8 +352,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
 #endif
             };
 
-            // Algorithm 4: what the next step needs is on its way from device memory to registers while
-            // this one's stripes are multiplied.
+            // Algorithm 4: the next k-tile is on its way from device memory to registers while this one is
+            // multiplied.
             a.fetch_some(left_over);
             b.fetch_some(left_over);
             a.advance(left_over);
@@ -393,7 +368,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
                 a.advance(K_BLK);
                 b.advance(K_BLK);
                 multiply(shared + now);
-                if (BUFFERS == 1) __syncthreads(); else now = STRIPES - now;
+                if (BUFFERS == 1) __syncthreads(); else now = STAGE - now;
                 a.store(shared + now);
                 b.store(shared + now + A_ELEMENTS);
                 __syncthreads();
@@ -407,11 +382,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
             UNROLL for (int j = 0; j < N_THR; j++) {
                 Element *const at = base_c + row(0) + column(j) * g.ldc;
                 Pack<VEC> out[M_THR / VEC];
-                if (BETA != 0) UNROLL for (int i = 0; i < M_THR; i += VEC) out[i / VEC].word = *(Word *)(at + i * M_DIM);
+                if (BETA != 0) UNROLL for (int i = 0; i < M_THR; i += VEC) out[i / VEC].vector = *(Access *)(at + i * M_DIM);
                 UNROLL for (int i = 0; i < M_THR; i += VEC) {
                     UNROLL for (int e = 0; e < VEC; e++)
                         out[i / VEC].element[e] = scaled(scalars, c[j][i + e], out[i / VEC].element[e]);
-                    *(Word *)(at + i * M_DIM) = out[i / VEC].word;
+                    *(Access *)(at + i * M_DIM) = out[i / VEC].vector;
                 }
             }
         } else {
@@ -425,7 +400,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
         UNROLL for (int j = 0; j < N_THR; j++) UNROLL for (int i = 0; i < M_THR; i += VEC) {
             Pack<VEC> out;
             UNROLL for (int e = 0; e < VEC; e++) out.element[e] = c[j][i + e];
-            *(Word *)(shared + (column(j) - first_n) * M_BLK + row(i) - first_m) = out.word;
+            *(Access *)(shared + (column(j) - first_n) * M_BLK + row(i) - first_m) = out.vector;
         }
         cluster_sync();
         const unsigned int mine = (unsigned int)__cvta_generic_to_shared(shared);
@@ -440,9 +415,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
             Element *const at = base_c + first_m + m + (first_n + n) * g.ldc;
             if (inside && whole) {
                 Pack<VEC> old;
-                if (BETA != 0) old.word = *(Word *)at;
+                if (BETA != 0) old.vector = *(Access *)at;
                 UNROLL for (int e = 0; e < VEC; e++) sum.element[e] = scaled(scalars, sum.element[e], old.element[e]);
-                *(Word *)at = sum.word;
+                *(Access *)at = sum.vector;
             } else {
                 UNROLL for (int e = 0; e < VEC; e++) if (first_m + m + e < g.m) update(scalars, at + e, sum.element[e]);
             }

@@ -1,8 +1,8 @@
 // Copies between device memory and shared memory that pass no register, and what waits for them.
 //
-//   bulk (sm_90)   one thread asks for any number of whole 16-byte words; a barrier in shared memory counts the
-//                  bytes that have arrived. Stores are waited for in groups, by the thread that asked for them.
-//   words (sm_80)  every thread asks for its words of 4, 8 or 16 bytes, and waits for its own groups of them.
+//   bulk (sm_90)      one thread asks for any number of whole 16-byte vectors; a barrier in shared memory counts the
+//                     bytes that have arrived. Stores are waited for in groups, by the thread that asked for them.
+//   cp.async (sm_80)  every thread asks for its vectors of 4, 8 or 16 bytes, and waits for its own groups of them.
 //
 // Bulk copies go through the asynchronous proxy: what ordinary stores left in shared memory becomes visible to
 // them by async_fence() in each thread that wrote, then a barrier, then the copy.
@@ -39,7 +39,7 @@ BULK_INLINE void barrier_wait(unsigned int barrier, unsigned int parity) {
 }
 
 // ---- bulk copies: addresses and bytes are multiples of 16 --------------------------------------------------------
-// How the second-level cache is to treat lines that are used once.
+// The policy of the second-level cache for lines that are used once.
 BULK_INLINE unsigned long long evict_first() {
     unsigned long long policy;
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -68,21 +68,21 @@ BULK_INLINE void bulk_store(void *to, const void *from, int bytes, unsigned long
                      ::"l"(to), "r"(shared_address(from)), "r"(bytes) : "memory");
 }
 
-// Until all stores of this thread but the last few have read shared memory.
+// Waits until all stores of this thread but the last few have read shared memory.
 template <int BUT> BULK_INLINE void bulk_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(BUT) : "memory");
 }
 
-// Until all stores of this thread are done.
+// Waits until all stores of this thread are done.
 BULK_INLINE void bulk_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 BULK_INLINE void async_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// ---- words ------------------------------------------------------------------------------------------------------
-// Copies the first count (1 to BYTES) bytes of a word; zeros take the place of the others. There is no such copy
+// ---- cp.async ---------------------------------------------------------------------------------------------------
+// Copies the first count (0 to BYTES) bytes of a vector; zeros take the place of the others. There is no such copy
 // of 2 bytes: they pass a register.
-template <int BYTES> BULK_INLINE void word_load(void *to, const void *from, int count) {
-    static_assert(BYTES == 2 || BYTES == 4 || BYTES == 8 || BYTES == 16, "word: 2, 4, 8 or 16 bytes");
+template <int BYTES> BULK_INLINE void cp_async(void *to, const void *from, int count) {
+    static_assert(BYTES == 2 || BYTES == 4 || BYTES == 8 || BYTES == 16, "cp_async: 2, 4, 8 or 16 bytes");
     if (BYTES == 2)
         *(unsigned short *)to = *(const unsigned short *)from;
     else if (BYTES == 16)
@@ -93,17 +93,17 @@ template <int BYTES> BULK_INLINE void word_load(void *to, const void *from, int 
                      ::"r"(shared_address(to)), "l"(from), "n"(BYTES == 2 ? 4 : BYTES), "r"(count) : "memory");
 }
 
-BULK_INLINE void words_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+BULK_INLINE void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Until all groups of this thread but the last few have arrived.
-template <int BUT> BULK_INLINE void words_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(BUT) : "memory"); }
+// Waits until all groups of this thread but the last few have arrived.
+template <int BUT> BULK_INLINE void cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(BUT) : "memory"); }
 
-// The same where it is known late how few; MOST or more are as many as there can be.
-template <int MOST> BULK_INLINE void words_wait_but(int few) {
+// The same for a number of groups that is known at run time; MOST or more are as many as there can be.
+template <int MOST> BULK_INLINE void cp_async_wait_at_most(int few) {
     if constexpr (MOST == 0)
-        words_wait<0>();
+        cp_async_wait<0>();
     else if (few >= MOST)
-        words_wait<MOST>();
+        cp_async_wait<MOST>();
     else
-        words_wait_but<MOST - 1>(few);
+        cp_async_wait_at_most<MOST - 1>(few);
 }

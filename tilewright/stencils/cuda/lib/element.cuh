@@ -1,10 +1,10 @@
-// Elements of matrices: how they are stored, the words that they are moved in, and their arithmetic.
+// Elements of matrices: how they are stored, the vectors that they are moved in, and their arithmetic.
 //
-// What is included after TYPE_BITS, COMPLEX, ALPHA_ONE and BETA are defined (and BRAIN, for 16 bits): see the
-// parameter block of any stencil for their meaning. A Stored is what lies in memory, an Element what is computed
-// with. They are one type but for 16 bits, where numbers are widened to float32 when they are read and rounded
-// once, when a result is written; there the two are kept apart.
+// A Stored is an element in memory, an Element one in arithmetic. They are one type but for 16 bits, where numbers are
+// widened to float32 when they are read and rounded once, when a result is written; there the two are kept apart.
 #pragma once
+
+#include "lib/problem.cuh"
 
 #define UNROLL _Pragma("unroll")
 #define INLINE __device__ __forceinline__
@@ -88,15 +88,20 @@ INLINE Stored narrowed(Element x) {
 
 constexpr int SIZE = sizeof(Stored);
 
-// ---- words: neighbouring elements as the hardware moves them ---------------------------------------
-template <int BYTES> struct Words;
-template <> struct Words<2> { typedef unsigned short Type; };
-template <> struct Words<4> { typedef unsigned int Type; };
-template <> struct Words<8> { typedef uint2 Type; };
-template <> struct Words<16> { typedef uint4 Type; };
+// ---- vectors: neighbouring elements that one instruction moves ---------------------------------------
+template <int BYTES> struct Vector;
+template <> struct Vector<2> { typedef unsigned short Type; };
+template <> struct Vector<4> { typedef unsigned int Type; };
+template <> struct Vector<8> { typedef uint2 Type; };
+template <> struct Vector<16> { typedef uint4 Type; };
+
+INLINE void clear(unsigned short &v) { v = 0; }
+INLINE void clear(unsigned int &v) { v = 0; }
+INLINE void clear(uint2 &v) { v = make_uint2(0, 0); }
+INLINE void clear(uint4 &v) { v = make_uint4(0, 0, 0, 0); }
 
 template <int COUNT> union Pack {
-    typename Words<COUNT * SIZE>::Type word;
+    typename Vector<COUNT * SIZE>::Type vector;
     Stored element[COUNT];
     unsigned int words[COUNT * SIZE >= 4 ? COUNT * SIZE / 4 : 1];
     INLINE Pack() {}
@@ -164,7 +169,7 @@ INLINE Element scalar(const double *pair) {
 #endif
 }
 
-// alpha * sum + beta * old; old is not looked at where beta is 0.
+// alpha * sum + beta * old; old is not used where beta is 0.
 INLINE Element scaled(const Scalars &s, Element sum, Element old) {
 #if !ALPHA_ONE
     const Element plain = sum;

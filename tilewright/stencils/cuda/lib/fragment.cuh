@@ -20,21 +20,21 @@
 FRAGMENT_INLINE unsigned int fragment_address(const void *p) { return (unsigned int)__cvta_generic_to_shared(p); }
 
 #if TYPE_BITS == 16
-// ---- halves in registers, two to a word ------------------------------------------------------------------------
-// Two numbers with the sign bits turned that SIGNS has: 0x8000 that of the first, 0x80000000 that of the second.
-template <unsigned int SIGNS> FRAGMENT_INLINE unsigned int signs_turned(unsigned int pair) {
+// ---- halves in registers, two to a register ------------------------------------------------------------------------
+// Two numbers with the sign bits of SIGNS flipped: 0x8000 is that of the first, 0x80000000 that of the second.
+template <unsigned int SIGNS> FRAGMENT_INLINE unsigned int signs_flipped(unsigned int pair) {
     return SIGNS ? pair ^ SIGNS : pair;
 }
 
-// The two numbers of a word in the other order.
+// The two numbers of a register in the other order.
 FRAGMENT_INLINE unsigned int halves_swapped(unsigned int pair) { return __byte_perm(pair, 0, 0x1032); }
 
 // ---- ldmatrix, stmatrix and mma.sync -------------------------------------------------------------------------------------
 // Matrices of 8 x 8 halves: lane l says where row l % 8 of matrix l / 8 lies, 16 bytes, and receives columns
-// 2 t + {0, 1} of row r of each; with TURNED, rows and columns change places in what it receives.
-template <bool TURNED>
-FRAGMENT_INLINE void matrices_load(unsigned int &x0, unsigned int &x1, unsigned int &x2, unsigned int &x3, const void *row) {
-    if (TURNED)
+// 2 t + {0, 1} of row r of each, or, TRANSPOSED, rows 2 t + {0, 1} of column r.
+template <bool TRANSPOSED>
+FRAGMENT_INLINE void ldmatrix(unsigned int &x0, unsigned int &x1, unsigned int &x2, unsigned int &x3, const void *row) {
+    if (TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                      : "=r"(x0), "=r"(x1), "=r"(x2), "=r"(x3) : "r"(fragment_address(row)) : "memory");
     else
@@ -42,9 +42,9 @@ FRAGMENT_INLINE void matrices_load(unsigned int &x0, unsigned int &x1, unsigned 
                      : "=r"(x0), "=r"(x1), "=r"(x2), "=r"(x3) : "r"(fragment_address(row)) : "memory");
 }
 
-// Two of them; lanes from 16 on say nothing.
-template <bool TURNED> FRAGMENT_INLINE void matrices_load(unsigned int &x0, unsigned int &x1, const void *row) {
-    if (TURNED)
+// Two of them; the addresses of lanes from 16 on are ignored.
+template <bool TRANSPOSED> FRAGMENT_INLINE void ldmatrix(unsigned int &x0, unsigned int &x1, const void *row) {
+    if (TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
                      : "=r"(x0), "=r"(x1) : "r"(fragment_address(row)) : "memory");
     else
@@ -52,10 +52,10 @@ template <bool TURNED> FRAGMENT_INLINE void matrices_load(unsigned int &x0, unsi
                      : "=r"(x0), "=r"(x1) : "r"(fragment_address(row)) : "memory");
 }
 
-// The other way, with rows and columns in other places: lane l says where row l % 8 of matrix l / 8 is to lie, and gives
-// columns 2 t + {0, 1} of row r of what lies there turned. stmatrix came with sm_90; before it, lanes exchange halves.
+// Stores the transposed matrices: lane l gives the address of row l % 8 of matrix l / 8 in shared memory, and holds columns
+// 2 t + {0, 1} of row r of its transpose. stmatrix came with sm_90; before it, lanes exchange halves.
 #if __CUDA_ARCH__ < 900
-FRAGMENT_INLINE void matrix_store_turned(unsigned int x, unsigned int row, int matrix) {
+FRAGMENT_INLINE void stmatrix_emulated(unsigned int x, unsigned int row, int matrix) {
     const int lane = threadIdx.x % 32;
     asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(x));
     const unsigned int to = __shfl_sync(0xffffffff, row, matrix * 8 + lane / 4) + lane % 4 * 4;
@@ -63,23 +63,23 @@ FRAGMENT_INLINE void matrix_store_turned(unsigned int x, unsigned int row, int m
 }
 #endif
 
-FRAGMENT_INLINE void matrices_store_turned(unsigned int x0, unsigned int x1, unsigned int x2, unsigned int x3, void *row) {
+FRAGMENT_INLINE void stmatrix_transposed(unsigned int x0, unsigned int x1, unsigned int x2, unsigned int x3, void *row) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};"
                  ::"r"(fragment_address(row)), "r"(x0), "r"(x1), "r"(x2), "r"(x3) : "memory");
 #else
     const unsigned int x[4] = {x0, x1, x2, x3};
-    _Pragma("unroll") for (int i = 0; i < 4; i++) matrix_store_turned(x[i], fragment_address(row), i);
+    _Pragma("unroll") for (int i = 0; i < 4; i++) stmatrix_emulated(x[i], fragment_address(row), i);
 #endif
 }
 
-FRAGMENT_INLINE void matrices_store_turned(unsigned int x0, unsigned int x1, void *row) {
+FRAGMENT_INLINE void stmatrix_transposed(unsigned int x0, unsigned int x1, void *row) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%2};"
                  ::"r"(fragment_address(row)), "r"(x0), "r"(x1) : "memory");
 #else
     const unsigned int x[2] = {x0, x1};
-    _Pragma("unroll") for (int i = 0; i < 2; i++) matrix_store_turned(x[i], fragment_address(row), i);
+    _Pragma("unroll") for (int i = 0; i < 2; i++) stmatrix_emulated(x[i], fragment_address(row), i);
 #endif
 }
 

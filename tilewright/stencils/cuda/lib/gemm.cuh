@@ -1,4 +1,4 @@
-// What every matrix product is called with: one block of arguments, by value. call.py packs it.
+// What every matrix product is called with: one block of arguments, by value. args.py packs it.
 //
 //     C = alpha * op(A) * op(B) + beta * C, column-major, for each matrix of a batch
 //
@@ -15,4 +15,4 @@ struct Gemm {
     double alpha[2], beta[2];
     unsigned long long texture_a, texture_b;
 };
-static_assert(sizeof(Gemm) == 136, "call.py packs 136 bytes");
+static_assert(sizeof(Gemm) == 136, "args.py packs 136 bytes");

@@ -1,7 +1,7 @@
-// Words of device memory, each moved by one instruction.
+// Vectors of device memory, each moved by one instruction.
 //
-// The compiler may take an assignment of a word apart into its numbers. Then every lane of a warp writes a fourth of
-// each 16 bytes at a time, and device memory is asked four times for every sector. What is said here stays whole.
+// The compiler may split the assignment of a vector into its numbers. Every lane of a warp then writes a fourth of its
+// 16 bytes at a time, and every sector of device memory is requested four times. These loads and stores stay whole.
 #pragma once
 
 #define GLOBAL_INLINE __device__ __forceinline__

@@ -2,8 +2,8 @@
 //
 // Of lane l, with r = l / 4 and q = l % 4:
 //
-//   16 bits, 16 x 8 x 16   A: words of two k, rows r and r + 8 at k 2q, then at k 2q + 8
-//                          B: words of two k, column r at k 2q, then at k 2q + 8
+//   16 bits, 16 x 8 x 16   A: registers of two k, rows r and r + 8 at k 2q, then at k 2q + 8
+//                          B: registers of two k, column r at k 2q, then at k 2q + 8
 //   16 bits, 16 x 8 x 8    the first half of that
 //   float64, 8 x 8 x 4     A: row r at k q; B: column r at k q
 //   float64, 16 x 8 x 4    A: rows r and r + 8

@@ -3,7 +3,8 @@
 //
 //   A   64 rows by 16 along k: 16 rows of each warp, as fragments of mma.sync (mma.cuh)
 //   B   16 along k by N columns: N / 8 atoms of 8 columns by 128 bytes along k, 1024 bytes each, one after the other. In a
-//       row of an atom, the 16 bytes i of column r lie at place i ^ r % 8. Atoms are aligned to 1024 bytes.
+//       row of an atom, the 16 bytes i of column r lie at position i ^ r % 8 (the 128-byte swizzle). Atoms are aligned to
+//       1024 bytes.
 //   C   of each warp and each 8 columns, as fragments of mma.sync
 //
 // PTX ISA 8.0, section 9.7.14. All of it needs sm_90a.
@@ -11,16 +12,17 @@
 
 #define WGMMA_INLINE __device__ __forceinline__
 
-// What ordinary instructions wrote into registers comes before products that begin after this.
+// Orders registers that ordinary instructions wrote before the products that begin after this.
 WGMMA_INLINE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 WGMMA_INLINE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-// Until all groups of products but the last few are done: their operands may change then, their sums may be read.
+// Waits until all groups of products but the last few are done: their operands may change then, their accumulators may be
+// read.
 template <int BUT> WGMMA_INLINE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BUT) : "memory"); }
 
-// Where B lies, in units of 16 bytes: 1024 bytes from 8 columns to the next 8, and places by 128 bytes. A step of 16
-// along k adds 2.
+// The descriptor of B, in units of 16 bytes: 1024 bytes from 8 columns to the next 8, and the 128-byte swizzle. The next 16
+// along k lie 2 units further.
 WGMMA_INLINE unsigned long long wgmma_operand(const void *at) {
     const unsigned long long start = (unsigned int)__cvta_generic_to_shared(at) >> 4;
     return start & 0x3fff | 1ull << 16 | 64ull << 32 | 1ull << 62;
@@ -66,7 +68,7 @@ WGMMA_INLINE unsigned long long wgmma_operand(const void *at) {
                      " {" WGMMA_D##SIXTEENS "}, {%" #A0 ",%" #A1 ",%" #A2 ",%" #A3 "}, %" #B ", 1, 1, 1, 0;"              \
                      : WGMMA_C##SIXTEENS(c) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b));
 
-// c has the sums of 8 columns after each other, four of each.
+// c holds the accumulators of 8 columns after each other, four of each.
 template <int COLUMNS>
 WGMMA_INLINE void wgmma_16(float *c, unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned long long b) {
     static_assert(COLUMNS % 16 == 0 && COLUMNS <= 256 && (COLUMNS <= 128 || COLUMNS % 64 == 0), "wgmma: so many columns");

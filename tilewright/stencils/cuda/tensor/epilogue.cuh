@@ -1,0 +1,69 @@
+// What the epilogues share: a warp's part of C, and how its vectors are read and written.
+#pragma once
+
+// A warp's part of C: its first element, the rows and columns of C from there on, and whether the matrix exists.
+struct WarpTile {
+    Stored *c;
+    int rows, columns;
+    bool valid;
+    INLINE WarpTile(const Gemm &g, const TileScheduler &tile, const WarpPosition &warp) {
+        const int matrix = tile.group * GROUP + warp.matrix, row = tile.first_m() + warp.m, column = tile.first_n() + warp.n;
+        c = (Stored *)g.c + matrix * g.stride_c + row + column * g.ldc;
+        rows = g.m - row;
+        columns = g.n - column;
+        valid = GROUP == 1 || matrix < g.batch;
+    }
+    INLINE bool inside() const { return valid && rows >= WARP_M && columns >= WARP_N; }
+};
+
+// Opaque copy: it stops the compiler from hoisting address arithmetic out of loops and holding it in registers.
+INLINE long long opaque(long long x) {
+    asm volatile("" : "+l"(x));
+    return x;
+}
+
+// Registers for what is read of C: what a resident block leaves beside accumulators, addresses and prefetched fragments.
+constexpr int BESIDE = 72 + AHEAD * FRAGMENT_REGISTERS;
+constexpr int GRANTED = 65536 / (THREADS * BLOCKS) < 255 ? 65536 / (THREADS * BLOCKS) : 255;
+constexpr int LEFT = GRANTED - (int)sizeof(Accumulators) / 4 - BESIDE, ROOM = LEFT < 8 ? 8 : LEFT < 64 ? LEFT : 64;
+// Where there is room, the next vectors are read before these are used.
+constexpr int SETS = ROOM >= 48 && !EARLY_C ? 2 : 1;
+
+INLINE constexpr int least(int a, int b) { return a < b ? a : b; }
+
+// Of so many vectors of COUNT elements, those that are read together: few where each needs a test of its borders.
+template <int COUNT, bool INSIDE> INLINE constexpr int read_together(int vectors) {
+    const int each = COUNT * SIZE < 4 ? 1 : COUNT * SIZE / 4, most = ROOM / SETS / each;
+    return most < 1 ? 1 : least(least(most, INSIDE ? 16 : 2), vectors);
+}
+
+// Starts to copy a lane's whole vectors of C to shared memory. The others are read when they are used.
+template <class LaneVectors, bool INSIDE>
+INLINE void prefetch_vectors(const WarpTile &tile, long long ldc, Stored *prefetched, int lane) {
+    constexpr int COUNT = LaneVectors::COUNT;
+    const LaneVectors mine = {lane};
+    UNROLL for (int vector = 0; vector < LaneVectors::VECTORS; vector++) {
+        const int row = mine.row(vector), column = mine.column(vector);
+        if (mine.valid(vector) && (INSIDE || (column < tile.columns && tile.rows - row >= COUNT)))
+            cp_async<COUNT * SIZE>(prefetched + mine.at(vector), tile.c + row + column * ldc, COUNT * SIZE);
+    }
+}
+
+// COUNT neighbours in a column of C, of which `rows` are inside; sum(v) is the v-th accumulator. load_c reads a whole
+// vector long before store_c uses it: device memory keeps the order of reads and writes, and each would wait for its own.
+template <int COUNT, bool INSIDE> INLINE void load_c(Pack<COUNT> &old, const Stored *c, int rows) {
+    if (BETA != 0 && (INSIDE || rows >= COUNT)) global_load(old.vector, (const typename Vector<COUNT * SIZE>::Type *)c);
+}
+
+template <int COUNT, bool INSIDE, class Sum>
+INLINE void store_c(Stored *c, const Scalars &s, int rows, const Pack<COUNT> &old, const Sum &sum) {
+    if (INSIDE || rows >= COUNT) {
+        Pack<COUNT> out;
+        UNROLL for (int v = 0; v < COUNT; v++)
+            out.element[v] = narrowed(scaled(s, sum(v), BETA ? widened(old.element[v]) : zero()));
+        global_store((typename Vector<COUNT * SIZE>::Type *)c, out.vector);
+    } else {
+        UNROLL for (int v = 0; v < COUNT; v++)
+            if (v < rows) c[v] = narrowed(scaled(s, sum(v), BETA ? widened(c[v]) : zero()));
+    }
+}

@@ -1,0 +1,250 @@
+// The multiplier of 16-bit tensor cores: one tile of C by one warp, from shared memory.
+#pragma once
+
+#include "tiny/multiply_fma.cuh"
+
+// A register (a word of 32 bits) of an operand holds two k of a row or column: two numbers, or one complex number, whose
+// product is then a real one of twice the k. With r = lane / 4 and q = lane % 4, a lane holds rows r and r + 8 of a
+// fragment of A, column r of one of B, two words of each; of C, columns 2q and 2q + 1. Which rows, columns and k these
+// are is free as long as all agree, and decides which banks of shared memory are read at once:
+//   k         RUN words of a lane are neighbours; where they are so in memory (WIDE), one vector brings them
+//   rows      PAIR_M: rows 2r and 2r + 1, one word of a column of A or C (two words of complex numbers)
+//   columns   PAIR_N: columns 2r and 2r + 1 of two fragments, where B is stored n x k; else neighbours in a
+//             fragment are SPREAD columns apart
+// Lanes with q > 1 exchange the order of two loads or stores (flip) where all would read the same banks.
+constexpr int UNIT_K = COMPLEX ? 1 : 2;  // k of a word
+constexpr int SPAN = 8 * UNIT_K;          // k of a product
+constexpr int PRODUCTS = ceiling(SIZE_K, SPAN);
+constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
+constexpr bool PAIR_M = EVEN_C && (TRANS_A || EVEN_A);
+constexpr bool PAIR_N = TRANS_B && EVEN_B && FRAGMENTS_N % 2 == 0;
+
+// Words along k that divide a stored column and begin at multiples of themselves.
+CONSTANT int deep(int ld, int step) {
+    return ld % (16 * UNIT_K) == 0 && step % (16 * UNIT_K) == 0 && SIZE_K % (16 * UNIT_K) == 0 ? 4
+           : ld % (8 * UNIT_K) == 0 && step % (8 * UNIT_K) == 0 && SIZE_K % (8 * UNIT_K) == 0  ? 2
+                                                                                               : 1;
+}
+CONSTANT bool crowded(int ld) { return COMPLEX ? ld % 8 == 0 && ld % 32 : ld % 16 == 0 && ld % 64; }
+
+// The bank conflicts of one load: how many different words one bank serves, where lanes begin at q * per_q + r * per_r
+// elements.
+CONSTANT int conflicts(int per_q, int per_r) {
+    int most = 0;
+    for (int bank = 0; bank < 32; bank++) {
+        int count = 0;
+        for (int lane = 0; lane < 32; lane++) {
+            const int word = (lane % 4 * per_q + lane / 4 * per_r) * SIZE / 4;
+            bool fresh = word % 32 == bank;
+            for (int before = 0; before < lane && fresh; before++)
+                fresh = (before % 4 * per_q + before / 4 * per_r) * SIZE / 4 != word;
+            count += fresh;
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}
+// The first k of word h that a lane holds for a product.
+CONSTANT int k_of(int run, int product, int h, int q) {
+    return UNIT_K * (run == 1   ? 8 * product + 4 * h + q
+                     : run == 2 ? 8 * product + 2 * q + h
+                                : 16 * (product / 2) + 4 * q + 2 * (product % 2) + h);
+}
+// The same for all loads and stores of a tile, with runs of so many words and columns so far apart. A word that only some
+// lanes have costs about two conflicts more.
+CONSTANT int all_conflicts(int run, int spread) {
+    const int k = run * UNIT_K, words = 2 * PRODUCTS - (run == 1 && SIZE_K % SPAN && SIZE_K % SPAN <= SPAN / 2);
+    int ragged = 0;
+    for (int word = 0; word < words; word++) ragged += k_of(run, word / 2, word % 2, 3) + UNIT_K > SIZE_K;
+    const int rows = PAIR_M ? 2 : 1;
+    const int a = TRANS_A ? conflicts(k, LD_A * rows) : conflicts(k * LD_A, rows);
+    const int b = TRANS_B ? conflicts(k * LD_B, spread) : conflicts(k, LD_B * spread);
+    return words * (2 * FRAGMENTS_M * a + FRAGMENTS_N * b) + ragged * (2 * FRAGMENTS_M + FRAGMENTS_N) * 2 +
+           (BETA ? 2 : 1) * 4 * FRAGMENTS_M * FRAGMENTS_N * conflicts(2 * spread * LD_C, rows);
+}
+CONSTANT int best_run() {
+    int best = 1, least = all_conflicts(1, 1);
+    for (int run = 1; run <= (PRODUCTS % 2 ? 2 : 4); run *= 2)
+        for (int spread = 1; spread <= FRAGMENTS_N; spread += FRAGMENTS_N > 1 ? FRAGMENTS_N - 1 : 1)
+            if (all_conflicts(run, spread) < least) {
+                least = all_conflicts(run, spread);
+                best = run;
+            }
+    return best;
+}
+
+constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A, STEP_A), deep(LD_B, STEP_B))
+                     : TRANS_A           ? deep(LD_A, STEP_A)
+                     : !TRANS_B          ? deep(LD_B, STEP_B)
+                                         : COMPLEX && SIZE_K % 8 == 0 ? 2 : 1;
+constexpr int RUN = WIDE > 1 ? WIDE : best_run();
+constexpr int SPREAD = !PAIR_N && FRAGMENTS_N > 1 && all_conflicts(RUN, FRAGMENTS_N) < all_conflicts(RUN, 1) ? FRAGMENTS_N : 1;
+constexpr int TOGETHER = RUN == 4 ? 2 : 1;  // products whose operands come together
+constexpr bool LAST_HALF = RUN == 1 && SIZE_K % SPAN != 0 && SIZE_K % SPAN <= SPAN / 2;  // the last product has half the k
+
+// Beyond the end of k both operands are set to zero: memory may hold anything there, NaN included.
+INLINE unsigned int inside(unsigned int word, int k) {
+    if (SIZE_K % SPAN == 0) return word;
+    if (COMPLEX) return k < SIZE_K ? word : 0;
+    return k + 1 < SIZE_K ? word : k < SIZE_K ? word & 0xffff : 0;
+}
+
+INLINE unsigned int pair_of(const Stored *low, const Stored *high) {
+    return *(const unsigned short *)low | (unsigned int)*(const unsigned short *)high << 16;
+}
+
+// The words of a lane along a stored column, for the TOGETHER products from product on.
+template <bool EVEN> INLINE void along_k(unsigned int (&words)[TOGETHER][2], const Stored *column, int product, int q, bool half) {
+    if (WIDE > 1) {
+        const Pack<WIDE * UNIT_K> piece = load<WIDE * UNIT_K>(column + k_of(RUN, product, 0, q));
+        UNROLL for (int s = 0; s < TOGETHER; s++) UNROLL for (int h = 0; h < 2; h++)
+            words[s][h] = piece.words[WIDE > 1 ? 2 * s + h : 0];
+    } else UNROLL for (int s = 0; s < TOGETHER; s++) UNROLL for (int h = 0; h < 2; h++) {
+        words[s][h] = 0;
+        if (h == 1 && half) continue;
+        const int k = k_of(RUN, product + s, h, q), at = min(k, (SIZE_K - 1) / UNIT_K * UNIT_K);
+        const Stored *const from = column + at;
+        words[s][h] = inside(COMPLEX || EVEN ? load<UNIT_K>(from).words[0]
+                                             : pair_of(from, column + min(at + 1, SIZE_K - 1)), k);
+    }
+}
+
+// The words of a lane at two rows (columns) f and g that are neighbours if PAIRED, across stored columns.
+template <int LD, int FREE, bool PAIRED>
+INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, int f, int g, int k, int flip) {
+    // Outside the matrix any row or column will do: none is stored.
+    f = min(f, PAIRED ? (FREE - 1) / 2 * 2 : FREE - 1);
+    g = min(g, FREE - 1);
+    const Stored *const first = x + min(k + flip, SIZE_K - 1) * LD;
+#if COMPLEX
+    if (PAIRED) {
+        const Pack<2> both = load<2>(first + f);
+        at_f = both.words[0];
+        at_g = both.words[1];
+    } else {
+        at_f = load<1>(first + f).words[0];
+        at_g = load<1>(first + g).words[0];
+    }
+#else
+    const Stored *const second = x + min(k + 1 - flip, SIZE_K - 1) * LD;
+    if (PAIRED) {
+        const unsigned int w0 = load<2>(first + f).words[0], w1 = load<2>(second + f).words[0];
+        at_f = __byte_perm(w0, w1, flip ? 0x1054 : 0x5410);
+        at_g = __byte_perm(w0, w1, flip ? 0x3276 : 0x7632);
+    } else {
+        at_f = pair_of(first + f, second + f);
+        at_g = pair_of(first + g, second + g);
+    }
+#endif
+    at_f = inside(at_f, k);
+    at_g = inside(at_g, k);
+}
+
+// The same for both words of each of the TOGETHER products.
+template <int LD, int FREE, bool PAIRED>
+INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGETHER][2], const Stored *x, int f, int g,
+                   int product, int q, bool half) {
+    const int flip = crowded(LD) && PAIRED ? q / 2 : 0;
+    UNROLL for (int s = 0; s < TOGETHER; s++) {
+        at_f[s][1] = at_g[s][1] = 0;
+        if (COMPLEX && crowded(LD) && PAIRED && RUN > 1) {
+            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(RUN, product + s, 0, q) + flip, 0);
+            across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(RUN, product + s, 1, q) - flip, 0);
+            const unsigned int f0 = at_f[s][0], g0 = at_g[s][0];
+            at_f[s][0] = flip ? at_f[s][1] : f0;
+            at_f[s][1] = flip ? f0 : at_f[s][1];
+            at_g[s][0] = flip ? at_g[s][1] : g0;
+            at_g[s][1] = flip ? g0 : at_g[s][1];
+        } else {
+            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(RUN, product + s, 0, q), COMPLEX ? 0 : flip);
+            if (!half)
+                across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(RUN, product + s, 1, q), COMPLEX ? 0 : flip);
+        }
+    }
+}
+
+INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Stored *c, Stored *out, const Scalars &s) {
+    constexpr int PARTS = COMPLEX ? 2 : 1;
+    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * TOGETHER * PARTS, STEPS = ceiling(PRODUCTS, TOGETHER);
+    constexpr int UNROLLED = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
+    const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
+    const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
+    auto row_of = [&](int i, int e) { return first_m + 16 * i + (PAIR_M ? 2 * r + e : r + 8 * e); };
+    auto column_of = [&](int j, int x) { return first_n + (PAIR_N         ? 16 * (j / 2) + 2 * x + j % 2
+                                                         : SPREAD > 1 ? SPREAD * x + j
+                                                                      : 8 * j + x); };
+
+    float sum[PARTS][FRAGMENTS_N][FRAGMENTS_M][4];
+    UNROLL for (int p = 0; p < PARTS; p++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) UNROLL for (int e = 0; e < 4; e++) sum[p][j][i][e] = 0;
+
+    _Pragma("unroll UNROLLED") for (int step = 0; step < STEPS; step++) {
+        const int product = step * TOGETHER;
+        const bool half = LAST_HALF && step == STEPS - 1;
+        unsigned int x[FRAGMENTS_M][2][TOGETHER][2], y[FRAGMENTS_N][TOGETHER][2];
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+#if TRANS_A
+            UNROLL for (int e = 0; e < 2; e++)
+                along_k<EVEN_A>(x[i][e], a + min(row_of(i, e), SIZE_M - 1) * LD_A, product, q, half);
+#else
+            across<LD_A, SIZE_M, PAIR_M>(x[i][0], x[i][1], a, row_of(i, 0), row_of(i, 1), product, q, half);
+#endif
+        }
+#if TRANS_B
+        UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) {
+            unsigned int none[TOGETHER][2];
+            // An odd last fragment has no partner: its words are read twice, which the compiler sees.
+            const int with = j + 1 < FRAGMENTS_N ? j + 1 : j;
+            across<LD_B, SIZE_N, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, column_of(j, r), column_of(with, r),
+                                         product, q, half);
+        }
+#else
+        UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+            along_k<EVEN_B>(y[j], b + min(column_of(j, r), SIZE_N - 1) * LD_B, product, q, half);
+#endif
+        UNROLL for (int t = 0; t < TOGETHER; t++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+            unsigned int w[4] = {x[i][0][t][0], x[i][1][t][0], x[i][0][t][1], x[i][1][t][1]};
+            if (CONJ_A) UNROLL for (int e = 0; e < 4; e++) w[e] ^= 0x80000000u;
+            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int p = 0; p < PARTS; p++) {
+                unsigned int v[2] = {y[j][t][0], y[j][t][1]};
+                // (re, im) times (re, -im) is the real part, times (im, re) the imaginary one.
+                if (COMPLEX) UNROLL for (int h = 0; h < 2; h++)
+                    v[h] = p == 0 ? v[h] ^ (CONJ_B ? 0 : 0x80000000u) : __byte_perm(v[h], 0, 0x1032) ^ (CONJ_B ? 0x8000u : 0);
+                if (half) mma_16x8x8(sum[p][j][i], w[0], w[1], v[0]);
+                else mma_16x8x16(sum[p][j][i], w, v[0], v[1]);
+            }
+        }
+    }
+
+    const int flip = crowded(LD_C) && PAIR_M ? q / 2 : 0;
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
+        UNROLL for (int order = 0; order < 2; order++) {
+            const int column = column_of(j, 2 * q + (order ^ flip)), row = row_of(i, 0), other = row_of(i, 1);
+            if (SIZE_N % COLUMNS != 0 && column >= SIZE_N) continue;
+            Element value[2];
+            UNROLL for (int e = 0; e < 2; e++) {
+                float part[PARTS];
+                UNROLL for (int p = 0; p < PARTS; p++)
+                    part[p] = flip ? sum[p][j][i][2 * e + 1 - order] : sum[p][j][i][2 * e + order];
+#if COMPLEX
+                value[e] = Element{part[0], part[1]};
+#else
+                value[e] = part[0];
+#endif
+            }
+            if (PAIR_M) {
+                if (SIZE_M % ROWS != 0 && row >= SIZE_M) continue;
+                Pack<2> old;
+                if (BETA != 0) old = load<2>(c + row + column * LD_C);
+                UNROLL for (int e = 0; e < 2; e++)
+                    value[e] = scaled(s, value[e], BETA != 0 ? widened(old.element[e]) : zero());
+                store<2>(out + row + column * LD_C, packed(value));
+            } else {
+                UNROLL for (int e = 0; e < 2; e++) {
+                    const int at = (e ? other : row) + column * LD_C;
+                    if ((e ? other : row) < SIZE_M)
+                        out[at] = narrowed(scaled(s, value[e], BETA != 0 ? widened(c[at]) : zero()));
+                }
+            }
+        }
+}

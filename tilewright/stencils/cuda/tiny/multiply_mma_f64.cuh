@@ -1,0 +1,130 @@
+// The multiplier of float64 tensor cores: one tile of C by one warp, from shared memory.
+#pragma once
+
+#include "tiny/multiply_fma.cuh"
+
+// One instruction, or two: MMA rows of C from as many fragments of 8 rows.
+INLINE void multiply_add_fragments(Real *c[], const Real *a, Real b) {
+#if MMA == 16
+    mma_16x8x4(c[0][0], c[0][1], c[1][0], c[1][1], a[0], a[1], b);
+#else
+    mma_8x8x4(c[0][0], c[0][1], a[0], b);
+#endif
+}
+
+// A lane holds row lane / 4 and k lane % 4 of a fragment of A, and so of B; of C, row lane / 4 and columns
+// 2 (lane % 4) and the next. Which rows, columns and k these are is free as long as all three agree: where a vector
+// is two elements, a lane takes neighbours, which then belong to two fragments.
+INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Stored *c, Stored *out,
+                         const Scalars &s) {
+    constexpr int FRAGMENTS_M = ROWS / 8, FRAGMENTS_N = COLUMNS / 8, PART = MMA / 8;
+    constexpr int TWO = SIZE == 8 ? 2 : 1;
+    constexpr int VM = SIZE_M % TWO == 0 && EVEN_C && (TRANS_A || EVEN_A) ? TWO : 1;
+    constexpr int VN = TRANS_B && SIZE_N % TWO == 0 && EVEN_B ? TWO : 1;
+    // Vectors along k are not used where they would leave the last step half empty.
+    constexpr int VK = (TRANS_A || !TRANS_B) && SIZE_K % TWO == 0 && (EVEN_A || !TRANS_A) && (EVEN_B || TRANS_B) &&
+                               (SIZE_K % 8 == 0 || SIZE_K % 8 > 4) ? TWO : 1;
+    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * VK * (COMPLEX ? 4 : 1), STEPS = ceiling(SIZE_K, 4 * VK);
+    constexpr int UNROLLED = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
+    constexpr bool WHOLE_M = SIZE_M % ROWS == 0, WHOLE_N = SIZE_N % COLUMNS == 0;
+
+    const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
+    const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
+    // Fragments t and t + 1 share vectors if both exist.
+    auto position = [](int v, int t, int count, int i) { return v == 2 && (t | 1) < count ? t / 2 * 16 + 2 * i + t % 2 : 8 * t + i; };
+    auto paired = [](int v, int t, int count) { return v == 2 && t % 2 == 0 && t + 1 < count; };
+
+    Element sum[FRAGMENTS_N][FRAGMENTS_M][2];
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
+        sum[j][i][0] = sum[j][i][1] = zero();
+
+    _Pragma("unroll UNROLLED") for (int step = 0; step < STEPS; step++) {
+        const int k = (step * 4 + q) * VK;
+        // Beyond the end of k both operands are set to zero: memory may hold anything there, NaN included.
+        const bool in = SIZE_K % (4 * VK) == 0 || k < SIZE_K;
+        Element x[VK][FRAGMENTS_M], y[VK][FRAGMENTS_N];
+        UNROLL for (int h = 0; h < VK; h++) {
+            UNROLL for (int i = 0; i < FRAGMENTS_M; i++) x[h][i] = zero();
+            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) y[h][j] = zero();
+        }
+        if (in) {
+#if TRANS_A
+            UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+                const int row = min(first_m + position(VM, i, FRAGMENTS_M, r), SIZE_M - 1);
+                const Pack<VK> piece = load<VK>(a + k + row * LD_A);
+                UNROLL for (int h = 0; h < VK; h++) x[h][i] = conjugated(CONJ_A, piece.element[h]);
+            }
+#else
+            UNROLL for (int h = 0; h < VK; h++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+                const int row = first_m + position(VM, i, FRAGMENTS_M, r);
+                if (paired(VM, i, FRAGMENTS_M)) {
+                    const Pack<VM> piece = load<VM>(a + min(row, SIZE_M - VM) + (k + h) * LD_A);
+                    UNROLL for (int e = 0; e < VM; e++) x[h][i + e] = conjugated(CONJ_A, piece.element[e]);
+                } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
+                    x[h][i] = conjugated(CONJ_A, a[min(row, SIZE_M - 1) + (k + h) * LD_A]);
+                }
+            }
+#endif
+#if TRANS_B
+            UNROLL for (int h = 0; h < VK; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
+                const int column = first_n + position(VN, j, FRAGMENTS_N, r);
+                if (paired(VN, j, FRAGMENTS_N)) {
+                    const Pack<VN> piece = load<VN>(b + min(column, SIZE_N - VN) + (k + h) * LD_B);
+                    UNROLL for (int e = 0; e < VN; e++) y[h][j + e] = conjugated(CONJ_B, piece.element[e]);
+                } else if (j == 0 || !paired(VN, j - 1, FRAGMENTS_N)) {
+                    y[h][j] = conjugated(CONJ_B, b[min(column, SIZE_N - 1) + (k + h) * LD_B]);
+                }
+            }
+#else
+            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
+                const int column = min(first_n + position(VN, j, FRAGMENTS_N, r), SIZE_N - 1);
+                const Pack<VK> piece = load<VK>(b + k + column * LD_B);
+                UNROLL for (int h = 0; h < VK; h++) y[h][j] = conjugated(CONJ_B, piece.element[h]);
+            }
+#endif
+        }
+        UNROLL for (int h = 0; h < VK; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+            UNROLL for (int i = 0; i < FRAGMENTS_M; i += PART) {
+#if COMPLEX
+                Real re[PART], im[PART], less[PART], cr[PART][2], ci[PART][2], *to_re[PART], *to_im[PART];
+                UNROLL for (int p = 0; p < PART; p++) {
+                    re[p] = x[h][i + p].re;
+                    im[p] = x[h][i + p].im;
+                    less[p] = -im[p];
+                    UNROLL for (int e = 0; e < 2; e++) {
+                        cr[p][e] = sum[j][i + p][e].re;
+                        ci[p][e] = sum[j][i + p][e].im;
+                    }
+                    to_re[p] = cr[p];
+                    to_im[p] = ci[p];
+                }
+                multiply_add_fragments(to_re, re, y[h][j].re);
+                multiply_add_fragments(to_im, re, y[h][j].im);
+                multiply_add_fragments(to_re, less, y[h][j].im);
+                multiply_add_fragments(to_im, im, y[h][j].re);
+                UNROLL for (int p = 0; p < PART; p++) UNROLL for (int e = 0; e < 2; e++)
+                    sum[j][i + p][e] = Element{cr[p][e], ci[p][e]};
+#else
+                Real *to[PART];
+                UNROLL for (int p = 0; p < PART; p++) to[p] = sum[j][i + p];
+                multiply_add_fragments(to, &x[h][i], y[h][j]);
+#endif
+            }
+    }
+
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int e = 0; e < 2; e++)
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+            const int row = first_m + position(VM, i, FRAGMENTS_M, r), column = first_n + position(VN, j, FRAGMENTS_N, 2 * q + e);
+            if ((!WHOLE_M && row >= SIZE_M) || (!WHOLE_N && column >= SIZE_N)) continue;
+            const int at = row + column * LD_C;
+            if (paired(VM, i, FRAGMENTS_M)) {
+                Pack<VM> old, result;
+                if (BETA != 0) old = load<VM>(c + at);
+                UNROLL for (int f = 0; f < VM; f++)
+                    result.element[f] = scaled(s, sum[j][i + f][e], BETA != 0 ? old.element[f] : zero());
+                store<VM>(out + at, result);
+            } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
+                out[at] = scaled(s, sum[j][i][e], BETA != 0 ? c[at] : zero());
+            }
+        }
+}

@@ -1,0 +1,13 @@
+// The pipeline without staging (PATH 0): tiles are read from and written to device memory.
+#pragma once
+
+#include "tiny/group.cuh"
+
+INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
+    const int blocks = gridDim.x;
+    const int groups = g.batch / GROUP + (g.batch % GROUP != 0);
+    _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
+        const int first = (int)group * GROUP;
+        multiply_in_place<ROWS, COLUMNS>(g, first, min(GROUP, g.batch - first), threadIdx.x, THREADS, scalars);
+    }
+}
