@@ -25,7 +25,8 @@ class Side:
     """One checkout's worker, with a home of its own so that nobody's records are read."""
 
     def __init__(self, tree: Path, home: str, one_core: bool):
-        environment = {**os.environ, "PYTHONPATH": str(tree), "TILEWRIGHT_HOME": home}
+        paths = os.pathsep.join(filter(None, (str(tree), os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": paths, "TILEWRIGHT_HOME": home}
         worker = Path(__file__).with_name("worker.py")
         command = [sys.executable, "-P", str(worker), *(["--one-core"] if one_core else [])]
         self.process = subprocess.Popen(

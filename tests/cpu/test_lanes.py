@@ -170,7 +170,7 @@ def test_a_large_batch_streams_and_a_small_one_does_not() -> None:
     device = processor.probe()
     p = Problem(DTYPES["d"], 3, 3, 3)
     assert STENCIL.default(p.with_(batch=100), device)["store"] == "plain"
-    assert STENCIL.default(p.with_(batch=device["l3"]), device)["store"] == "staged"
+    assert STENCIL.default(p.with_(batch=device["l3"]), device)["store"] == "stream"
     assert STENCIL.default(p.with_(batch=device["l3"], beta="any"), device)["store"] == "plain"
 
 

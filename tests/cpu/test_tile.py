@@ -237,7 +237,7 @@ KERNELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "tile-d-3x3x3-staged": ("tile", "d:3x3x3", {"store": "staged"}),
     "tile-d-8x8x8-stream": ("tile", "d:8x8x8", {"store": "stream", "prefetch": 4, "level": 2}),
     "tile-d-8x8x8-spread": ("tile", "d:8x8x8", {"beta": "1", "blk_k": 4, "prefetch": 2, "spread": 1}),
-    "lanes-d-2x2x2-staged": ("lanes", "d:2x2x2", {"store": "staged", "prefetch": 4}),
+    "lanes-d-2x2x2-stream": ("lanes", "d:2x2x2", {"store": "stream", "prefetch": 4}),
     "lanes-d-2x2x2": ("lanes", "d:2x2x2", {}),
     "tile-d-4x4x4": ("tile", "d:4x4x4", {}),
     "tile-z-3x3x3": ("tile", "z:3x3x3", {}),
@@ -343,7 +343,8 @@ def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
     large = problem.with_(batch=device["l3"])
     for beta, store in (("0", "staged"), ("1", "plain")):
         config = written.default(large.with_(beta=beta), device)
-        assert config["store"] == store
+        # Results of lanes always follow one another, so what it streams is staged where it has to be.
+        assert config["store"] == ("stream" if store == "staged" and stencil == "lanes" else store)
         assert (config["prefetch"] >= 2) == (name == "rocketlake")
         assert config.get("spread", 0) == int(name == "rocketlake" and stencil == "tile")
         assert not [

@@ -68,7 +68,7 @@ def test_calls_run_what_was_tuned(records: Records) -> None:
     (before,) = plan.plans
     assert before.origin == "default"
     # Both regimes are tuned: the footprint of the list says which one answers.
-    results = tw.tune(LIST, device="cuda", budget=16.0)
+    results = tw.tune(LIST, device="cuda", budget=16.0, betas="0")
     best: dict[str, Any] = {result.regime: result.best for result in results}
     for _ in range(2):
         made = plan()

@@ -245,10 +245,10 @@ ALONE = """
 import sys
 import cupy, numpy as np
 import tilewright as tw
-from tilewright import api, dispatch
+from tilewright.planning import dispatch
 from tilewright.runtime.bound_cuda import Gpu
 from tilewright.model import Plan
-from tilewright.targets import cublaslt
+from tilewright.runtime import cublaslt
 dispatch.plan = lambda p, d, **_: Plan(p, d, "cached", "vendor", "asked for")
 def refuse(*_):
     raise AssertionError("the array library was to multiply")

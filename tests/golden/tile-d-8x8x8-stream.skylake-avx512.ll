@@ -225,6 +225,541 @@ done4:
   ret void
 }
 
+define void @tilewright_kernel_staged(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars) {
+entry:
+  %v1 = alloca [200 x double], align 64
+  %v2 = alloca i64
+  %v3 = alloca i64
+  %v4 = alloca ptr
+  %v5 = ptrtoint ptr %C to i64
+  %v6 = and i64 %v5, 63
+  %v7 = udiv i64 %v6, 8
+  %v8 = sub i64 0, %v7
+  %v9 = getelementptr double, ptr %C, i64 %v8
+  store i64 %v7, ptr %v2
+  store i64 %v7, ptr %v3
+  store ptr %v9, ptr %v4
+  br label %before10
+before10:
+  %v14 = icmp sgt i64 %count, 0
+  br i1 %v14, label %batch11, label %done13
+batch11:
+  %batch11.i = phi i64 [ 0, %before10 ], [ %v412, %latch12 ]
+  %batch11.a = phi ptr [ %A, %before10 ], [ %v413, %latch12 ]
+  %batch11.b = phi ptr [ %B, %before10 ], [ %v414, %latch12 ]
+  %batch11.c = phi ptr [ %C, %before10 ], [ %v415, %latch12 ]
+  %v15 = mul i64 %sa, 4
+  %v16 = getelementptr double, ptr %batch11.a, i64 %v15
+  %v17 = mul i64 %sb, 4
+  %v18 = getelementptr double, ptr %batch11.b, i64 %v17
+  %v19 = load i64, ptr %v2
+  %v20 = getelementptr double, ptr %v1, i64 %v19
+  %v21 = load <8 x double>, ptr %batch11.a, align 8
+  %v22 = load double, ptr %batch11.b, align 8
+  %v23 = insertelement <8 x double> poison, double %v22, i64 0
+  %v24 = shufflevector <8 x double> %v23, <8 x double> poison, <8 x i32> zeroinitializer
+  %v25 = fmul <8 x double> %v21, %v24
+  %v26 = getelementptr double, ptr %batch11.b, i64 8
+  %v27 = load double, ptr %v26, align 8
+  %v28 = insertelement <8 x double> poison, double %v27, i64 0
+  %v29 = shufflevector <8 x double> %v28, <8 x double> poison, <8 x i32> zeroinitializer
+  %v30 = fmul <8 x double> %v21, %v29
+  %v31 = getelementptr double, ptr %batch11.b, i64 16
+  %v32 = load double, ptr %v31, align 8
+  %v33 = insertelement <8 x double> poison, double %v32, i64 0
+  %v34 = shufflevector <8 x double> %v33, <8 x double> poison, <8 x i32> zeroinitializer
+  %v35 = fmul <8 x double> %v21, %v34
+  %v36 = getelementptr double, ptr %batch11.b, i64 24
+  %v37 = load double, ptr %v36, align 8
+  %v38 = insertelement <8 x double> poison, double %v37, i64 0
+  %v39 = shufflevector <8 x double> %v38, <8 x double> poison, <8 x i32> zeroinitializer
+  %v40 = fmul <8 x double> %v21, %v39
+  %v41 = getelementptr double, ptr %batch11.b, i64 32
+  %v42 = load double, ptr %v41, align 8
+  %v43 = insertelement <8 x double> poison, double %v42, i64 0
+  %v44 = shufflevector <8 x double> %v43, <8 x double> poison, <8 x i32> zeroinitializer
+  %v45 = fmul <8 x double> %v21, %v44
+  %v46 = getelementptr double, ptr %batch11.b, i64 40
+  %v47 = load double, ptr %v46, align 8
+  %v48 = insertelement <8 x double> poison, double %v47, i64 0
+  %v49 = shufflevector <8 x double> %v48, <8 x double> poison, <8 x i32> zeroinitializer
+  %v50 = fmul <8 x double> %v21, %v49
+  %v51 = getelementptr double, ptr %batch11.b, i64 48
+  %v52 = load double, ptr %v51, align 8
+  %v53 = insertelement <8 x double> poison, double %v52, i64 0
+  %v54 = shufflevector <8 x double> %v53, <8 x double> poison, <8 x i32> zeroinitializer
+  %v55 = fmul <8 x double> %v21, %v54
+  %v56 = getelementptr double, ptr %batch11.b, i64 56
+  %v57 = load double, ptr %v56, align 8
+  %v58 = insertelement <8 x double> poison, double %v57, i64 0
+  %v59 = shufflevector <8 x double> %v58, <8 x double> poison, <8 x i32> zeroinitializer
+  %v60 = fmul <8 x double> %v21, %v59
+  call void @llvm.prefetch.p0(ptr %v16, i32 0, i32 2, i32 1)
+  %v61 = getelementptr double, ptr %v16, i64 8
+  call void @llvm.prefetch.p0(ptr %v61, i32 0, i32 2, i32 1)
+  %v62 = getelementptr double, ptr %batch11.a, i64 8
+  %v63 = load <8 x double>, ptr %v62, align 8
+  %v64 = getelementptr double, ptr %batch11.b, i64 1
+  %v65 = load double, ptr %v64, align 8
+  %v66 = insertelement <8 x double> poison, double %v65, i64 0
+  %v67 = shufflevector <8 x double> %v66, <8 x double> poison, <8 x i32> zeroinitializer
+  %v68 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v67, <8 x double> %v25)
+  %v69 = getelementptr double, ptr %batch11.b, i64 9
+  %v70 = load double, ptr %v69, align 8
+  %v71 = insertelement <8 x double> poison, double %v70, i64 0
+  %v72 = shufflevector <8 x double> %v71, <8 x double> poison, <8 x i32> zeroinitializer
+  %v73 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v72, <8 x double> %v30)
+  %v74 = getelementptr double, ptr %batch11.b, i64 17
+  %v75 = load double, ptr %v74, align 8
+  %v76 = insertelement <8 x double> poison, double %v75, i64 0
+  %v77 = shufflevector <8 x double> %v76, <8 x double> poison, <8 x i32> zeroinitializer
+  %v78 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v77, <8 x double> %v35)
+  %v79 = getelementptr double, ptr %batch11.b, i64 25
+  %v80 = load double, ptr %v79, align 8
+  %v81 = insertelement <8 x double> poison, double %v80, i64 0
+  %v82 = shufflevector <8 x double> %v81, <8 x double> poison, <8 x i32> zeroinitializer
+  %v83 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v82, <8 x double> %v40)
+  %v84 = getelementptr double, ptr %batch11.b, i64 33
+  %v85 = load double, ptr %v84, align 8
+  %v86 = insertelement <8 x double> poison, double %v85, i64 0
+  %v87 = shufflevector <8 x double> %v86, <8 x double> poison, <8 x i32> zeroinitializer
+  %v88 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v87, <8 x double> %v45)
+  %v89 = getelementptr double, ptr %batch11.b, i64 41
+  %v90 = load double, ptr %v89, align 8
+  %v91 = insertelement <8 x double> poison, double %v90, i64 0
+  %v92 = shufflevector <8 x double> %v91, <8 x double> poison, <8 x i32> zeroinitializer
+  %v93 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v92, <8 x double> %v50)
+  %v94 = getelementptr double, ptr %batch11.b, i64 49
+  %v95 = load double, ptr %v94, align 8
+  %v96 = insertelement <8 x double> poison, double %v95, i64 0
+  %v97 = shufflevector <8 x double> %v96, <8 x double> poison, <8 x i32> zeroinitializer
+  %v98 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v97, <8 x double> %v55)
+  %v99 = getelementptr double, ptr %batch11.b, i64 57
+  %v100 = load double, ptr %v99, align 8
+  %v101 = insertelement <8 x double> poison, double %v100, i64 0
+  %v102 = shufflevector <8 x double> %v101, <8 x double> poison, <8 x i32> zeroinitializer
+  %v103 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v63, <8 x double> %v102, <8 x double> %v60)
+  %v104 = getelementptr double, ptr %v16, i64 16
+  call void @llvm.prefetch.p0(ptr %v104, i32 0, i32 2, i32 1)
+  %v105 = getelementptr double, ptr %v16, i64 24
+  call void @llvm.prefetch.p0(ptr %v105, i32 0, i32 2, i32 1)
+  %v106 = getelementptr double, ptr %batch11.a, i64 16
+  %v107 = load <8 x double>, ptr %v106, align 8
+  %v108 = getelementptr double, ptr %batch11.b, i64 2
+  %v109 = load double, ptr %v108, align 8
+  %v110 = insertelement <8 x double> poison, double %v109, i64 0
+  %v111 = shufflevector <8 x double> %v110, <8 x double> poison, <8 x i32> zeroinitializer
+  %v112 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v111, <8 x double> %v68)
+  %v113 = getelementptr double, ptr %batch11.b, i64 10
+  %v114 = load double, ptr %v113, align 8
+  %v115 = insertelement <8 x double> poison, double %v114, i64 0
+  %v116 = shufflevector <8 x double> %v115, <8 x double> poison, <8 x i32> zeroinitializer
+  %v117 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v116, <8 x double> %v73)
+  %v118 = getelementptr double, ptr %batch11.b, i64 18
+  %v119 = load double, ptr %v118, align 8
+  %v120 = insertelement <8 x double> poison, double %v119, i64 0
+  %v121 = shufflevector <8 x double> %v120, <8 x double> poison, <8 x i32> zeroinitializer
+  %v122 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v121, <8 x double> %v78)
+  %v123 = getelementptr double, ptr %batch11.b, i64 26
+  %v124 = load double, ptr %v123, align 8
+  %v125 = insertelement <8 x double> poison, double %v124, i64 0
+  %v126 = shufflevector <8 x double> %v125, <8 x double> poison, <8 x i32> zeroinitializer
+  %v127 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v126, <8 x double> %v83)
+  %v128 = getelementptr double, ptr %batch11.b, i64 34
+  %v129 = load double, ptr %v128, align 8
+  %v130 = insertelement <8 x double> poison, double %v129, i64 0
+  %v131 = shufflevector <8 x double> %v130, <8 x double> poison, <8 x i32> zeroinitializer
+  %v132 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v131, <8 x double> %v88)
+  %v133 = getelementptr double, ptr %batch11.b, i64 42
+  %v134 = load double, ptr %v133, align 8
+  %v135 = insertelement <8 x double> poison, double %v134, i64 0
+  %v136 = shufflevector <8 x double> %v135, <8 x double> poison, <8 x i32> zeroinitializer
+  %v137 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v136, <8 x double> %v93)
+  %v138 = getelementptr double, ptr %batch11.b, i64 50
+  %v139 = load double, ptr %v138, align 8
+  %v140 = insertelement <8 x double> poison, double %v139, i64 0
+  %v141 = shufflevector <8 x double> %v140, <8 x double> poison, <8 x i32> zeroinitializer
+  %v142 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v141, <8 x double> %v98)
+  %v143 = getelementptr double, ptr %batch11.b, i64 58
+  %v144 = load double, ptr %v143, align 8
+  %v145 = insertelement <8 x double> poison, double %v144, i64 0
+  %v146 = shufflevector <8 x double> %v145, <8 x double> poison, <8 x i32> zeroinitializer
+  %v147 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v107, <8 x double> %v146, <8 x double> %v103)
+  %v148 = getelementptr double, ptr %v16, i64 32
+  call void @llvm.prefetch.p0(ptr %v148, i32 0, i32 2, i32 1)
+  %v149 = getelementptr double, ptr %v16, i64 40
+  call void @llvm.prefetch.p0(ptr %v149, i32 0, i32 2, i32 1)
+  %v150 = getelementptr double, ptr %batch11.a, i64 24
+  %v151 = load <8 x double>, ptr %v150, align 8
+  %v152 = getelementptr double, ptr %batch11.b, i64 3
+  %v153 = load double, ptr %v152, align 8
+  %v154 = insertelement <8 x double> poison, double %v153, i64 0
+  %v155 = shufflevector <8 x double> %v154, <8 x double> poison, <8 x i32> zeroinitializer
+  %v156 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v155, <8 x double> %v112)
+  %v157 = getelementptr double, ptr %batch11.b, i64 11
+  %v158 = load double, ptr %v157, align 8
+  %v159 = insertelement <8 x double> poison, double %v158, i64 0
+  %v160 = shufflevector <8 x double> %v159, <8 x double> poison, <8 x i32> zeroinitializer
+  %v161 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v160, <8 x double> %v117)
+  %v162 = getelementptr double, ptr %batch11.b, i64 19
+  %v163 = load double, ptr %v162, align 8
+  %v164 = insertelement <8 x double> poison, double %v163, i64 0
+  %v165 = shufflevector <8 x double> %v164, <8 x double> poison, <8 x i32> zeroinitializer
+  %v166 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v165, <8 x double> %v122)
+  %v167 = getelementptr double, ptr %batch11.b, i64 27
+  %v168 = load double, ptr %v167, align 8
+  %v169 = insertelement <8 x double> poison, double %v168, i64 0
+  %v170 = shufflevector <8 x double> %v169, <8 x double> poison, <8 x i32> zeroinitializer
+  %v171 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v170, <8 x double> %v127)
+  %v172 = getelementptr double, ptr %batch11.b, i64 35
+  %v173 = load double, ptr %v172, align 8
+  %v174 = insertelement <8 x double> poison, double %v173, i64 0
+  %v175 = shufflevector <8 x double> %v174, <8 x double> poison, <8 x i32> zeroinitializer
+  %v176 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v175, <8 x double> %v132)
+  %v177 = getelementptr double, ptr %batch11.b, i64 43
+  %v178 = load double, ptr %v177, align 8
+  %v179 = insertelement <8 x double> poison, double %v178, i64 0
+  %v180 = shufflevector <8 x double> %v179, <8 x double> poison, <8 x i32> zeroinitializer
+  %v181 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v180, <8 x double> %v137)
+  %v182 = getelementptr double, ptr %batch11.b, i64 51
+  %v183 = load double, ptr %v182, align 8
+  %v184 = insertelement <8 x double> poison, double %v183, i64 0
+  %v185 = shufflevector <8 x double> %v184, <8 x double> poison, <8 x i32> zeroinitializer
+  %v186 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v185, <8 x double> %v142)
+  %v187 = getelementptr double, ptr %batch11.b, i64 59
+  %v188 = load double, ptr %v187, align 8
+  %v189 = insertelement <8 x double> poison, double %v188, i64 0
+  %v190 = shufflevector <8 x double> %v189, <8 x double> poison, <8 x i32> zeroinitializer
+  %v191 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v151, <8 x double> %v190, <8 x double> %v147)
+  %v192 = getelementptr double, ptr %v16, i64 48
+  call void @llvm.prefetch.p0(ptr %v192, i32 0, i32 2, i32 1)
+  %v193 = getelementptr double, ptr %v16, i64 56
+  call void @llvm.prefetch.p0(ptr %v193, i32 0, i32 2, i32 1)
+  %v194 = getelementptr double, ptr %batch11.a, i64 32
+  %v195 = load <8 x double>, ptr %v194, align 8
+  %v196 = getelementptr double, ptr %batch11.b, i64 4
+  %v197 = load double, ptr %v196, align 8
+  %v198 = insertelement <8 x double> poison, double %v197, i64 0
+  %v199 = shufflevector <8 x double> %v198, <8 x double> poison, <8 x i32> zeroinitializer
+  %v200 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v199, <8 x double> %v156)
+  %v201 = getelementptr double, ptr %batch11.b, i64 12
+  %v202 = load double, ptr %v201, align 8
+  %v203 = insertelement <8 x double> poison, double %v202, i64 0
+  %v204 = shufflevector <8 x double> %v203, <8 x double> poison, <8 x i32> zeroinitializer
+  %v205 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v204, <8 x double> %v161)
+  %v206 = getelementptr double, ptr %batch11.b, i64 20
+  %v207 = load double, ptr %v206, align 8
+  %v208 = insertelement <8 x double> poison, double %v207, i64 0
+  %v209 = shufflevector <8 x double> %v208, <8 x double> poison, <8 x i32> zeroinitializer
+  %v210 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v209, <8 x double> %v166)
+  %v211 = getelementptr double, ptr %batch11.b, i64 28
+  %v212 = load double, ptr %v211, align 8
+  %v213 = insertelement <8 x double> poison, double %v212, i64 0
+  %v214 = shufflevector <8 x double> %v213, <8 x double> poison, <8 x i32> zeroinitializer
+  %v215 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v214, <8 x double> %v171)
+  %v216 = getelementptr double, ptr %batch11.b, i64 36
+  %v217 = load double, ptr %v216, align 8
+  %v218 = insertelement <8 x double> poison, double %v217, i64 0
+  %v219 = shufflevector <8 x double> %v218, <8 x double> poison, <8 x i32> zeroinitializer
+  %v220 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v219, <8 x double> %v176)
+  %v221 = getelementptr double, ptr %batch11.b, i64 44
+  %v222 = load double, ptr %v221, align 8
+  %v223 = insertelement <8 x double> poison, double %v222, i64 0
+  %v224 = shufflevector <8 x double> %v223, <8 x double> poison, <8 x i32> zeroinitializer
+  %v225 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v224, <8 x double> %v181)
+  %v226 = getelementptr double, ptr %batch11.b, i64 52
+  %v227 = load double, ptr %v226, align 8
+  %v228 = insertelement <8 x double> poison, double %v227, i64 0
+  %v229 = shufflevector <8 x double> %v228, <8 x double> poison, <8 x i32> zeroinitializer
+  %v230 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v229, <8 x double> %v186)
+  %v231 = getelementptr double, ptr %batch11.b, i64 60
+  %v232 = load double, ptr %v231, align 8
+  %v233 = insertelement <8 x double> poison, double %v232, i64 0
+  %v234 = shufflevector <8 x double> %v233, <8 x double> poison, <8 x i32> zeroinitializer
+  %v235 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v195, <8 x double> %v234, <8 x double> %v191)
+  call void @llvm.prefetch.p0(ptr %v18, i32 0, i32 2, i32 1)
+  %v236 = getelementptr double, ptr %v18, i64 8
+  call void @llvm.prefetch.p0(ptr %v236, i32 0, i32 2, i32 1)
+  %v237 = getelementptr double, ptr %batch11.a, i64 40
+  %v238 = load <8 x double>, ptr %v237, align 8
+  %v239 = getelementptr double, ptr %batch11.b, i64 5
+  %v240 = load double, ptr %v239, align 8
+  %v241 = insertelement <8 x double> poison, double %v240, i64 0
+  %v242 = shufflevector <8 x double> %v241, <8 x double> poison, <8 x i32> zeroinitializer
+  %v243 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v242, <8 x double> %v200)
+  %v244 = getelementptr double, ptr %batch11.b, i64 13
+  %v245 = load double, ptr %v244, align 8
+  %v246 = insertelement <8 x double> poison, double %v245, i64 0
+  %v247 = shufflevector <8 x double> %v246, <8 x double> poison, <8 x i32> zeroinitializer
+  %v248 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v247, <8 x double> %v205)
+  %v249 = getelementptr double, ptr %batch11.b, i64 21
+  %v250 = load double, ptr %v249, align 8
+  %v251 = insertelement <8 x double> poison, double %v250, i64 0
+  %v252 = shufflevector <8 x double> %v251, <8 x double> poison, <8 x i32> zeroinitializer
+  %v253 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v252, <8 x double> %v210)
+  %v254 = getelementptr double, ptr %batch11.b, i64 29
+  %v255 = load double, ptr %v254, align 8
+  %v256 = insertelement <8 x double> poison, double %v255, i64 0
+  %v257 = shufflevector <8 x double> %v256, <8 x double> poison, <8 x i32> zeroinitializer
+  %v258 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v257, <8 x double> %v215)
+  %v259 = getelementptr double, ptr %batch11.b, i64 37
+  %v260 = load double, ptr %v259, align 8
+  %v261 = insertelement <8 x double> poison, double %v260, i64 0
+  %v262 = shufflevector <8 x double> %v261, <8 x double> poison, <8 x i32> zeroinitializer
+  %v263 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v262, <8 x double> %v220)
+  %v264 = getelementptr double, ptr %batch11.b, i64 45
+  %v265 = load double, ptr %v264, align 8
+  %v266 = insertelement <8 x double> poison, double %v265, i64 0
+  %v267 = shufflevector <8 x double> %v266, <8 x double> poison, <8 x i32> zeroinitializer
+  %v268 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v267, <8 x double> %v225)
+  %v269 = getelementptr double, ptr %batch11.b, i64 53
+  %v270 = load double, ptr %v269, align 8
+  %v271 = insertelement <8 x double> poison, double %v270, i64 0
+  %v272 = shufflevector <8 x double> %v271, <8 x double> poison, <8 x i32> zeroinitializer
+  %v273 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v272, <8 x double> %v230)
+  %v274 = getelementptr double, ptr %batch11.b, i64 61
+  %v275 = load double, ptr %v274, align 8
+  %v276 = insertelement <8 x double> poison, double %v275, i64 0
+  %v277 = shufflevector <8 x double> %v276, <8 x double> poison, <8 x i32> zeroinitializer
+  %v278 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v238, <8 x double> %v277, <8 x double> %v235)
+  %v279 = getelementptr double, ptr %v18, i64 16
+  call void @llvm.prefetch.p0(ptr %v279, i32 0, i32 2, i32 1)
+  %v280 = getelementptr double, ptr %v18, i64 24
+  call void @llvm.prefetch.p0(ptr %v280, i32 0, i32 2, i32 1)
+  %v281 = getelementptr double, ptr %batch11.a, i64 48
+  %v282 = load <8 x double>, ptr %v281, align 8
+  %v283 = getelementptr double, ptr %batch11.b, i64 6
+  %v284 = load double, ptr %v283, align 8
+  %v285 = insertelement <8 x double> poison, double %v284, i64 0
+  %v286 = shufflevector <8 x double> %v285, <8 x double> poison, <8 x i32> zeroinitializer
+  %v287 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v286, <8 x double> %v243)
+  %v288 = getelementptr double, ptr %batch11.b, i64 14
+  %v289 = load double, ptr %v288, align 8
+  %v290 = insertelement <8 x double> poison, double %v289, i64 0
+  %v291 = shufflevector <8 x double> %v290, <8 x double> poison, <8 x i32> zeroinitializer
+  %v292 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v291, <8 x double> %v248)
+  %v293 = getelementptr double, ptr %batch11.b, i64 22
+  %v294 = load double, ptr %v293, align 8
+  %v295 = insertelement <8 x double> poison, double %v294, i64 0
+  %v296 = shufflevector <8 x double> %v295, <8 x double> poison, <8 x i32> zeroinitializer
+  %v297 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v296, <8 x double> %v253)
+  %v298 = getelementptr double, ptr %batch11.b, i64 30
+  %v299 = load double, ptr %v298, align 8
+  %v300 = insertelement <8 x double> poison, double %v299, i64 0
+  %v301 = shufflevector <8 x double> %v300, <8 x double> poison, <8 x i32> zeroinitializer
+  %v302 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v301, <8 x double> %v258)
+  %v303 = getelementptr double, ptr %batch11.b, i64 38
+  %v304 = load double, ptr %v303, align 8
+  %v305 = insertelement <8 x double> poison, double %v304, i64 0
+  %v306 = shufflevector <8 x double> %v305, <8 x double> poison, <8 x i32> zeroinitializer
+  %v307 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v306, <8 x double> %v263)
+  %v308 = getelementptr double, ptr %batch11.b, i64 46
+  %v309 = load double, ptr %v308, align 8
+  %v310 = insertelement <8 x double> poison, double %v309, i64 0
+  %v311 = shufflevector <8 x double> %v310, <8 x double> poison, <8 x i32> zeroinitializer
+  %v312 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v311, <8 x double> %v268)
+  %v313 = getelementptr double, ptr %batch11.b, i64 54
+  %v314 = load double, ptr %v313, align 8
+  %v315 = insertelement <8 x double> poison, double %v314, i64 0
+  %v316 = shufflevector <8 x double> %v315, <8 x double> poison, <8 x i32> zeroinitializer
+  %v317 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v316, <8 x double> %v273)
+  %v318 = getelementptr double, ptr %batch11.b, i64 62
+  %v319 = load double, ptr %v318, align 8
+  %v320 = insertelement <8 x double> poison, double %v319, i64 0
+  %v321 = shufflevector <8 x double> %v320, <8 x double> poison, <8 x i32> zeroinitializer
+  %v322 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v282, <8 x double> %v321, <8 x double> %v278)
+  %v323 = getelementptr double, ptr %v18, i64 32
+  call void @llvm.prefetch.p0(ptr %v323, i32 0, i32 2, i32 1)
+  %v324 = getelementptr double, ptr %v18, i64 40
+  call void @llvm.prefetch.p0(ptr %v324, i32 0, i32 2, i32 1)
+  %v325 = getelementptr double, ptr %batch11.a, i64 56
+  %v326 = load <8 x double>, ptr %v325, align 8
+  %v327 = getelementptr double, ptr %batch11.b, i64 7
+  %v328 = load double, ptr %v327, align 8
+  %v329 = insertelement <8 x double> poison, double %v328, i64 0
+  %v330 = shufflevector <8 x double> %v329, <8 x double> poison, <8 x i32> zeroinitializer
+  %v331 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v330, <8 x double> %v287)
+  %v332 = getelementptr double, ptr %batch11.b, i64 15
+  %v333 = load double, ptr %v332, align 8
+  %v334 = insertelement <8 x double> poison, double %v333, i64 0
+  %v335 = shufflevector <8 x double> %v334, <8 x double> poison, <8 x i32> zeroinitializer
+  %v336 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v335, <8 x double> %v292)
+  %v337 = getelementptr double, ptr %batch11.b, i64 23
+  %v338 = load double, ptr %v337, align 8
+  %v339 = insertelement <8 x double> poison, double %v338, i64 0
+  %v340 = shufflevector <8 x double> %v339, <8 x double> poison, <8 x i32> zeroinitializer
+  %v341 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v340, <8 x double> %v297)
+  %v342 = getelementptr double, ptr %batch11.b, i64 31
+  %v343 = load double, ptr %v342, align 8
+  %v344 = insertelement <8 x double> poison, double %v343, i64 0
+  %v345 = shufflevector <8 x double> %v344, <8 x double> poison, <8 x i32> zeroinitializer
+  %v346 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v345, <8 x double> %v302)
+  %v347 = getelementptr double, ptr %batch11.b, i64 39
+  %v348 = load double, ptr %v347, align 8
+  %v349 = insertelement <8 x double> poison, double %v348, i64 0
+  %v350 = shufflevector <8 x double> %v349, <8 x double> poison, <8 x i32> zeroinitializer
+  %v351 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v350, <8 x double> %v307)
+  %v352 = getelementptr double, ptr %batch11.b, i64 47
+  %v353 = load double, ptr %v352, align 8
+  %v354 = insertelement <8 x double> poison, double %v353, i64 0
+  %v355 = shufflevector <8 x double> %v354, <8 x double> poison, <8 x i32> zeroinitializer
+  %v356 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v355, <8 x double> %v312)
+  %v357 = getelementptr double, ptr %batch11.b, i64 55
+  %v358 = load double, ptr %v357, align 8
+  %v359 = insertelement <8 x double> poison, double %v358, i64 0
+  %v360 = shufflevector <8 x double> %v359, <8 x double> poison, <8 x i32> zeroinitializer
+  %v361 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v360, <8 x double> %v317)
+  %v362 = getelementptr double, ptr %batch11.b, i64 63
+  %v363 = load double, ptr %v362, align 8
+  %v364 = insertelement <8 x double> poison, double %v363, i64 0
+  %v365 = shufflevector <8 x double> %v364, <8 x double> poison, <8 x i32> zeroinitializer
+  %v366 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v326, <8 x double> %v365, <8 x double> %v322)
+  %v367 = getelementptr double, ptr %v18, i64 48
+  call void @llvm.prefetch.p0(ptr %v367, i32 0, i32 2, i32 1)
+  %v368 = getelementptr double, ptr %v18, i64 56
+  call void @llvm.prefetch.p0(ptr %v368, i32 0, i32 2, i32 1)
+  %v369 = getelementptr double, ptr %v20, i64 8
+  %v370 = getelementptr double, ptr %v20, i64 16
+  %v371 = getelementptr double, ptr %v20, i64 24
+  %v372 = getelementptr double, ptr %v20, i64 32
+  %v373 = getelementptr double, ptr %v20, i64 40
+  %v374 = getelementptr double, ptr %v20, i64 48
+  %v375 = getelementptr double, ptr %v20, i64 56
+  store <8 x double> %v331, ptr %v20, align 8
+  store <8 x double> %v336, ptr %v369, align 8
+  store <8 x double> %v341, ptr %v370, align 8
+  store <8 x double> %v346, ptr %v371, align 8
+  store <8 x double> %v351, ptr %v372, align 8
+  store <8 x double> %v356, ptr %v373, align 8
+  store <8 x double> %v361, ptr %v374, align 8
+  store <8 x double> %v366, ptr %v375, align 8
+  %v376 = load i64, ptr %v2
+  %v377 = add i64 %v376, 64
+  store i64 %v377, ptr %v2
+  %v380 = icmp uge i64 %v377, 128
+  br i1 %v380, label %leave378, label %stay379
+leave378:
+  %v381 = load i64, ptr %v3
+  %v382 = load i64, ptr %v2
+  %v383 = load ptr, ptr %v4
+  %v384 = and i64 %v382, -8
+  %v385 = icmp ne i64 %v384, 0
+  %v386 = icmp ne i64 %v381, 0
+  %v387 = and i1 %v385, %v386
+  %v388 = select i1 %v387, i64 8, i64 0
+  br label %from389
+from389:
+  %v392 = icmp ult i64 %v381, %v388
+  br i1 %v392, label %each390, label %end391
+each390:
+  %each390.i = phi i64 [ %v381, %from389 ], [ %v396, %each390 ]
+  %v393 = getelementptr double, ptr %v1, i64 %each390.i
+  %v394 = load double, ptr %v393, align 8
+  %v395 = getelementptr double, ptr %v383, i64 %each390.i
+  store double %v394, ptr %v395, align 8
+  %v396 = add i64 %each390.i, 1
+  %v397 = icmp ult i64 %v396, %v388
+  br i1 %v397, label %each390, label %end391
+end391:
+  br label %from398
+from398:
+  %v401 = icmp ult i64 %v388, %v384
+  br i1 %v401, label %each399, label %end400
+each399:
+  %each399.i = phi i64 [ %v388, %from398 ], [ %v405, %each399 ]
+  %v402 = getelementptr double, ptr %v1, i64 %each399.i
+  %v403 = getelementptr double, ptr %v383, i64 %each399.i
+  %v404 = load <8 x double>, ptr %v402, align 8
+  store <8 x double> %v404, ptr %v403, align 64, !nontemporal !0
+  %v405 = add i64 %each399.i, 8
+  %v406 = icmp ult i64 %v405, %v384
+  br i1 %v406, label %each399, label %end400
+end400:
+  %v407 = getelementptr double, ptr %v1, i64 %v384
+  %v408 = load <8 x double>, ptr %v407, align 8
+  store <8 x double> %v408, ptr %v1, align 8
+  %v409 = sub i64 %v382, %v384
+  store i64 %v409, ptr %v2
+  %v410 = select i1 %v385, i64 0, i64 %v381
+  store i64 %v410, ptr %v3
+  %v411 = getelementptr double, ptr %v383, i64 %v384
+  store ptr %v411, ptr %v4
+  br label %stay379
+stay379:
+  br label %latch12
+latch12:
+  %v412 = add i64 %batch11.i, 1
+  %v413 = getelementptr double, ptr %batch11.a, i64 %sa
+  %v414 = getelementptr double, ptr %batch11.b, i64 %sb
+  %v415 = getelementptr double, ptr %batch11.c, i64 %sc
+  %v416 = icmp slt i64 %v412, %count
+  br i1 %v416, label %batch11, label %done13
+done13:
+  %v417 = load i64, ptr %v3
+  %v418 = load i64, ptr %v2
+  %v419 = load ptr, ptr %v4
+  %v420 = and i64 %v418, -8
+  %v421 = icmp ne i64 %v420, 0
+  %v422 = icmp ne i64 %v417, 0
+  %v423 = and i1 %v421, %v422
+  %v424 = select i1 %v423, i64 8, i64 0
+  br label %from425
+from425:
+  %v428 = icmp ult i64 %v417, %v424
+  br i1 %v428, label %each426, label %end427
+each426:
+  %each426.i = phi i64 [ %v417, %from425 ], [ %v432, %each426 ]
+  %v429 = getelementptr double, ptr %v1, i64 %each426.i
+  %v430 = load double, ptr %v429, align 8
+  %v431 = getelementptr double, ptr %v419, i64 %each426.i
+  store double %v430, ptr %v431, align 8
+  %v432 = add i64 %each426.i, 1
+  %v433 = icmp ult i64 %v432, %v424
+  br i1 %v433, label %each426, label %end427
+end427:
+  br label %from434
+from434:
+  %v437 = icmp ult i64 %v424, %v420
+  br i1 %v437, label %each435, label %end436
+each435:
+  %each435.i = phi i64 [ %v424, %from434 ], [ %v441, %each435 ]
+  %v438 = getelementptr double, ptr %v1, i64 %each435.i
+  %v439 = getelementptr double, ptr %v419, i64 %each435.i
+  %v440 = load <8 x double>, ptr %v438, align 8
+  store <8 x double> %v440, ptr %v439, align 64, !nontemporal !0
+  %v441 = add i64 %each435.i, 8
+  %v442 = icmp ult i64 %v441, %v420
+  br i1 %v442, label %each435, label %end436
+end436:
+  %v443 = getelementptr double, ptr %v1, i64 %v420
+  %v444 = load <8 x double>, ptr %v443, align 8
+  store <8 x double> %v444, ptr %v1, align 8
+  %v445 = sub i64 %v418, %v420
+  store i64 %v445, ptr %v2
+  %v446 = select i1 %v421, i64 0, i64 %v417
+  store i64 %v446, ptr %v3
+  %v447 = getelementptr double, ptr %v419, i64 %v420
+  store ptr %v447, ptr %v4
+  %v448 = load i64, ptr %v3
+  %v449 = load i64, ptr %v2
+  %v450 = load ptr, ptr %v4
+  br label %from451
+from451:
+  %v454 = icmp ult i64 %v448, %v449
+  br i1 %v454, label %each452, label %end453
+each452:
+  %each452.i = phi i64 [ %v448, %from451 ], [ %v458, %each452 ]
+  %v455 = getelementptr double, ptr %v1, i64 %each452.i
+  %v456 = load double, ptr %v455, align 8
+  %v457 = getelementptr double, ptr %v450, i64 %each452.i
+  store double %v456, ptr %v457, align 8
+  %v458 = add i64 %each452.i, 1
+  %v459 = icmp ult i64 %v458, %v449
+  br i1 %v459, label %each452, label %end453
+end453:
+  ret void
+}
+
 define void @tilewright_kernel_stream(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars) {
 entry:
   br label %before1
@@ -638,9 +1173,22 @@ entry:
   %v3 = or i64 %v1, %v2
   %v4 = and i64 %v3, 63
   %v5 = icmp eq i64 %v4, 0
-  br i1 %v5, label %stream, label %plain
+  br i1 %v5, label %stream, label %unaligned
 stream:
   call void @tilewright_kernel_stream(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  call void @llvm.x86.sse.sfence()
+  ret void
+unaligned:
+  call void @tilewright_kernel_unaligned(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  ret void
+}
+
+define void @tilewright_kernel_unaligned(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars) {
+entry:
+  %v1 = icmp eq i64 %sc, 64
+  br i1 %v1, label %staged, label %plain
+staged:
+  call void @tilewright_kernel_staged(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
   call void @llvm.x86.sse.sfence()
   ret void
 plain:

@@ -64,7 +64,8 @@ def from_memory(problem: Problem, device: Device, space: Space, config: Config) 
     result = problem.m * problem.n * problem.batch * problem.dtype.itemsize
     changes: list[dict[str, object]] = []
     if result > 2 * device["l2"]:
-        changes += [{"store": "staged"}, {"store": "stream"}]
+        stores = next(param.values for param in space.params if param.name == "store")
+        changes += [{"store": store} for store in ("staged", "stream") if store in stores]
     chosen = _first(space, config, changes)
     return _first(space, chosen, list(_prefetches(device, space, chosen)))
 

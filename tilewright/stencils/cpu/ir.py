@@ -256,18 +256,15 @@ def module(functions: Sequence[tuple[str, Ir]]) -> str:
     return "\n\n".join([*bodies, "\n".join(declared), "!0 = !{i32 1}"]) + "\n"
 
 
-def stream_or_not(dtype: DType, vector_bytes: int, device: Device, packed: bool = False) -> Ir:
-    """An entry that takes the streaming function if C is aligned for it, and the plain one if not.
-
-    ``packed``: the stores run on from one matrix to the next, so only the base has to be aligned.
-    """
+def stream_or_not(dtype: DType, vector_bytes: int, device: Device, other: str) -> Ir:
+    """An entry that takes the streaming function if C and the matrices of a batch are aligned for it, and the
+    function ``other`` if not, which sees to its own fence."""
     ir = Ir(dtype)
     place = ir.let("ptrtoint ptr %C to i64")
-    if not packed:
-        place = ir.let(f"or i64 {place}, {ir.let(f'mul i64 %sc, {dtype.itemsize}')}")
+    place = ir.let(f"or i64 {place}, {ir.let(f'mul i64 %sc, {dtype.itemsize}')}")
     odd = ir.let(f"and i64 {place}, {vector_bytes - 1}")
     aligned = ir.let(f"icmp eq i64 {odd}, 0")
-    return _either(ir, aligned, ("stream", True), ("plain", False), device)
+    return _either(ir, aligned, ("stream", True), (other, False), device)
 
 
 def staged_or_not(dtype: DType, stride: int, device: Device) -> Ir:

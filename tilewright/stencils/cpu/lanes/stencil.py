@@ -39,7 +39,7 @@ from math import gcd
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
-from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
+from tilewright.stencils.cpu.common import from_memory, memory_rules
 from tilewright.stencils.cpu.ir import (
     ENTRY,
     Ir,
@@ -50,7 +50,6 @@ from tilewright.stencils.cpu.ir import (
     grain,
     load_scalars,
     module,
-    stream_or_not,
     stream_or_staged,
 )
 from tilewright.stencils.cpu.staging import Stage
@@ -540,7 +539,7 @@ class LanesStencil:
             Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
             Param("window_a", ("near", "whole")),
             Param("window_b", ("near", "whole")),
-            Param("store", ("plain", "stream", "staged")),
+            Param("store", ("plain", "stream")),
             Param("prefetch", (0, 1, 2, 4, 8, 16)),
         )
         rules = (
@@ -590,7 +589,6 @@ class LanesStencil:
                 ),
             ),
             *memory_rules(p, device),
-            *staged_rules(p, device, max(sizes) * p.m * p.n * p.dtype.itemsize),
             Rule(
                 "stream-unread",
                 "hard",
@@ -672,14 +670,9 @@ class LanesStencil:
         if store == "plain":
             functions = [(ENTRY, written("plain"))]
         else:
-            ways = ("plain", "stream") if store == "stream" else ("stream", "staged")
-            size = config["vector_bits"] // 8
-            entry = (
-                stream_or_not(problem.dtype, size, device, packed=True)
-                if store == "stream"
-                else stream_or_staged(problem.dtype, size, device)
-            )
-            functions = [*((f"{ENTRY}_{way}", written(way)) for way in ways), (ENTRY, entry)]
+            # Results run on from one matrix to the next: where C begins within a vector they are staged.
+            entry = stream_or_staged(problem.dtype, config["vector_bits"] // 8, device)
+            functions = [*((f"{ENTRY}_{way}", written(way)) for way in ("stream", "staged")), (ENTRY, entry)]
         count = sum(ir.fma_count for _, ir in functions)
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 

@@ -35,6 +35,13 @@ SPREAD = Param("spread", (0, 1), absent=0)
 """Whether all operands are prefetched at once, evenly, or one after another."""
 
 
+EARLY = 3
+"""Values of B that schedulers read before they are needed, between two prefetches."""
+
+ORDERS = 6
+"""Registers that hold orders of lanes in a transpose of A."""
+
+
 @lru_cache(maxsize=1024)
 def row_tiles(rows: int, width: int, tail: str, blk_m: int) -> tuple[tuple[Piece, ...], ...]:
     """The vectors of a column, tile by tile."""
@@ -76,12 +83,14 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     return total
 
 
-def live(problem: Problem, config: Mapping[str, Any], kept: bool = True) -> int:
+def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: bool = False) -> int:
     """Vector registers that a config needs at once.
 
     In the loop over k these are the sums of a tile, the vectors of A, and one value of B, copied for every
     width of vector in the tile, and in a transpose of A the orders of lanes. With ``kept`` what is made
-    before the loop over the batch counts as well: alpha, beta, and the signs of complex products.
+    before the loop over the batch counts as well: alpha, beta, and the signs of complex products. ``early``
+    is for programs that prefetch: LLVM moves nothing across a prefetch, and between two of them schedulers
+    read vectors of A and values of B for the next step of k while those of this one are in use.
     """
     p = problem
     parts = 2 if p.dtype.is_complex else 1
@@ -93,9 +102,10 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True) -> int:
     if p.dtype.is_complex and p.beta != "0":
         # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
+    most += (max(map(len, tiles)) + EARLY) * parts if early else 0
     made = signs(p) + parts * ((p.alpha == "any") + (p.beta == "any")) if kept else 0
     widths = {piece.width for tile in tiles for piece in tile}
-    return most + made * len(widths) + (6 if p.turned_a else 0)
+    return most + made * len(widths) + (ORDERS + 2 * (p.beta == "any") if p.turned_a else 0)
 
 
 def signs(problem: Problem) -> int:
@@ -381,9 +391,10 @@ class TileStencil:
             for bits in params["vector_bits"]
             if bits // problem.dtype.real_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
         ]
-        # Two or three stay free: schedulers read what comes next before they store what is done.
+        # Some stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
-        room = registers - (2 if registers <= 16 else 2 + unit)
+        room = registers - (2 if registers <= 16 else 1 + 2 * unit)
+        early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
         for bits in fitting[:2]:
@@ -392,7 +403,9 @@ class TileStencil:
             for tail, cmul, blk_m in shapes:
                 shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
                 # Of the widths that the registers allow, the two largest are worth a look.
-                allowed = (w for w in reversed(widths) if live(problem, {**shape, "blk_n": w}, kept) <= room)
+                allowed = (
+                    w for w in reversed(widths) if live(problem, {**shape, "blk_n": w}, kept, early) <= room
+                )
                 for blk_n in islice(allowed, 2):
                     config = self._config(problem, shape, blk_n, deep)
                     found.append((cost(problem, device, config), repr(config), config))
@@ -446,16 +459,20 @@ class TileStencil:
                 level=1,
                 spread=0,
             )
-            entry = (
-                stream_or_not(problem.dtype, config["vector_bits"] // 8, device)
-                if store == "stream"
-                else staged_or_not(problem.dtype, problem.m * problem.n, device)
-            )
-            functions = [
-                (f"{ENTRY}_plain", Tile(problem, short, "plain").function()),
-                (f"{ENTRY}_{store}", Tile(problem, config, store).function()),
-                (ENTRY, entry),
-            ]
+            functions = [(f"{ENTRY}_plain", Tile(problem, short, "plain").function())]
+            # Columns without gaps may leave through the buffer, wherever they begin.
+            stageable = problem.ldc == problem.m and problem.beta == "0"
+            if stageable:
+                functions += [(f"{ENTRY}_staged", Tile(problem, config, "staged").function())]
+            if store == "stream":
+                other = "unaligned" if stageable else "plain"
+                functions += [(f"{ENTRY}_stream", Tile(problem, config, "stream").function())]
+                functions += [
+                    (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device, other))
+                ]
+            if stageable:
+                packed = staged_or_not(problem.dtype, problem.m * problem.n, device)
+                functions += [(f"{ENTRY}_unaligned" if store == "stream" else ENTRY, packed)]
         count = sum(ir.fma_count for _, ir in functions)
         return Source(module(functions), ENTRY, expect=(("fma", count),))
 

@@ -1,5 +1,5 @@
-; d:nn:2x2x2|packed|alpha=1|beta=0|ieee haswell
-; vector_bits=256 columns=0 cmul=none window_a=near group=4 window_b=near store=staged prefetch=4
+; d:nn:2x2x2|packed|alpha=1|beta=0|ieee skylake-avx512
+; vector_bits=256 columns=0 cmul=none window_a=near group=4 window_b=near store=stream prefetch=4
 define void @tilewright_kernel_stream(ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars) {
 entry:
   %v1 = udiv i64 %count, 4

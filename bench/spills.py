@@ -1,0 +1,106 @@
+"""Which defaults spill registers, by processor: ``python -m bench.spills --out FILE``.
+
+The default of every stencil is compiled for named processors, all squares and as many random rectangles of
+each type, and the spills of its assembly are counted. Nothing is run: LLVM compiles for processors that are
+not here, each with its own model of how instructions are scheduled, which decides how many registers the code
+takes. Caches are those of a common server, so that what is found depends on no machine. With few vector
+registers LLVM keeps up to three constants of complex products on the stack; no more are accepted
+(``--accepted``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bench import lines, machine
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.model import DTYPES, Device, Problem
+from tilewright.targets.cpu.isa import ISAS, prefetch_distance
+
+PROCESSORS = {
+    **dict.fromkeys(("znver4", "sapphirerapids", "rocketlake", "icelake-server", "skylake-avx512"), "avx512"),
+    **dict.fromkeys(("znver3", "haswell"), "avx2"),
+}
+CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
+
+
+def named(name: str) -> Device:
+    """A processor by LLVM's name of it, with eight cores."""
+    isa = next(each for each in ISAS if each.name == PROCESSORS[name])
+    limits = {
+        "vector_bits": isa.vector_bits,
+        "vector_registers": isa.vector_registers,
+        "masks": int(isa.masks),
+    }
+    features = f"{isa.arch}/{name} " + ",".join(f"+{need}" for need in sorted(isa.needs))
+    limits |= {"masks": int(isa.masks), "prefetch": prefetch_distance(name), "cores": 8}
+    return Device("cpu", name, f"{name}-{isa.name}", limits | CACHES, features)
+
+
+def problems(letter: str, rectangles: int, seed: int) -> Iterator[Problem]:
+    """Squares of 1 to 64 cached and from memory, with and without an update, and random rectangles."""
+    dtype = DTYPES[letter]
+    for n in range(1, 65):
+        for beta in "01":
+            yield Problem(dtype, n, n, n, beta=beta, batch=2)
+        yield Problem(dtype, n, n, n, batch=1 << 20)
+    draw = random.Random(f"{seed} {letter}")
+    for _ in range(rectangles):
+        m, n, k = (draw.randint(1, 64) for _ in range(3))
+        trans = draw.choice(("nn", "nt", "tn", "tt") + (("cn", "nc", "cc") if dtype.is_complex else ()))
+        fields: dict[str, Any] = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
+        yield Problem(dtype, m, n, k, trans[0], trans[1], **fields, batch=draw.choice((2, 1 << 20)))
+
+
+def compiled(job: tuple[str, Problem]) -> list[dict[str, Any]]:
+    """The defaults of one problem on one processor: their spills, one entry a stencil that accepts it."""
+    name, problem = job
+    device, found = named(name), []
+    for stencil in STENCILS.values():
+        if stencil.target == "cpu" and stencil.accepts(problem, device) is None:
+            config = stencil.default(problem, device)
+            facts = TARGETS["cpu"].compile(stencil.source(problem, config, device), device).facts
+            row = {"processor": name, "stencil": stencil.name, "problem": problem.key, "batch": problem.batch}
+            found.append(row | {"spills": facts["spills"], "config": str(config)})
+    return found
+
+
+def main() -> None:
+    """Compile all of it on all cores; a line for each default that spills, and one a processor."""
+    parser = argparse.ArgumentParser(prog="bench.spills", description=__doc__.splitlines()[0])
+    parser.add_argument("--types", default="sdcz")
+    parser.add_argument("--processors", default=",".join(PROCESSORS))
+    parser.add_argument("--rectangles", type=int, default=64, help="random rectangles of each type")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--accepted", type=int, default=3, help="constants on the stack, with 16 registers")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    console = lines.console()
+    sink = lines.Sink(given.out, "spills", TARGETS["cpu"].probe(), vars(given))
+    with ProcessPoolExecutor(len(machine.cores())) as pool:
+        for name in lines.words(given.processors):
+            asked = [
+                (name, p)
+                for letter in lines.letters(given.types)
+                for p in problems(letter, given.rectangles, given.seed)
+            ]
+            rows = [row for found in pool.map(compiled, asked, chunksize=4) for row in found]
+            spilling = [row for row in rows if row["spills"]]
+            few = given.accepted if PROCESSORS[name] == "avx2" else 0
+            bad = [row for row in spilling if row["spills"] > few]
+            for row in spilling:
+                sink.write({"kind": "spills"} | row)
+            total = {"kind": "processor", "processor": name, "defaults": len(rows), "spilling": len(spilling)}
+            sink.write(total | {"beyond_accepted": len(bad)})
+            console.print(f"{name}: {len(rows)} defaults, {len(spilling)} spill, {len(bad)} beyond {few}")
+            for row in bad[:8]:
+                console.print(f"  {row['stencil']} {row['problem']}: {row['spills']}")
+
+
+if __name__ == "__main__":
+    main()
