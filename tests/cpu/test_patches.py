@@ -335,12 +335,8 @@ def test_a_bound_call_puts_the_callers_addresses_into_maps(
 ) -> None:
     fake.layout = layout
     stencil = type(STENCILS["tiny"])()
-    described = (
-        TILE,
-        TensorMap("b", 1, "float32", (8, 8), (32,), (8, 8)),
-        Pointer("c", 2),
-        Scalar("alpha", "f"),
-    )
+    second = TensorMap("b", 1, "float32", (8, 8), (32,), (8, 8))
+    described = (TILE, second, Pointer("c", 2), Scalar("alpha", "f"))
     monkeypatch.setattr(type(stencil), "arguments", lambda *_: described)
     monkeypatch.setattr(bound_cuda, "kernel", lambda *_: Kernel(1, Binary(b"", "k", "")))
     (problem,) = Problem.parse("s:8x8x8@100")

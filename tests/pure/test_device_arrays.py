@@ -38,7 +38,7 @@ from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.protocol import Stencil
 from tilewright.store.records import Records
-from tilewright.targets.cuda import binding, bindings, capability, devices, driver, modules, nvrtc
+from tilewright.targets.cuda import binding, capability, devices, driver, modules, nvrtc
 
 pytestmark = pytest.mark.pure
 
@@ -1245,11 +1245,9 @@ def test_alike_gpus_share_what_is_looked_up() -> None:
 
 def test_a_gpu_is_named_as_nvidias_tools_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = SimpleNamespace(bytes=bytes(range(16)))
-    monkeypatch.setattr(
-        bindings, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (0, raw))
-    )
+    monkeypatch.setattr(devices, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (0, raw)))
     assert devices._uuid(7) == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
     monkeypatch.setattr(
-        bindings, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (999, raw))
+        devices, "bindings", lambda: SimpleNamespace(cuDeviceGetUuid=lambda handle: (999, raw))
     )
     assert devices._uuid(7) == ""

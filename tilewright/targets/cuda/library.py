@@ -21,8 +21,11 @@ def loaded() -> ctypes.CDLL:
 
 
 def call(name: str, *arguments: Any) -> int:
-    """The code that a function of the driver's library returns for arguments of ``ctypes``: for what its
-    Python interface has no room for. Raises ``DeviceError`` where the driver is older than the function."""
+    """The code that a function of the driver's library returns for arguments of ``ctypes``: for what is to
+    lie at an address that NVIDIA's bindings do not choose.
+
+    Raises ``DeviceError`` where the driver is older than the function.
+    """
     try:
         function = getattr(loaded(), name)
     except AttributeError as error:
