@@ -310,18 +310,15 @@ def _params(p: Problem, device: Device) -> list[Param]:
 def _rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
     """What every device asks for: algorithm 6 in its order, then the read grids of algorithm 5, then the
     rules that the other parameters bring with them."""
-    size, word = p.dtype.itemsize, words(p.dtype)
-    today = modern(device)
+    yield from _of_the_tile(p, device)
+    yield from _of_registers(p, device, floors)
+    yield from _of_shared_memory(p, device, floors)
+    yield from _grids(p)
+    yield from _extras(p, device)
 
-    def by_shared(threads: Any, k_blk: Any, n_blk: Any, m_blk: Any, *rest: Any) -> Any:
-        vec, buffers, split, mma = rest
-        needed = shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, mma, size)
-        return resident(device["shared_per_sm"], needed + device["shared_reserved"], threads, device)
 
-    def by_registers(n_dim: Any, m_dim: Any, k_blk: Any, n_blk: Any, m_blk: Any) -> Any:
-        needed = registers(n_dim, m_dim, k_blk, n_blk, m_blk, word)
-        return resident(device["registers_per_sm"], needed, m_dim * n_dim, device)
-
+def _of_the_tile(p: Problem, device: Device) -> Iterator[Rule]:
+    """How threads overlay the tile of C and the stripes of A and B."""
     yield Rule(
         "threads-per-block",
         "queryable",
@@ -358,6 +355,16 @@ def _rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
         "reading a stripe of A leaves no thread idle, whatever the shape of the grid",
         lambda n_dim, m_dim, k_blk, m_blk: m_blk * k_blk % (m_dim * n_dim) == 0,
     )
+
+
+def _of_registers(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
+    """What the loop needs of them, and how many blocks and threads that leaves on an SM."""
+    word = words(p.dtype)
+
+    def by_registers(n_dim: Any, m_dim: Any, k_blk: Any, n_blk: Any, m_blk: Any) -> Any:
+        needed = registers(n_dim, m_dim, k_blk, n_blk, m_blk, word)
+        return resident(device["registers_per_sm"], needed, m_dim * n_dim, device)
+
     yield Rule(
         "registers-per-block",
         "queryable",
@@ -366,7 +373,7 @@ def _rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
             registers(n_dim, m_dim, k_blk, n_blk, m_blk, word) <= device["registers_per_block"]
         ),
     )
-    if today:
+    if modern(device):
         # Not for a Fermi's 63: three of the four kernels that won there need 64 by this estimate, and the
         # paper leaves their spills to the first cache.
         yield Rule(
@@ -402,6 +409,17 @@ def _rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
             reuse(n_dim, m_dim, n_blk, m_blk, p.dtype.is_complex) >= floors.min_reuse
         ),
     )
+
+
+def _of_shared_memory(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
+    """What the stripes need of it, and how many blocks and threads that leaves on an SM."""
+    size = p.dtype.itemsize
+
+    def by_shared(threads: Any, k_blk: Any, n_blk: Any, m_blk: Any, *rest: Any) -> Any:
+        vec, buffers, split, mma = rest
+        needed = shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, mma, size)
+        return resident(device["shared_per_sm"], needed + device["shared_reserved"], threads, device)
+
     yield Rule(
         "shared-per-block",
         "queryable",
@@ -428,8 +446,6 @@ def _rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Rule]:
             >= floors.min_threads
         ),
     )
-    yield from _grids(p)
-    yield from _extras(p, device)
 
 
 def _grids(p: Problem) -> Iterator[Rule]:
@@ -487,7 +503,17 @@ def _grids(p: Problem) -> Iterator[Rule]:
 
 def _extras(p: Problem, device: Device) -> Iterator[Rule]:
     """What makes the parameters beyond the paper's nine right, and different from one another."""
-    size, word, supports = p.dtype.itemsize, words(p.dtype), device.supports
+    yield from _of_textures(p, device)
+    yield from _of_wide_reads(p, device)
+    # The paper numbers threads in rows of m_dim, which need not be whole warps.
+    if modern(device):
+        yield from _of_the_warps(p, device)
+        yield from _of_resident_blocks(p, device)
+
+
+def _of_textures(p: Problem, device: Device) -> Iterator[Rule]:
+    """What an operand must be like to be read as a texture."""
+    size = p.dtype.itemsize
     texels = max(p.lda * (p.m if p.turned_a else p.k), p.ldb * (p.k if p.turned_b else p.n))  # type: ignore[operator]
     width = max(p.k if p.turned_a else p.m, p.n if p.turned_b else p.k)
     height = max(p.m if p.turned_a else p.k, p.k if p.turned_b else p.n)
@@ -516,11 +542,16 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
         "a texture holds one matrix, not a batch",
         lambda read: (read == "global") | (read == "ldg") | (p.batch == 1),
     )
+
+
+def _of_wide_reads(p: Problem, device: Device) -> Iterator[Rule]:
+    """How wide accesses to device and shared memory may be, and by which path they go."""
+    size = p.dtype.itemsize
     yield Rule(
         "read-only-path",
         "tabled",
         "the device has loads through the read-only path (3.5 and above)",
-        lambda read: (read != "ldg") | ("ldg" in supports),
+        lambda read: (read != "ldg") | ("ldg" in device.supports),
     )
     yield Rule(
         "texel",
@@ -568,9 +599,11 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
         "groups of vec rows and columns fill a thread's tile",
         lambda n_dim, m_dim, n_blk, m_blk, vec: (m_blk % (m_dim * vec) == 0) & (n_blk % (n_dim * vec) == 0),
     )
-    if not modern(device):
-        # The paper numbers threads in rows of m_dim, which need not be whole warps.
-        return
+
+
+def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
+    """How warps overlay the tile, share it with other blocks and multiply by tensor cores."""
+    columns, vec_of_mma = (2, 1) if p.dtype.is_complex else (4, 2)
     yield Rule(
         "lanes-divide",
         "hard",
@@ -581,7 +614,7 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
         "cluster",
         "tabled",
         "blocks share a tile through clusters, which the device has (9.0 and above)",
-        lambda split: (split == 1) | ("clusters" in supports),
+        lambda split: (split == 1) | ("clusters" in device.supports),
     )
     yield Rule(
         "early-c",
@@ -593,7 +626,7 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
         "mma-device",
         "tabled",
         "the device has float64 products of 16 x 8 x 4 on tensor cores (9.0 and above)",
-        lambda mma: (mma == 0) | ("mma_f64_m16" in supports),
+        lambda mma: (mma == 0) | ("mma_f64_m16" in device.supports),
     )
     yield Rule(
         "mma-type",
@@ -601,7 +634,6 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
         "tensor cores take float64, in warps of 8 x 4 threads",
         lambda lanes, mma: (mma == 0) | ((p.dtype.real_bits == 64) & (lanes == 8)),
     )
-    columns, vec_of_mma = (2, 1) if p.dtype.is_complex else (4, 2)
     yield Rule(
         "mma-tile",
         "hard",
@@ -616,6 +648,11 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
             )
         ),
     )
+
+
+def _of_resident_blocks(p: Problem, device: Device) -> Iterator[Rule]:
+    """What the blocks that the compiler is told to leave room for leave each other."""
+    size, word = p.dtype.itemsize, words(p.dtype)
     yield Rule(
         "promise-matters",
         "hard",
@@ -652,13 +689,15 @@ def _extras(p: Problem, device: Device) -> Iterator[Rule]:
 
 
 def _today(p: Problem, device: Device) -> Iterator[Rule]:
-    """What is slow on devices of compute capability 8.0 and above."""
-    size, most = p.dtype.itemsize, widest(p)
+    """What is slow on devices that run the kernel."""
+    yield from _of_shapes(p)
+    yield from _of_narrow_reads(p)
+    yield from _of_idle_sms(p, device)
+
+
+def _of_shapes(p: Problem) -> Iterator[Rule]:
+    """Blocks, steps, tiles and parts of a thread that share too little or are mostly outside."""
     fma = 4 if p.dtype.is_complex else 1
-
-    def tiles(n_blk: Any, m_blk: Any) -> Any:
-        return -(-p.m // m_blk) * -(-p.n // n_blk) * p.batch
-
     yield Rule(
         "block-size",
         "soft",
@@ -714,6 +753,11 @@ def _today(p: Problem, device: Device) -> Iterator[Rule]:
             (m_blk // m_dim) * (n_blk // n_dim) * k_blk * fma <= UNROLLED
         ),
     )
+
+
+def _of_narrow_reads(p: Problem) -> Iterator[Rule]:
+    """Reads that take more instructions, or more lines of memory, than they need."""
+    size, most = p.dtype.itemsize, widest(p)
     yield Rule(
         "texture-path",
         "soft",
@@ -756,6 +800,14 @@ def _today(p: Problem, device: Device) -> Iterator[Rule]:
         "a warp that is as high as wide reads least from shared memory",
         lambda lanes: (lanes >= 4) & (lanes <= 16),
     )
+
+
+def _of_idle_sms(p: Problem, device: Device) -> Iterator[Rule]:
+    """When blocks share a tile, and k."""
+
+    def tiles(n_blk: Any, m_blk: Any) -> Any:
+        return -(-p.m // m_blk) * -(-p.n // n_blk) * p.batch
+
     yield Rule(
         "split-idle",
         "soft",

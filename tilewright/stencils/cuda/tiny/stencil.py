@@ -372,11 +372,16 @@ def _crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> bool:
 
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
-    sms = device["sms"]
-    least, streams, dense = whole(p), _streams(p), _dense(p)
-    crowded = _crowded(p)
-    words, bits = _words(p), p.dtype.real_bits
+    yield from _of_the_path(p, device)
+    yield from _of_the_tile(p, device)
+    yield from _of_the_group(p, device)
+    yield from _of_the_banks(p, device)
+    yield from _of_the_sm(p, device)
 
+
+def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
+    """How matrices come into shared memory."""
+    streams, dense = _streams(p), _dense(p)
     yield Rule(
         "bulk-device",
         "tabled",
@@ -413,6 +418,11 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "matrices that pass through shared memory are read in longer rows",
         lambda path: path != "plain",
     )
+
+
+def _of_the_tile(p: Problem, device: Device) -> Iterator[Rule]:
+    """What tensor cores take, and how large a part of C a thread or a warp computes."""
+    words, bits = _words(p), p.dtype.real_bits
     yield Rule(
         "mma-device",
         "tabled",
@@ -475,6 +485,11 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
             (mma != 0) | (min(p.m, p.n) < 12) | (rows * columns >= 2 * (rows + columns))
         ),
     )
+
+
+def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
+    """How many matrices a block holds, and who multiplies them."""
+    least = whole(p)
     yield Rule(
         "threads-per-block",
         "queryable",
@@ -516,6 +531,11 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "what is not staged has no stages",
         lambda path, stages: (path != "plain") | (stages == 1),
     )
+
+
+def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
+    """Remedies for threads that ask for the same bank of shared memory, and hints to the cache."""
+    crowded = _crowded(p)
     yield Rule(
         "across",
         "hard",
@@ -560,6 +580,11 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "bulk copies take hints",
         lambda path, evict: (evict == 0) | (path == "bulk"),
     )
+
+
+def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
+    """What an SM holds, and what keeps its memory and its schedulers busy."""
+    sms = device["sms"]
     yield Rule(
         "shared-per-block",
         "queryable",
