@@ -12,8 +12,7 @@ import tilewright.stencils.cuda.tiny.stencil as module
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.common import units
-from tilewright.stencils.cuda.tiny.stencil import (
-    TinyStencil,
+from tilewright.stencils.cuda.tiny.needs import (
     flat,
     registers,
     shared_bytes,
@@ -22,6 +21,7 @@ from tilewright.stencils.cuda.tiny.stencil import (
     taken,
     whole,
 )
+from tilewright.stencils.cuda.tiny.stencil import TinyStencil
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
