@@ -302,11 +302,13 @@ SLIPS: tuple[Slip, ...] = (
         "and p.ldc > 0",
         _TILE,
     ),
-    Slip("tilewright/stencils/cpu/tile/stencil.py", ".bit_length() <= rows", ".bit_length() < rows", _TILE),
+    Slip(
+        "tilewright/stencils/cpu/tile/stencil.py", ".bit_length() <= x.rows", ".bit_length() < x.rows", _TILE
+    ),
     Slip(
         "tilewright/stencils/cpu/tile/stencil.py",
-        "                    <= registers\n",
-        "                    <= registers + 8\n",
+        "            <= registers\n",
+        "            <= registers + 8\n",
         _TILE,
     ),
     Slip("tilewright/stencils/cpu/tile/codegen.py", "{step}, {distance}", "{step}, 1", _TILE),
@@ -335,8 +337,8 @@ SLIPS: tuple[Slip, ...] = (
         _LANES,
     ),
     # ---- CUDA stencils: their rules
-    Slip("tilewright/stencils/cuda/classic/stencil.py", "p.strides[:2] if", "p.strides[:1] if", _CLASSIC),
-    Slip("tilewright/stencils/cuda/classic/stencil.py", ' + device["shared_reserved"])', ")", _CLASSIC),
+    Slip("tilewright/stencils/cuda/classic/needs.py", "p.strides[:2] if", "p.strides[:1] if", _CLASSIC),
+    Slip("tilewright/stencils/cuda/classic/space.py", ' + device["shared_reserved"])', ")", _CLASSIC),
     Slip(
         "tilewright/stencils/cuda/grouped/stencil.py",
         '"right") - 1] > last)',

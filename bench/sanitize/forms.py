@@ -8,7 +8,7 @@ from typing import Any
 from bench.sanitize.job import Job, fits, made
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem
-from tilewright.stencils.cuda.classic.stencil import READS
+from tilewright.stencils.cuda.classic.needs import READS
 
 SIZE = (67, 45, 37)
 TRANS = {"s": ("nn", "tt"), "d": ("nt", "tn"), "c": ("nc", "cn"), "z": ("nn", "ct")}

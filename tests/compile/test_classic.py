@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import tilewright.stencils.cuda.classic.stencil as module
+import tilewright.stencils.cuda.classic.needs as module
 from tilewright.errors import CompileError
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Space

@@ -17,7 +17,7 @@ import pytest
 from tilewright.catalog import STENCILS
 from tilewright.model import Binary, Config, Device, Problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.classic.stencil import READS
+from tilewright.stencils.cuda.classic.needs import READS
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.cuda import UNITS, CudaTrial, small

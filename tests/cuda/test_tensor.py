@@ -10,7 +10,8 @@ from tilewright.model import DTYPES, Config, Problem, Verdict
 from tilewright.runtime import launch
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import units
-from tilewright.stencils.cuda.tensor.stencil import SHAPES, TensorStencil
+from tilewright.stencils.cuda.tensor.needs import SHAPES
+from tilewright.stencils.cuda.tensor.stencil import TensorStencil
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate.cuda import Placed
 from tilewright.tuning.gemm.verify import Case, judge, prepare

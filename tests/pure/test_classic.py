@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-import tilewright.stencils.cuda.classic.stencil as module
+import tilewright.stencils.cuda.classic.needs as module
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.classic.stencil import (
+from tilewright.stencils.cuda.classic.needs import (
     NONE,
     TABLE1,
     TABLE2,
-    ClassicStencil,
     Guidelines,
     guidelines,
     registers,
@@ -27,6 +26,7 @@ from tilewright.stencils.cuda.classic.stencil import (
     variants,
     winner,
 )
+from tilewright.stencils.cuda.classic.stencil import ClassicStencil
 from tilewright.stencils.cuda.source import program
 from tilewright.targets.cuda.capability import named
 

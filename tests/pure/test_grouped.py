@@ -29,6 +29,7 @@ from tilewright.stencils.cuda.grouped.stencil import (
     shared_bytes,
 )
 from tilewright.stencils.cuda.source import program
+from tilewright.stencils.protocol import refused
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -73,7 +74,7 @@ def test_the_argument_has_the_bytes_that_the_kernel_says() -> None:
 # -- what is accepted --------------------------------------------------------------------------------------
 def test_usual_problems_are_others_to_serve() -> None:
     p = Problem.parse("d:8x8x8@1000")[0]
-    assert "tw.gemm_grouped" in (GROUPED.accepts(p, H200) or "")
+    assert "tw.gemm_grouped" in (refused(GROUPED, p, H200) or "")
     assert refusal(STENCILS["grouped"], p.with_(pointers=True), H200)
     # Nor do stencils of usual problems get to see lists: a list has a key of its own.
     assert listed("d", 8).key != p.key

@@ -18,15 +18,9 @@ from tilewright.space import HARDWARE
 from tilewright.stencils.cuda import common
 from tilewright.stencils.cuda.common import fitted, units
 from tilewright.stencils.cuda.source import program
-from tilewright.stencils.cuda.tensor.stencil import (
-    _NAMES,
-    SHAPES,
-    TensorStencil,
-    _modelled,
-    registers,
-    shared_bytes,
-    step_of,
-)
+from tilewright.stencils.cuda.tensor.cost import _NAMES, _modelled
+from tilewright.stencils.cuda.tensor.needs import SHAPES, registers, shared_bytes, step_of
+from tilewright.stencils.cuda.tensor.stencil import TensorStencil
 from tilewright.stencils.protocol import refused
 from tilewright.targets.cuda import capability
 from tilewright.targets.cuda.capability import named

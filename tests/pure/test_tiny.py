@@ -13,8 +13,7 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.common import units
 from tilewright.stencils.cuda.source import program
-from tilewright.stencils.cuda.tiny.stencil import (
-    TinyStencil,
+from tilewright.stencils.cuda.tiny.needs import (
     flat,
     registers,
     shared_bytes,
@@ -23,6 +22,7 @@ from tilewright.stencils.cuda.tiny.stencil import (
     taken,
     whole,
 )
+from tilewright.stencils.cuda.tiny.stencil import TinyStencil
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure

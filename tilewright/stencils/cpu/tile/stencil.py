@@ -18,8 +18,9 @@ Requires: vectors of the real type, contiguous columns of C, sizes up to 64.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import islice, product
 from typing import Any
 
@@ -119,6 +120,304 @@ def signs(problem: Problem) -> int:
     return len(used - {(1, 1)})
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The columns of C of a problem as real numbers, and how vectors of so many bits cover them."""
+
+    problem: Problem
+    bits: tuple[int, ...]
+    """The widths of vectors that the device has, the widest first."""
+
+    @cached_property
+    def real(self) -> int:
+        """Bytes of a real number."""
+        return self.problem.dtype.real_bits // 8
+
+    @cached_property
+    def rows(self) -> int:
+        """Real numbers of a column."""
+        return self.problem.m * (2 if self.problem.dtype.is_complex else 1)
+
+    def vectors(self, vector_bits: int) -> int:
+        """Vectors of a column, the last of which may not be full."""
+        return -(-self.rows * self.real * 8 // vector_bits)
+
+    def lanes(self, vector_bits: int) -> int:
+        """Real numbers of a vector."""
+        return vector_bits // (8 * self.real)
+
+    def rest(self, vector_bits: int) -> int:
+        """Real numbers of a column that fill no vector."""
+        return self.rows % self.lanes(vector_bits)
+
+    def count(self, vector_bits: int, tail: str) -> int:
+        """Vectors of a column, of whatever width ``tail`` makes the last ones."""
+        return len(pieces(self.rows, self.lanes(vector_bits), tail))
+
+
+def sums(cmul: str) -> int:
+    """Registers of a sum."""
+    return 2 if cmul == "split" else 1
+
+
+def held(cmul: str) -> int:
+    """Registers of a vector of A."""
+    return 2 if cmul == "rotate" else 1
+
+
+def _params(x: Columns) -> tuple[Param, ...]:
+    p, most_columns = x.problem, min(x.problem.n, 28)
+    return (
+        Param("vector_bits", x.bits),
+        Param("tail", ("mask", "narrow", "binary", "overlap")),
+        Param("store", ("plain", "stream", "staged")),
+        Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
+        Param("blk_m", tuple(range(1, min(x.vectors(x.bits[-1]), 8) + 1))),
+        Param("blk_n", tuple(range(1, most_columns + 1))),
+        Param("blk_k", tuple(dict.fromkeys((*(b for b in (1, 2, 4, 8, 16) if b < p.k), max(p.k, 1))))),
+        Param("inner", ("column", "row")),
+        Param("reg_a", (1, 2, 3, 4, 5, 6, 7, 8)),
+        Param("reg_b", tuple(dict.fromkeys((1, 2, 4, *range(1, most_columns + 1))))),
+        Param("order", ("nm", "mn")),
+        Param("roll", (0, 1)),
+        Param("prefetch", (0, 1, 2, 4)),
+        Param("level", (1, 2)),
+        SPREAD,
+    )
+
+
+def _rules(x: Columns, device: Device) -> Iterator[Rule]:
+    yield from _of_vectors(x, device)
+    yield from _of_tiles(x)
+    yield from _of_registers(x, device)
+    yield from _of_loops(x)
+    yield from _of_speed(x)
+    yield from _of_prefetches(x)
+
+
+def _of_vectors(x: Columns, device: Device) -> Iterator[Rule]:
+    """How columns are cut into vectors, and how these are written."""
+    p = x.problem
+    masks = bool(device["masks"])
+    yield Rule(
+        "vector-fits",
+        "queryable",
+        "a vector wider than the column and twice its width is never filled",
+        lambda vector_bits: vector_bits == x.bits[-1] or x.lanes(vector_bits) < 2 * x.rows,
+    )
+    yield Rule(
+        "k-loop-turns",
+        "hard",
+        "a loop over k that runs once is the unrolled code by another name",
+        lambda blk_k: blk_k >= p.k or 2 * blk_k <= p.k,
+    )
+    yield Rule(
+        "tail-is-there",
+        "hard",
+        "without a remainder there is one way to handle none",
+        lambda vector_bits, tail: tail == "mask" or x.rest(vector_bits) > 0,
+    )
+    yield Rule(
+        "overlap-has-room",
+        "hard",
+        "a vector moved up must not start before the column",
+        lambda vector_bits, tail: tail != "overlap" or 1 << (x.rest(vector_bits) - 1).bit_length() <= x.rows,
+    )
+    yield Rule(
+        "masks",
+        "queryable",
+        "without mask registers a masked store is microcoded",
+        lambda vector_bits, tail: (
+            masks
+            or x.rest(vector_bits) == 0
+            or all(q.active == q.width for q in pieces(x.rows, x.lanes(vector_bits), tail))
+        ),
+    )
+    yield Rule(
+        "stream-aligned",
+        "hard",
+        "a streaming store writes whole aligned vectors that nobody reads",
+        lambda store, vector_bits: (
+            store != "stream"
+            or (
+                p.beta == "0"
+                and x.rest(vector_bits) == 0
+                and (p.ldc * p.dtype.itemsize * 8) % vector_bits == 0  # type: ignore[operator]
+            )
+        ),
+    )
+    yield from memory_rules(p, device)
+    yield from staged_rules(p, device, x.rows * p.n * x.real)
+    yield Rule(
+        "stream-whole-lines",
+        "soft",
+        "a streaming store of part of a cache line is combined slowly or not at all",
+        lambda store, vector_bits: store != "stream" or vector_bits == 512 or x.rows * x.real % 64 == 0,
+    )
+
+
+def _of_tiles(x: Columns) -> Iterator[Rule]:
+    """Which tiles there are, each under one name."""
+    p = x.problem
+    yield Rule(
+        "tile-in-matrix",
+        "hard",
+        "a tile higher than the matrix is another name of a smaller one",
+        lambda blk_m, vector_bits, tail: blk_m <= x.count(vector_bits, tail),
+    )
+    yield Rule(
+        "overlap-one-tile",
+        "hard",
+        "rows covered twice must be read before either is written",
+        lambda blk_m, vector_bits, tail: (
+            tail != "overlap" or p.beta == "0" or blk_m == x.count(vector_bits, tail)
+        ),
+    )
+    yield Rule(
+        "equal-rows",
+        "hard",
+        "tiles are made equal, so this height splits the rows as a smaller one does",
+        lambda blk_m, vector_bits, tail: split(x.count(vector_bits, tail), blk_m)[0] == blk_m,
+    )
+    yield Rule(
+        "equal-columns",
+        "hard",
+        "tiles are made equal, so this width splits the columns as a smaller one does",
+        lambda blk_n: split(p.n, blk_n)[0] == blk_n,
+    )
+
+
+def _of_registers(x: Columns, device: Device) -> Iterator[Rule]:
+    """What lies in registers."""
+    p = x.problem
+    registers = device["vector_registers"]
+    yield Rule(
+        "registers-of-c",
+        "queryable",
+        "the tile of C and one vector of A must fit in the vector registers",
+        lambda blk_m, blk_n, cmul: blk_m * blk_n * sums(cmul) + held(cmul) <= registers,
+    )
+    yield Rule(
+        "reg-a-in-tile",
+        "hard",
+        "more registers for A than the tile has vectors stay unused",
+        lambda reg_a, blk_m: reg_a <= blk_m,
+    )
+    yield Rule(
+        "reg-b-in-tile",
+        "hard",
+        "more registers for B than the tile has columns stay unused",
+        lambda reg_b, blk_n: reg_b <= blk_n,
+    )
+    yield Rule(
+        "registers",
+        "queryable",
+        "C, A and B together must fit in the vector registers",
+        lambda blk_m, blk_n, cmul, reg_a, reg_b: (
+            blk_m * blk_n * sums(cmul) + reg_a * held(cmul) + reg_b * (2 if p.dtype.is_complex else 1)
+            <= registers
+        ),
+    )
+
+
+def _of_loops(x: Columns) -> Iterator[Rule]:
+    """In which order tiles and steps are computed."""
+    p = x.problem
+    yield Rule(
+        "order-matters",
+        "hard",
+        "with tiles in one direction only, both orders are one",
+        lambda order, blk_m, blk_n, vector_bits, tail: (
+            order == "nm" or (blk_m < x.count(vector_bits, tail) and blk_n < p.n)
+        ),
+    )
+    yield Rule(
+        "roll-repeats",
+        "hard",
+        "a loop over column tiles needs two of one width, and columns outside",
+        lambda roll, order, blk_n: roll == 0 or (order == "nm" and split(p.n, blk_n).count(blk_n) > 1),
+    )
+    yield Rule(
+        "inner-matters",
+        "hard",
+        "with one column, both inner orders are one",
+        lambda inner, blk_n: inner == "column" or blk_n > 1,
+    )
+
+
+def _of_speed(x: Columns) -> Iterator[Rule]:
+    """What is slow."""
+    p = x.problem
+    yield Rule(
+        "one-vector-per-line",
+        "soft",
+        "narrow vectors cost more instructions for the same bytes",
+        lambda vector_bits: vector_bits >= 256 or x.rows * x.real <= 16,
+    )
+    yield Rule(
+        "reuse",
+        "soft",
+        "the held side is loaded once a step, or registers do nothing for reuse",
+        lambda inner, reg_a, reg_b, blk_m, blk_n: reg_a == blk_m if inner == "column" else reg_b == blk_n,
+    )
+    yield Rule(
+        "streamed-few",
+        "soft",
+        "the streamed side needs one or two registers; the rest belong to C",
+        lambda inner, reg_a, reg_b: (reg_b if inner == "column" else reg_a) <= 2,
+    )
+    yield Rule(
+        "occupancy",
+        "soft",
+        "too few running sums leave the multiply-add units waiting",
+        lambda blk_m, blk_n, cmul, vector_bits, tail: (
+            blk_m * blk_n * sums(cmul) >= min(8, x.count(vector_bits, tail) * p.n * sums(cmul))
+        ),
+    )
+    yield Rule(
+        "code-size",
+        "soft",
+        "more than 2048 multiply-adds in a row crowd the instruction caches and compile for long",
+        lambda blk_k, blk_n, vector_bits, tail, roll: (
+            x.count(vector_bits, tail)
+            * (min(2 * blk_n, p.n) if roll else p.n)
+            * (2 if p.dtype.is_complex else 1)
+            * min(blk_k, p.k)
+            <= 2048
+        ),
+    )
+    yield Rule(
+        "unroll",
+        "soft",
+        "a short sum is unrolled whole, and a loop of single steps only counts",
+        lambda blk_k: blk_k >= p.k or (p.k > 12 and blk_k >= 2),
+    )
+
+
+def _of_prefetches(x: Columns) -> Iterator[Rule]:
+    """What is asked for early."""
+    p = x.problem
+    lines = 64 // p.dtype.itemsize
+    yield Rule(
+        "level-of-prefetch",
+        "hard",
+        "without a prefetch there is no level to choose",
+        lambda level, prefetch: level == 1 or prefetch > 0,
+    )
+    yield Rule(
+        "spread-of-prefetch",
+        "hard",
+        "without a prefetch there is nothing to spread",
+        lambda spread, prefetch: spread == 0 or prefetch > 0,
+    )
+    yield Rule(
+        "prefetch-some",
+        "soft",
+        "a prefetch of less than two lines ahead comes too late",
+        lambda prefetch: prefetch == 0 or prefetch * max(p.m * p.k, p.k * p.n) >= 2 * lines,
+    )
+
+
 class TileStencil(Stencil):
     """``tile``: the stencil above as the five functions of the protocol."""
 
@@ -135,247 +434,8 @@ class TileStencil(Stencil):
         return None
 
     def space(self, problem: Problem, device: Device) -> Space:
-        p, registers, masks = problem, device["vector_registers"], bool(device["masks"])
-        unit, real = (2 if p.dtype.is_complex else 1), p.dtype.real_bits // 8
-        rows = p.m * unit
-        bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
-
-        def vectors(vector_bits: int) -> int:
-            return -(-rows * real * 8 // vector_bits)
-
-        def lanes(vector_bits: int) -> int:
-            return vector_bits // (8 * real)
-
-        def rest(vector_bits: int) -> int:
-            return rows % lanes(vector_bits)
-
-        def count(vector_bits: int, tail: str) -> int:
-            return len(pieces(rows, lanes(vector_bits), tail))
-
-        def sums(cmul: str) -> int:
-            return 2 if cmul == "split" else 1
-
-        def held(cmul: str) -> int:
-            return 2 if cmul == "rotate" else 1
-
-        most_columns = min(p.n, 28)
-        params = (
-            Param("vector_bits", bits),
-            Param("tail", ("mask", "narrow", "binary", "overlap")),
-            Param("store", ("plain", "stream", "staged")),
-            Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
-            Param("blk_m", tuple(range(1, min(vectors(bits[-1]), 8) + 1))),
-            Param("blk_n", tuple(range(1, most_columns + 1))),
-            Param("blk_k", tuple(dict.fromkeys((*(b for b in (1, 2, 4, 8, 16) if b < p.k), max(p.k, 1))))),
-            Param("inner", ("column", "row")),
-            Param("reg_a", (1, 2, 3, 4, 5, 6, 7, 8)),
-            Param("reg_b", tuple(dict.fromkeys((1, 2, 4, *range(1, most_columns + 1))))),
-            Param("order", ("nm", "mn")),
-            Param("roll", (0, 1)),
-            Param("prefetch", (0, 1, 2, 4)),
-            Param("level", (1, 2)),
-            SPREAD,
-        )
-        lines = 64 // p.dtype.itemsize
-        rules = (
-            Rule(
-                "vector-fits",
-                "queryable",
-                "a vector wider than the column and twice its width is never filled",
-                lambda vector_bits: vector_bits == bits[-1] or lanes(vector_bits) < 2 * rows,
-            ),
-            Rule(
-                "k-loop-turns",
-                "hard",
-                "a loop over k that runs once is the unrolled code by another name",
-                lambda blk_k: blk_k >= p.k or 2 * blk_k <= p.k,
-            ),
-            Rule(
-                "tail-is-there",
-                "hard",
-                "without a remainder there is one way to handle none",
-                lambda vector_bits, tail: tail == "mask" or rest(vector_bits) > 0,
-            ),
-            Rule(
-                "overlap-has-room",
-                "hard",
-                "a vector moved up must not start before the column",
-                lambda vector_bits, tail: (
-                    tail != "overlap" or 1 << (rest(vector_bits) - 1).bit_length() <= rows
-                ),
-            ),
-            Rule(
-                "masks",
-                "queryable",
-                "without mask registers a masked store is microcoded",
-                lambda vector_bits, tail: (
-                    masks
-                    or rest(vector_bits) == 0
-                    or all(q.active == q.width for q in pieces(rows, lanes(vector_bits), tail))
-                ),
-            ),
-            Rule(
-                "stream-aligned",
-                "hard",
-                "a streaming store writes whole aligned vectors that nobody reads",
-                lambda store, vector_bits: (
-                    store != "stream"
-                    or (
-                        p.beta == "0"
-                        and rest(vector_bits) == 0
-                        and (p.ldc * p.dtype.itemsize * 8) % vector_bits == 0  # type: ignore[operator]
-                    )
-                ),
-            ),
-            *memory_rules(p, device),
-            *staged_rules(p, device, rows * p.n * real),
-            Rule(
-                "stream-whole-lines",
-                "soft",
-                "a streaming store of part of a cache line is combined slowly or not at all",
-                lambda store, vector_bits: store != "stream" or vector_bits == 512 or rows * real % 64 == 0,
-            ),
-            Rule(
-                "tile-in-matrix",
-                "hard",
-                "a tile higher than the matrix is another name of a smaller one",
-                lambda blk_m, vector_bits, tail: blk_m <= count(vector_bits, tail),
-            ),
-            Rule(
-                "overlap-one-tile",
-                "hard",
-                "rows covered twice must be read before either is written",
-                lambda blk_m, vector_bits, tail: (
-                    tail != "overlap" or p.beta == "0" or blk_m == count(vector_bits, tail)
-                ),
-            ),
-            Rule(
-                "equal-rows",
-                "hard",
-                "tiles are made equal, so this height splits the rows as a smaller one does",
-                lambda blk_m, vector_bits, tail: split(count(vector_bits, tail), blk_m)[0] == blk_m,
-            ),
-            Rule(
-                "equal-columns",
-                "hard",
-                "tiles are made equal, so this width splits the columns as a smaller one does",
-                lambda blk_n: split(p.n, blk_n)[0] == blk_n,
-            ),
-            Rule(
-                "registers-of-c",
-                "queryable",
-                "the tile of C and one vector of A must fit in the vector registers",
-                lambda blk_m, blk_n, cmul: blk_m * blk_n * sums(cmul) + held(cmul) <= registers,
-            ),
-            Rule(
-                "reg-a-in-tile",
-                "hard",
-                "more registers for A than the tile has vectors stay unused",
-                lambda reg_a, blk_m: reg_a <= blk_m,
-            ),
-            Rule(
-                "reg-b-in-tile",
-                "hard",
-                "more registers for B than the tile has columns stay unused",
-                lambda reg_b, blk_n: reg_b <= blk_n,
-            ),
-            Rule(
-                "registers",
-                "queryable",
-                "C, A and B together must fit in the vector registers",
-                lambda blk_m, blk_n, cmul, reg_a, reg_b: (
-                    blk_m * blk_n * sums(cmul) + reg_a * held(cmul) + reg_b * (2 if p.dtype.is_complex else 1)
-                    <= registers
-                ),
-            ),
-            Rule(
-                "order-matters",
-                "hard",
-                "with tiles in one direction only, both orders are one",
-                lambda order, blk_m, blk_n, vector_bits, tail: (
-                    order == "nm" or (blk_m < count(vector_bits, tail) and blk_n < p.n)
-                ),
-            ),
-            Rule(
-                "roll-repeats",
-                "hard",
-                "a loop over column tiles needs two of one width, and columns outside",
-                lambda roll, order, blk_n: (
-                    roll == 0 or (order == "nm" and split(p.n, blk_n).count(blk_n) > 1)
-                ),
-            ),
-            Rule(
-                "inner-matters",
-                "hard",
-                "with one column, both inner orders are one",
-                lambda inner, blk_n: inner == "column" or blk_n > 1,
-            ),
-            Rule(
-                "one-vector-per-line",
-                "soft",
-                "narrow vectors cost more instructions for the same bytes",
-                lambda vector_bits: vector_bits >= 256 or rows * real <= 16,
-            ),
-            Rule(
-                "reuse",
-                "soft",
-                "the held side is loaded once a step, or registers do nothing for reuse",
-                lambda inner, reg_a, reg_b, blk_m, blk_n: (
-                    reg_a == blk_m if inner == "column" else reg_b == blk_n
-                ),
-            ),
-            Rule(
-                "streamed-few",
-                "soft",
-                "the streamed side needs one or two registers; the rest belong to C",
-                lambda inner, reg_a, reg_b: (reg_b if inner == "column" else reg_a) <= 2,
-            ),
-            Rule(
-                "occupancy",
-                "soft",
-                "too few running sums leave the multiply-add units waiting",
-                lambda blk_m, blk_n, cmul, vector_bits, tail: (
-                    blk_m * blk_n * sums(cmul) >= min(8, count(vector_bits, tail) * p.n * sums(cmul))
-                ),
-            ),
-            Rule(
-                "code-size",
-                "soft",
-                "more than 2048 multiply-adds in a row crowd the instruction caches and compile for long",
-                lambda blk_k, blk_n, vector_bits, tail, roll: (
-                    count(vector_bits, tail)
-                    * (min(2 * blk_n, p.n) if roll else p.n)
-                    * (2 if p.dtype.is_complex else 1)
-                    * min(blk_k, p.k)
-                    <= 2048
-                ),
-            ),
-            Rule(
-                "unroll",
-                "soft",
-                "a short sum is unrolled whole, and a loop of single steps only counts",
-                lambda blk_k: blk_k >= p.k or (p.k > 12 and blk_k >= 2),
-            ),
-            Rule(
-                "level-of-prefetch",
-                "hard",
-                "without a prefetch there is no level to choose",
-                lambda level, prefetch: level == 1 or prefetch > 0,
-            ),
-            Rule(
-                "spread-of-prefetch",
-                "hard",
-                "without a prefetch there is nothing to spread",
-                lambda spread, prefetch: spread == 0 or prefetch > 0,
-            ),
-            Rule(
-                "prefetch-some",
-                "soft",
-                "a prefetch of less than two lines ahead comes too late",
-                lambda prefetch: prefetch == 0 or prefetch * max(p.m * p.k, p.k * p.n) >= 2 * lines,
-            ),
-        )
-        return Space(params, rules)
+        columns = Columns(problem, tuple(b for b in (512, 256, 128) if b <= device["vector_bits"]))
+        return Space(_params(columns), tuple(_rules(columns, device)))
 
     def default(self, problem: Problem, device: Device) -> Config:
         space = self.space(problem, device)

@@ -1,0 +1,351 @@
+"""The space of tiny.cuh: parameters, and the rules that prune them, by topic.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules, units
+from tilewright.stencils.cuda.tiny.needs import (
+    COUNTS,
+    PATHS,
+    PER_SM,
+    busy,
+    flat,
+    registers,
+    shared_bytes,
+    spaced,
+    stage_bytes,
+    steps,
+    stored,
+    taken,
+    tiles,
+    whole,
+    words_of_sum,
+)
+
+
+@cache
+def sides(extent: int) -> tuple[int, ...]:
+    """Rows or columns of a tile: equal parts of a matrix, and what tensor cores take."""
+    parts = {-(-extent // count) for count in range(1, extent + 1)}
+    units = {unit * i for unit in (8, 16) for i in range(1, -(-extent // unit) + 1)}
+    return tuple(sorted({s for s in parts if s <= 17} | units))
+
+
+def groups(p: Problem) -> tuple[int, ...]:
+    """Matrices of a stage: some and many, whole for bulk copies; at most 32 KB of the largest operand."""
+    largest = max(rows * cols for rows, cols in stored(p))
+    largest = max(largest, *steps(p)) * p.dtype.itemsize
+    return _groups_of(largest, whole(p))
+
+
+@cache
+def _groups_of(largest: int, least: int) -> tuple[int, ...]:
+    values = {1} | {least * count for count in COUNTS}
+    return tuple(sorted(g for g in values if g in (1, least) or g * largest <= 32 * 1024))
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    return [
+        Param("path", PATHS),
+        Param("mma", (0, 8, 16)),
+        Param("rows", sides(p.m)),
+        Param("columns", sides(p.n)),
+        Param("warps", (1, 2, 3, 4, 5, 6, 8)),
+        Param("group", groups(p)),
+        Param("stages", (1, 2, 3, 4, 6, 8)),
+        Param("across", (0, 1)),
+        Param("turn", (0, 1)),
+        Param("pad", (0, 1)),
+        Param("evict", (0, 1)),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def is_stream(p: Problem) -> bool:
+    """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch."""
+    streams = all(
+        is_flat or stride == 0 or step > 0
+        for is_flat, stride, (_, step) in zip(flat(p), p.strides, spaced(p), strict=True)
+    )
+    return streams and p.strides[2] != 0 and not p.pointers
+
+
+def is_dense(p: Problem) -> bool:
+    """Whether most of the bytes that bulk copies bring must come anyway. Words of 16 bytes are quick; shorter
+    ones are worth more padding."""
+    count = 2 if p.beta == "0" else 3
+    limit = 1.2 if min(units(p)) == WIDEST else 1.6
+    return sum(steps(p)[:count]) * p.dtype.itemsize <= limit * sum(taken(p)[:count])
+
+
+def bulk_pays(p: Problem, device: Device) -> bool:
+    """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words."""
+    worth = p.batch >= 2 * whole(p) * device["sms"]
+    return worth and is_stream(p) and is_dense(p) and p.align == WIDEST and "bulk_copy" in device.supports
+
+
+def is_crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> bool:
+    """Whether matrices of A or B (``all``: of both) begin in few different banks (of 128 bytes in all)."""
+    return which(
+        (step or rows * cols) * p.dtype.itemsize % 64 == 0
+        for (rows, cols), step in zip(stored(p)[:2], steps(p), strict=False)
+    )
+
+
+def most_turns(mma: Any) -> Any:
+    """Most tiles of a group of a thread, or of a warp with tensor cores: with more, copies wait."""
+    return 8 + 8 * (mma != 0)
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield from _of_the_path(p, device)
+    yield from _of_the_tile(p, device)
+    yield from _of_the_group(p, device)
+    yield from _of_the_banks(p, device)
+    yield from _of_the_sm(p, device)
+
+
+def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
+    """How matrices come into shared memory."""
+    streams, dense = is_stream(p), is_dense(p)
+    yield Rule(
+        "bulk-device",
+        "tabled",
+        "the device has bulk copies (9.0 and above)",
+        lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
+    )
+    yield Rule(
+        "bulk-flat",
+        "hard",
+        "bulk copies take operands without gaps, or with such as are known to the compiler",
+        lambda path: (path != "bulk") | streams,
+    )
+    yield Rule(
+        "bulk-dense",
+        "soft",
+        "most of what bulk copies bring must come anyway, as memory comes 64 bytes at a time",
+        lambda path: (path != "bulk") | dense,
+    )
+    yield Rule(
+        "bulk-stream",
+        "hard",
+        "what lies where an array says is no stream",
+        lambda path: (path != "bulk") | (not p.pointers),
+    )
+    yield Rule(
+        "bulk-aligned",
+        "hard",
+        "bulk copies begin at multiples of 16 bytes",
+        lambda path: (path != "bulk") | (p.align == WIDEST),
+    )
+    yield Rule(
+        "staged",
+        "soft",
+        "matrices that pass through shared memory are read in longer rows",
+        lambda path: path != "plain",
+    )
+
+
+def _of_the_tile(p: Problem, device: Device) -> Iterator[Rule]:
+    """What tensor cores take, and how large a part of C a thread or a warp computes."""
+    words, bits = words_of_sum(p), p.dtype.real_bits
+    yield Rule(
+        "mma-device",
+        "tabled",
+        "the device has float64 products of 16 rows (9.0 and above); all have those of 8",
+        lambda mma: (mma <= 8) | ("mma_f64_m16" in device.supports) | (bits == 16),
+    )
+    yield Rule(
+        "mma-type",
+        "hard",
+        "tensor cores take float64 and 16 bits from shared memory",
+        lambda path, mma: (mma == 0) | ((path != "plain") & (bits != 32)),
+    )
+    yield Rule(
+        "mma-rows",
+        "hard",
+        "a tensor-core product has 16 rows, or 8 of float64",
+        lambda mma: (mma != 8) | (bits == 64),
+    )
+    yield Rule(
+        "mma-tile",
+        "hard",
+        "a tile is whole tensor-core products of 8 columns",
+        lambda mma, rows, columns: (mma == 0) | ((rows % np.maximum(mma, 1) == 0) & (columns % 8 == 0)),
+    )
+    yield Rule(
+        "tile-in-c",
+        "soft",
+        "a tile is not larger than C, but for what tensor cores ask for",
+        lambda mma, rows, columns: (
+            ((mma != 0) & (rows < p.m + np.maximum(mma, 8)) & (columns < p.n + 8))
+            | ((mma == 0) & (rows <= p.m) & (columns <= p.n))
+        ),
+    )
+    yield Rule(
+        "tile-full",
+        "soft",
+        "little of the tiles lies outside C, or tensor cores have time for it",
+        lambda mma, rows, columns: (
+            -(-p.m // rows) * rows * -(-p.n // columns) * columns
+            <= (1.3 * (mma == 0) + 4.5 * (mma != 0)) * p.m * p.n + 1
+        ),
+    )
+    yield Rule(
+        "sums-fit",
+        "soft",
+        "a thread has 128 registers of sums at most",
+        lambda mma, rows, columns: rows * columns * words <= 128 * ((mma == 0) + 32 * (mma != 0)),
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda mma, rows, columns: registers(p, mma, rows, columns) <= device["registers_per_thread"],
+    )
+    yield Rule(
+        "reuse",
+        "soft",
+        "in matrices of 12 and more, every element loaded is multiplied twice or more",
+        lambda mma, rows, columns: (
+            (mma != 0) | (min(p.m, p.n) < 12) | (rows * columns >= 2 * (rows + columns))
+        ),
+    )
+
+
+def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
+    """How many matrices a block holds, and who multiplies them."""
+    least = whole(p)
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda warps: 32 * warps <= device["threads_per_block"],
+    )
+    yield Rule(
+        "bulk-whole",
+        "hard",
+        "a group is a multiple of 16 bytes",
+        lambda path, group: (path != "bulk") | (group % least == 0),
+    )
+    yield Rule(
+        "busy",
+        "soft",
+        "three threads (or warps) in four have a tile, or more",
+        lambda mma, rows, columns, warps, group: (
+            (busy(p, mma, rows, columns, warps, group) >= 0.75)
+            | ((warps == 1) & (group * tiles(p, rows, columns) <= 32))
+        ),
+    )
+    yield Rule(
+        "long-turns",
+        "soft",
+        "a thread has 8 tiles of a group at most, a warp with tensor cores 16",
+        lambda mma, rows, columns, warps, group: (
+            group * tiles(p, rows, columns) <= most_turns(mma) * warps * (1 * (mma != 0) + 32 * (mma == 0))
+        ),
+    )
+    yield Rule(
+        "ring",
+        "hard",
+        "one stage is multiplied while others are filled",
+        lambda path, stages: (path == "plain") | (stages >= 2),
+    )
+    yield Rule(
+        "no-ring",
+        "hard",
+        "what is not staged has no stages",
+        lambda path, stages: (path != "plain") | (stages == 1),
+    )
+
+
+def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
+    """Remedies for threads that ask for the same bank of shared memory, and hints to the cache."""
+    crowded = is_crowded(p)
+    yield Rule(
+        "across",
+        "hard",
+        "threads that work on neighbouring matrices read shared memory",
+        lambda path, mma, across: (across == 0) | ((path != "plain") & (mma == 0)),
+    )
+    yield Rule(
+        "across-many",
+        "soft",
+        "there are several matrices with several tiles to tell apart",
+        lambda rows, columns, group, across: (across == 0) | ((group >= 4) & (tiles(p, rows, columns) > 1)),
+    )
+    yield Rule(
+        "turn",
+        "hard",
+        "threads that begin at different places read shared memory",
+        lambda path, mma, turn: (turn == 0) | ((path != "plain") & (mma == 0)),
+    )
+    yield Rule(
+        "turn-needed",
+        "soft",
+        "matrices of other sizes begin in different banks anyway",
+        lambda rows, columns, turn: (turn == 0) | (crowded & (tiles(p, rows, columns) <= 16)),
+    )
+    yield Rule(
+        "pad",
+        "hard",
+        "only copies by words can leave gaps",
+        lambda path, pad: (pad == 0) | (path == "async"),
+    )
+    yield Rule(
+        "words-for-gaps",
+        "soft",
+        "what bulk copies can read is read by words only to lie with gaps in shared memory",
+        lambda path, pad: (
+            (path != "async") | (pad == 1) | (not (bulk_pays(p, device) and max(p.m, p.n, p.k) <= 32))
+        ),
+    )
+    yield Rule(
+        "evict",
+        "hard",
+        "bulk copies take hints",
+        lambda path, evict: (evict == 0) | (path == "bulk"),
+    )
+
+
+def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
+    """What an SM holds, and what keeps its memory and its schedulers busy."""
+    sms = device["sms"]
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the ring fits in the shared memory that a block may ask for",
+        lambda path, group, stages, pad: (
+            shared_bytes(p, path, group, stages, pad) <= device["shared_per_block_optin"]
+        ),
+    )
+    yield from resident_rules(
+        device,
+        lambda warps: 32 * warps,
+        lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
+        lambda path, group, stages, pad: shared_bytes(p, path, group, stages, pad),
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda path, group, stages, pad, blocks: (
+            (path == "plain") | (stage_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
+        ),
+    )
+    yield Rule(
+        "warps-enough",
+        "soft",
+        "an SM has a warp for each of its four schedulers",
+        lambda path, warps, blocks: warps * (blocks // sms) >= np.where(path == "plain", 16, 4),
+    )
