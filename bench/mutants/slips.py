@@ -96,7 +96,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip("tilewright/api.py", "else budget / len(jobs)", "else budget", _TUNE),
     Slip(
-        "tilewright/api.py",
+        "tilewright/calls/explain.py",
         "problem.flops * record.timing.batch / record.timing.median",
         "problem.flops / record.timing.median",
         _TUNE,

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.arrays import backend as lookup
-from tilewright.arrays import cupy_, torch_
 from tilewright.arrays.layout import ACCEPTED, LETTERS
 from tilewright.arrays.overlap import Integers, Placement, overlapping, shared
 from tilewright.arrays.pointers import Groups, Pointers
@@ -109,30 +108,6 @@ class Table:
         return Placement(start, ld, rows, columns, self.size)
 
 
-def _looker(value: Any) -> tuple[Callable[[Any], Any], Callable[[Any], int]] | None:
-    """What tells arrays of a library apart, and what reads an address; None for other arrays."""
-    if torch_.is_tensor(value):
-        kind: Any = type(value)
-
-        def look(x: Any) -> Any:
-            if type(x) is not kind:
-                return None
-            return x.shape, x.stride(), x.dtype, x.device, x.is_conj(), x.is_neg(), x.requires_grad
-
-        return look, kind.data_ptr
-    if cupy_.is_array(value):
-        return (
-            lambda x: (x.shape, x.strides, x.dtype, x.data.device_id) if type(x) is type(value) else None,
-            lambda x: int(x.data.ptr),
-        )
-    if type(value) is np.ndarray:
-        return (
-            lambda x: (x.shape, x.strides, x.dtype, x.flags.writeable) if type(x) is np.ndarray else None,
-            address_of,
-        )
-    return None
-
-
 def gather(
     backend: Backend, values: Sequence[Any], name: str, pairs: bool, *, output: bool = False, axes: int = 2
 ) -> Table:
@@ -140,7 +115,7 @@ def gather(
 
     Raises ``ArgumentError`` and ``DTypeError`` with the place in the list for what cannot be used.
     """
-    looker = _looker(values[0])
+    looker = lookup.looker(values[0])
     known: dict[Any, int] = {}
     kinds: list[tuple[int, ...]] = []
     which = np.empty(len(values), np.int64)
@@ -154,12 +129,12 @@ def gather(
         look = None
         if looker is not None:
             try:
-                look = looker[0](value)
+                look = looker.look(value)
             except RuntimeError:  # A tensor without strides: ``_checked`` says so.
                 look = None
             found = known.get(look) if look is not None else None
         if found is not None and looker is not None:
-            which[number], address[number] = found, looker[1](value)
+            which[number], address[number] = found, looker.address(value)
             continue
         label = f"{name}[{number}]"
         taken = _checked(backend, value, label, pairs, output)
@@ -188,7 +163,7 @@ def gather(
         )
         which[number], address[number] = len(kinds), start
         # What had to be copied is kept, and says nothing of the next.
-        own = looker is not None and look is not None and (start == looker[1](value) or not array.size)
+        own = looker is not None and look is not None and (start == looker.address(value) or not array.size)
         if own:
             known[look] = len(kinds)
         else:
