@@ -513,7 +513,7 @@ def test_a_page_of_several_devices(records: Records, tmp_path: Path, monkeypatch
     # 64 Tflop/s of 66.9.
     assert re.search(r"<td>64\.00</td><td>96</td><td>1\.28</td>", text)
     # One device needs no choice.
-    report.write(page, records, [devices[1]])
+    report.write(page, records, [known[1]])
     assert "<select" not in page.read_text()
     with pytest.raises(ArgumentError, match="no timed kernel"):
         report.write(page, records, [Device("cpu", "x", "x", {})])

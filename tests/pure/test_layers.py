@@ -156,6 +156,38 @@ def test_nothing_of_a_stencil_or_a_target_is_found_by_getattr() -> None:
                 assert not {x.value for x in node.args if isinstance(x, ast.Constant)} & members, module
 
 
+# Who of those that serve a call knows a library of arrays by name: its own file, how libraries are found, and
+# how their calls are remembered. What a call is compared with, in the rooms above, makes its own arrays.
+LIBRARIES = {"torch", "cupy"}
+KNOWS_LIBRARIES = {"arrays.torch_", "arrays.cupy_", "arrays.backend", "runtime.device_calls"}
+SHARES_TENSORS = {"arrays.numpy_", *KNOWS_LIBRARIES}
+BACKENDS = {"Host", "Gpu", "NumpyArrays", "GpuArrays", "ArrayBackend", "Backend", "HOST"}
+
+
+@pytest.mark.parametrize("module", sorted(x for x in MODULES if room(x) in {"api", *ROOMS[5:]}))
+def test_libraries_of_arrays_are_known_in_their_own_files(module: str) -> None:
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Constant) and module not in KNOWS_LIBRARIES:
+            assert node.value not in LIBRARIES, f"line {node.lineno}"
+        if isinstance(node, ast.Name) and module not in KNOWS_LIBRARIES:
+            assert node.id not in LIBRARIES, f"line {node.lineno}"
+    inside = {name for name, _ in imported(MODULES[module])}
+    if module not in SHARES_TENSORS:
+        assert not {"arrays.torch_", "arrays.cupy_"} & inside
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_nobody_asks_which_backend_serves_a_call(module: str) -> None:
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "type"):
+            named = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
+            named |= {x.attr for x in ast.walk(node) if isinstance(x, ast.Attribute)}
+            assert not named & BACKENDS, f"line {node.lineno}"
+        if isinstance(node, ast.Compare):
+            named = {getattr(x, "id", "") for x in (node.left, *node.comparators)}
+            assert not named & BACKENDS, f"line {node.lineno}"
+
+
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_functions_import_only_what_may_be_missing(module: str) -> None:
     for function in ast.walk(MODULES[module]):

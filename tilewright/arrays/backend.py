@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tilewright.arrays import cupy_, dlpack, torch_
+from tilewright.arrays import cupy_, dlpack, numpy_, torch_
 from tilewright.arrays.library import Library
-from tilewright.arrays.view import ArrayView, Layout
+from tilewright.arrays.view import ArrayView, Layout, Looker
 from tilewright.errors import DeviceError
 from tilewright.targets.cuda import devices, driver
 
@@ -143,6 +143,16 @@ def index_of(value: Any, name: str) -> int | None:
     """The GPU that an argument lies on; None for one without elements that does not say."""
     found = library_of(value)
     return found.index(value) if found is not None else dlpack.index_of(value, name)
+
+
+def looker(value: Any) -> Looker | None:
+    """What tells arrays of a library apart by their layouts, and reads their addresses; None for arrays of
+    which nobody knows how."""
+    if torch_.is_tensor(value):
+        return torch_.looker(value)
+    if cupy_.is_array(value):
+        return cupy_.looker(value)
+    return numpy_.LOOKER if type(value) is np.ndarray else None
 
 
 def device_view(value: Any, name: str, stream: int | None) -> ArrayView | None:

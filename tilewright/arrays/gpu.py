@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arrays import backend, torch_
+from tilewright.arrays import backend
 from tilewright.arrays.layout import ACCEPTED, LETTERS, paired
 from tilewright.arrays.library import Library
 from tilewright.arrays.numpy_ import handing
@@ -60,7 +60,8 @@ class GpuArrays:
 
     def view_out(self, value: Any) -> ArrayView:
         """``out`` as a view. Raises ``ArgumentError`` for what is to be conjugated or negated."""
-        if torch_.is_tensor(value) and torch_.put_off(value):
+        library = backend.library_of(value)
+        if library is not None and library.put_off(value):
             raise ArgumentError("out is a lazily conjugated or negated tensor; accepted: out.resolve_conj()")
         return self.view(value, "out")[0]
 

@@ -53,6 +53,10 @@ class Library:
         """
         raise NotImplementedError
 
+    def put_off(self, value: Any) -> bool:
+        """Whether conjugation or negation of an array was put off: its memory is not what it stands for."""
+        return False
+
     def stream(self, index: int) -> int:
         """The stream that the caller's work goes to."""
         raise NotImplementedError

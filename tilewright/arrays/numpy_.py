@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.arrays import torch_
-from tilewright.arrays.view import Array, imagined
+from tilewright.arrays.view import Array, Looker, address_of, imagined
 from tilewright.dtypes import is_complex, is_half, narrowed, unpaired, widened
 from tilewright.errors import ArgumentError, DTypeError
 
@@ -57,6 +57,12 @@ def adopt_out(value: Any) -> Array:
     elif array.base is None and not isinstance(value, np.ndarray):
         raise ArgumentError(f"out is of type {type(value).__name__}; accepted: an array, tensor or buffer")
     return array
+
+
+LOOKER = Looker(
+    lambda x: (x.shape, x.strides, x.dtype, x.flags.writeable) if type(x) is np.ndarray else None, address_of
+)
+"""What tells arrays of NumPy apart."""
 
 
 def itself(array: Any) -> Any:

@@ -13,7 +13,7 @@ from tilewright import dtypes
 from tilewright.arrays.dlpack import Exported
 from tilewright.arrays.layout import LETTERS
 from tilewright.arrays.library import Library
-from tilewright.arrays.view import Array, ArrayView, Owner, address_of, view_at
+from tilewright.arrays.view import Array, ArrayView, Looker, Owner, address_of, view_at
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
 from tilewright.errors import DTypeError
 
@@ -28,6 +28,18 @@ def is_tensor(value: Any) -> bool:
 def put_off(tensor: Any) -> bool:
     """Whether conjugation or negation of a tensor was put off: its memory is not what it stands for."""
     return bool(tensor.is_conj() or tensor.is_neg())
+
+
+def looker(value: Any) -> Looker:
+    """What tells tensors of one class apart, wherever they lie."""
+    kind: Any = type(value)
+
+    def look(x: Any) -> Any:
+        if type(x) is not kind:
+            return None
+        return x.shape, x.stride(), x.dtype, x.device, x.is_conj(), x.is_neg(), x.requires_grad
+
+    return Looker(look, kind.data_ptr)
 
 
 # ---- tensors in this process's memory
@@ -139,6 +151,9 @@ class Torch(Library):
             Owner(tensor, self, index, self.stream(index)),
             conj=lazy,
         )
+
+    def put_off(self, value: Any) -> bool:
+        return put_off(value)
 
     def wait(self, index: int, stream: int) -> None:
         gpu = self.module.cuda

@@ -9,7 +9,8 @@ elements (copies, casts, the product of the array's own library) is done by that
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ NOWHERE = 1 << 12
 """The address of views that stand for no memory: as aligned as that of any allocation."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Owner:
     """What keeps the memory of a view alive.
 
@@ -47,9 +48,13 @@ class ArrayView:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
-    owner: Owner | None = None
+    # Whose memory it is makes no layout: it is not compared, and printing it would read elements.
+    owner: Owner | None = field(default=None, compare=False)
     conj: bool = False
     readonly: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype} {self.shape} at {self.address:#x}{' conjugated' if self.conj else ''}>"
 
     @property
     def ndim(self) -> int:
@@ -77,6 +82,18 @@ class ArrayView:
         shape[one], shape[other] = shape[other], shape[one]
         strides[one], strides[other] = strides[other], strides[one]
         return replace(self, shape=tuple(shape), strides=tuple(strides))
+
+
+@dataclass(frozen=True, slots=True)
+class Looker:
+    """How arrays of one class are told apart without a view of each, for long lists of them.
+
+    ``look`` gives all that two arrays have to have in common but for the address, None for another class;
+    ``address`` reads that. Either may raise ``RuntimeError`` for an array without memory.
+    """
+
+    look: Callable[[Any], Any]
+    address: Callable[[Any], int]
 
 
 Layout = Array | ArrayView

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.arrays.backend import ArrayBackend
 from tilewright.arrays.layout import Job, problem_of, transposed
 from tilewright.arrays.overlap import Placement, even_step
 from tilewright.arrays.pointers import Pointers
+from tilewright.arrays.tables import Table
 from tilewright.arrays.view import Layout, address_of, conjugated
 from tilewright.calls import product
-from tilewright.calls.matrix_lists import Table, apart, gather, same_matrices, typed
+from tilewright.calls.matrix_lists import apart, gather, same_matrices, typed
 from tilewright.calls.spec import Options, gemm_spec
 from tilewright.errors import ArgumentError
 from tilewright.planning import dispatch
@@ -29,7 +31,7 @@ class _Side:
     """One operand of a batch: its first matrix, and where the others lie, in the same layout."""
 
     def __init__(
-        self, backend: Backend, name: str, first: Layout, addresses: Any, table: Table | None, keep: Any
+        self, backend: ArrayBackend, name: str, first: Layout, addresses: Any, table: Table | None, keep: Any
     ):
         self.backend, self.name, self.first, self.addresses = backend, name, first, addresses
         self.table, self.keep = table, keep
@@ -60,7 +62,7 @@ class _Side:
         return _Side(table.backend, table.name, table.of(0), table.address, table, table.keep)
 
     @staticmethod
-    def of_stack(backend: Backend, stack: Layout, name: str) -> _Side:
+    def of_stack(backend: ArrayBackend, stack: Layout, name: str) -> _Side:
         """A stack that was made here as one operand."""
         count, rows, columns = stack.shape
         full = np.ones(count, np.int64)

@@ -17,21 +17,17 @@ from tilewright.arrays import backend as lookup
 from tilewright.arrays.layout import LETTERS, transposed
 from tilewright.arrays.overlap import Integers
 from tilewright.arrays.pointers import Groups, Pointers
+from tilewright.arrays.tables import Oriented, Table, oriented, usable_input, usable_output
 from tilewright.arrays.view import Layout, address_of
 from tilewright.calls import product
 from tilewright.calls.matrix_lists import (
-    Oriented,
-    Table,
     apart,
     backend_of_lists,
     counted,
     gather,
     listed,
-    oriented,
     same_matrices,
     typed,
-    usable_input,
-    usable_output,
 )
 from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, number, of_pairs
 from tilewright.catalog import of_lists
@@ -239,7 +235,7 @@ def _of_lists(
     }
     dtype = typed({name: table.dtype for name, table in tables.items()})
     _real(scalars, dtype)
-    left, right = tables["a"].turned(_letter(options.trans_a)), tables["b"].turned(_letter(options.trans_b))
+    left, right = tables["a"].op(_letter(options.trans_a)), tables["b"].op(_letter(options.trans_b))
     right = _alike(right, left, "b")
     _fits(left, right)
     if "out" in tables:
@@ -420,7 +416,7 @@ def _of_groups(
     made._keep.append(groups)
     with backend.current():
         apart(target.placement(), {"a": left.placement(), "b": right.placement()}, "c", {})
-        left, right = left.turned(_letter(options.trans_a)), right.turned(_letter(options.trans_b))
+        left, right = left.op(_letter(options.trans_a)), right.op(_letter(options.trans_b))
         _products(made, backend, options, left, right, target, (alphas, betas), config, lasting)
     return made
 
@@ -468,7 +464,7 @@ def _alone(options: Options, left: Layout, right: Layout) -> ProductSpec:
 
 
 def _copied_over(made: Grouped, backend: Backend, table: Table, which: int) -> None:
-    """Put a contiguous copy in the place of a matrix without a unit stride; every run copies anew."""
+    """Put a contiguous copy where a matrix stands without a unit stride; every run copies anew."""
     source = table.of(which)
     copy = backend.empty((int(table.rows[which]), int(table.columns[which])), table.dtype)
     made._moves.append((copy, source))

@@ -30,7 +30,7 @@ def remember(call: Call, function: Function) -> None:
 
 
 def looks(a: Layout, b: Layout) -> tuple[Any, ...]:
-    """What the memos of calls go by, written out again where every nanosecond counts."""
+    """What the call cache goes by, written out again where every nanosecond counts."""
     return a.shape, a.strides, a.dtype.char, b.shape, b.strides
 
 
