@@ -286,12 +286,6 @@ SLIPS: tuple[Slip, ...] = (
     # ---- CPU stencils
     Slip(
         "tilewright/stencils/cpu/ir.py",
-        "    if not packed:\n        place",
-        "    if packed:\n        place",
-        _TILE,
-    ),
-    Slip(
-        "tilewright/stencils/cpu/ir.py",
         '        ir.do("call void @llvm.x86.sse.sfence()")\n',
         "",
         f"{_TILE} {_LANES}",

@@ -433,7 +433,7 @@ def planned(
         looked.append(device)
         return {"bandwidth.copy.1": 4e12}
 
-    monkeypatch.setattr("bench.batches.run.roofline_cuda.measure", copied)
+    monkeypatch.setattr("bench.batches.run.ceilings_cuda.measure", copied)
     monkeypatch.setenv("WHERE", str(tmp_path))
 
     def go(rows: str, *words: str) -> tuple[int, Faked, str]:

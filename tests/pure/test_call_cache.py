@@ -36,7 +36,7 @@ EXEMPT = {
     "runtime.bound_cuda._elsewhere": "loaded code",
     "tuning.timing._rank": "arithmetic",
 }
-PURE = ("stencils.", "targets.", "store.paths.", "tutorial.", "runtime.fastcall_")
+PURE = ("stencils.", "targets.", "store.paths.", "tutorial.", "runtime.fastcall_", "runtime.cublaslt.")
 """Stencils are pure functions; targets find out what a machine is, load code and keep handles."""
 
 

@@ -521,7 +521,7 @@ def test_a_device_key_cannot_lead_out_of_the_folder(store: Records, shipped: Pat
 
 
 def test_what_the_package_ships_can_be_read(tmp_path: Path) -> None:
-    for each in resources("tilewright").joinpath("data").iterdir():
+    for each in resources("tilewright.store").joinpath("data").iterdir():
         if each.name.endswith(".jsonl"):
             target = tmp_path / each.name
             target.write_text(each.read_text(encoding="utf-8"), encoding="utf-8")
@@ -532,7 +532,7 @@ def test_what_the_package_ships_can_be_read(tmp_path: Path) -> None:
 
 def test_what_the_package_ships_is_found_under_the_keys_of_its_problems(tmp_path: Path) -> None:
     store, found = Records(tmp_path / "records.sqlite"), 0
-    for each in resources("tilewright").joinpath("data").iterdir():
+    for each in resources("tilewright.store").joinpath("data").iterdir():
         if each.name.endswith(".jsonl"):
             for line in map(json.loads, each.read_text(encoding="utf-8").splitlines()):
                 classes = {name: line[name] for name in ("alpha", "beta") if name in line}

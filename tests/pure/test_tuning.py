@@ -175,7 +175,7 @@ def test_the_demo_tunes_what_its_own_example_runs(monkeypatch: pytest.MonkeyPatc
         return []
 
     monkeypatch.setattr(main, "tuned", tuned)
-    monkeypatch.setattr(main.answers, "settled", lambda problem, regime: problem.m == 32)
+    monkeypatch.setattr(main.queries, "settled", lambda problem, regime: problem.m == 32)
     problems = [problem for n in main.DEMO for problem in Problem.parse(f"d:{n}")]
     main._demo_tuned(problems, quiet=True)
     spelled = main.PYTHON.partition('explain("')[2].partition('"')[0]
