@@ -107,11 +107,11 @@ static_assert(VEC * SIZE <= 16 && WIDE * SIZE <= 16, "access-width: one access m
 static_assert(M_DIMA * N_DIMA == THREADS, "grid-a: reading A takes all threads");
 static_assert(M_DIMB * N_DIMB == THREADS, "grid-b: reading B takes all threads");
 static_assert((TRANS_A ? K_BLK : M_BLK) % (M_DIMA * WIDE) == 0,
-              "overlay-a: the grid that reads A overlays its operand tile");
-static_assert((TRANS_A ? M_BLK : K_BLK) % N_DIMA == 0, "overlay-a: the grid that reads A overlays its operand tile");
+              "overlay-a: the grid that reads A overlays its stripe");
+static_assert((TRANS_A ? M_BLK : K_BLK) % N_DIMA == 0, "overlay-a: the grid that reads A overlays its stripe");
 static_assert((TRANS_B ? N_BLK : K_BLK) % (M_DIMB * WIDE) == 0,
-              "overlay-b: the grid that reads B overlays its operand tile");
-static_assert((TRANS_B ? K_BLK : N_BLK) % N_DIMB == 0, "overlay-b: the grid that reads B overlays its operand tile");
+              "overlay-b: the grid that reads B overlays its stripe");
+static_assert((TRANS_B ? K_BLK : N_BLK) % N_DIMB == 0, "overlay-b: the grid that reads B overlays its stripe");
 static_assert(THREADS % 32 == 0, "whole-warps: threads come in warps");
 static_assert(M_DIM % LANES == 0 && N_DIM % (32 / LANES) == 0, "lanes-divide: warps overlay the thread grid");
 static_assert(!EARLY || (BETA != 0 && SPLIT == 1), "early-c: there is a C to read, and one block reads it");

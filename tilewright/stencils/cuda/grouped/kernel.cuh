@@ -22,7 +22,8 @@
 // column by column in vectors of 4, 8 or 16 bytes. Lines are copied whole, also those that an operand shares with its
 // predecessor in memory or with another matrix of the list after it; no other byte is read. In shared memory
 // an operand begins as many bytes after a multiple of 16 as in device memory. The host's side of the descriptors is in
-// stencil.py. The parts, in this folder: descriptor.cuh, queue.cuh (the list and the ring), copy.cuh, multiply.cuh.
+// stencil.py. The parts, in this folder: descriptor.cuh, team.cuh, copy.cuh (one operand to
+// the ring), multiply.cuh (the product of one warp).
 //
 // What bounds it, for 10,000 products with extents of 1 to 32 on 132 multiprocessors: a multiprocessor has 76 of
 // them, 250 KB of float32 or complex64 twice that (8 and 15 us at 4.2 TB/s), and each of its four schedulers issues
@@ -111,7 +112,6 @@ static_assert(DEPTH == 2 || DEPTH == 4, "depth: a ring has places for 2 or 4 pro
 #include "grouped/descriptor.cuh"
 #include "grouped/team.cuh"
 #include "grouped/copy.cuh"
-#include "grouped/queue.cuh"
 #include "grouped/multiply.cuh"
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -134,11 +134,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
     unsigned char *const memory = (unsigned char *)__cvta_shared_to_generic(ring_at);
     int *const turns = (int *)(shared_memory + AT_HAND + 16) + 2 * team;  // two in turn: the last one is still being read
 
-    Queue products = {g, list, blocks, block, thread};
-    products.turn(team);
-    products.words = 0;
-    int latest = 0;  // which of the two turns
-    products.read();
+    // This block's products: one of each row of the list, back and forth. Descriptors are read long before they are used.
+    auto nth = [&](int i) { return i * blocks + (i & 1 ? blocks - 1 - block : block); };
+    int next = nth(team), latest = 0;  // the next product, and which of the two places for turns is the latest
+    unsigned int words = 0;            // of the next product's descriptor, one in each of the first lanes
+    auto read = [&]() {
+        if (next < g.count && thread < WORDS) words = __ldg(list + (long long)next * WORDS);
+    };
+    read();
     if (BULK && thread < DEPTH) {
         barrier_start_for(barriers + 8 * thread, OPERANDS);
         barriers_started();
@@ -148,23 +151,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
     // All so far may run while the kernel before this one ends: descriptors are no kernel's results.
     after_others();
 
-    Ring ring;
+    // The ring: products of any size, one after the other, and from the begin again.
+    unsigned int put = 0, done = 0;   // products put into the ring, and products done
+    unsigned int head = 0, tail = 0;  // bytes: where the next product begins, and where the oldest one does
+    unsigned long long later = 0;     // where the others begin: 16 bits for each, in multiples of 16 bytes
     _Pragma("unroll 1") while (true) {
         // ---- start to copy as many products as there is room for
-        _Pragma("unroll 1") while (products.waiting() && ring.has_slot()) {
-            const unsigned int slot = ring.put % DEPTH;
+        _Pragma("unroll 1") while (next < g.count && put - done < DEPTH) {
+            const unsigned int slot = put % DEPTH;
             unsigned int *const d = queue + slot * WORDS;
-            if (thread < WORDS) d[thread] = products.words;
+            if (thread < WORDS) d[thread] = words;
             team_sync(team);
             const unsigned int room = d[ROOM], copies = room >> 16;
             const unsigned int bytes = (room & 0xffff) * 16;
-            ring.restart();
-            unsigned int place = ring.head;
-            if (!ring.room_behind(bytes)) {
-                if (ring.head < ring.tail || bytes >= ring.tail) break;  // nor is there room before the oldest one
+            if (put == done) head = tail = 0;
+            unsigned int place = head;
+            if (head + bytes > (head < tail ? tail - 16 : RING)) {  // there is no room behind the last product
+                if (head < tail || bytes >= tail) break;            // nor is there before the oldest one
                 place = 0;
             }
-            ring.begin(place);
+            if (put == done) tail = place;
+            else if (DEPTH == 2) later = place / 16;
+            else later |= (unsigned long long)(place / 16) << 16 * (put - done - 1);
             unsigned char *const here = memory + place;
             // ---- take the next turn, whose descriptor is read below
             int turn = 0;
@@ -227,7 +235,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
                 if (BULK) cp_async_commit();
             }
             if (!BULK) cp_async_commit();
-            ring.push(place + bytes);
+            head = place + bytes;
+            put++;
             if (TEAM == 1) {
                 turn = __shfl_sync(0xffffffffu, turn, 0);
             } else {
@@ -235,17 +244,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
                 turn = turns[latest];
                 latest ^= 1;
             }
-            products.turn(turn);
-            products.read();
+            next = nth(turn);
+            read();
         }
-        if (ring.empty()) break;
+        if (put == done) break;
 
         // ---- multiply the oldest
-        const unsigned int slot = ring.done % DEPTH;
+        const unsigned int slot = done % DEPTH;
         const unsigned int *const d = queue + slot * WORDS;
         const unsigned int extents = d[EXTENTS], shared_ld = d[SHARED_LD];
         const bool by_words = d[ROOM] >> 16 != 0;
-        const unsigned char *const here = memory + ring.tail;
+        const unsigned char *const here = memory + tail;
         Tile t;
         t.m = extents & 255;
         const int n = extents >> 8 & 255;
@@ -261,10 +270,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         // The compiler is told that C is in device memory; it would emit generic stores.
         t.c = (Stored *)__cvta_global_to_generic((unsigned long long)d[8 + ADDRESS + 1] << 32 | d[8 + ADDRESS]);
         if (!BULK || by_words) {
-            cp_async_wait_at_most<DEPTH - 1>(BULK ? 0 : (int)(ring.put - ring.done) - 1);
+            cp_async_wait_at_most<DEPTH - 1>(BULK ? 0 : (int)(put - done) - 1);
             team_sync(team);
         }
-        if (BULK) barrier_wait(barriers + 8 * slot, ring.done / DEPTH & 1);
+        if (BULK) barrier_wait(barriers + 8 * slot, done / DEPTH & 1);
         // The warps of a team share the columns.
         const int each = (n + TEAM - 1) / TEAM, from = member * each;
         t.n = min(n - from, each);
@@ -284,6 +293,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) grouped(const __gr
         // Bulk copies may overwrite what threads copied themselves: the fence orders them. What was read is in registers.
         if (BULK && by_words) async_fence();
         team_sync(team);
-        ring.pop();
+        done++;
+        tail = (unsigned int)(later & 0xffff) * 16;
+        if (DEPTH > 2) later >>= 16;
     }
 }

@@ -1,4 +1,4 @@
-// Teams of TEAM warps, which share a product.
+// Teams of TEAM warps, which share a product: their barriers, and the counter from which they take turns.
 #pragma once
 
 INLINE void team_sync(int team) {
@@ -12,4 +12,18 @@ INLINE void after_others() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
 #endif
+}
+
+// The next place in the list of a block, for one thread. atom.inc wraps at `most`, which is never reached: of an addition
+// of a constant the compiler would make one for all lanes that ask, with code that counts them.
+INLINE int next_place(unsigned int counter, int most) {
+    int place;
+    asm volatile("atom.shared.inc.u32 %0, [%1], %2;"
+                 : "=r"(place) : "r"(counter), "r"(most) : "memory");
+    return place;
+}
+
+// A barrier at which each of so many threads arrives, with the bytes of the copies that it started.
+INLINE void barrier_start_for(unsigned int barrier, int threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
