@@ -216,6 +216,16 @@ def close(torch: Any, got: Any, want: Any) -> None:
 # ---- matrices of one size
 
 
+def test_an_update_whose_matrices_lie_backwards(gpu: Log, torch: Any) -> None:
+    """No tensor has a negative stride, so what lies evenly spaced so is copied matrix by matrix."""
+    stacks = [torch.randn(5, 4, 4, dtype=torch.float64) for _ in range(3)]
+    a, b, c = (list(x) for x in stacks)
+    for out in (None, list(torch.zeros(5, 4, 4, dtype=torch.float64))):
+        made = tw.gemm_batched(a, b, c[::-1], beta=1, out=out)
+        for which in range(5):
+            np.testing.assert_allclose(made[which].numpy(), (a[which] @ b[which] + c[4 - which]).numpy())
+
+
 @pytest.mark.parametrize("trans", ["nn", "tn", "nc", "ct"])
 @pytest.mark.parametrize("name", TYPES)
 def test_scattered_matrices_are_one_launch(gpu: Log, torch: Any, name: str, trans: str) -> None:

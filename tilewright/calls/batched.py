@@ -112,7 +112,8 @@ class _Side:
     def assign(self, source: _Side) -> None:
         """Copy the matrices of another side into these."""
         whole, other = self.spaced(), source.spaced()
-        if whole is not None and other is not None:
+        # No library has stacks that go backwards, nor any that go nowhere to be written to.
+        if whole is not None and other is not None and whole.strides[0] > 0 and other.strides[0] > 0:
             self.backend.assign(whole, other)
             return
         for which in range(len(self)):
