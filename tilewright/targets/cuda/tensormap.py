@@ -99,8 +99,10 @@ def address_at(words: bytes, address: int) -> int | None:
     if at is None:
         return None
     every = sum(1 << bit for bit in BITS)
+    # No map may be of the address 0, which an address of one bit becomes when that bit is changed.
+    others = [other for bit in BITS if (other := address ^ 1 << bit)]
     try:
-        for other in (every, *(address ^ 1 << bit for bit in BITS)):
+        for other in (every, *others):
             if replace(words, other) != words[:at] + ADDRESS.pack(other) + words[at + WORD :]:
                 return None
     except DeviceError:
