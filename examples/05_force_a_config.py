@@ -3,8 +3,9 @@
 import numpy as np
 
 import tilewright as tw
-from tilewright.catalog import STENCILS, TARGETS
+from tilewright.catalog import STENCILS
 from tilewright.planning.dispatch import device
+from tilewright.targets.cpu import llvm
 
 problem = tw.Problem.parse("d:8x8x8@1000")[0]
 here, tile = device(), STENCILS["tile"]
@@ -22,8 +23,8 @@ product = tw.plan(a, b, stencil="tile", config=config)
 print("origin:", product.plan.origin, "right:", np.allclose(product(a, b), a @ b))
 
 source = tile.source(problem, config, here)
-facts = TARGETS["cpu"].compile(source, here).facts
+facts = llvm.compile(source, here).facts
 print("facts:", dict(facts))
-text = TARGETS["cpu"].assembly(source, here).splitlines()
+text = llvm.assembly(source, here).splitlines()
 first = next(number for number, line in enumerate(text) if "fmadd" in line or "fmla" in line)
 print("\n".join(text[first - 6 : first + 10]))

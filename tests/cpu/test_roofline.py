@@ -144,12 +144,12 @@ def test_a_bandwidth_loop_goes_through_its_first_steps_again_and_again():
     assert (c.reshape(5, step) == np.array([7, 5, 5, 1, 1])[:, None]).all()
 
 
-def test_a_knee_is_at_a_footprint_that_was_measured(measured):
+def test_a_knee_is_at_a_footprint_that_was_measured(ceilings):
     device = processor.probe()
     for cores in {1, device["cores"]}:
-        knee = measured[f"knee.{cores}"]
+        knee = ceilings[f"knee.{cores}"]
         assert knee > 0
-        assert replace(device, ceilings=measured).knee(cores) == max(knee, device["l2"])
+        assert replace(device, ceilings=ceilings).knee(cores) == max(knee, device["l2"])
 
 
 def test_only_the_mix_stream_streams():

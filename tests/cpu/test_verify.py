@@ -259,7 +259,7 @@ def test_a_verifier_is_fresh_after_a_wrong_kernel_and_makes_nothing_anew(monkeyp
     assert verifier.check(right).ok
     # A search checks thousands of kernels of a problem: operands and right answers are made once.
     for name in ("operands", "reference"):
-        monkeypatch.setattr(f"tilewright.verify.{name}", None)
+        monkeypatch.setattr(f"tilewright.tuning.gemm.verify.{name}", None)
     runs = []
     assert verifier.check(lambda o: (runs.append(o), right(o))).ok
     assert len(runs) == len(CASES)
