@@ -202,8 +202,8 @@ SLIPS: tuple[Slip, ...] = (
     Slip("tilewright/tuning/tuner.py", "if fma < expected:", "if 2 * fma < expected:", _TUNE),
     Slip(
         "tilewright/tuning/tuner.py",
-        "self.kind.hopeless * problem.batch / speed(best)",
-        "self.kind.hopeless / speed(best)",
+        "self.kind.early_stop * problem.batch / speed(best)",
+        "self.kind.early_stop / speed(best)",
         _TUNE,
     ),
     Slip(

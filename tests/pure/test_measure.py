@@ -114,15 +114,17 @@ def test_a_stuck_clock_is_an_error(regime, monkeypatch):
         m.interleaved({"x": lambda: None}, watch=m.Ticks(lambda: 1.0), regime=regime, batch=1)
 
 
-def test_a_hopeless_first_sample_is_the_last():
+def test_a_first_sample_beyond_the_limit_is_the_last():
     fake = Fake(0.001, 0.004, 0.001)
-    slow = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, hopeless=0.003)
+    slow = m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, early_stop=0.003)
     assert slow.samples == pytest.approx((0.004,))
     assert slow.low == slow.median == slow.high
     # Only the first one is looked at: a later one may be noise.
     fake = Fake(0.001, 0.001, 0.004, 0.001)
     assert (
-        len(m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, hopeless=0.003).samples)
+        len(
+            m.measure(fake.run, watch=m.Ticks(fake.clock), regime="memory", batch=1, early_stop=0.003).samples
+        )
         >= 5
     )
 

@@ -433,7 +433,7 @@ def test_a_stencil_with_sizes_compiled_in_is_checked_on_its_own(
 # ---- fast
 
 
-def test_a_hopeless_candidate_gets_one_sample(driver: FakeDriver) -> None:
+def test_a_candidate_beyond_the_limit_gets_one_sample(driver: FakeDriver) -> None:
     problem = one("d:64x64x64@4")
     bench = trial(problem, "cached")
     outcome = bench.attempt(compiled(problem, fault="slow"), 3, 0.5, 0.001)
@@ -741,7 +741,7 @@ def test_a_sweep_records_every_try_and_survives_all_faults(tuned: Any) -> None:
     }
     assert {fault: row.status for fault, row in first.items()} == expected
     assert "ILLEGAL_ADDRESS" in first["lost"].detail
-    assert first["slow"].detail == "one sample: hopeless"
+    assert first["slow"].detail == "one sample: stopped early"
     last = {row.config["fault"]: row for row in rows if row.protocol == measure.INTERLEAVED}
     assert {fault: row.status for fault, row in last.items()} == {
         "": "ok",

@@ -270,7 +270,7 @@ def tuner(store: Records, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tune
 
     def make(bench: Bench, facts: Callable[[Config], dict[str, int]] = lambda config: {}) -> Tuner:
         kind = Kind(
-            lambda device: lambda request: None, sized, lambda device: 1, {"memory": 1.0}, hopeless=1.5
+            lambda device: lambda request: None, sized, lambda device: 1, {"memory": 1.0}, early_stop=1.5
         )
         monkeypatch.setitem(TUNE.EVALUATIONS, "cpu", kind)
         monkeypatch.setattr(TUNE, "Worker", lambda *_, **__: bench)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, GroupedProblem, Launch, Source
 from tilewright.space import Space
+from tilewright.targets.cuda.arguments import Argument
 
 ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stencil of lists"
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""
@@ -56,6 +57,11 @@ class Stencil(ABC):
     @abstractmethod
     def launch(self, problem: Any, config: Config) -> Launch:
         """How the program is started."""
+
+    def arguments(self, problem: Any, config: Config) -> tuple[Argument, ...]:
+        """What a GPU's kernel is called with, one element for each of its parameters. Kernels of a processor
+        all have the one signature of ``stencils.cpu.ir``, so their stencils describe nothing."""
+        return ()
 
     def runs(self, device: Device) -> str | None:
         """Why no kernel can run on a device whose spaces can still be counted; None when kernels can."""

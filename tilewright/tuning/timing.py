@@ -16,7 +16,7 @@
 5. The interval comes from order statistics and supposes no distribution: timings are skewed and
    have several peaks (T. Hoefler, R. Belli, "Scientific Benchmarking of Parallel Computing Systems",
    SC 2015, sections 3.1.2 and 3.1.3; H. A. David, H. N. Nagaraja, "Order Statistics", 3rd ed., 7.1).
-6. A candidate that its first sample shows to be hopeless is not measured further (``hopeless``): a
+6. A candidate that its first sample shows to be beyond the limit is not measured further (``early_stop``): a
    search has better uses for the time, and the record says that it holds one sample.
 7. Competitors are interleaved: one sample of each, in a new order every round, so that a slow minute
    of the machine hits all of them, and speeds are compared by the ratios within rounds.
@@ -174,13 +174,13 @@ def measure(
     least: int = 5,
     most: int = 200,
     target: float = 0.005,
-    hopeless: float = math.inf,
+    early_stop: float = math.inf,
 ) -> Timing:
     """Seconds for one call of ``run``, which makes one pass over ``batch`` products.
 
     ``budget`` in seconds covers warm-up, calibration and samples, but ``least`` samples are taken in
     any case. Stops early when the interval of the median is within ``target`` (relative) of it on both
-    sides, or when the first sample takes more than ``hopeless`` seconds a call.
+    sides, or when the first sample takes more than ``early_stop`` seconds a call.
 
     Raises ``DeviceError`` when the clock does not advance.
     """
@@ -198,7 +198,7 @@ def measure(
                 insort(ordered, seconds)
             elif (refused := refused + 1) > most:
                 raise DeviceError(f"the clock gave {refused} samples that are not positive")
-            if len(samples) == 1 and seconds > hopeless:
+            if len(samples) == 1 and seconds > early_stop:
                 break
             if len(samples) >= least and (time.perf_counter() - begin >= budget or _narrow(ordered, target)):
                 break

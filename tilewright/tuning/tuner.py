@@ -320,7 +320,7 @@ class Tuner:
             return replace(base, status="rejected", detail=f"{fma} multiply-adds of {expected}")
         candidate = Candidate(name, base.config, binary)
         best = self._result.best
-        limit = math.inf if best is None else self.kind.hopeless * problem.batch / speed(best)
+        limit = math.inf if best is None else self.kind.early_stop * problem.batch / speed(best)
         answer = self._bench(("attempt", candidate, 3, self.kind.budgets[regime], limit), meanwhile=meanwhile)
         if answer.status != "ok":
             status = "crashed" if answer.status == "failed" else answer.status
@@ -328,7 +328,7 @@ class Tuner:
         verdict, timing, clocks = answer.value
         if not verdict.ok:
             return replace(base, status="wrong", detail=verdict.why, error=_finite(verdict.error))
-        detail = "one sample: hopeless" if timing.median > limit else ""
+        detail = "one sample: stopped early" if timing.median > limit else ""
         if not detail:
             self._kept[name, base.config] = binary
         return replace(

@@ -157,7 +157,7 @@ def load_entries(binary: Binary, entries: tuple[str, ...]) -> tuple[Kernel, dict
     return Kernel(addresses[binary.entry], binary, library), addresses
 
 
-# The signature of every kernel, as ``stencils/cpu/emit.py`` writes it.
+# The signature of every kernel, as ``stencils/cpu/ir.py`` writes it.
 _ARGUMENTS = (*[ctypes.c_void_p] * 3, *[ctypes.c_longlong] * 4, ctypes.c_void_p)
 PROTOTYPE = ctypes.CFUNCTYPE(None, *_ARGUMENTS)
 

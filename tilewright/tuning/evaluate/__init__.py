@@ -49,9 +49,9 @@ class Trial(Protocol):
     def prepare(self, problem: Any, regime: str) -> None:
         """Make the operands of a task (``task.Task``) whose batch the regime has fixed (``Kind.sized``)."""
 
-    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
         """Check a candidate, and time it if it is right: at least ``least`` samples within ``budget``
-        seconds, but only one if that takes more than ``hopeless`` seconds a pass."""
+        seconds, but only one if that takes more than ``early_stop`` seconds a pass."""
 
     def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
         """Time several right candidates and the vendor's product in turns."""
@@ -80,7 +80,7 @@ class Kind:
     ``factory(device)`` is called in the timing child. ``sized`` gives a problem the batch that a regime
     is measured on. ``compilers(device)`` is how many processes compile, ``ahead`` how many binaries may
     wait for the clock. ``budgets`` are seconds of one attempt, by regime. A candidate that takes
-    ``hopeless`` times as long as the best one so far is not measured further. ``patience``: seconds that
+    ``early_stop`` times as long as the best one so far is not measured further. ``patience``: seconds that
     making operands or finals may take at least. ``environment`` is the timing child's. ``driver`` says
     what runs the kernels.
     """
@@ -90,7 +90,7 @@ class Kind:
     compilers: Callable[[Device], int]
     budgets: Mapping[str, float]
     ahead: int = 4
-    hopeless: float = math.inf
+    early_stop: float = math.inf
     patience: float = 30.0
     environment: Mapping[str, str] = field(default_factory=dict)
     driver: Callable[[], str] = str

@@ -37,7 +37,7 @@ class CpuTrial:
         self.passes = 32 if regime == "cached" else 1
         self.regime, self.problem = regime, problem
 
-    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
         """Check a binary, and time it if it is right."""
         kernel = llvm.load(candidate.binary)
         function = llvm.PROTOTYPE(kernel.address)
@@ -51,7 +51,7 @@ class CpuTrial:
             least=least,
             budget=budget,
             target=0.01,
-            hopeless=hopeless,
+            early_stop=early_stop,
         )
         return Outcome(verdict, timing)
 

@@ -314,7 +314,7 @@ class CudaTrial:
         """Addresses of A, B and C, copy by copy."""
         return [(a.base, b.base, c.base) for a, b, c in self._copies]
 
-    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
         """Check a binary on small problems, and time it if it is right."""
         with guarded():
             kernel = modules.load(candidate.binary)
@@ -329,7 +329,7 @@ class CudaTrial:
                 least=least,
                 budget=budget,
                 target=0.01,
-                hopeless=hopeless,
+                early_stop=early_stop,
             )
             return Outcome(verdict, timing, driver.clocks())
 
@@ -505,7 +505,7 @@ class CudaTrial:
                 reason = wrong
                 continue
             run = self._round(start)
-            limit = math.inf if best is None else KIND.hopeless * best[0]
+            limit = math.inf if best is None else KIND.early_stop * best[0]
             timing = measure.measure(
                 run,
                 watch=self.watch,
@@ -514,7 +514,7 @@ class CudaTrial:
                 least=3,
                 budget=KIND.budgets[self.regime],
                 target=0.01,
-                hopeless=limit,
+                early_stop=limit,
             )
             if best is None or timing.median < best[0]:
                 best = timing.median, config, run
@@ -543,9 +543,9 @@ class GpuTrial:
             self.trial = self.products
             self.products.prepare(problem, regime)
 
-    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
         """Check a binary, and time it if it is right."""
-        return self.trial.attempt(candidate, least, budget, hopeless)
+        return self.trial.attempt(candidate, least, budget, early_stop)
 
     def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
         """Check binaries on the timed problem, and time the right ones in turns."""
@@ -589,7 +589,7 @@ KIND = Kind(
     compilers,
     budgets={"memory": 0.03, "cached": 0.03},
     ahead=64,
-    hopeless=1.5,
+    early_stop=1.5,
     # PyTorch alone takes half a minute to be imported from a cold disk.
     patience=300.0,
     driver=devices.driver_version,

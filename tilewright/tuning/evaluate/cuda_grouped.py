@@ -311,7 +311,7 @@ class GroupedTrial:
                 f"device ({copies} of {one}): {error}"
             ) from error
 
-    def attempt(self, candidate: Candidate, least: int, budget: float, hopeless: float) -> Outcome:
+    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
         """Check a binary on lists that are hard on it, and time it if it is right."""
         with guarded():
             kernel = modules.load(candidate.binary)
@@ -326,7 +326,7 @@ class GroupedTrial:
                 least=least,
                 budget=budget,
                 target=0.01,
-                hopeless=hopeless,
+                early_stop=early_stop,
             )
             return Outcome(verdict, timing, driver.clocks())
 

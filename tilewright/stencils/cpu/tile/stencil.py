@@ -41,7 +41,8 @@ EARLY = 3
 """Values of B that schedulers read before they are needed, between two prefetches."""
 
 ORDERS = 6
-"""Registers that hold orders of lanes in a transpose of A."""
+"""Registers that hold orders of lanes in a transpose of A. Where beta is any number, it
+waits in two more until the transpose, which takes the others, is over."""
 
 
 @lru_cache(maxsize=1024)
