@@ -314,6 +314,35 @@ class Space:
     def __contains__(self, config: Mapping[str, Any]) -> bool:
         return self.member(config, KINDS) is None
 
+    def allowed(self, columns: Mapping[str, Any], kinds: Sequence[str] = KINDS) -> NDArray[np.bool_]:
+        """Which of many configs are points of this space under the rules of these kinds, all at once.
+
+        ``columns`` holds an array of values for every parameter, all of one length, or one value for all of
+        them. This is how a cost model asks: it proposes, and what is allowed is said by the rules alone.
+        Raises ``ArgumentError`` when a parameter is missing.
+        """
+        missing = [param.name for param in self.params if param.name not in columns]
+        if missing:
+            raise ArgumentError(f"columns={sorted(columns)} does not say {missing[0]!r}")
+        arrays = np.broadcast_arrays(*(np.atleast_1d(columns[param.name]) for param in self.params))
+        inside = np.ones(arrays[0].shape, bool)
+        places = []
+        for param, values in zip(self.params, arrays, strict=True):
+            place = {value: at for at, value in enumerate(param.values)}
+            found, inverse = np.unique(values, return_inverse=True)
+            at = np.array([place.get(value, -1) for value in found.tolist()], np.int32)[inverse.reshape(-1)]
+            inside &= at >= 0
+            if param.name not in self._fixed:
+                places.append(at)
+        left = np.flatnonzero(inside)
+        points = np.array(places, np.int32).reshape(len(places), len(inside))[:, left]
+        for rule in (rule for rules in self._at for rule in rules if rule.kind in kinds):
+            held = self._holds(rule, points)
+            left, points = left[held], points[:, held]
+        inside[:] = False
+        inside[left] = True
+        return inside
+
     def neighbours(self, config: Config) -> list[Config]:
         """Valid configs that differ in one parameter."""
         config = completed(self.params, config)

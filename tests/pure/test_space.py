@@ -341,6 +341,29 @@ def test_which_rules_a_member_must_keep_can_be_said() -> None:
     assert slow not in MEMBERS
 
 
+@given(st.one_of(spaces(), array_spaces()), st.sets(st.sampled_from(KINDS)))
+def test_columns_of_configs_are_held_against_the_same_rules(space: Space, kinds: set[str]) -> None:
+    # One value more than the space has, for each parameter.
+    every = list(product(*((*param.values, 99) for param in space.params)))
+    names = [param.name for param in space.params]
+    columns = {name: np.array([row[i] for row in every]) for i, name in enumerate(names)}
+    expected = [space.member(dict(zip(names, row, strict=True)), tuple(kinds)) is None for row in every]
+    assert space.allowed(columns, tuple(kinds)).tolist() == expected
+    # One value for all of them is as good as a column.
+    columns[names[0]] = every[0][0]
+    expected = [
+        space.member(dict(zip(names, (every[0][0], *row[1:]), strict=True)), tuple(kinds)) is None
+        for row in every
+    ]
+    if len(names) > 1:
+        assert space.allowed(columns, tuple(kinds)).tolist() == expected
+
+
+def test_columns_must_name_every_parameter(tiles: Space) -> None:
+    with pytest.raises(ArgumentError, match="does not say 'nr'"):
+        tiles.allowed({"mr": np.array([1])})
+
+
 @given(spaces())
 def test_the_members_are_the_points(space: Space) -> None:
     found = [point for point in points(space) if space.member(point, KINDS) is None]
