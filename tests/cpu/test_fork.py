@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
+from tilewright import forks
 from tilewright.runtime import build
+from tilewright.store import records
 from tilewright.targets.cpu import llvm
 
 pytestmark = [
@@ -20,6 +23,8 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
+
+LOCKS = {"kernels": lambda: build.making, "records": lambda: records.using, "compiler": llvm.compiler_lock}
 
 # A thread compiles all the while, and children that each need a kernel of their own are made beside it.
 PROGRAM = """
@@ -91,10 +96,10 @@ def exit_code(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-@pytest.mark.parametrize("which", ["making", "compiler"])
+@pytest.mark.parametrize("which", forks.ORDER)
 def test_a_thread_that_holds_a_lock_may_fork(which: str) -> None:
     """The lock is its own in both processes, as often as it was taken before."""
-    lock = {"making": build.making, "compiler": llvm.compiler_lock()}[which]
+    lock = LOCKS[which]()
     with lock:
         pid = os.fork()
         if pid == 0:
@@ -103,9 +108,45 @@ def test_a_thread_that_holds_a_lock_may_fork(which: str) -> None:
     assert exit_code(pid) == 7
 
 
-@pytest.mark.parametrize("which", ["making", "compiler"])
+def test_children_that_are_made_while_threads_write_records(tmp_path: Path) -> None:
+    """As tuners do; each child reads and writes records of its own. Opening takes locks that all of SQLite has
+    in common, which is where children hung."""
+    stop = threading.Event()
+    path = tmp_path / "records.sqlite"
+
+    def write() -> None:
+        while not stop.is_set():
+            store = records.Records(path)
+            store.save_ceilings("some", 1, {"bandwidth": 1.0})
+            store.close()
+
+    threads = [threading.Thread(target=write) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    codes = []
+    try:
+        for number in range(10):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    # What hangs is ended, and is told by its exit code.
+                    signal.alarm(20)
+                    store = records.Records(path)
+                    store.save_ceilings("other", 1, {"bandwidth": float(number)})
+                    os._exit(7 if store.ceilings("other", 1) else 8)
+                finally:
+                    os._exit(9)
+            codes.append(exit_code(pid))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(60)
+    assert codes == [7] * 10
+
+
+@pytest.mark.parametrize("which", forks.ORDER)
 def test_a_fork_waits_for_the_thread_that_holds_a_lock(which: str) -> None:
-    lock = {"making": build.making, "compiler": llvm.compiler_lock()}[which]
+    lock = LOCKS[which]()
     entered, release, left = threading.Event(), threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -20,7 +20,7 @@ ROOT = Path(tilewright.__file__).parent
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
     *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog"),
-    *("arrays", "store", "stencils", "targets", "space", "model", "task", "dtypes", "errors"),
+    *("arrays", "store", "stencils", "targets", "space", "model", "task", "dtypes", "errors", "forks"),
 )
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
 # The one function that loads modules of this package when it is called, so that importing the package does

@@ -26,6 +26,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from tilewright import forks
 from tilewright.errors import RecordsError
 from tilewright.model import Config, Record
 from tilewright.store.jsonl import (
@@ -102,6 +103,13 @@ _UNLESS_HERE = """
 _NEAREST = 8
 _FACTOR = 2
 
+using = threading.RLock()
+"""Held by the one thread of this process that is within SQLite, whose own locks would be lost in a child of a
+fork: a fork waits for it.
+"""
+
+forks.wait_for("records", lambda: using)
+
 
 class Folder(Protocol):
     """What holds the shipped files: a path, or a folder inside an installed package."""
@@ -152,7 +160,8 @@ class Records:
         """Closes this thread's connection; the next call opens another."""
         held: _Held | None = getattr(self._local, "held", None)
         if held is not None and held.pid == os.getpid():
-            held.connection.close()
+            with using:
+                held.connection.close()
         self._local.held = None
 
     # ---- writing
@@ -332,8 +341,9 @@ class Records:
         while True:
             identity, held = _identity(path), None
             try:
-                held = self._held(path)
-                return work(held)
+                with using:
+                    held = self._held(path)
+                    return work(held)
             except sqlite3.Error as error:
                 code = _code(error)
                 bad = code in _DAMAGED or (code == sqlite3.SQLITE_ERROR and not _is_whole(held))
