@@ -109,8 +109,8 @@ def test_a_thread_that_holds_a_lock_may_fork(which: str) -> None:
 
 
 def test_children_that_are_made_while_threads_write_records(tmp_path: Path) -> None:
-    """As tuners do; each child reads and writes records of its own. Opening takes locks that all of SQLite has
-    in common, which is where children hung."""
+    """As tuners do; each child reads and writes records of its own. Opening takes locks that all of SQLite
+    has in common, which is where children hung."""
     stop = threading.Event()
     path = tmp_path / "records.sqlite"
 
