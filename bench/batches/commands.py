@@ -7,6 +7,7 @@
     counts      --counts 1,10,100,1000           the speed over the number of products (the same section)
     crossover   --types h,hc --sizes 2..24       from which size on tensor cores pay (the same section)
     calls                                        what a call from PyTorch costs beside its kernel
+    classes     --count 4 --seed 1               random problems of every class, by defaults alone
     plan FILE --limit SECONDS                    several of these in one process, one command line a row
 
 The peer is cuBLAS through PyTorch; of complex half it is the planar way, four products of float16. Ours
@@ -30,11 +31,13 @@ from pathlib import Path
 
 from bench import lines
 from bench.batches.calls import calls
+from bench.batches.classes import classes_of
 from bench.batches.counts import counts
 from bench.batches.crossover import crossover
 from bench.batches.figures import plot
 from bench.batches.half import half
 from bench.batches.points import SMALL
+from bench.batches.problems import SEED
 from bench.batches.rectangles import rectangles
 from bench.batches.run import Run
 from bench.batches.squares import squares
@@ -62,6 +65,7 @@ COMMANDS = {
     "updates": Command(updates, "h,hc,s,d", "32,64,128,256,512", "1", 2.5e8),
     "counts": Command(counts, "h,hc,d", "8,16,32", bytes=6.5e9, counts="1,10,100,1000,10000,100000,1000000"),
     "crossover": Command(crossover, "h,hc", "2..24", bytes=1.3e8),
+    "classes": Command(classes_of, "h,b,s,d,c,z", betas="0,1", bytes=2.5e8),
     "calls": Command(calls, "d", "8", counts="100000,100"),
 }
 
@@ -84,7 +88,13 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     parts("--parts", default="shapes,padded", help="of rectangles (default: shapes,padded)")
     parts("--shapes", dest="parts", action="store_const", const="shapes", help="--parts shapes")
     parts("--padded", dest="parts", action="store_const", const="padded", help="--parts padded")
-    add("--count", type=int, default=0, help="shapes (default: 60), or configs of each kind (crossover: 12)")
+    add(
+        "--count",
+        type=int,
+        default=0,
+        help="shapes (default: 60; of each class: 4), or configs of each kind (crossover: 12)",
+    )
+    add("--seed", type=int, default=SEED, help="of what is drawn (classes)")
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")
     add(
         "--budget",

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import Config, Device, Gemm, Plan, Record
-from tilewright.planning import kin
+from tilewright.model import Config, Device, Gemm, Plan, Problem, Record
+from tilewright.planning import classes, kin
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
 from tilewright.store.paths import warn_once
@@ -120,8 +120,8 @@ def plan(
     5. ``default``: the first stencil that accepts the problem, with its cost model's config;
     6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where the first stencil that
-       accepts it says that it needs a record (not with ``vendor=False``; of complex half, which no library
-       has, only the first).
+       accepts it was not measured to win its class (``classes``), or, where nothing was measured, says that
+       it needs a record (not with ``vendor=False``; of complex half, which no library has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -163,7 +163,7 @@ def plan(
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
-        if reason is None and theirs and candidate.needs_record(problem):
+        if reason is None and theirs and _needs_record(candidate, problem, kind, device):
             tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
             reasons.append(f"{name}: {tuned}")
             break
@@ -175,6 +175,16 @@ def plan(
     if not vendor:
         raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({'; '.join(reasons)})")
     return Plan(problem, device, kind, VENDOR, "; ".join(reasons))
+
+
+def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
+    """Whether only a record makes a stencil the better guess than the library: by what was measured of the
+    problem's class, or, where nothing was, by what the stencil says of itself."""
+    if isinstance(problem, Problem) and not problem.pointers:
+        wins = classes.wins(stencil.name, problem, kind, device)
+        if wins is not None:
+            return not wins
+    return stencil.needs_record(problem)
 
 
 def _forced(

@@ -1,0 +1,106 @@
+"""Random problems of every class: what a call runs that nobody tuned, beside the library."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from math import exp, log
+from typing import Any
+
+from bench import lines
+from bench.batches.points import Entry, Point
+from bench.batches.problems import filling, forced
+from bench.batches.run import Run
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, Device, Problem
+from tilewright.planning import classes, dispatch
+
+LONGEST = 4096
+COUNT = 4
+SHAPES = (
+    *(("to", top) for top in classes.SMALL),
+    *(("to", top) for top in classes.LARGE),
+    *((f"long {name}", top) for top in classes.SMALL[1:] for name in "mnk"),
+)
+"""What is drawn: a class of shapes each, by what is long and the bin of the rest."""
+STRUCTURES = (*("packed",) * 5, "shared A", "shared B", "gaps")
+TRANS = ("nn", "nn", "tn", "nt", "tt")
+SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
+"""Of the bytes that are asked for: batches from memory, such that stay in the second-level cache, and few."""
+
+
+def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterator[Problem]:
+    """Random problems of one type and class of beta, class after class in turns, the same for a seed."""
+    draw = random.Random(f"{seed} {letter} {beta}")
+    for number, (kind, top) in itertools.product(range(count), SHAPES):
+        m, n, k = _shape(draw, kind, top)
+        structure = draw.choice(STRUCTURES)
+        trans = draw.choice(TRANS)
+        part = SIZES[number % len(SIZES)]
+        yield _problem(letter, (m, n, k), trans, beta, structure, part * size)
+
+
+def _between(draw: random.Random, low: int, high: int) -> int:
+    """A number of a range, log-uniform."""
+    return min(high, int(exp(draw.uniform(log(low), log(high + 1)))))
+
+
+def _shape(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
+    bins = (1, *classes.SMALL, *classes.LARGE)
+    below = bins[bins.index(top) - 1]
+    largest = _between(draw, below + 1, top)
+    if kind == "to":
+        least = 33 if top > classes.SMALL[-1] else 2
+        rest = [largest, *(_between(draw, min(least, largest), largest) for _ in range(2))]
+        if top > classes.SMALL[-1]:
+            rest[1] = max(rest[1], classes.SMALL[-1] + 1)
+        draw.shuffle(rest)
+        return rest[0], rest[1], rest[2]
+    others = [largest, _between(draw, 2, largest)]
+    draw.shuffle(others)
+    others.insert("mnk".index(kind[-1]), _between(draw, classes.SMALL[-1] + 1, LONGEST))
+    return others[0], others[1], others[2]
+
+
+def _problem(
+    letter: str, shape: tuple[int, int, int], trans: str, beta: str, structure: str, size: float
+) -> Problem:
+    m, n, k = shape
+    fields: dict[str, Any] = {}
+    if structure.startswith("shared"):
+        fields[f"stride_{structure[-1].lower()}"] = 0
+    rows_a, rows_b = (k if trans[0] == "t" else m), (n if trans[1] == "t" else k)
+    if structure == "gaps":
+        fields |= {"lda": rows_a + 3, "ldb": rows_b + 3, "ldc": m + 3}
+    one = Problem(DTYPES[letter], m, n, k, trans[0], trans[1], beta=beta, **fields)
+    return filling(one, size)
+
+
+def untuned(problem: Problem, device: Device) -> tuple[Entry, ...]:
+    """The default of the first stencil that accepts a problem."""
+    for name, stencil in dispatch.candidates(device).items():
+        if dispatch.refusal(stencil, problem, device) is None:
+            return (Entry(name, STENCILS[name].default(problem, device), "default"),)
+    return ()
+
+
+def classes_of(run: Run) -> None:
+    """Random problems of every class, each by the default of the first stencil that accepts it."""
+    given = run.options
+    every = [
+        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed)
+        for letter, beta in itertools.product(given.types, lines.words(given.betas))
+    ]
+    # Types and betas in turns: what ends at its limit has some of all.
+    points: list[Point] = []
+    for problem in itertools.chain.from_iterable(itertools.zip_longest(*every)):
+        if problem is None:
+            continue
+        entries = untuned(problem, run.device)
+        if entries:
+            where = dispatch.regime(problem, run.device)
+            points.append(
+                Point(problem, where, entries, forced(problem), {"class": classes.of(problem, where)})
+            )
+    run.turns(points)

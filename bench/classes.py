@@ -1,0 +1,142 @@
+"""Where a default beats the library: the table of the planner, made and checked.
+
+    python -m bench.classes FILE...               make the table of these measurements, and say what is in it
+    python -m bench.classes FILE... --check       hold the table that ships against these measurements
+
+FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU: random problems of every class,
+each by the default of the stencil that an untuned call asks first, in turns with cuBLAS. A class is the
+stencil's where every problem of it was at least as fast as the library, give or take ``SLACK``, and at
+least ``classes.ENOUGH`` were timed. What the table was made of must not be what it is checked on: draw it by
+another ``--seed``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from bench import lines
+from bench.lines import Line
+from tilewright.model import Problem
+from tilewright.planning import classes
+
+SLACK = 0.03
+"""By how much samples of the same kernel differ."""
+DATA = Path(classes.__file__).parent / "data" / "classes.json"
+
+
+def timed(files: Iterable[Path]) -> list[tuple[str, Line]]:
+    """The device and the line of every default that was timed beside the library."""
+    found = []
+    device = ""
+    for file in files:
+        for line in lines.read(file):
+            device = line.get("device", device)
+            if line.get("against_cublas") and line.get("origin") == "default":
+                found.append((device, line | {"class": line.get("class") or class_of(line)}))
+    return found
+
+
+def class_of(line: Line) -> str:
+    """The class of a line of an older command, which tells problem and layout but no class."""
+    problem = Problem.parse(line["problem"], beta=line["beta"])[0]
+    leads = re.match(r"ld(\d+),(\d+),(\d+)", line["layout"])
+    if leads:
+        problem = problem.with_(**dict(zip(("lda", "ldb", "ldc"), map(int, leads.groups()), strict=True)))
+    return classes.of(problem, line["regime"])
+
+
+def made(found: Iterable[tuple[str, Line]]) -> dict[str, Any]:
+    """The cells of the table: by device, stencil and class, and by what classes have in common."""
+    ratios: dict[tuple[str, str, str], list[float]] = {}
+    for device, line in found:
+        name = line["class"]
+        for each in (name, ", ".join(name.split(", ")[:3])):
+            ratios.setdefault((device, line["stencil"], each), []).append(line["against_cublas"])
+    cells: dict[str, Any] = {}
+    for (device, stencil, name), each in sorted(ratios.items()):
+        cells.setdefault(device, {}).setdefault(stencil, {})[name] = {
+            "shapes": len(each),
+            "least": round(min(each), 3),
+            "median": round(statistics.median(each), 3),
+            "wins": min(each) >= 1 - SLACK,
+        }
+    return cells
+
+
+def ours(cells: Mapping[str, Any], device: str, line: Line) -> bool:
+    """Whether an untuned call runs the stencil on the problem of a line, by a table."""
+    held = cells.get(device, {}).get(line["stencil"], {})
+    names = (line["class"], ", ".join(line["class"].split(", ")[:3]))
+    found = (held[name] for name in names if name in held)
+    return next((bool(cell["wins"]) for cell in found if cell["shapes"] >= classes.ENOUGH), False)
+
+
+def verdict(found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]) -> Table:
+    """What calls gain by the table on problems that it was not made of: what they ran before it, which is
+    every default; what they run by it; and what was left on the table."""
+    shown = Table(title="the library's time over ours, problems that the table was not made of")
+    heads = (
+        "type",
+        "timed",
+        "default: mean",
+        "least",
+        "by the table: ours",
+        "mean",
+        "least",
+        "< 0.97",
+        "missed",
+    )
+    for head in heads:
+        shown.add_column(head)
+    rows: dict[str, list[tuple[float, bool]]] = {}
+    for device, line in found:
+        rows.setdefault(line["problem"].partition(":")[0], []).append(
+            (line["against_cublas"], ours(cells, device, line))
+        )
+    for letter, each in rows.items():
+        every = [ratio for ratio, _ in each]
+        taken = sum(wins for _, wins in each)
+        ran = [ratio if wins else 1.0 for ratio, wins in each]
+        missed = sum(ratio > 1 + SLACK for ratio, wins in each if not wins)
+        shown.add_row(
+            *(letter, str(len(every)), f"{statistics.geometric_mean(every):.2f}", f"{min(every):.2f}"),
+            *(str(taken), f"{statistics.geometric_mean(ran):.2f}", f"{min(ran):.2f}"),
+            *(str(sum(ratio < 1 - SLACK for ratio in ran)), str(missed)),
+        )
+    return shown
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="bench.classes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument(
+        "--check", action="store_true", help="make nothing: hold what ships against the files"
+    )
+    options = parser.parse_args()
+    console = lines.console()
+    found = timed(options.files)
+    if options.check:
+        console.print(verdict(found, classes.table()))
+        return
+    held = json.loads(DATA.read_text("utf-8"))
+    held["devices"] |= made(found)
+    DATA.write_text(json.dumps(held, indent=1) + "\n", "utf-8")
+    for device, stencils in held["devices"].items():
+        for stencil, cells in stencils.items():
+            won = sum(cell["wins"] for cell in cells.values())
+            console.print(f"{device} {stencil}: {won} of {len(cells)} classes are its own")
+
+
+if __name__ == "__main__":
+    main()

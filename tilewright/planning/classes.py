@@ -1,0 +1,90 @@
+"""Classes of problems, and in which of them a kernel that nobody tuned was measured to beat the library.
+
+A default is a guess. Where the library's product is the better guess, nobody may be worse off for having
+called us: so a stencil's default is taken only in classes where it was measured beside the library, on
+shapes that nothing was fitted to. The table is ``data/classes.json``, which ``python -m bench.classes`` makes
+of measurements and checks on others; what it does not name goes to the library.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from tilewright.model import Device, Problem
+from tilewright.planning import kin
+
+SMALL = (4, 8, 16, 32, 64)
+"""Largest extents of the classes of problems of which no extent is longer."""
+LARGE = (128, 256)
+"""The same where two or three extents are over 64."""
+ENOUGH = 3
+"""Problems of a class that must have been timed for a verdict."""
+FEW = 1 << 20
+"""Bytes under which a batch takes no longer than its launch."""
+
+
+def shape(m: int, n: int, k: int) -> str:
+    """The class of a shape: the bin of its largest extent; of a shape with one extent over 64 which one that
+    is, and the bin of the larger of the others; ``large`` over 256."""
+    long = [name for name, extent in zip("mnk", (m, n, k), strict=True) if extent > SMALL[-1]]
+    largest = max(m, n, k)
+    if not long:
+        return f"to {_bin(largest, SMALL)}"
+    if len(long) == 1:
+        return f"long {long[0]} by {_bin(sorted((m, n, k))[1], SMALL)}"
+    if largest <= LARGE[-1]:
+        return f"to {_bin(largest, LARGE)}"
+    return "large" if min(m, n, k) > SMALL[-1] else f"large by {_bin(min(m, n, k), SMALL)}"
+
+
+def _bin(extent: int, bins: tuple[int, ...]) -> int:
+    return next(top for top in bins if extent <= top)
+
+
+def structure(p: Problem) -> str:
+    """How the operands of a batch lie: packed, or with padding or gaps, and what all products share."""
+    layout = p.layout
+    parts = ["gaps" if layout.startswith("ld") or "+gaps" in layout else "packed"]
+    return " ".join(parts + [text for text in layout.split("+")[1:] if text.startswith("shared")])
+
+
+def of(p: Problem, regime: str) -> str:
+    """The class of a problem: type, whether C is read, shape; structure, and where the operands are."""
+    where = "few" if p.bytes * p.batch < FEW else regime
+    return f"{wide(p)}, {structure(p)}, {where}"
+
+
+def wide(p: Problem) -> str:
+    """The class of a problem wherever its operands are and however they lie: the first three parts."""
+    reads = "writes C" if p.beta == "0" else "updates C"
+    return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}"
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, Any]]:
+    """What was measured: by device, stencil and class, the least and the median of the library's time over
+    ours, and of how many shapes."""
+    held = json.loads(files("tilewright.planning").joinpath("data", "classes.json").read_text("utf-8"))
+    found: Mapping[str, Mapping[str, Any]] = held["devices"]
+    return found
+
+
+def measured(device: Device) -> str | None:
+    """The key of the device whose measurements count: its own, or those of the most similar one."""
+    return device.key if device.key in table() else kin.nearest(device, table())
+
+
+def wins(stencil: str, p: Problem, regime: str, device: Device) -> bool | None:
+    """Whether a stencil's default was measured to be no slower than the library in a problem's class; None
+    where no device that is alike was measured at all."""
+    whose = measured(device)
+    if whose is None:
+        return None
+    cells = table()[whose].get(stencil, {})
+    # Too few of a class are no verdict: then all that have type, beta and shape in common are.
+    found = (cells[name] for name in (of(p, regime), wide(p)) if name in cells)
+    return next((bool(cell["wins"]) for cell in found if cell["shapes"] >= ENOUGH), False)
