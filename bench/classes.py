@@ -1,6 +1,7 @@
 """Where a default beats the library: the table of the planner, made and checked.
 
     python -m bench.classes FILE...               make the table of these measurements, and say what is in it
+    python -m bench.classes FILE... --hold 0.3    hold a table of seven problems in ten against the others
     python -m bench.classes FILE... --check       hold the table that ships against these measurements
 
 FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU: random problems of every class,
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import re
 import statistics
 from collections.abc import Iterable, Mapping
@@ -23,6 +25,7 @@ from typing import Any
 from rich.table import Table
 
 from bench import lines
+from bench.batches.problems import SEED
 from bench.lines import Line
 from tilewright.model import Problem
 from tilewright.planning import classes
@@ -57,26 +60,18 @@ def made(found: Iterable[tuple[str, Line]]) -> dict[str, Any]:
     """The cells of the table: by device, stencil and class, and by what classes have in common."""
     ratios: dict[tuple[str, str, str], list[float]] = {}
     for device, line in found:
-        name = line["class"]
-        for each in (name, ", ".join(name.split(", ")[:3])):
+        for each in classes.wider(line["class"]):
             ratios.setdefault((device, line["stencil"], each), []).append(line["against_cublas"])
     cells: dict[str, Any] = {}
-    for (device, stencil, name), each in sorted(ratios.items()):
-        cells.setdefault(device, {}).setdefault(stencil, {})[name] = {
-            "shapes": len(each),
-            "least": round(min(each), 3),
-            "median": round(statistics.median(each), 3),
-            "wins": min(each) >= 1 - SLACK,
-        }
+    for (device, stencil, name), known in sorted(ratios.items()):
+        if len(known) >= classes.ENOUGH:
+            cells.setdefault(device, {}).setdefault(stencil, {})[name] = {
+                "shapes": len(known),
+                "least": round(min(known), 3),
+                "median": round(statistics.median(known), 3),
+                "wins": min(known) >= 1 - SLACK,
+            }
     return cells
-
-
-def ours(cells: Mapping[str, Any], device: str, line: Line) -> bool:
-    """Whether an untuned call runs the stencil on the problem of a line, by a table."""
-    held = cells.get(device, {}).get(line["stencil"], {})
-    names = (line["class"], ", ".join(line["class"].split(", ")[:3]))
-    found = (held[name] for name in names if name in held)
-    return next((bool(cell["wins"]) for cell in found if cell["shapes"] >= classes.ENOUGH), False)
 
 
 def verdict(found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]) -> Table:
@@ -99,7 +94,10 @@ def verdict(found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]) -> Tabl
     rows: dict[str, list[tuple[float, bool]]] = {}
     for device, line in found:
         rows.setdefault(line["problem"].partition(":")[0], []).append(
-            (line["against_cublas"], ours(cells, device, line))
+            (
+                line["against_cublas"],
+                classes.won(cells.get(device, {}).get(line["stencil"], {}), line["class"]),
+            )
         )
     for letter, each in rows.items():
         every = [ratio for ratio, _ in each]
@@ -120,22 +118,27 @@ def main() -> None:
         prog="bench.classes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument(
-        "--check", action="store_true", help="make nothing: hold what ships against the files"
-    )
+    parser.add_argument("--hold", type=float, default=0.0, help="the part of all that is held apart")
+    parser.add_argument("--check", action="store_true", help="hold what ships against the files")
     options = parser.parse_args()
     console = lines.console()
     found = timed(options.files)
+    if options.hold:
+        draw = random.Random(SEED)
+        apart = [draw.random() < options.hold for _ in found]
+        cells = made(one for one, out in zip(found, apart, strict=True) if not out)
+        console.print(verdict((one for one, out in zip(found, apart, strict=True) if out), cells))
+        return
     if options.check:
         console.print(verdict(found, classes.table()))
         return
-    held = json.loads(DATA.read_text("utf-8"))
-    held["devices"] |= made(found)
-    DATA.write_text(json.dumps(held, indent=1) + "\n", "utf-8")
-    for device, stencils in held["devices"].items():
+    data = json.loads(DATA.read_text("utf-8"))
+    data["devices"] |= made(found)
+    DATA.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+    for device, stencils in data["devices"].items():
         for stencil, cells in stencils.items():
-            won = sum(cell["wins"] for cell in cells.values())
-            console.print(f"{device} {stencil}: {won} of {len(cells)} classes are its own")
+            wins = sum(cell["wins"] for cell in cells.values())
+            console.print(f"{device} {stencil}: {wins} of {len(cells)} classes are its own")
 
 
 if __name__ == "__main__":

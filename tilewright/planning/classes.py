@@ -22,7 +22,7 @@ SMALL = (4, 8, 16, 32, 64)
 LARGE = (128, 256)
 """The same where two or three extents are over 64."""
 ENOUGH = 3
-"""Problems of a class that must have been timed for a verdict."""
+"""Problems of a class that must have been timed for a cell of the table."""
 FEW = 1 << 20
 """Bytes under which a batch takes no longer than its launch."""
 
@@ -53,15 +53,22 @@ def structure(p: Problem) -> str:
 
 
 def of(p: Problem, regime: str) -> str:
-    """The class of a problem: type, whether C is read, shape; structure, and where the operands are."""
-    where = "few" if p.bytes * p.batch < FEW else regime
-    return f"{wide(p)}, {structure(p)}, {where}"
-
-
-def wide(p: Problem) -> str:
-    """The class of a problem wherever its operands are and however they lie: the first three parts."""
+    """The class of a problem: type, whether C is read; shape; structure, and where the operands are."""
     reads = "writes C" if p.beta == "0" else "updates C"
-    return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}"
+    where = "few" if p.bytes * p.batch < FEW else regime
+    return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}, {structure(p)}, {where}"
+
+
+def wider(name: str) -> tuple[str, str, str]:
+    """A class, and the wider ones that it is in: of any structure anywhere, and of any shape."""
+    parts = name.split(", ")
+    return name, ", ".join(parts[:3]), ", ".join(parts[:2])
+
+
+def won(cells: Mapping[str, Any], name: str) -> bool:
+    """Whether the cells of a stencil say that it wins a class. Where too few of a class were timed it has no
+    cell, and then all that were timed of the next wider one have to be won."""
+    return next((bool(cells[each]["wins"]) for each in wider(name) if each in cells), False)
 
 
 @cache
@@ -84,7 +91,4 @@ def wins(stencil: str, p: Problem, regime: str, device: Device) -> bool | None:
     whose = measured(device)
     if whose is None:
         return None
-    cells = table()[whose].get(stencil, {})
-    # Too few of a class are no verdict: then all that have type, beta and shape in common are.
-    found = (cells[name] for name in (of(p, regime), wide(p)) if name in cells)
-    return next((bool(cell["wins"]) for cell in found if cell["shapes"] >= ENOUGH), False)
+    return won(table()[whose].get(stencil, {}), of(p, regime))
