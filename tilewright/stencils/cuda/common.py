@@ -7,7 +7,7 @@ numbers and on NumPy arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from inspect import Parameter, Signature, signature
 from math import gcd
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Device, Problem
-from tilewright.space import Rule
+from tilewright.model import Config, Device, Problem
+from tilewright.space import KINDS, Rule, Space
 from tilewright.targets.cuda.capability import DEVICES
 
 WIDEST = 16
@@ -107,6 +107,22 @@ def resident_rules(
             ),
         ),
     )
+
+
+def cheapest(
+    space: Space, columns: Mapping[str, Any], cost: Any, kinds: Sequence[str] = KINDS
+) -> Config | None:
+    """Of many candidates the one of least cost that the rules of these kinds allow, the first of equals.
+
+    ``columns`` are those of ``Space.allowed``, and ``cost`` has one number for each candidate. None where the
+    rules allow none of finite cost.
+    """
+    left = np.where(space.allowed(columns, kinds), cost, np.inf)
+    at = int(np.argmin(left)) if left.size else 0
+    if not (left.size and np.isfinite(left[at])):
+        return None
+    names = [param.name for param in space.params]
+    return Config({name: np.broadcast_to(columns[name], left.shape)[at].item() for name in names})
 
 
 @lru_cache(maxsize=64)
