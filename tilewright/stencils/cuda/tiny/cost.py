@@ -93,6 +93,8 @@ def _tensor_tiles(p: Problem, x: Mapping[str, Any]) -> Iterator[list[tuple[int, 
     for mma in (16, 8) if full else (8,):
         rows = min(-(-p.m // mma) * mma, x["longest"])
         yield [(mma, rows, columns), (mma, rows, -(-columns // 16) * 8)]
+        # Where too much of these lies outside C.
+        yield [(mma, rows, 8)]
 
 
 def _thread_tiles(part: Space, p: Problem, x: Mapping[str, Any]) -> Columns:
