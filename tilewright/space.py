@@ -77,7 +77,16 @@ class Rule:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ArgumentError(f"kind={self.kind!r} of rule {self.name!r}; accepted: {', '.join(KINDS)}")
-        object.__setattr__(self, "reads", tuple(inspect.signature(self.test).parameters))
+        object.__setattr__(self, "reads", _arguments(self.test))
+
+
+def _arguments(test: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's arguments: of a plain one as it is compiled, for a space has dozens of tests,
+    and their signatures take longer than all that is asked of them."""
+    code = getattr(test, "__code__", None)
+    if code is None or test.__dict__ or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return tuple(inspect.signature(test).parameters)
+    return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,11 @@ class Step:
     left: int
 
 
+def _taken(points: Mapping[str, Any], which: NDArray[np.bool_]) -> dict[str, Any]:
+    """Some of many points, each parameter an array of values or one value for all."""
+    return {name: values[which] if np.ndim(values) else values for name, values in points.items()}
+
+
 class Space:
     """All combinations of the parameters' values that every rule lets through.
 
@@ -100,9 +114,9 @@ class Space:
     def __init__(self, params: Sequence[Param], rules: Sequence[Rule] = (), elementwise: bool = False):
         self.params, self.rules, self.elementwise = tuple(params), tuple(rules), elementwise
         for kind, names in (("parameters", [q.name for q in params]), ("rules", [r.name for r in rules])):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise ArgumentError(f"two {kind} are named {twice[0]!r}; accepted: each name once")
+            if len(set(names)) < len(names):
+                twice = min(name for name in names if names.count(name) > 1)
+                raise ArgumentError(f"two {kind} are named {twice!r}; accepted: each name once")
         if not params:
             raise ArgumentError("params is empty; accepted: at least one parameter")
         self._fixed = {param.name: param.values[0] for param in params if len(param.values) == 1}
@@ -134,6 +148,12 @@ class Space:
                 )
         params = [replace(p, values=(values[p.name],)) if p.name in values else p for p in self.params]
         return Space(params, self.rules, self.elementwise)
+
+    def part(self, names: Sequence[str]) -> Space:
+        """These parameters alone, under the rules that read no others: what is known of a tile before the
+        rest of a config is chosen."""
+        rules = [rule for rule in self.rules if set(rule.reads) <= set(names)]
+        return Space([param for param in self.params if param.name in names], rules, self.elementwise)
 
     @property
     def size(self) -> int:
@@ -318,30 +338,41 @@ class Space:
         """Which of many configs are points of this space under the rules of these kinds, all at once.
 
         ``columns`` holds an array of values for every parameter, all of one length, or one value for all of
-        them. This is how a cost model asks: it proposes, and what is allowed is said by the rules alone.
-        Raises ``ArgumentError`` when a parameter is missing.
+        them; a parameter that has but one need not be there. This is how a cost model asks: it proposes, and
+        what is allowed is said by the rules alone. Raises ``ArgumentError`` when a parameter is missing.
         """
+        columns = {**self._fixed, **columns}
         missing = [param.name for param in self.params if param.name not in columns]
         if missing:
             raise ArgumentError(f"columns={sorted(columns)} does not say {missing[0]!r}")
-        arrays = np.broadcast_arrays(*(np.atleast_1d(columns[param.name]) for param in self.params))
-        inside = np.ones(arrays[0].shape, bool)
-        places = []
-        for param, values in zip(self.params, arrays, strict=True):
-            place = {value: at for at, value in enumerate(param.values)}
-            found, inverse = np.unique(values, return_inverse=True)
-            at = np.array([place.get(value, -1) for value in found.tolist()], np.int32)[inverse.reshape(-1)]
-            inside &= at >= 0
-            if param.name not in self._fixed:
-                places.append(at)
-        left = np.flatnonzero(inside)
-        points = np.array(places, np.int32).reshape(len(places), len(inside))[:, left]
-        for rule in (rule for rules in self._at for rule in rules if rule.kind in kinds):
-            held = self._holds(rule, points)
-            left, points = left[held], points[:, held]
-        inside[:] = False
-        inside[left] = True
+        points = {param.name: np.atleast_1d(columns[param.name]) for param in self.params}
+        alive = np.ones(np.broadcast_shapes(*(values.shape for values in points.values())), bool)
+        for param in self.params:
+            values = points[param.name]
+            if not set(param.values).issuperset(values.tolist()):
+                alive &= np.logical_or.reduce([values == value for value in param.values])
+            # What all have in common stays one value, which costs a test nothing.
+            if len(values) == 1:
+                points[param.name] = values[0]
+        which, count = np.flatnonzero(alive), len(alive)
+        points, alive = _taken(points, alive), alive[alive]
+        with np.errstate(all="ignore"):
+            for rule in (rule for rules in self._at for rule in rules if rule.kind in kinds):
+                alive = alive & self._passes(rule, points, len(alive))
+                if 2 * np.count_nonzero(alive) < len(alive):
+                    which, points, alive = which[alive], _taken(points, alive), alive[alive]
+        inside = np.zeros(count, bool)
+        inside[which[alive]] = True
         return inside
+
+    def _passes(self, rule: Rule, points: Mapping[str, Any], count: int) -> Any:
+        """Whether points pass a rule, each parameter an array of values or one value for all."""
+        read = {name: points[name] for name in rule.reads}
+        if self.elementwise:
+            return rule.test(**read)
+        rows = zip(*(np.broadcast_to(values, count).tolist() for values in read.values()), strict=True)
+        held = [bool(rule.test(**dict(zip(read, row, strict=True)))) for row in rows]
+        return np.array(held, bool) if read else bool(rule.test())
 
     def neighbours(self, config: Config) -> list[Config]:
         """Valid configs that differ in one parameter."""

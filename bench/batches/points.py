@@ -9,7 +9,6 @@ from typing import Any
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem
 from tilewright.planning import dispatch
-from tilewright.space import HARDWARE
 from tilewright.store.records import Records
 from tilewright.tuning.tuner import speed
 
@@ -65,8 +64,7 @@ def entry_of(name: str, problem: Problem, regime: str, device: Device, records: 
         if row.timing and (row.problem.key, row.regime, row.stencil) == (problem.key, regime, name)
     ]
     space = stencil.space(problem, device)
-    names = {param.name for param in space.params}
     for row in sorted(rows, key=lambda row: (-row.protocol, -speed(row))):
-        if set(row.config) == names and not any(r.kind in HARDWARE for r in space.why(row.config)):
+        if space.member(row.config) is None:
             return Entry(name, row.config, "tuned")
     return Entry(name, stencil.default(problem, device), "default")

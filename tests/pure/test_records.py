@@ -25,13 +25,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright
+from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import DTYPES, STATUSES, Config, Problem, Record, Timing
+from tilewright.model import DTYPES, STATUSES, Config, Device, Problem, Record, Timing
 from tilewright.store import codecs, jsonl
 from tilewright.store.fields import checks
 from tilewright.store.jsonl import decode, encode
 from tilewright.store.paths import home, set_aside, warn_once
 from tilewright.store.records import SCHEMA, Records, _identity, _retire
+from tilewright.targets.cuda import capability
 
 pytestmark = pytest.mark.pure
 
@@ -542,6 +544,35 @@ def test_what_the_package_ships_is_found_under_the_keys_of_its_problems(tmp_path
                 assert shipped.problem == problem
                 found += 1
     assert found > 1000
+
+
+def device_of(key: str) -> Device:
+    """The device of a shipped file: a GPU by its name, a processor by its core and instruction set."""
+    if key in capability.DEVICES:
+        return capability.DEVICES[key]
+    core, _, isa = key.rpartition("-")
+    assert isa == "avx512"
+    l1d, l2 = {"emeraldrapids": (48, 2048), "znver4": (32, 1024)}[core]
+    limits = {"vector_bits": 512, "vector_registers": 32, "masks": 1, "cores": 4}
+    limits |= {"l1d": l1d << 10, "l2": l2 << 10, "l3": 64 << 20}
+    return Device("cpu", core, key, limits, f"x86_64/{core} +fma")
+
+
+def test_what_the_package_ships_are_members_of_the_spaces() -> None:
+    """One that is not would be passed over by every call."""
+    foreign = []
+    for each in resources("tilewright.store").joinpath("data").iterdir():
+        if each.name.endswith(".jsonl"):
+            device = device_of(Path(each.name).stem)
+            for line in each.read_text(encoding="utf-8").splitlines():
+                found = decode(json.loads(line))
+                if isinstance(found, Record) and found.stencil in STENCILS:
+                    stencil = STENCILS[found.stencil]
+                    reason = stencil.accepts(found.problem, device)
+                    reason = reason or stencil.space(found.problem, device).member(found.config)
+                    if reason is not None:
+                        foreign.append((device.key, found.stencil, found.problem.spelling, reason))
+    assert foreign == []
 
 
 # ---- ceilings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -17,6 +18,7 @@ from tilewright import space as module
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
 from tilewright.space import KINDS, Param, Rule, Space
+from tilewright.stencils.cuda.common import cheapest
 
 pytestmark = pytest.mark.pure
 
@@ -357,6 +359,40 @@ def test_columns_of_configs_are_held_against_the_same_rules(space: Space, kinds:
     ]
     if len(names) > 1:
         assert space.allowed(columns, tuple(kinds)).tolist() == expected
+
+
+@given(st.one_of(spaces(), array_spaces()), st.data())
+def test_a_part_of_a_space_has_the_rules_that_read_no_more(space: Space, data: st.DataObject) -> None:
+    names = data.draw(st.sets(st.sampled_from([param.name for param in space.params]), min_size=1))
+    part = space.part(tuple(names))
+    assert [param.name for param in part.params] == [q.name for q in space.params if q.name in names]
+    assert list(part.rules) == [rule for rule in space.rules if names.issuperset(rule.reads)]
+    # What a part refuses the whole refuses.
+    assert {tuple(point[name] for name in part_names(part)) for point in space} <= {
+        tuple(point.values()) for point in part
+    }
+
+
+def part_names(part: Space) -> list[str]:
+    return [param.name for param in part.params]
+
+
+@given(st.one_of(spaces(), array_spaces()), st.sets(st.sampled_from(KINDS)), st.randoms())
+def test_the_cheapest_is_the_first_of_the_cheapest_that_are_allowed(
+    space: Space, kinds: set[str], rng: random.Random
+) -> None:
+    every = list(product(*(param.values for param in space.params))) * 2
+    rng.shuffle(every)
+    cost = np.array([rng.choice((1.0, 2.0, 3.0, np.inf)) for _ in every])
+    columns = {param.name: np.array([row[i] for row in every]) for i, param in enumerate(space.params)}
+    expected = [
+        (cost[at], at) for at in np.flatnonzero(space.allowed(columns, tuple(kinds))) if np.isfinite(cost[at])
+    ]
+    # A parameter that has one value need not be said.
+    said = {q.name: columns[q.name] for q in space.params if len(q.values) > 1}
+    found = cheapest(space, said, cost, tuple(kinds))
+    names = [param.name for param in space.params]
+    assert found == (Config(zip(names, every[min(expected)[1]], strict=True)) if expected else None)
 
 
 def test_columns_must_name_every_parameter(tiles: Space) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tilewright.stencils.cuda.tensor.stencil as module
 from tilewright.model import DTYPES, Problem
@@ -18,6 +20,7 @@ from tilewright.space import HARDWARE
 from tilewright.stencils.cuda import common
 from tilewright.stencils.cuda.common import fitted, units
 from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.tensor import cost
 from tilewright.stencils.cuda.tensor.cost import _NAMES, _modelled
 from tilewright.stencils.cuda.tensor.needs import SHAPES, registers, shared_bytes, step_of
 from tilewright.stencils.cuda.tensor.stencil import TensorStencil
@@ -206,12 +209,40 @@ def test_tiles_grow_with_matrices() -> None:
         assert sides[0] < sides[-1], letter
 
 
-def test_the_choice_is_quick(calls_of: Callable[[Callable[[], object]], int]) -> None:
-    """Counted, not timed: all tiles are weighed in one array, so their number adds no calls."""
-    for letter in LETTERS:
-        for n in (16, 64, 200):
-            p = problem(f"{letter}:{n}x{n}x{n}@20000")
-            assert calls_of(lambda p=p: TENSOR.default(p, H200)) < 400, p.spelling
+def test_the_choice_is_quick(
+    calls_of: Callable[[Callable[[], object]], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: all tiles are weighed in one array, and held against each rule in one, so their
+    number adds no calls."""
+    counts = {}
+    for some in (slice(None), slice(0, None, 8)):
+        for letter in LETTERS:
+            tiles = cost._tiles(letter in "hbhc", letter in ("hc", "z"))
+            few = {name: column[some] for name, column in tiles.items()}
+            monkeypatch.setattr(cost, "_tiles", lambda half, is_complex, few=few: few)
+            for n in (16, 64, 200):
+                p = problem(f"{letter}:{n}x{n}x{n}@20000")
+                TENSOR.default(p, H200)
+                counts[str(some), p.spelling] = calls_of(lambda p=p: TENSOR.default(p, H200))
+            monkeypatch.undo()
+    assert max(counts.values()) < 4000, counts
+    for (_, spelling), count in counts.items():
+        assert abs(counts[str(slice(None)), spelling] - count) < 200, counts
+
+
+@given(st.data())
+def test_the_default_of_any_problem_obeys_every_rule(data: st.DataObject) -> None:
+    letter = data.draw(st.sampled_from(LETTERS))
+    m, n, k = (data.draw(st.integers(1, 300)) for _ in range(3))
+    trans = data.draw(st.sampled_from(("nn", "nt", "tn", "tt", "cn", "nc")))
+    batch = data.draw(st.sampled_from((1, 7, 300, 10**4, 10**6)))
+    beta = data.draw(st.sampled_from(("0", "1", "any")))
+    p = problem(f"{letter}:{trans}:{m}x{n}x{k}@{batch}", beta=beta)
+    p = data.draw(st.sampled_from((p, p.with_(align=max(8, p.dtype.itemsize)), p.with_(stride_a=0))))
+    device = data.draw(st.sampled_from((H200, A100, named("b200"))))
+    broken = [rule.name for rule in TENSOR.space(p, device).why(TENSOR.default(p, device))]
+    assert broken == []
+    assert TENSOR.default(p, device) in TENSOR.space(p, device)
 
 
 # -- launches ------------------------------------------------------------------------------------------

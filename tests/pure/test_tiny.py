@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tilewright.stencils.cuda.tiny.stencil as module
 from tilewright.model import DTYPES, Config, Problem
-from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.common import units
+from tilewright.space import HARDWARE, KINDS
+from tilewright.stencils.cuda import common
+from tilewright.stencils.cuda.common import fitted, units
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.tiny.needs import (
     flat,
@@ -206,12 +210,43 @@ def test_the_default_breaks_no_hard_rule_of_any_shape(letter: str, size: str, tr
                 assert all(config[param.name] in param.values for param in space.params), config
 
 
+@given(st.data())
+def test_the_default_of_any_problem_obeys_every_rule(data: st.DataObject) -> None:
+    """Where no ring keeps memory busy, nothing is staged, and then the rules of hardware alone are kept."""
+    letter = data.draw(st.sampled_from(LETTERS))
+    m, n, k = (data.draw(st.integers(1, 64)) for _ in range(3))
+    trans = data.draw(st.sampled_from(("nn", "nt", "tn", "tt", "cn", "nc")))
+    batch = data.draw(st.sampled_from((1, 7, 300, 10**4, 10**6)))
+    beta = data.draw(st.sampled_from(("0", "1", "any")))
+    p = problem(f"{letter}:{trans}:{m}x{n}x{k}@{batch}", beta=beta)
+    forms = (p, padded(p), p.with_(align=p.dtype.itemsize), p.with_(stride_b=0), p.with_(pointers=True))
+    p = data.draw(st.sampled_from(forms))
+    device = data.draw(st.sampled_from((H200, A100, named("b200"))))
+    if TINY.accepts(p, device) is None:
+        space, config = TINY.space(p, device), TINY.default(p, device)
+        assert space.member(config, KINDS if config["path"] != "plain" else HARDWARE) is None
+
+
+def test_every_constant_of_the_model_has_a_meaning() -> None:
+    data = json.loads((Path(common.__file__).parent / "data" / "tiny.json").read_text())
+    assert set(data["meaning"]) == set(fitted("tiny", H200))
+    assert fitted("tiny", A100) == fitted("tiny", H200)
+    # What is listed by size is a tile that a thread may have.
+    for size, tiles in fitted("tiny", H200)["few_conflicts"].items():
+        for extent, tile in tiles.items():
+            letter = {"4": "s", "8": "d"}[size]
+            part = TINY.space(problem(f"{letter}:{extent}x{extent}x{extent}@1000"), H200).part(
+                ("mma", "rows", "columns")
+            )
+            assert {"mma": 0, "rows": tile[0], "columns": tile[1]} in part
+
+
 def test_the_choice_is_quick(calls_of: Callable[[Callable[[], object]], int]) -> None:
     """Counted, not timed: every new size pays for these calls."""
     for letter in LETTERS:
         for n in (4, 17, 32):
             p = problem(f"{letter}:{n}x{n}x{n}@3000000")
-            assert calls_of(lambda p=p: TINY.default(p, H200)) < 25_000, p.spelling
+            assert calls_of(lambda p=p: TINY.default(p, H200)) < 5_000, p.spelling
 
 
 def test_blocks_follow_the_batch() -> None:

@@ -7,7 +7,7 @@ numbers and on NumPy arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from inspect import Parameter, Signature, signature
 from math import gcd
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Device, Problem
-from tilewright.space import Rule
+from tilewright.model import Config, Device, Problem
+from tilewright.space import KINDS, Rule, Space
 from tilewright.targets.cuda.capability import DEVICES
 
 WIDEST = 16
@@ -109,8 +109,30 @@ def resident_rules(
     )
 
 
+def cheapest(
+    space: Space, columns: Mapping[str, Any], cost: Any, kinds: Sequence[str] = KINDS
+) -> Config | None:
+    """Of many candidates the one of least cost that the rules of these kinds allow, the first of equals.
+
+    ``columns`` are those of ``Space.allowed``, and ``cost`` has one number for each candidate. None where the
+    rules allow none of finite cost.
+    """
+    chosen = {param.name: columns.get(param.name, param.values[0]) for param in space.params}
+    order = np.argsort(cost, kind="stable")
+    order = order[np.isfinite(cost[order])]
+    # Mostly one of the first is allowed, so the rules are not asked of the others.
+    first, last = 0, 128
+    while first < len(order):
+        some = order[first:last]
+        asked = {name: values[some] if np.ndim(values) else values for name, values in chosen.items()}
+        for at in np.flatnonzero(space.allowed(asked, kinds))[:1]:
+            return Config({n: x[at].item() if np.ndim(x) else x for n, x in asked.items()})
+        first, last = last, 8 * last
+    return None
+
+
 @lru_cache(maxsize=64)
-def fitted(stencil: str, device: Device) -> Mapping[str, float]:
+def fitted(stencil: str, device: Device) -> Mapping[str, Any]:
     """The constants of a stencil's cost model from ``data/<stencil>.json``: those of this device, else of the
     one there that is most similar by architecture, which is to support most of what this one does."""
     known = json.loads((Path(__file__).parent / "data" / f"{stencil}.json").read_text())["devices"]
@@ -124,7 +146,7 @@ def fitted(stencil: str, device: Device) -> Mapping[str, float]:
             both / len(device.supports | other.supports),
         )
 
-    def whole(key: str) -> dict[str, float]:
+    def whole(key: str) -> dict[str, Any]:
         own = known[key]
         return {**(whole(own["like"]) if "like" in own else {}), **own}
 

@@ -1,10 +1,13 @@
 """The choice without a search: a cost model of tensor.cuh.
 
-Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+It proposes tiles and rings and says what each costs; the rules of the space say which of them may be. Its
+constants are in ``data/tensor.json``. Sizes are in elements, shared memory in bytes. Functions on configs
+work on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
@@ -12,18 +15,12 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.stencils.cuda.common import WIDEST, fitted, resident, units
-from tilewright.stencils.cuda.tensor.needs import (
-    MARGIN,
-    MARGIN_AHEAD,
-    SHAPES,
-    WGMMA,
-    registers,
-    shared_bytes,
-    step_of,
-)
-from tilewright.stencils.cuda.tensor.space import reading, words_along
+from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, units
+from tilewright.stencils.cuda.tensor.needs import MARGIN, MARGIN_AHEAD, WGMMA, registers
+from tilewright.stencils.cuda.tensor.space import reading
 
+Columns = dict[str, Any]
 # Parts of C of one warp, by whether the type is a half and whether it is complex: as large as registers allow
 # for the largest, because what a warp has loaded is then multiplied most often.
 _PARTS: dict[tuple[bool, bool], tuple[tuple[int, int], ...]] = {
@@ -35,30 +32,42 @@ _PARTS: dict[tuple[bool, bool], tuple[tuple[int, int], ...]] = {
     (False, False): ((8, 8), (16, 8), (16, 16), (32, 8), (32, 16), (32, 32), (48, 24), (64, 32)),
     (False, True): ((8, 8), (16, 8), (16, 16), (32, 16), (32, 32)),
 }
-_WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 4), (4, 2), (1, 8))
-_NAMES = ("blk_m", "blk_n", "blk_k", "warps_m", "warps_n", "group", "stages", "per_sm", "ahead")
+# Warps of a matrix along m and n, for each number of matrices that share a block.
+_WARPS = {
+    1: ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 4), (4, 2), (1, 8)),
+    2: ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4)),
+    4: ((1, 1), (1, 2), (2, 1)),
+    8: ((1, 1),),
+}
+_ALONG = np.array((32, 16, 8, 4, 2, 1))
+_TILE = ("blk_m", "blk_n", "blk_k", "warps_m", "warps_n", "group")
+_RING = ("stages", "per_sm", "ahead")
+_NAMES = (*_TILE, *_RING)
+_OF_TILES = ("tc", "split", "vec", "blk_k", "blk_m", "blk_n", "dim_x", "dim_y", "group", "warps_m")
 
 
 @cache
-def _candidates(half: bool, is_complex: bool) -> dict[str, Any]:
-    """Columns of candidates: parts of a warp times warps, steps, groups, stages, blocks of an SM."""
-    tiles = product(_PARTS[half, is_complex], _WARPS, (8, 16, 32, 64) if half else (8, 16, 32))
-    known = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256}
+def _tiles(half: bool, is_complex: bool) -> Columns:
+    """Columns of tiles: parts of a warp times warps, steps, matrices of a block."""
     rows = [
-        (part_m * warps_m, part_n * warps_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead)
-        for (part_m, part_n), (warps_m, warps_n), blk_k in tiles
-        if {part_m * warps_m, part_n * warps_n} <= known
-        for group, stages, per_sm in product((1, 2, 4, 8), (1, 2, 3, 4, 6), (1, 2, 3, 4, 5, 6, 8))
-        for ahead in ((0, 1) if half and stages > 1 and part_m * part_n >= 512 else (0,))
-        if warps_m * warps_n * group <= 8
-        and warps_m * warps_n * group * per_sm >= 4
-        and (group == 1 or part_m * warps_m * part_n * warps_n <= 2048)
-        and stages * blk_k <= (256 if half else 64)
+        (part_m * warps_m, part_n * warps_n, blk_k, warps_m, warps_n, group)
+        for (part_m, part_n), warps in product(_PARTS[half, is_complex], _WARPS[1])
+        for warps_m, warps_n in (warps,)
+        for blk_k in ((8, 16, 32, 64) if half else (8, 16, 32))
+        for group in _WARPS
+        if warps in _WARPS[group]
     ]
-    return dict(zip(_NAMES, np.array(rows).T, strict=True))
+    return dict(zip(_TILE, np.array(rows).T, strict=True))
 
 
-def _modelled(p: Problem, device: Device, columns: dict[str, Any]) -> Any:
+@cache
+def _rings(half: bool) -> Columns:
+    """Columns of rings: stages, blocks of an SM, whether fragments are loaded ahead."""
+    rows = product((1, 2, 3, 4, 6), (1, 2, 3, 4, 5, 6, 8), (0, 1) if half else (0,))
+    return dict(zip(_RING, np.array([*rows]).T, strict=True))
+
+
+def _modelled(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of the whole batch by a model of one SM, for columns of candidates.
 
     A tile takes a little more than the largest of what tensor cores, shared memory and device memory need for
@@ -121,38 +130,49 @@ def _modelled(p: Problem, device: Device, columns: dict[str, Any]) -> Any:
     return -(-items // (sms * stay)) * stay * time
 
 
-def _fitting(p: Problem, device: Device, tc: str, split: str, columns: dict[str, Any]) -> Any:
-    """Which candidates obey the hard rules; of those the ones that the soft rules want, if there are any."""
-    half, size = p.dtype.real_bits == 16, p.dtype.itemsize
-    vec = min(units(p)[:2]) // size
-    blk_m, blk_n, blk_k, warps_m, warps_n, group, stages, per_sm, ahead = (columns[name] for name in _NAMES)
-    warps, blk = warps_m * warps_n * group, (blk_m, blk_n, blk_k)
-    along = (blk_k if p.turned_a else blk_m, blk_n if p.turned_b else blk_k)
-    shared = shared_bytes(p, tc, split, stages, 0, blk, (warps, group, warps_m))
-    needed = registers(p, tc, split, stages, ahead, blk, (warps, group, warps_m))
-    needed = needed + np.where(ahead == 1, MARGIN_AHEAD, MARGIN)
-    fits = (shared <= device["shared_per_block_optin"]) & (needed <= device["registers_per_thread"])
-    fits &= resident(shared, needed, warps, device) >= per_sm
-    fits &= (along[0] % vec == 0) & (along[1] % vec == 0) & (blk_k % int(step_of(p, tc, split)) == 0)
-    fits &= (blk_m // warps_m % SHAPES[tc][0] == 0) & ((stages == 1) | (vec * size >= 4))
-    tiles = -(-p.m // blk_m) * -(-p.n // blk_n)
-    fits &= (group == 1) | (tiles == 1)
-    fits &= (blk_k < p.k + 16) | (blk_k <= 16)
-    # Where C is as narrow as that, any shape will do.
-    shapely = fits & ((blk_m <= 2 * blk_n) | (blk_n >= p.n)) & ((blk_n <= 2 * blk_m) | (blk_m >= p.m))
-    shapely &= (blk_m < 2 * p.m) | (blk_m <= (16 if half else 8))
-    shapely &= (blk_n < 2 * p.n) | (blk_n <= 8)
-    # Half of the threads have something to read, or more.
-    shapely &= np.minimum(blk_m, blk_n) * blk_k * group >= 16 * warps * vec
-    return shapely if shapely.any() else fits
+def _crowded(p: Problem, device: Device, tc: str, split: str, columns: Columns) -> Any:
+    """Whether so many blocks of an SM leave the compiler fewer registers than it takes not to spill any."""
+    warps = columns["warps_m"] * columns["warps_n"] * columns["group"]
+    tile = tuple(columns[name] for name in ("blk_m", "blk_n", "blk_k"))
+    dealt = warps, columns["group"], columns["warps_m"]
+    needed = registers(p, tc, split, columns["stages"], columns["ahead"], tile, dealt)
+    needed = needed + np.where(columns["ahead"] == 1, MARGIN_AHEAD, MARGIN)
+    # Registers are given out by eights.
+    room = device["registers_per_sm"] // (32 * warps * columns["per_sm"]) // 8 * 8
+    return needed > np.minimum(room, device["registers_per_thread"])
 
 
-def _warp_groups(p: Problem, device: Device) -> dict[str, int] | None:
-    """A tile of warp groups for large products of complex half, where they can be had: at 256 a search timed
-    508 TFLOP/s on an H200, and 394 of single warps. Where C is read, more and smaller blocks hide that.
+def _read(space: Space, p: Problem, vec: int, tiles: Columns, kinds: Sequence[str]) -> Columns:
+    """The tiles that the rules allow, each with as many threads along stored columns as keep most busy."""
+    each = {name: column.repeat(len(_ALONG)) for name, column in tiles.items()}
+    threads = 32 * each["warps_m"] * each["warps_n"] * each["group"]
+    each["dim_x"] = np.tile(_ALONG, len(tiles["group"]))
+    each["dim_y"] = threads // each["dim_x"]
+    left = space.part(_OF_TILES).allowed(each, kinds)
+    blk = each["blk_m"], each["blk_n"], each["blk_k"]
+    busy = np.where(left, reading(p, vec, blk, each["group"], each["dim_x"], threads), -1)
+    best = np.arange(len(left), step=len(_ALONG)) + busy.reshape(-1, len(_ALONG)).argmax(1)
+    best = best[left[best]]
+    return {name: column[best] for name, column in each.items()}
+
+
+def _crossed(tiles: Columns, rings: Columns, half: bool) -> Columns:
+    """Every tile with every ring of at most so many elements along k; large parts of a warp leave room and
+    time to load ahead."""
+    count, turns = len(tiles["group"]), len(rings["stages"])
+    columns = {name: column.repeat(turns) for name, column in tiles.items()}
+    columns |= {name: np.tile(column, count) for name, column in rings.items()}
+    part = columns["blk_m"] * columns["blk_n"] // (columns["warps_m"] * columns["warps_n"])
+    some = columns["stages"] * columns["blk_k"] <= (256 if half else 64)
+    some &= (columns["ahead"] == 0) | (part >= 512)
+    return {name: column[some] for name, column in columns.items()}
+
+
+def _warp_groups(p: Problem) -> Columns | None:
+    """A tile of warp groups for large products of complex half: at 256 a search timed 508 TFLOP/s on an H200,
+    and 394 of single warps. Where C is read, more and smaller blocks hide that.
     """
-    wide = min(units(p)[:2]) == WIDEST and "wgmma" in device.supports and not p.turned_b
-    if not (wide and p.dtype.letter == "hc" and min(p.m, p.n) >= 128 and p.k >= 32):
+    if not (p.dtype.letter == "hc" and min(p.m, p.n) >= 128 and p.k >= 32):
         return None
     if p.beta != "0":
         tile = (64, 128, 32, 4, 1, 1, 4, 2, 0) if p.n >= 256 else (64, 64, 32, 4, 1, 1, 4, 3, 0)
@@ -160,36 +180,32 @@ def _warp_groups(p: Problem, device: Device) -> dict[str, int] | None:
         return None  # Too much of the tiles would be for nothing.
     else:
         tile = (128, 128, 32, 8, 1, 1, 4, 1, 0)
-    return dict(zip(_NAMES, tile, strict=True))
+    return {name: np.array([value]) for name, value in zip(_NAMES, tile, strict=True)}
 
 
-def best(p: Problem, device: Device) -> Config:
-    """Warp groups where they pay, or the candidate that the model gives the least time."""
-    half, is_complex, size = p.dtype.real_bits == 16, p.dtype.is_complex, p.dtype.itemsize
-    sms = device["sms"]
-    unit_a, unit_b, unit_c = units(p)
-    vec, vec_c = min(unit_a, unit_b) // size, unit_c // size
-    tc = "16x8x16" if half else "16x8x4" if "mma_f64_m16" in device.supports and p.m > 8 else "8x8x4"
-    split = "registers" if is_complex else "none"
-
-    groups = _warp_groups(p, device)
+def _proposed(p: Problem) -> Iterator[tuple[str, Columns, Columns]]:
+    """Products of tensor cores, the better ones first, each with tiles and rings for it."""
+    half, is_complex = p.dtype.real_bits == 16, p.dtype.is_complex
+    groups = _warp_groups(p)
     if groups:
-        tc, values = WGMMA, groups
-    else:
-        columns = _candidates(half, is_complex)
-        fits = _fitting(p, device, tc, split, columns)
-        cheapest = int(np.argmin(np.where(fits, _modelled(p, device, columns), np.inf)))
-        values = {name: int(columns[name][cheapest]) for name in _NAMES}
-    threads = 32 * values["warps_m"] * values["warps_n"] * values["group"]
-    words = int(words_along(p, vec, values["blk_m"], values["blk_n"], values["blk_k"]))
-    tile = (values["blk_m"], values["blk_n"], values["blk_k"])
-    most = min(32, 1 << (words.bit_length() - 1))
-    along_one = [x for x in (32, 16, 8, 4, 2, 1) if x <= most and (x == most or x * vec * size >= 32)]
-    dim_x = max(along_one, key=lambda x: float(reading(p, vec, tile, values["group"], x, threads)))
-    return Config(
-        {"tc": tc, "split": split, "stages": values["stages"], "ahead": values["ahead"], "early_c": 0}
-        | {"vec": vec, "vec_c": vec_c}
-        | {name: values[name] for name in ("blk_k", "blk_m", "blk_n")}
-        | {"dim_x": dim_x, "dim_y": threads // dim_x, "group": values["group"]}
-        | {"warps_m": values["warps_m"], "blocks": values["per_sm"] * sms}
-    )
+        tile, ring = ({name: groups[name] for name in names} for names in (_TILE, _RING))
+        yield WGMMA, tile, ring
+    for tc in ("16x8x16",) if half else ("16x8x4", "8x8x4"):
+        yield tc, _tiles(half, is_complex), _rings(half)
+
+
+def best(space: Space, p: Problem, device: Device) -> Config:
+    """Warp groups where they pay and may be, or the config that the model gives the least time. Where the
+    soft rules leave none of all that is proposed, the others decide alone."""
+    size, split = p.dtype.itemsize, "registers" if p.dtype.is_complex else "none"
+    unit_a, unit_b, unit_c = units(p)
+    vec = min(unit_a, unit_b) // size
+    for kinds, (tc, tiles, rings) in product((KINDS, HARDWARE), _proposed(p)):
+        some = space.restricted(tc=tc, split=split, early_c=0, vec=vec, vec_c=unit_c // size)
+        columns = _crossed(_read(some, p, vec, tiles, kinds), rings, p.dtype.real_bits == 16)
+        columns["blocks"] = columns["per_sm"] * device["sms"]
+        spills = _crowded(p, device, tc, split, columns)
+        found = cheapest(some, columns, np.where(spills, np.inf, _modelled(p, device, columns)), kinds)
+        if found is not None:
+            return found
+    raise AssertionError(f"no tile for {p.spelling}: the smallest one breaks no rule of hardware")

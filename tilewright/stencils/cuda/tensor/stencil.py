@@ -79,7 +79,7 @@ class TensorStencil(Stencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(problem, device)
+        return best(self.space(problem, device), problem, device)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}

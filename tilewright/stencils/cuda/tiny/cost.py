@@ -1,18 +1,24 @@
 """The choice without a search: a cost model of tiny.cuh.
 
-Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+It proposes tiles and rings and says what each costs; the rules of the space say which of them may be. Its
+constants are in ``data/tiny.json``. Sizes are in elements, shared memory in bytes. Functions on configs work
+on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping
 from math import gcd
+from typing import Any
+
+import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.stencils.cuda.common import IN_FLIGHT, resident
+from tilewright.space import Space
+from tilewright.stencils.cuda.common import cheapest, fitted, resident
 from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
+    busy,
     registers,
     shared_bytes,
     spaced,
@@ -20,65 +26,98 @@ from tilewright.stencils.cuda.tiny.needs import (
     stored,
     tiles,
     vector,
-    whole,
 )
-from tilewright.stencils.cuda.tiny.space import bulk_pays, groups, is_crowded, most_turns, sides
+from tilewright.stencils.cuda.tiny.space import groups, is_crowded, sides
+
+Columns = dict[str, Any]
+_TILE = ("mma", "rows", "columns")
+# The better way into shared memory first.
+_PATHS = ("bulk", "async")
+_WARPS = np.array((1, 2, 4, 6, 8))
+_STAGES = np.array((2, 3, 4))
+# Tiles of a group that a thread has, or a warp with tensor cores.
+_TURNS, _TURNS_MMA = np.array((1, 2, 4, 8)), np.array((1, 2, 3, 4, 8, 16))
+_UNCHOSEN = {"across": 0, "pad": 0, "evict": 0}
 
 
-def best(p: Problem, device: Device) -> Config:
-    """The best of a few rings for a good tile, by how busy they keep memory and threads."""
-    least, sms = whole(p), device["sms"]
-    bulk = bulk_pays(p, device)
-    most = max(1, p.batch // (2 * sms))
-    for path in ("bulk", "async") if bulk else ("async",):
-        fitting = [g for g in groups(p) if g <= most and (path == "async" or g % least == 0)]
-        found: list[tuple[float, Config]] = []
-        for tile in _tiles(p, device):
-            count, slots = int(tiles(p, *tile[1:])), 1 if tile[0] else 32
-            for warps in (1, 2, 4, 6, 8):
-                # Most matrices that give every thread (or warp) so many tiles.
-                near = {
-                    max((g for g in fitting if g * count <= warps * slots * turns), default=0)
-                    for turns in ((1, 2, 3, 4, 8, 16) if tile[0] else (1, 2, 4, 8))
-                }
-                for group in near | {fitting[0]}:
-                    if group and group * count <= most_turns(tile[0]) * warps * slots:
-                        found += _rings(p, device, path, tile, warps, group)
-        if found:
-            return max(found, key=lambda pair: pair[0])[1]
+def best(space: Space, p: Problem, device: Device) -> Config:
+    """The best of a few rings for a good tile, by how busy they keep memory and threads; with bulk copies
+    where there is one."""
+    x = fitted("tiny", device)
+    tile, known = _tiles(space, p, x), _groups(space, p, device)
+    for path in _PATHS:
+        if len(known[path]):
+            ring = space.restricted(path=path, **_UNCHOSEN)
+            columns = _rings(p, device, path, tile, known[path], x)
+            found = cheapest(ring, columns, -_score(p, device, path, columns, x))
+            if found is not None:
+                return found
     # No ring that keeps memory busy: without one.
-    return _config("plain", (0, 1, 1), 4, 1, 1, 4 * sms)
+    plain = {"path": "plain", "mma": 0, "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 1}
+    return Config(plain | {"across": 0, "turn": 0, "pad": 0, "evict": 0, "blocks": 4 * device["sms"]})
 
 
-def _config(
-    path: str, tile: tuple[int, int, int], warps: int, group: int, stages: int, blocks: int, turn: int = 0
-) -> Config:
-    mma, rows, columns = tile
-    values = {"path": path, "mma": mma, "rows": rows, "columns": columns, "warps": warps, "group": group}
-    return Config(
-        values | {"stages": stages, "across": 0, "turn": turn, "pad": 0, "evict": 0, "blocks": blocks}
-    )
+# -- tiles -------------------------------------------------------------------------------------------------
+def _tiles(space: Space, p: Problem, x: Mapping[str, Any]) -> Columns:
+    """A few tiles: much work for each load, little of it wasted. Tensor cores where they pay and may be."""
+    part = space.part(_TILE)
+    for some in _tensor_tiles(p, x):
+        columns = dict(zip(_TILE, np.array(some).T, strict=True))
+        left = part.allowed(columns)
+        if left.any():
+            return {name: column[left] for name, column in columns.items()}
+    return _thread_tiles(part, p, x)
 
 
-def _tiles(p: Problem, device: Device) -> tuple[tuple[int, int, int], ...]:
-    """Tensor cores or not, rows and columns of a few tiles: much work for each load, little of it wasted."""
-    size = p.dtype.itemsize
+def _tensor_tiles(p: Problem, x: Mapping[str, Any]) -> Iterator[list[tuple[int, int, int]]]:
+    """Tiles of tensor cores, the better ones first; none where arithmetic units are the better choice."""
+    size, halves = p.dtype.itemsize, p.dtype.real_bits == 16
     # Multiply-adds for each element that is moved: what tensor cores save must outweigh their padding, and
     # reads of single halves where k is odd.
     dense = p.m * p.n * p.k / (p.m * p.k + p.k * p.n + p.m * p.n)
-    halves = p.dtype.real_bits == 16
-    if halves and (min(p.m, p.n, p.k) >= 8 or dense >= 8 / 3) and (dense >= 4 or p.k * size % 4 == 0):
-        rows = min(-(-p.m // 16) * 16, 32)
-        columns = min(-(-p.n // 8) * 8, 32)
-        return (16, rows, columns), (16, rows, -(-columns // 16) * 8)
     padding = -(-p.m // 8) * 8 * -(-p.n // 8) * 8 / (p.m * p.n)
-    if p.dtype.real_bits == 64 and (min(p.m, p.n) >= 12 or (dense >= 2.9 and padding <= 1.75)):
-        tall = "mma_f64_m16" in device.supports and -(-p.m // 16) * 2 == -(-p.m // 8)
-        step = 16 if tall else 8
-        rows = min(-(-p.m // step) * step, 32)
-        columns = min(-(-p.n // 8) * 8, 32 if size == 8 else 16)
-        return (step, rows, columns), (step, rows, -(-columns // 16) * 8)
-    return _thread_tiles(p.m, p.n, size, p.turned_a, *_deep(p))
+    if halves:
+        pays = (min(p.m, p.n, p.k) >= x["halves"] or dense >= x["halves_dense"]) and (
+            dense >= x["halves_single"] or p.k * size % 4 == 0
+        )
+    else:
+        pays = min(p.m, p.n) >= x["doubles"] or (
+            dense >= x["doubles_dense"] and padding <= x["doubles_padding"]
+        )
+    if not pays or p.dtype.real_bits == 32:
+        return
+    longest = x["longest"] if size <= 8 else x["longest_pairs"]
+    columns = min(-(-p.n // 8) * 8, longest)
+    # Products of 16 rows where they are as full as those of 8.
+    full = halves or -(-p.m // 16) * 2 == -(-p.m // 8)
+    for mma in (16, 8) if full else (8,):
+        rows = min(-(-p.m // mma) * mma, x["longest"])
+        yield [(mma, rows, columns), (mma, rows, -(-columns // 16) * 8)]
+        # Where too much of these lies outside C.
+        yield [(mma, rows, 8)]
+
+
+def _thread_tiles(part: Space, p: Problem, x: Mapping[str, Any]) -> Columns:
+    """Tiles of a thread: those of the least work, and smaller ones."""
+    m, n, size = p.m, p.n, p.dtype.itemsize
+    # Whole matrices while they are few numbers; else as many sums as hide the loads.
+    words = max(size // 4, 1)
+    most = x["sums_whole"] if m * n * words <= x["sums"] else x["sums"]
+    rows, columns = (
+        np.array([side for side in sides(extent) if side <= x["side"]], int) for extent in (m, n)
+    )
+    rows, columns = rows.repeat(len(columns)), np.tile(columns, len(rows))
+    left = part.allowed({"mma": 0, "rows": rows, "columns": columns}) & (rows * columns * words <= most)
+    rows, columns = rows[left], columns[left]
+    cost = -(-m // rows) * rows * -(-n // columns) * columns * (1.0 + _reads(p, rows, columns))
+    by_cost = np.argsort(cost, kind="stable")
+    shapes = [(int(rows[at]), int(columns[at])) for at in by_cost]
+    # More threads for each matrix, where few matrices fit.
+    areas = (rows * columns)[by_cost]
+    small = [shapes[int(at[0])] for part in (2, 4) if len(at := np.flatnonzero(part * areas <= areas[0]))]
+    known = x["few_conflicts"].get(str(size), {}).get(str(m)) if m == n else None
+    chosen = dict.fromkeys([*([tuple(known)] if known else shapes[:2]), *small])
+    return dict(zip(_TILE, np.array([(0, *shape) for shape in chosen] or [(0, 1, 1)]).T, strict=True))
 
 
 def _deep(p: Problem) -> tuple[int, int]:
@@ -90,110 +129,85 @@ def _deep(p: Problem) -> tuple[int, int]:
     return next(deep), next(deep)
 
 
-def _reads(size: int, rows: int, columns: int, turned_a: bool, deep_m: int, deep_k: int) -> float:
+def _reads(p: Problem, rows: Any, columns: Any) -> Any:
     """Reads from shared memory for each multiply-add of a tile, by instructions and by width."""
-    wide = 1 if turned_a else min(deep_m, rows & -rows)
+    deep_m, deep_k = _deep(p)
+    wide = 1 if p.turned_a else np.minimum(deep_m, rows & -rows)
     return 2.0 / columns / wide + 2.0 / rows / deep_k
 
 
-@lru_cache(maxsize=256)
-def _pace(p: Problem, tile: tuple[int, int, int]) -> float:
-    """How much of the speed of memory multiply-add units and reads from shared memory leave, by a tile."""
-    mma, rows, columns = tile
-    if mma:
-        return 1.0
-    size, deep_m, deep_k = p.dtype.itemsize, *_deep(p)
-    reads = _reads(size, rows, columns, p.turned_a, deep_m, deep_k)
-    reads += (1 / rows + 1 / columns) * max(1.0, size / 8)
-    each = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
-    work = int(tiles(p, rows, columns)) * rows * columns * p.k * each * (1 + reads)
-    # Clocks of an SM: 128 float32 units, a third of the time at their best; 17.5 bytes.
-    return float((1 + (3 * work / 128 * 17.5 / p.bytes) ** 2) ** -0.5)
+# -- rings -------------------------------------------------------------------------------------------------
+def _groups(space: Space, p: Problem, device: Device) -> dict[str, Any]:
+    """By the way into shared memory: the groups of which there are two or more for each SM. With less to
+    move, one matrix after the other, by words."""
+    known = np.array(groups(p))
+    columns = {"path": np.repeat(_PATHS, len(known)), "group": np.tile(known, len(_PATHS))}
+    left = space.part(("path", "group")).allowed(columns).reshape(len(_PATHS), len(known))
+    many = known * 2 * device["sms"] <= p.batch
+    single = {"bulk": False, "async": known == 1}
+    return {path: known[some & (many | single[path])] for path, some in zip(_PATHS, left, strict=True)}
 
 
-# Tiles of square matrices whose reads from shared memory meet in fewest banks, counted access by access, for
-# elements of 4 and of 8 bytes.
-_FEW_CONFLICTS: dict[int, dict[int, tuple[int, int]]] = {
-    4: {3: (3, 3), 5: (5, 5), 6: (6, 3), 7: (7, 7), 8: (4, 2), 10: (5, 5), 14: (7, 7), 16: (4, 8), 17: (9, 5)}
-    | {20: (5, 5), 24: (6, 6), 28: (7, 7), 32: (4, 8)},
-    8: {3: (3, 3), 4: (4, 2), 5: (5, 5), 6: (6, 3), 7: (4, 7), 8: (2, 4), 10: (5, 5), 12: (6, 3), 14: (4, 7)}
-    | {16: (4, 8), 17: (4, 6), 20: (5, 5), 24: (6, 6), 28: (7, 4), 32: (4, 8)},
-}
-
-
-@cache
-def _thread_tiles(
-    m: int, n: int, size: int, turned_a: bool, deep_m: int, deep_k: int
-) -> tuple[tuple[int, int, int], ...]:
-    # Whole matrices while they are few numbers; else as many sums as hide the loads.
-    words = max(size // 4, 1)
-    most = 32 if m * n * words <= 64 else 64
-    shapes = [
-        (rows, columns)
-        for rows in sides(m)
-        for columns in sides(n)
-        if rows <= min(m, 8)
-        and columns <= min(n, 8)
-        and rows * columns * words <= most
-        and -(-m // rows) * rows * -(-n // columns) * columns <= 1.3 * m * n + 1
-        and (min(m, n) < 12 or rows * columns >= 2 * (rows + columns))
-    ]
-
-    def cost(shape: tuple[int, int]) -> float:
-        rows, columns = shape
-        work = -(-m // rows) * rows * -(-n // columns) * columns
-        return work * (1.0 + _reads(size, rows, columns, turned_a, deep_m, deep_k))
-
-    by_cost = sorted(shapes, key=cost)
-    # More threads for each matrix, where few matrices fit.
-    small = [
-        next(
-            (shape for shape in by_cost if part * shape[0] * shape[1] <= by_cost[0][0] * by_cost[0][1]), None
-        )
-        for part in (2, 4)
-    ]
-    known = _FEW_CONFLICTS.get(size, {}).get(m) if m == n else None
-    shapes = ([known] if known else by_cost[:2]) + [shape for shape in small if shape]
-    return tuple((0, *shape) for shape in dict.fromkeys(shapes))
-
-
-def _rings(
-    p: Problem, device: Device, path: str, tile: tuple[int, int, int], warps: int, group: int
-) -> Iterator[tuple[float, Config]]:
-    """Rings of 2 to 4 stages with the blocks that an SM holds of them, each with its score (1 is best)."""
-    mma, rows, columns = tile
-    # The compiler takes more, for reads ahead.
-    needed = int(1.3 * registers(p, mma, rows, columns)) + 8
-    slots = warps * (1 if mma else 32)
-    items = group * int(tiles(p, rows, columns))
-    used = items / (-(-items // slots) * slots)
-    if used < 0.75 and not (warps == 1 and items <= 32):
-        return
-    stage = int(stage_bytes(p, group, 0, path))
+def _rings(p: Problem, device: Device, path: str, tile: Columns, known: Any, x: Mapping[str, Any]) -> Columns:
+    """Rings for each tile: most matrices that give every thread (or warp) so many tiles, or fewest, in as
+    many blocks as an SM holds. ``known`` are the groups there are."""
+    tensor = bool(tile["mma"][0])
+    count = tiles(p, tile["rows"], tile["columns"])
+    slots = _WARPS * (1 if tensor else 32)
+    turns = _TURNS_MMA if tensor else _TURNS
+    room = slots[None, :, None] * turns // count[:, None, None]
+    place = np.searchsorted(known, room, side="right") - 1
+    # The fewest come first, and no number of them twice.
+    place = np.concatenate([np.zeros_like(place[..., :1]), place], axis=2)
+    new = np.diff(place, axis=2, prepend=-1) > 0
+    which, warps, _ = (axis.repeat(len(_STAGES)) for axis in new.nonzero())
+    group, warps = known[place[new]].repeat(len(_STAGES)), _WARPS[warps]
+    columns = {name: column[which] for name, column in tile.items()} | {"warps": warps, "group": group}
+    columns["stages"] = np.tile(_STAGES, len(which) // len(_STAGES))
+    # The compiler takes more registers than the loop needs, for reads ahead.
+    needed = registers(p, columns["mma"], columns["rows"], columns["columns"])
+    needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
+    shared = shared_bytes(p, path, group, columns["stages"], 0)
+    held = np.minimum(resident(shared, needed, warps, device), x["blocks"])
+    columns["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     # Threads of different matrices begin in the same bank, where matrices are multiples of all banks: the
     # more matrices a warp works on, the worse.
-    few = items <= 2 * group and is_crowded(p)
-    turn = int(not mma and (few or (items <= 10 * group and is_crowded(p, all))))
+    turned = (count <= x["turn"]) & is_crowded(p) | (count <= x["turn_both"]) & is_crowded(p, all)
+    columns["turn"] = (turned & (tile["mma"] == 0)).astype(int)[which]
+    return columns
+
+
+def _score(p: Problem, device: Device, path: str, columns: Columns, x: Mapping[str, Any]) -> Any:
+    """How near rings come to the speed of memory: 1 is best.
+
+    What the best of some 8,000 configs had in common on an H200: long copies, 100 KB on their way, few blocks
+    on an SM. One block alone has nobody to multiply while it waits, which costs where multiplying takes as
+    long as moving.
+    """
+    group, warps = columns["group"], columns["warps"]
+    tile = columns["mma"], columns["rows"], columns["columns"]
+    per_sm = np.maximum(columns["blocks"] // device["sms"], 1)
+    stage = stage_bytes(p, group, 0, path)
     # Where words are moved by all threads, they take part in it.
-    movers = 12 if path == "bulk" and not spaced(p)[2][0] else 16
-    pace = _pace(p, tile)
-    for stages in (2, 3, 4):
-        shared = int(shared_bytes(p, path, group, stages, 0))
-        if shared > device["shared_per_block_optin"]:
-            return
-        per_sm = min(int(resident(shared, needed, warps, device)), 16)
-        per_sm = max((count for count in PER_SM if count <= per_sm), default=0)
-        if per_sm * warps < 4 or per_sm * stages * stage < IN_FLIGHT:
-            continue
-        # What the best of some 8,000 configs had in common on an H200: long copies, 100 KB on their way, few
-        # blocks on an SM. One block alone has nobody to multiply while it waits, which costs where
-        # multiplying takes as long as moving.
-        flying = min(1.0, per_sm * stages * stage / (96 * 1024))
-        running = min(1.0, per_sm * warps / movers)
-        long = min(stage, 24 * 1024)
-        # The last round leaves part of the SMs idle.
-        rounds = p.batch / (group * per_sm * device["sms"])
-        alone = 0.92 if per_sm == 1 else 1 - 0.01 * (per_sm - 2)
-        shape = long / (long + 3072) * rounds / (rounds + 0.5) * alone
-        score = flying**0.5 * running**0.3 * used**0.7 * shape * pace
-        yield score, _config(path, tile, warps, group, stages, per_sm * device["sms"], turn)
+    movers = x["movers_bulk"] if path == "bulk" and not spaced(p)[2][0] else x["movers"]
+    flying = np.minimum(1.0, per_sm * columns["stages"] * stage / (x["flying"] * 1024))
+    running = np.minimum(1.0, per_sm * warps / movers)
+    used = busy(p, *tile, warps, group)
+    long = np.minimum(stage, x["long"] * 1024)
+    # The last round leaves part of the SMs idle.
+    rounds = p.batch / (group * per_sm * device["sms"])
+    alone = np.where(per_sm == 1, x["lone"], 1 - x["crowd"] * (per_sm - 2))
+    shape = long / (long + x["start"]) * rounds / (rounds + x["last"]) * alone
+    powers = flying ** x["flying_power"] * running ** x["running_power"] * used ** x["used_power"]
+    return powers * shape * _pace(p, tile, x)
+
+
+def _pace(p: Problem, tile: tuple[Any, Any, Any], x: Mapping[str, Any]) -> Any:
+    """How much of the speed of memory multiply-add units and reads from shared memory leave, by a tile."""
+    mma, rows, columns = tile
+    reads = _reads(p, rows, columns) + (1 / rows + 1 / columns) * max(1.0, p.dtype.itemsize / 8)
+    each = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
+    work = tiles(p, rows, columns) * rows * columns * p.k * each * (1 + reads)
+    # Clocks of an SM, of arithmetic and of memory.
+    slower = x["slow"] * work / x["units"] * x["bytes"] / p.bytes
+    return np.where(mma != 0, 1.0, (1 + slower**2) ** -0.5)
