@@ -13,21 +13,16 @@ from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, GroupedProblem, Problem
 from tilewright.planning.dispatch import refusal
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped.stencil import (
+from tilewright.stencils.cuda.grouped.descriptors import (
     ARGUMENT,
-    BEYOND,
-    GroupedStencil,
     Operand,
     _bounded,
     _order,
     describe,
-    fixed_bytes,
-    largest,
     pack,
-    products,
-    registers,
-    shared_bytes,
 )
+from tilewright.stencils.cuda.grouped.needs import BEYOND, fixed_bytes, largest, registers, shared_bytes
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.protocol import refused
 from tilewright.targets.cuda.capability import named
