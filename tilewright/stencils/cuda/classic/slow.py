@@ -20,7 +20,7 @@ def rules_of_today(p: Problem, device: Device) -> Iterator[Rule]:
     """What is slow on devices that run the kernel."""
     yield from _of_shapes(p)
     yield from _of_narrow_reads(p)
-    yield from _of_idle_sms(p, device)
+    yield from of_idle_sms(p, device)
 
 
 def _of_shapes(p: Problem) -> Iterator[Rule]:
@@ -130,7 +130,7 @@ def _of_narrow_reads(p: Problem) -> Iterator[Rule]:
     )
 
 
-def _of_idle_sms(p: Problem, device: Device) -> Iterator[Rule]:
+def of_idle_sms(p: Problem, device: Device) -> Iterator[Rule]:
     """When blocks share a tile, and k."""
 
     def tiles(n_blk: Any, m_blk: Any) -> Any:
