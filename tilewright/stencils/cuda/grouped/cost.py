@@ -1,72 +1,91 @@
-"""The choice without a search: a cost model of grouped.cuh.
+"""The choice without a search: a cost model of grouped.cuh, over candidates that the rules allow.
 
-Sizes are in elements, shared memory in bytes.
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any
+
+import numpy as np
+
 from tilewright.model import Config, Device, GroupedProblem
-from tilewright.stencils.cuda.common import IN_FLIGHT
-from tilewright.stencils.cuda.grouped.needs import largest, registers, shared_bytes, words_of
-from tilewright.stencils.cuda.grouped.space import DEPTHS, TEAMS, WARPS, ring_of
+from tilewright.space import Space
+from tilewright.stencils.cuda.common import IN_FLIGHT, cheapest, fitted
+from tilewright.stencils.cuda.grouped.needs import largest, registers, words_of
+from tilewright.stencils.cuda.grouped.space import DEPTHS, TEAMS, WARPS, params, ring_of, rules
+
+WEIGHED = {"warps-enough"}
+"""Rules of kind soft that are not asked, for the model itself says what few warps cost: where products are so
+large that no more fit, the space is empty."""
+# Of equals the larger team, then the larger block.
+_TEAM, _WARPS = np.array(list(product(TEAMS[::-1], WARPS[::-1]))).T
 
 
 def best(p: GroupedProblem, device: Device) -> Config:
     """One block on an SM, with as many teams as hold the largest product and as warps have registers.
 
-    What hides latency here is teams that wait for memory while others multiply, and a warp alone has no
-    one to wait for; so products are shared only where fewer than eight of them fit. Two places in a ring
-    are enough for all but the smallest: more are filled before the first product is multiplied (H200,
-    10,000 products of 1 to 32: 33 us with 2 places, 35.5 us with 4, 37 us with 8).
+    Two places in a ring are enough for all but the smallest products: more are filled before the first one
+    is multiplied (H200, 10,000 products of 1 to 32: 33 us with 2 places, 35.5 us with 4, 37 us with 8).
     """
     rows, columns = _tile(p)
-    mma = int(p.dtype.real_bits != 32)
-    least, per_sm = largest(p), device["registers_per_sm"]
+    least, teams = largest(p), np.maximum(_WARPS // _TEAM, 1)
     block = min(device["shared_per_sm"] - device["shared_reserved"], device["shared_per_block_optin"])
-    found: list[tuple[float, int, int, int, int]] = []
-    for team in TEAMS:
-        # The compiler takes more, for reads ahead and for C, and for the two k of a word.
-        more = 16 * (p.dtype.real_bits == 16 and p.dtype.is_complex)
-        if p.beta == "any" or (mma and p.beta == "1"):
-            more = 16 if p.dtype.real_bits != 16 else 8 if p.beta == "1" and not p.dtype.is_complex else 24
-        needed = int(1.25 * int(registers(p, rows, columns))) + 8 + more
-        if p.dtype.letter == "c":  # One step of k in a turn: nothing is read ahead.
-            needed = min(needed, 128 + more)
-        for warps in WARPS:
-            teams = warps // team
-            # Each of the four schedulers has registers of its own.
-            if warps % team or 32 * (-(-warps // 4) * 4) * (-(-needed // 8) * 8) > per_sm:
-                continue
-            if team > 1 and (teams > 15 or p.n < 4 * team):
-                continue
-            # Two places, or more where products are so small that too few bytes would be on their way.
-            for depth in DEPTHS:
-                ring = min(max(ring_of(block, teams, depth), least), least * depth)
-                if teams * ring >= 2 * IN_FLIGHT:
-                    break
-            if shared_bytes(team, warps, ring, depth) > block:
-                continue
-            waiting = min(1.0, teams / 12) ** 0.5
-            running = min(1.0, warps / 16) ** 0.5
-            room = min(1.0, ring / least / 1.25) ** 0.25
-            found.append((waiting * running * room * 0.97 ** (team - 1), team, warps, depth, ring))
-    _, team, warps, depth, ring = max(found)
-    return Config(
-        {
-            "bulk": int("bulk_copy" in device.supports),
-            "rows": rows,
-            "columns": columns,
-            # A step has as many additions to addresses as a turn: few where a step is short.
-            "deep": {"s": 4, "d": 2, "z": 2}.get(p.dtype.letter, 1),
-            "fine": int(p.dtype.letter == "c"),
-            "mma": mma,
-            "team": team,
-            "warps": warps,
-            "depth": depth,
-            "ring": ring,
-            "blocks": device["sms"],
-        }
-    )
+    few, many = (np.clip(ring_of(block, teams, depth), least, least * depth) for depth in DEPTHS)
+    enough = teams * few >= fitted("grouped", device)["flying"] * IN_FLIGHT
+    ring = np.where(enough, few, many)
+    candidates = {
+        "bulk": int("bulk_copy" in device.supports),
+        "rows": rows,
+        "columns": columns,
+        # A step has as many additions to addresses as a turn: few where a step is short.
+        "deep": {"s": 4, "d": 2, "z": 2}.get(p.dtype.letter, 1),
+        "fine": int(p.dtype.letter == "c"),
+        "mma": int(p.dtype.real_bits != 32),
+        "team": _TEAM,
+        "warps": _WARPS,
+        "depth": np.where(enough, *DEPTHS),
+        "ring": ring,
+        "blocks": device["sms"],
+    }
+    asked = [rule for rule in rules(p, device) if rule.name not in WEIGHED]
+    space = Space(params(p, device), asked, elementwise=True)
+    config = cheapest(space, candidates, _slowness(p, device, rows, columns, ring / least))
+    assert config is not None, "a block of one warp with a ring of one product is allowed"
+    return config
+
+
+def _slowness(p: GroupedProblem, device: Device, rows: int, columns: int, products: Any) -> Any:
+    """How slow blocks of these teams are, next to one another; infinite where warps have too few registers.
+    ``products`` of the largest extents have room in a ring. The constants are in ``data/grouped.json``.
+
+    What hides latency here is teams that wait for memory while others multiply, and a warp alone has no one
+    to wait for; so products are shared only where fewer than eight of them fit.
+    """
+    x = fitted("grouped", device)
+    # Each of the four schedulers has registers of its own, and gives them out in eights.
+    taken = 32 * (-(-_WARPS // 4) * 4) * (-(-_registers(p, device, rows, columns) // 8) * 8)
+    waiting = np.minimum(1.0, _WARPS / _TEAM / x["teams"]) ** x["by_teams"]
+    running = np.minimum(1.0, _WARPS / x["warps"]) ** x["by_warps"]
+    room = np.minimum(1.0, products / x["room"]) ** x["by_room"]
+    speed = waiting * running * room * x["shared"] ** (_TEAM - 1)
+    return np.where(taken <= device["registers_per_sm"], 1 / speed, np.inf)
+
+
+def _registers(p: GroupedProblem, device: Device, rows: int, columns: int) -> int:
+    """Registers of a thread that the compiler takes: more than those that the loop cannot do without, for
+    reads ahead and for C, and for the two k of a word."""
+    x, half = fitted("grouped", device), p.dtype.real_bits == 16
+    more = x["pairs"] if half and p.dtype.is_complex else 0
+    if p.beta == "any" or (p.beta == "1" and p.dtype.real_bits != 32):
+        more = x["c_half" if half else "c"]
+        if half and p.beta == "1" and not p.dtype.is_complex:
+            more = x["c_added"]
+    taken = int(x["taken_each"] * int(registers(p, rows, columns))) + x["taken"] + more
+    if p.dtype.letter == "c":  # One step of k in a turn: nothing is read ahead.
+        taken = min(taken, x["taken_c"] + more)
+    return int(taken)
 
 
 def _tile(p: GroupedProblem) -> tuple[int, int]:

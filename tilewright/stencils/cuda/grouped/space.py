@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -41,13 +42,13 @@ def _rings_of(least: int, per_sm: int, per_block: int) -> tuple[int, ...]:
     for blocks in _PER_SM:
         block = min(per_sm // blocks - _FULL, per_block)
         for teams in WARPS:
-            found |= {ring_of(block, teams, depth) for depth in DEPTHS}
+            found |= {int(ring_of(block, teams, depth)) for depth in DEPTHS}
     return tuple(sorted(ring for ring in found if ring >= least))
 
 
-def ring_of(block: int, teams: int, depth: int) -> int:
+def ring_of(block: int, teams: Any, depth: Any) -> Any:
     """The largest ring of so many teams in the shared memory of a block."""
-    return max(0, (block - int(fixed_bytes(teams, depth))) // teams // LINE * LINE)
+    return np.maximum(0, (block - fixed_bytes(teams, depth)) // teams // LINE * LINE)
 
 
 def params(p: GroupedProblem, device: Device) -> list[Param]:
