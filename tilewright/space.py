@@ -77,12 +77,16 @@ class Rule:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ArgumentError(f"kind={self.kind!r} of rule {self.name!r}; accepted: {', '.join(KINDS)}")
-        object.__setattr__(self, "reads", _arguments(self.test))
+        object.__setattr__(self, "reads", arguments(self.test))
 
 
-def _arguments(test: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's arguments: of a plain one as it is compiled, for a space has dozens of tests,
-    and their signatures take longer than all that is asked of them."""
+def arguments(test: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's arguments: those that it names itself as its ``reads``, those of a plain one
+    as it is compiled, for a space has dozens of tests, and their signatures take longer than all that is
+    asked of them."""
+    own = getattr(test, "reads", None)
+    if own is not None:
+        return tuple(own)
     code = getattr(test, "__code__", None)
     if code is None or test.__dict__ or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return tuple(inspect.signature(test).parameters)
@@ -348,9 +352,10 @@ class Space:
         points = {param.name: np.atleast_1d(columns[param.name]) for param in self.params}
         alive = np.ones(np.broadcast_shapes(*(values.shape for values in points.values())), bool)
         for param in self.params:
-            values = points[param.name]
-            if not set(param.values).issuperset(values.tolist()):
-                alive &= np.logical_or.reduce([values == value for value in param.values])
+            values, known = points[param.name], set(param.values)
+            listed = values.tolist()
+            if not known.issuperset(listed):
+                alive &= np.array([value in known for value in listed])
             # What all have in common stays one value, which costs a test nothing.
             if len(values) == 1:
                 points[param.name] = values[0]

@@ -332,9 +332,9 @@ SLIPS: tuple[Slip, ...] = (
     ),
     # ---- CUDA stencils: their rules
     Slip("tilewright/stencils/cuda/classic/needs.py", "p.strides[:2] if", "p.strides[:1] if", _CLASSIC),
-    Slip("tilewright/stencils/cuda/classic/space.py", ' + device["shared_reserved"])', ")", _CLASSIC),
+    Slip("tilewright/stencils/cuda/classic/extras.py", ' + device["shared_reserved"])', ")", _CLASSIC),
     Slip(
-        "tilewright/stencils/cuda/grouped/stencil.py",
+        "tilewright/stencils/cuda/grouped/descriptors.py",
         '"right") - 1] > last)',
         '"right") - 1] >= last)',
         _GROUPED,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import DType, GroupedProblem
-from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.cuda.grouped.descriptors import describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Drawn:
         a, b, c = (base + p.dtype.itemsize * begin for base, begin in zip(bases, self.begins, strict=True))
         lda, ldb, ldc = self.leading
         trans = p.trans_a + p.trans_b
-        words = grouped.describe(p.dtype, trans, self.sizes, (a, b, c), (lda, ldb, ldc), self.betas != 0)
+        words = describe(p.dtype, trans, self.sizes, (a, b, c), (lda, ldb, ldc), self.betas != 0)
         scalars = np.stack([self.alphas, 0 * self.alphas, self.betas, 0 * self.betas], axis=1)
         return words, scalars.astype(float)
 

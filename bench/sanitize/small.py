@@ -9,7 +9,7 @@ from typing import Any
 from bench.sanitize.job import Job, fits, made
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.cuda.grouped.stencil import products
 
 ORDERS = {False: ("nn", "tn", "nt", "tt"), True: ("nn", "cn", "nt", "jc")}
 """Transpositions of real and of complex types, that jobs take in turns."""
@@ -94,7 +94,7 @@ def lists(device: Device) -> Iterator[Job]:
     for turn, (dtype, (top, count, beta)) in enumerate((d, some) for d in DTYPES.values() for some in LISTS):
         trans = ORDERS[dtype.is_complex][turn % 4]
         alpha = "any" if beta == "any" else "1"
-        problem = grouped.products(dtype, top, top, top, trans, count, alpha=alpha, beta=beta)
+        problem = products(dtype, top, top, top, trans, count, alpha=alpha, beta=beta)
         if stencil.accepts(problem, device) is not None:
             continue
         default = stencil.default(problem, device)

@@ -12,7 +12,8 @@ import tilewright as tw
 from tilewright.model import DTYPES, Config, GroupedProblem
 from tilewright.runtime import launch
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, describe, products
+from tilewright.stencils.cuda.grouped.descriptors import describe
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 
 pytestmark = [

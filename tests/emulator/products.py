@@ -15,8 +15,9 @@ from tests.emulator.memory import Fault, Memory, Segment
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem, Source
 from tilewright.stencils.cuda.args import pack
-from tilewright.stencils.cuda.grouped.stencil import describe, products
-from tilewright.stencils.cuda.grouped.stencil import pack as grouped_argument
+from tilewright.stencils.cuda.grouped.descriptors import describe
+from tilewright.stencils.cuda.grouped.descriptors import pack as grouped_argument
+from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.targets.cuda import disassemble
 from tilewright.tuning.gemm.operands import Operands, Region
 from tilewright.tuning.gemm.verify import Case, judge, prepare

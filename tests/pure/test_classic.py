@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 import re
 from dataclasses import replace
 from itertools import product
@@ -13,6 +15,8 @@ import tilewright.stencils.cuda.classic.needs as module
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda import common
+from tilewright.stencils.cuda.classic.cost import _candidates, _kind
 from tilewright.stencils.cuda.classic.needs import (
     NONE,
     TABLE1,
@@ -27,13 +31,14 @@ from tilewright.stencils.cuda.classic.needs import (
     winner,
 )
 from tilewright.stencils.cuda.classic.stencil import ClassicStencil
+from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.source import program
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
 
 CLASSIC = ClassicStencil()
-FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
+FERMI, A100, H200, B200 = (named(key) for key in ("fermi-s2050", "a100", "h200", "b200"))
 SIXTEEN = [f"{letter}:{trans}" for letter in "scdz" for trans in ("nn", "nt", "tn", "tt")]
 KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("classic")[1])["lib/problem.cuh"]
@@ -173,6 +178,49 @@ def test_the_default_of_a_large_problem_passes_every_rule() -> None:
     for variant in SIXTEEN:
         asked = problem(variant)
         assert CLASSIC.default(asked, H200) in CLASSIC.space(asked, H200)
+
+
+# What the model itself weighs: work outside C and k, and what a tile's shape makes of its reads. A tile that
+# no grid of wide reads overlays has narrower ones.
+WEIGHED = {"step-in-k", "tile-in-m", "tile-in-n", "tile-shape", "reuse", "wide-enough"}
+
+
+def any_problem(draw: random.Random) -> Problem:
+    letter = draw.choice("sdcz")
+    letters = "ntcj" if letter in "cz" else "nt"
+    sizes = "x".join(str(int(2 ** draw.uniform(0, 13))) for _ in range(3))
+    p = problem(f"{letter}:{draw.choice(letters)}{draw.choice(letters)}", sizes)
+    p = p.with_(batch=draw.choice((1, 1, 2, 100)), beta=draw.choice(("0", "1", "any")))
+    pad = draw.choice((0, 0, 1, 2, 4))
+    padded = {"lda": p.lda + pad, "ldb": p.ldb + pad, "stride_a": None, "stride_b": None}  # type: ignore[operator]
+    return replace(p, align=draw.choice((16, 16, 8)), **padded)
+
+
+def test_the_default_breaks_no_rule_but_those_that_the_model_weighs() -> None:
+    draw = random.Random(1)
+    for number in range(200):
+        asked, device = any_problem(draw), (A100, H200, B200)[number % 3]
+        if CLASSIC.accepts(asked, device) is None:
+            config, space = CLASSIC.default(asked, device), CLASSIC.space(asked, device)
+            assert space.member(config) is None
+            assert {rule.name for rule in space.why(config)} <= WEIGHED, (asked, config)
+
+
+def test_what_is_allowed_for_a_kind_of_problems_is_allowed_for_each_of_them() -> None:
+    """Candidates are held against the rules once for all problems that the hardware sees as one."""
+    draw = random.Random(2)
+    for number in range(60):
+        asked, device = any_problem(draw), (A100, H200, B200)[number % 3]
+        if CLASSIC.accepts(asked, device) is None:
+            columns, blocks = _candidates(_kind(asked), device)
+            assert CLASSIC.space(asked, device).allowed(columns, HARDWARE).all(), asked
+            assert blocks.min() >= 1
+
+
+def test_every_constant_of_the_model_has_a_meaning() -> None:
+    data = json.loads((Path(common.__file__).parent / "data" / "classic.json").read_text())
+    assert set(data["meaning"]) == set(fitted("classic", H200))
+    assert fitted("classic", A100) == fitted("classic", H200)
 
 
 def test_few_tiles_share_k_through_clusters_where_there_are_any() -> None:

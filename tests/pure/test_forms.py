@@ -30,7 +30,7 @@ from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Lau
 from tilewright.planning import dispatch
 from tilewright.runtime import bound_cuda, build, fastcall_cuda
 from tilewright.stencils.cuda import args as call
-from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability, devices, driver, modules
 from tilewright.tuning import timing as measure
@@ -713,7 +713,7 @@ def test_pinned_memory_is_used_again_only_when_it_was_read(monkeypatch: pytest.M
 
 
 def test_the_problem_of_a_list_is_of_its_own_kind() -> None:
-    p = grouped.products(Problem.parse("d:1x1x1")[0].dtype, 20, 9, 30, "nt", 1000)
+    p = products(Problem.parse("d:1x1x1")[0].dtype, 20, 9, 30, "nt", 1000)
     assert (p.m, p.n, p.k, p.batch) == (24, 16, 32, 1000)
     assert p.with_(batch=1).key != Problem.parse("d:nt:24x16x32")[0].key
     assert dispatch.refusal(STENCILS["grouped"], p, capability.named("h200")) is None

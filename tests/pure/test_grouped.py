@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 import re
 from pathlib import Path
 
@@ -13,21 +15,19 @@ from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, GroupedProblem, Problem
 from tilewright.planning.dispatch import refusal
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.grouped.stencil import (
+from tilewright.stencils.cuda import common
+from tilewright.stencils.cuda.common import fitted
+from tilewright.stencils.cuda.grouped.cost import WEIGHED
+from tilewright.stencils.cuda.grouped.descriptors import (
     ARGUMENT,
-    BEYOND,
-    GroupedStencil,
     Operand,
     _bounded,
     _order,
     describe,
-    fixed_bytes,
-    largest,
     pack,
-    products,
-    registers,
-    shared_bytes,
 )
+from tilewright.stencils.cuda.grouped.needs import BEYOND, fixed_bytes, largest, registers, shared_bytes
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.protocol import refused
 from tilewright.targets.cuda.capability import named
@@ -35,7 +35,7 @@ from tilewright.targets.cuda.capability import named
 pytestmark = pytest.mark.pure
 
 GROUPED = GroupedStencil()
-FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
+FERMI, A100, H200, B200 = (named(key) for key in ("fermi-s2050", "a100", "h200", "b200"))
 KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("grouped")[1])["lib/problem.cuh"]
 LETTERS = list(DTYPES)
@@ -114,6 +114,36 @@ def test_the_default_obeys_every_rule(letter: str) -> None:
                     launch = GROUPED.launch(p, config)
                     assert launch.shared <= device["shared_per_block_optin"]
                     assert config["ring"] >= largest(p)
+
+
+def test_the_default_of_any_list_obeys_every_rule_where_a_config_does() -> None:
+    draw = random.Random(1)
+    for number in range(150):
+        dtype, device = DTYPES[draw.choice(LETTERS)], (A100, H200, B200)[number % 3]
+        m, n, k = (draw.randint(1, 64) for _ in range(3))
+        letters = "ntcj" if dtype.is_complex else "nt"
+        trans, beta = draw.choice(letters) + draw.choice(letters), draw.choice(("0", "1", "any"))
+        p = products(dtype, m, n, k, trans, draw.choice((1, 100, 10_000)), beta=beta)
+        if GROUPED.accepts(p, device) is None:
+            space, config = GROUPED.space(p, device), GROUPED.default(p, device)
+            assert space.member(config) is None
+            broken = {rule.name for rule in space.why(config)}
+            assert not broken or (broken == WEIGHED and not space.count()), (p, config, broken)
+
+
+def test_products_of_which_three_fill_an_sm_have_as_many_warps() -> None:
+    """No config has the four that ``warps-enough`` asks for: C is too narrow for teams."""
+    p = products(DTYPES["z"], 64, 4, 64, "nn", 1000, beta="1")
+    config = GROUPED.default(p, H200)
+    assert (config["team"], config["warps"]) == (1, 3)
+    assert {rule.name for rule in GROUPED.space(p, H200).why(config)} == WEIGHED
+    assert GROUPED.space(p, H200).count() == 0
+
+
+def test_every_constant_of_the_model_has_a_meaning() -> None:
+    data = json.loads((Path(common.__file__).parent / "data" / "grouped.json").read_text())
+    assert set(data["meaning"]) == set(fitted("grouped", H200))
+    assert fitted("grouped", A100) == fitted("grouped", H200)
 
 
 def test_blocks_follow_the_list() -> None:

@@ -30,7 +30,7 @@ from tilewright.model import (
 )
 from tilewright.planning import roofline
 from tilewright.planning.dispatch import plan, refusal
-from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.cuda.grouped.descriptors import ARGUMENT
 from tilewright.stencils.protocol import refused
 from tilewright.store.jsonl import decode, encode
 from tilewright.store.records import Records
@@ -284,7 +284,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[Launch]:
         def __call__(self, stream: int = 0) -> None:
             launches.append(self.launch)
             p = self.problem
-            start, own, ar, ai, br, bi, count, _ = grouped.ARGUMENT.unpack(self.block)
+            start, own, ar, ai, br, bi, count, _ = ARGUMENT.unpack(self.block)
             assert own == 0
             alpha, beta = complex(ar, ai), complex(br, bi)
             if not p.dtype.is_complex:

@@ -39,7 +39,8 @@ from tilewright.runtime import bound_cuda, call_cache
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import on_gpu
 from tilewright.runtime.bound_cpu import HOST
-from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.cuda.grouped.descriptors import describe, pack
+from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE
 from tilewright.targets.cuda import driver
 
 _LEADING_MOST = 2**31 - 1
@@ -441,7 +442,7 @@ def _products(
             for which in np.flatnonzero(some & ~usable_input(table) & (k > 0)):
                 _copied_over(made, backend, table, int(which))
         steps = [np.maximum(abs(x.row), abs(x.column)) for x in (left, right, target)]
-        small = some & (np.maximum(np.maximum(m, n), k) <= grouped.LARGEST)
+        small = some & (np.maximum(np.maximum(m, n), k) <= LARGEST)
         for row in steps:
             small &= row <= _LEADING_MOST
     launched = np.flatnonzero(small)
@@ -501,7 +502,7 @@ def _launches(
     own = not (_uniform(alphas) and _uniform(betas))
     block = np.stack([alphas.real, alphas.imag, betas.real, betas.imag], 1)
     together = int(np.bitwise_or.reduce(np.concatenate([found.a, found.b, found.c])))
-    align = grouped.LINE if together % grouped.LINE == 0 else min(grouped.LINE, dtype.itemsize)
+    align = LINE if together % LINE == 0 else min(LINE, dtype.itemsize)
     ready = []
     for kind in np.unique(kinds):
         which = np.flatnonzero(kinds == kind)
@@ -524,7 +525,7 @@ def _launches(
         else:
             address, keep = backend.send(np.concatenate(numbers))
         made._keep.append(keep)
-        part.argument = grouped.pack(
+        part.argument = pack(
             *(address, address + words.nbytes if own else 0, count),
             *(complex(alphas[which[0]]), complex(betas[which[0]])),
         )
@@ -548,7 +549,7 @@ def _described(
 ) -> np.ndarray[Any, Any]:
     # With alpha 0 the operands are not read, whatever they hold.
     k = np.where(alphas[which] == 0, 0, found.k[which])
-    return grouped.describe(
+    return describe(
         dtype,
         trans,
         (found.m[which], found.n[which], k),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from inspect import Parameter, Signature, signature
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import KINDS, Rule, Space
+from tilewright.space import KINDS, Rule, Space, arguments
 from tilewright.targets.cuda.capability import DEVICES
 
 WIDEST = 16
@@ -159,6 +158,5 @@ def _with_blocks(needed: Callable[..., Any], fits: Callable[[Any, Any], Any]) ->
     def test(blocks: Any, **values: Any) -> Any:
         return fits(needed(**values), blocks)
 
-    names = (*signature(needed).parameters, "blocks")
-    test.__signature__ = Signature([Parameter(name, Parameter.KEYWORD_ONLY) for name in names])  # type: ignore[attr-defined]
+    test.reads = (*arguments(needed), "blocks")  # type: ignore[attr-defined]
     return test

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Device, GroupedProblem, Integers, Kernel, Problem, Verdict
 from tilewright.runtime import launch
-from tilewright.stencils.cuda.grouped import stencil as grouped
+from tilewright.stencils.cuda.grouped.descriptors import describe
+from tilewright.stencils.cuda.grouped.stencil import GroupedStencil
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing as measure
@@ -54,7 +55,7 @@ CHECKED = 64
 """Products of the timed list that a finalist is checked on."""
 NO_VENDOR = "no library of arrays multiplies a list of many sizes by one call"
 
-STENCIL = grouped.GroupedStencil()
+STENCIL = GroupedStencil()
 
 Shape = tuple[Integers, Integers]
 
@@ -168,9 +169,7 @@ class List:
         a, b, c = (base + size * part.begin for base, part in zip(bases, self.operands, strict=True))
         lda, ldb, ldc = (part.ld for part in self.operands)
         reads = np.full(len(self.sizes[0]), self.beta != 0)
-        return grouped.describe(
-            self.problem.dtype, self.problem.trans, self.sizes, (a, b, c), (lda, ldb, ldc), reads
-        )
+        return describe(self.problem.dtype, self.problem.trans, self.sizes, (a, b, c), (lda, ldb, ldc), reads)
 
     def right(self, which: Integers) -> tuple[Reference, Integers]:
         """The right answer for some products, one after the other, and where in C its elements are.

@@ -1,23 +1,22 @@
-"""The choice without a search: a cost model of classic.cuh.
+"""The choice without a search: a cost model of classic.cuh, over candidates that the rules allow.
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
+from itertools import product
+from typing import Any
 
-from tilewright.model import Config, Device, DType, Problem
-from tilewright.stencils.cuda.classic.needs import (
-    MEMORY_LATENCY,
-    UNROLLED,
-    registers,
-    resident,
-    shared_bytes,
-    widest,
-    words,
-)
-from tilewright.stencils.cuda.common import WIDEST
+import numpy as np
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.classic.needs import NONE, registers, resident, shared_bytes, widest, words
+from tilewright.stencils.cuda.classic.slow import of_idle_sms
+from tilewright.stencils.cuda.classic.space import general_rules, params
+from tilewright.stencils.cuda.common import fitted
 
 # For elements of 4, 8 and 16 bytes: threads along m and n, the step of k, rows and columns of the tile of C.
 _TILES: dict[int, tuple[tuple[int, int, int, int, int], ...]] = {
@@ -64,131 +63,107 @@ _TILES: dict[int, tuple[tuple[int, int, int, int, int], ...]] = {
 }
 
 
+_SPLITS = (1, 2, 4, 8)
+# All else that a config may have, in the order in which it is tried: reads as wide as they can be, warps as
+# high as wide, tensor cores, two stripes in shared memory, and room for a second block.
+_ELSE = {
+    "wide": (4, 2, 1),
+    "vec": (4, 2, 1),
+    "lanes": (8, 4),
+    "mma": (1, 0),
+    "buffers": (2, 1),
+    "room": (1, 0),
+}
+_LARGE = 8192
+
+
 def best(p: Problem, device: Device) -> Config:
-    """The cheapest of a few good tiles by estimated time, each with clusters where C has few tiles."""
-    shapes = _candidates(p.dtype, p.turned_a, p.turned_b, widest(p), device)
-    fitting = [
-        shape
-        for shape in shapes
-        if (split := shape[0]["split"]) == 1
-        or (p.k >= 4 * shape[0]["k_blk"] * split and _tiles(p, shape[0]) * split <= 2 * device["sms"])
-    ]
-    return min(fitting, key=lambda shape: _clocks(p, shape[0], shape[1], device))[0]
+    """The cheapest of a few good tiles by estimated time, each also shared where C has few tiles.
+
+    Held against the rules of the hardware, and against those that say when a tile is worth sharing. The other
+    soft ones are not asked, for the model says itself what they stand for: how much of a tile is outside C,
+    how much of a step is outside k, and what the shape of a tile makes of its reads.
+    """
+    columns, blocks = _candidates(_kind(p), device)
+    sharing = [rule.test(**{name: columns[name] for name in rule.reads}) for rule in of_idle_sms(p, device)]
+    clocks = np.where(np.logical_and.reduce(sharing), _clocks(p, columns, blocks, device), np.inf)
+    at = int(np.argmin(clocks))
+    return Config({name: values[at].item() for name, values in columns.items()})
 
 
-def _tiles(p: Problem, config: Config) -> int:
-    """Tiles of all C of a batch."""
-    m_blk, n_blk = int(config["m_blk"]), int(config["n_blk"])
-    return -(-p.m // m_blk) * -(-p.n // n_blk) * p.batch
+def _kind(p: Problem) -> Problem:
+    """A large problem that is to the rules of the hardware as this one is: of its type and transpositions,
+    and aligned as it is. They ask for nothing else where no texture is read."""
+    align = widest(p) * p.dtype.itemsize
+    return Problem(p.dtype, _LARGE, _LARGE, _LARGE, p.trans_a, p.trans_b, align=align)
 
 
 @cache
-def _candidates(
-    dtype: DType, turned_a: bool, turned_b: bool, most: int, device: Device
-) -> tuple[tuple[Config, int], ...]:
-    """Good tiles with all else chosen for them, and how many of their blocks an SM holds."""
-    found = []
-    size = dtype.itemsize
-    fma = 4 if dtype.is_complex else 1
-    for m_dim, n_dim, k_blk, m_blk, n_blk in _TILES[size]:
-        threads = m_dim * n_dim
-        sums = m_blk * n_blk // threads
-        if sums * k_blk * fma > UNROLLED:
-            continue
-        grids = (
-            (
-                wide,
-                _grid(threads, wide, turned_a, m_blk, k_blk),
-                _grid(threads, wide, not turned_b, n_blk, k_blk),
-            )
-            for wide in (4, 2, 1)
-            if wide <= most and wide * size <= WIDEST
-        )
-        wide, a, b = next((wide, a, b) for wide, a, b in grids if a and b)
-        vec = next(
-            v
-            for v in (4, 2, 1)
-            if v * size <= WIDEST and m_blk % (m_dim * v) == 0 and n_blk % (n_dim * v) == 0
-        )
-        lanes = next(x for x in (8, 16, 4, 32) if m_dim % x == 0 and n_dim % (32 // x) == 0)
-        # Tensor cores double what float64 can do, wherever their 16 x 8 x 4 products fill the tile.
-        mma = (
-            "mma_f64_m16" in device.supports
-            and dtype.real_bits == 64
-            and lanes == 8
-            and vec * size == WIDEST
-            and k_blk % 4 == 0
-            and m_blk // m_dim % 2 == 0
-            and n_blk // n_dim % (2 if dtype.is_complex else 4) == 0
-        )
-        needed = int(registers(n_dim, m_dim, k_blk, n_blk, m_blk, words(dtype)))
-        # Two blocks of 256 threads have to be promised, or a thread takes more than half of all; the
-        # compiler keeps that without spilling up to some 90 registers by the estimate.
-        promised = threads == 256 and 8 * needed < 3 * device["registers_per_sm"]
-        taken = 128 if promised else min(255, max(104, 32 + 5 * needed // (4 * threads)))
-        for split in (1, 2, 4, 8) if "clusters" in device.supports else (1,):
-            for buffers in (2, 1):
-                shared = int(shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, int(mma), size))
-                if shared <= device["shared_per_block_optin"]:
-                    break
-            else:
-                continue
-            blocks = min(
-                int(resident(device["registers_per_sm"], taken * threads, threads, device)),
-                int(resident(device["shared_per_sm"], shared + device["shared_reserved"], threads, device)),
-            )
-            values = {
-                "n_dim": n_dim,
-                "m_dim": m_dim,
-                "k_blk": k_blk,
-                "n_blk": n_blk,
-                "m_blk": m_blk,
-                "m_dima": a[0],
-                "n_dima": a[1],
-                "m_dimb": b[0],
-                "n_dimb": b[1],
-                "read": "global",
-                "wide": wide,
-                "vec": vec,
-                "lanes": lanes,
-                "buffers": buffers,
-                "order": 1,
-                "split": split,
-                "early": 0,
-                "mma": int(mma),
-                "min_blocks": 2 if promised else 1,
-            }
-            found.append((Config(values), max(blocks, 1)))
-    return tuple(found)
+def _proposed(itemsize: int) -> dict[str, Any]:
+    """Columns of proposals for a size of elements: tiles times blocks that share one times all else."""
+    names = ("m_dim", "n_dim", "k_blk", "m_blk", "n_blk", "split", *_ELSE)
+    rows = [(*tile, *rest) for tile, *rest in product(_TILES[itemsize], _SPLITS, *_ELSE.values())]
+    return dict(zip(names, np.array(rows).T, strict=True))
 
 
-def _grid(threads: int, wide: int, k_along: bool, free: int, k_blk: int) -> tuple[int, int] | None:
-    """The read grid of a stripe with the longest rows, no longer than a warp; None where none overlays it."""
-    along, across = (k_blk, free) if k_along else (free, k_blk)
-    shapes = [(m, threads // m) for m in (1, 2, 4, 8, 16, 32, 64, 128, 256) if threads % m == 0]
-    fitting = [(m, n) for m, n in shapes if along % (m * wide) == 0 and across % n == 0]
-    short = [shape for shape in fitting if shape[0] <= 32]
-    return max(short, default=min(fitting, default=None))
+@lru_cache(maxsize=256)
+def _candidates(kind: Problem, device: Device) -> tuple[dict[str, Any], Any]:
+    """Columns of candidates: of every tile and number of blocks that share it the first proposal that the
+    rules of the hardware allow. And how many of their blocks an SM holds."""
+    c, size, x = dict(_proposed(kind.dtype.itemsize)), kind.dtype.itemsize, fitted("classic", device)
+    threads = c["m_dim"] * c["n_dim"]
+    k_blk, n_blk, m_blk = c["k_blk"], c["n_blk"], c["m_blk"]
+    a = (k_blk, m_blk) if kind.turned_a else (m_blk, k_blk)
+    b = (n_blk, k_blk) if kind.turned_b else (k_blk, n_blk)
+    c["m_dima"], c["n_dima"] = _grid(threads, c["wide"], *a)
+    c["m_dimb"], c["n_dimb"] = _grid(threads, c["wide"], *b)
+    # Two blocks of 256 threads have to be promised, or a thread takes more than half of all registers.
+    needed = registers(c["n_dim"], c["m_dim"], k_blk, n_blk, m_blk, words(kind.dtype))
+    promised = (threads == 256) & (needed < x["kept"] * device["registers_per_sm"]) & (c.pop("room") == 1)
+    c |= {"min_blocks": 1 + promised, "read": np.array("global"), "order": np.array(1), "early": np.array(0)}
+    space = Space(params(kind, device), list(general_rules(kind, device, NONE)), elementwise=True)
+    allowed = space.allowed(c, HARDWARE).reshape(-1, len(threads) // (len(_TILES[size]) * len(_SPLITS)))
+    first = np.arange(len(allowed)) * allowed.shape[1] + allowed.argmax(axis=1)
+    chosen = first[allowed.any(axis=1)]
+    columns = {q.name: np.broadcast_to(c[q.name], len(threads))[chosen] for q in space.params}
+
+    threads, needed, promised = threads[chosen], needed[chosen], promised[chosen]
+    taken = np.clip(x["taken"] + x["taken_each"] * needed // threads, x["taken_least"], 255)
+    taken = np.where(promised, 128, taken).astype(int)
+    sizes = (columns[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma"))
+    shared = shared_bytes(*sizes, size) + device["shared_reserved"]
+    by_registers = resident(device["registers_per_sm"], taken * threads, threads, device)
+    by_shared = resident(device["shared_per_sm"], shared, threads, device)
+    return columns, np.maximum(np.minimum(by_registers, by_shared), 1)
 
 
-def _clocks(p: Problem, config: Config, blocks: int, device: Device) -> float:
+def _grid(threads: Any, wide: Any, along: Any, across: Any) -> tuple[Any, Any]:
+    """The grid that reads a stripe: its rows are as long as the stripe or a warp, longer only if the stripe
+    has fewer columns than that leaves rows."""
+    m_dim = np.maximum(np.clip(along // wide, 1, 32), threads // across)
+    return m_dim, threads // m_dim
+
+
+def _clocks(p: Problem, columns: dict[str, Any], blocks: Any, device: Device) -> Any:
     """Estimated clocks of a product: the tiles of the busiest SM, each step of which takes as long as its
-    multiply-adds or its reads, or as the latency of memory that the other blocks there do not hide."""
-    c, size = config, p.dtype.itemsize
+    multiply-adds or its reads, or as the latency of memory that the other blocks there do not hide. The
+    constants are in ``data/classic.json``."""
+    c, size, x = columns, p.dtype.itemsize, fitted("classic", device)
     m_blk, n_blk, k_blk, split = c["m_blk"], c["n_blk"], c["k_blk"], c["split"]
     threads, steps = c["m_dim"] * c["n_dim"], -(-p.k // (k_blk * split))
-    deep = -(-_tiles(p, c) * split // device["sms"])
-    together = min(blocks, deep)
+    tiles = -(-p.m // m_blk) * -(-p.n // n_blk) * p.batch
+    deep = -(-tiles * split // device["sms"])
+    together = np.minimum(blocks, deep)
     units = device.rates["fma.d"] * (1 + c["mma"]) if p.dtype.real_bits == 64 else device.rates["fma.s"]
     sums = m_blk * n_blk * (4 if p.dtype.is_complex else 1) / units
-    # A warp's reads from shared memory hold every value twice or more: half of 128 bytes a clock.
-    shared = threads * (m_blk // c["m_dim"] + n_blk // c["n_dim"]) * size / 256
-    memory = (m_blk + n_blk) * size / 32
-    # Fewer than 256 threads leave the latencies of multiply-adds and shared memory in the open.
-    busy = min(1.0, together * threads / 256)
-    work = k_blk * (max(sums, shared, memory) + shared / 8 + memory / 4) / busy
-    step = max(work, MEMORY_LATENCY / together) + 60 / together
-    stores = m_blk * n_blk * size / 32
-    exchange = 1500 + stores if split > 1 else 0.0
-    clocks: float = deep * (steps * step + stores) + -(-deep // blocks) * (1500 + exchange)
-    return clocks
+    # Of what a warp reads from shared memory it holds every value twice or more.
+    shared = threads * (m_blk // c["m_dim"] + n_blk // c["n_dim"]) * size / x["shared"]
+    memory = (m_blk + n_blk) * size / x["memory"]
+    # Few threads leave the latencies of multiply-adds and shared memory in the open.
+    busy = np.minimum(1.0, together * threads / x["threads"])
+    longest = np.maximum(np.maximum(sums, shared), memory)
+    work = k_blk * (longest + x["over_shared"] * shared + x["over_memory"] * memory) / busy
+    step = np.maximum(work, x["latency"] / together) + x["step"] / together
+    stores = m_blk * n_blk * size / x["memory"]
+    exchange = np.where(split > 1, x["exchange"] + stores, 0.0)
+    return deep * (steps * step + stores) + -(-deep // blocks) * (x["start"] + exchange)

@@ -36,8 +36,6 @@ LARGEST = 2**31 - 2**17
 """Sizes up to which a size and a tile, a cluster's steps or a grid's depth add up to less than 2^31."""
 UNROLLED = 2048
 """Most multiply-adds of a thread in a step, which is written out whole, and twice."""
-MEMORY_LATENCY = 700
-"""Clocks from a read of device memory to its arrival."""
 
 
 def words(dtype: DType) -> int:

@@ -33,7 +33,8 @@ from tilewright.stencils.cuda.classic.needs import (
     shared_bytes,
     winner,
 )
-from tilewright.stencils.cuda.classic.space import general_rules, params, rules_of_today
+from tilewright.stencils.cuda.classic.slow import rules_of_today
+from tilewright.stencils.cuda.classic.space import general_rules, params
 from tilewright.stencils.cuda.common import modern, too_old
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import Stencil
