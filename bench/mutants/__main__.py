@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -44,11 +45,13 @@ def main() -> int:
         print(f"not exactly once in {slip.file}: {slip.old!r}", file=sys.stderr)
     if unfit or not chosen:
         return 2
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         bench = Bench(Path(folder), given.jobs, given.timeout)
         killed = bench.tried(chosen)
     score = 100 * killed / len(chosen)
-    print(f"{killed} of {len(chosen)} slips are seen: {score:.0f} %")
+    minutes = (time.monotonic() - began) / 60
+    print(f"{killed} of {len(chosen)} slips are seen: {score:.0f} % ({minutes:.0f} minutes)")
     return int(score < given.least)
 
 
@@ -88,11 +91,13 @@ class Bench:
 
     def seen(self, slip: Slip, sound: bool) -> bool:
         """Whether the tests of a slip see it, if they are of any use; says so."""
+        began = time.monotonic()
         code = self.slipped(slip) if sound else PASSED
         killed = code is None or code < 0 or code in (FAILED, BROKEN)
         tests = slip.tests + (": no end" if code is None else "")
         print(
-            f"{'killed  ' if killed else 'SURVIVED'} {slip.file}: {slip.old.strip()!r:.60} ({tests})",
+            f"{'killed  ' if killed else 'SURVIVED'} {time.monotonic() - began:4.0f} s "
+            f"{slip.file}: {slip.old.strip()!r:.60} ({tests})",
             flush=True,
         )
         return killed
