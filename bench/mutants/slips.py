@@ -41,7 +41,17 @@ _VENDOR = "tests/cpu/test_cublaslt.py"
 _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
 _PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
-_KERNELS = "tests/compile/test_emulated.py tests/compile/test_arguments.py"
+# The interpreter of kernels is slow: of its tests only those of a stencil are run, and of what all kernels share
+# those of the simplest.
+_KERNEL_OF = {
+    stencil: f"tests/compile/test_emulated.py -k '{named}'"
+    for stencil, named in (
+        ("classic", "classic"),
+        ("tiny", "tiny"),
+        ("tensor", "tensor_multiplies or warp_groups"),
+        ("grouped", "grouped"),
+    )
+}
 
 SLIPS: tuple[Slip, ...] = (
     # ---- names of binaries and marks of tries
@@ -346,7 +356,7 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/targets/cuda/arguments.py",
         "complex(value).real, complex(value).imag)",
         "complex(value).real, -complex(value).imag)",
-        f"{_CLASSIC} {_KERNELS}",
+        f"{_CLASSIC} tests/compile/test_arguments.py",
     ),
     # ---- arguments of kernels, and launches on other addresses
     Slip(
@@ -387,101 +397,113 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/lib/element.cuh",
         "fma(-a.im, b.im, c.re)",
         "fma(a.im, b.im, c.re)",
-        _KERNELS,
+        _KERNEL_OF["classic"],
     ),
     Slip(
         "tilewright/stencils/cuda/lib/element.cuh",
         "multiply_add(sum, s.beta, old);",
         "multiply_add(sum, s.beta, old), multiply_add(sum, s.beta, old);",
-        _KERNELS,
+        _KERNEL_OF["classic"],
     ),
     Slip(
         "tilewright/stencils/cuda/lib/gemm.cuh",
         "stride_a, stride_b, stride_c",
         "stride_a, stride_c, stride_b",
-        _KERNELS,
+        "tests/compile/test_arguments.py",
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (row(i) < g.m) update",
         "if (row(i) <= g.m) update",
-        _KERNELS,
+        _KERNEL_OF["classic"],
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (BUFFERS == 1) __syncthreads(); else now",
         "if (BUFFERS == 2) now",
-        _KERNELS,
+        _KERNEL_OF["classic"],
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (gridDim.z < g.batch) __syncthreads();",
         "",
-        _KERNELS,
+        _KERNEL_OF["classic"],
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "a.fetch_some(left_over);",
         "a.fetch_some(K_BLK);",
-        _KERNELS,
+        _KERNEL_OF["classic"],
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (BETA != 0) old.vector = *(Access *)at;",
         "if (BETA == 2) old.vector = *(Access *)at;",
-        _KERNELS,
+        _KERNEL_OF["classic"],
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_bulk.cuh",
         "(g.batch - BEYOND) / GROUP",
         "g.batch / GROUP",
-        _KERNELS,
+        _KERNEL_OF["tiny"],
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_cp_async.cuh",
         "block_sync();  // all threads see this group",
         "// all threads see this group",
-        _KERNELS,
+        _KERNEL_OF["tiny"],
     ),
-    Slip("tilewright/stencils/cuda/tiny/pipeline_bulk.cuh", "parity ^= 1;", "parity ^= 0;", _KERNELS),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_bulk.cuh", "parity ^= 1;", "parity ^= 0;", _KERNEL_OF["tiny"]
+    ),
     Slip(
         "tilewright/stencils/cuda/tensor/mainloop_wgmma.cuh",
         "cp_async_wait<STAGES - 3>();",
         "cp_async_wait<STAGES - 2>();",
-        _KERNELS,
+        _KERNEL_OF["tensor"],
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/scheduler.cuh",
         "if (tile % UP >= tiles % UP)",
         "if (tile % UP > tiles % UP)",
-        _KERNELS,
+        _KERNEL_OF["tensor"],
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/multiply.cuh",
         "lane_m + i * LANES < t.m",
         "lane_m + i * LANES <= t.m",
-        _KERNELS,
+        _KERNEL_OF["grouped"],
     ),
-    Slip("tilewright/stencils/cuda/grouped/kernel.cuh", "g.scalars + 4ll * d[NUMBER]", "g.scalars", _KERNELS),
+    Slip(
+        "tilewright/stencils/cuda/grouped/kernel.cuh",
+        "g.scalars + 4ll * d[NUMBER]",
+        "g.scalars",
+        _KERNEL_OF["grouped"],
+    ),
     # ---- chosen before anybody looked whether a test sees them
     Slip(
         "tilewright/arrays/view.py",
         "at if at >= 0 else at + array.ndim + 1",
         "at if at >= 0 else at + array.ndim",
-        _DEVICE,
+        f"{_DEVICE} -k view",
     ),
-    Slip("tilewright/arrays/view.py", "None, conjugated(array), readonly", "None, False, readonly", _DEVICE),
+    Slip(
+        "tilewright/arrays/view.py",
+        "None, conjugated(array), readonly",
+        "None, False, readonly",
+        f"{_DEVICE} -k layout",
+    ),
     Slip(
         "tilewright/arrays/layout.py",
         "*starts, *(step for axis in rest for step in steps[axis] if gpu))",
         "*starts)",
-        _DEVICE,
+        f"{_DEVICE} -k alignment",
     ),
     Slip(
         "tilewright/arrays/layout.py",
         "gpu and any(x % size for x in places)",
         "gpu and address_of(array) % size",
-        _DEVICE,
+        _SPEC,
     ),
     Slip(
         "tilewright/calls/spec.py",
@@ -496,7 +518,9 @@ SLIPS: tuple[Slip, ...] = (
         "key != device.key",
         "tests/pure/test_kin.py",
     ),
-    Slip("tilewright/runtime/launch.py", '("alpha", "beta"), scalars', '("beta", "alpha"), scalars', _PATCHES),
+    Slip(
+        "tilewright/runtime/launch.py", '("alpha", "beta"), scalars', '("beta", "alpha"), scalars', _PATCHES
+    ),
     Slip("tilewright/targets/cuda/arguments.py", "max(WORD, alignment_of(argument))", "WORD", _PATCHES),
     Slip("tilewright/targets/cuda/arguments.py", "    block += bytes(-len(block) % WORD)\n", "", _PATCHES),
     Slip(
@@ -530,36 +554,36 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/tiny/copy.cuh",
         "(to + at + REST / 4 * 4)",
         "(to + at + REST / 8 * 8)",
-        _KERNELS,
+        _KERNEL_OF["tiny"],
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/mainloop_prefetch.cuh",
         "            if (PRODUCTS % 2) fragments[0] = fragments[1];\n",
         "",
-        _KERNELS,
+        _KERNEL_OF["tensor"],
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/epilogue_stmatrix.cuh",
         "if (v < left) to[v]",
         "if (v <= left) to[v]",
-        _KERNELS,
+        _KERNEL_OF["tensor"],
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/epilogue_staged.cuh",
         "__syncwarp();  // the columns before these have been read",
         "// the columns before these have been read",
-        _KERNELS,
+        _KERNEL_OF["tensor"],
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "        if (BULK && by_words) async_fence();\n",
         "",
-        _KERNELS,
+        _KERNEL_OF["grouped"],
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "<< 16 * (put - done - 1);",
         "<< 16 * (put - done);",
-        _KERNELS,
+        _KERNEL_OF["grouped"],
     ),
 )
