@@ -41,17 +41,12 @@ _VENDOR = "tests/cpu/test_cublaslt.py"
 _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
 _PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
-# The interpreter of kernels is slow: of its tests only those of a stencil are run, and of what all kernels share
-# those of the simplest.
-_KERNEL_OF = {
-    stencil: f"tests/compile/test_emulated.py -k '{named}'"
-    for stencil, named in (
-        ("classic", "classic"),
-        ("tiny", "tiny"),
-        ("tensor", "tensor_multiplies or warp_groups"),
-        ("grouped", "grouped"),
-    )
-}
+# The interpreter of kernels is slow: only its tests of one stencil are run, and for what all kernels share those
+# of the simplest.
+_OF_CLASSIC = "tests/compile/test_emulated.py -k classic"
+_OF_TINY = "tests/compile/test_emulated.py -k tiny"
+_OF_TENSOR = "tests/compile/test_emulated.py -k 'test_tensor or warp_groups'"
+_OF_GROUPED = "tests/compile/test_emulated.py -k grouped"
 
 SLIPS: tuple[Slip, ...] = (
     # ---- names of binaries and marks of tries
@@ -397,13 +392,13 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/lib/element.cuh",
         "fma(-a.im, b.im, c.re)",
         "fma(a.im, b.im, c.re)",
-        _KERNEL_OF["classic"],
+        _OF_CLASSIC,
     ),
     Slip(
         "tilewright/stencils/cuda/lib/element.cuh",
         "multiply_add(sum, s.beta, old);",
         "multiply_add(sum, s.beta, old), multiply_add(sum, s.beta, old);",
-        _KERNEL_OF["classic"],
+        _OF_CLASSIC,
     ),
     Slip(
         "tilewright/stencils/cuda/lib/gemm.cuh",
@@ -415,70 +410,68 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (row(i) < g.m) update",
         "if (row(i) <= g.m) update",
-        _KERNEL_OF["classic"],
+        _OF_CLASSIC,
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (BUFFERS == 1) __syncthreads(); else now",
         "if (BUFFERS == 2) now",
-        _KERNEL_OF["classic"],
+        _OF_CLASSIC,
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (gridDim.z < g.batch) __syncthreads();",
         "",
-        _KERNEL_OF["classic"],
+        _OF_CLASSIC,
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "a.fetch_some(left_over);",
         "a.fetch_some(K_BLK);",
-        _KERNEL_OF["classic"],
+        _OF_CLASSIC,
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (BETA != 0) old.vector = *(Access *)at;",
         "if (BETA == 2) old.vector = *(Access *)at;",
-        _KERNEL_OF["classic"],
+        _OF_CLASSIC,
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_bulk.cuh",
         "(g.batch - BEYOND) / GROUP",
         "g.batch / GROUP",
-        _KERNEL_OF["tiny"],
+        _OF_TINY,
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_cp_async.cuh",
         "block_sync();  // all threads see this group",
         "// all threads see this group",
-        _KERNEL_OF["tiny"],
+        _OF_TINY,
     ),
-    Slip(
-        "tilewright/stencils/cuda/tiny/pipeline_bulk.cuh", "parity ^= 1;", "parity ^= 0;", _KERNEL_OF["tiny"]
-    ),
+    Slip("tilewright/stencils/cuda/tiny/pipeline_bulk.cuh", "parity ^= 1;", "parity ^= 0;", _OF_TINY),
     Slip(
         "tilewright/stencils/cuda/tensor/mainloop_wgmma.cuh",
         "cp_async_wait<STAGES - 3>();",
         "cp_async_wait<STAGES - 2>();",
-        _KERNEL_OF["tensor"],
+        _OF_TENSOR,
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/scheduler.cuh",
         "if (tile % UP >= tiles % UP)",
         "if (tile % UP > tiles % UP)",
-        _KERNEL_OF["tensor"],
+        _OF_TENSOR,
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/multiply.cuh",
         "lane_m + i * LANES < t.m",
         "lane_m + i * LANES <= t.m",
-        _KERNEL_OF["grouped"],
+        _OF_GROUPED,
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "g.scalars + 4ll * d[NUMBER]",
         "g.scalars",
-        _KERNEL_OF["grouped"],
+        _OF_GROUPED,
     ),
     # ---- chosen before anybody looked whether a test sees them
     Slip(
@@ -554,36 +547,36 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/tiny/copy.cuh",
         "(to + at + REST / 4 * 4)",
         "(to + at + REST / 8 * 8)",
-        _KERNEL_OF["tiny"],
+        _OF_TINY,
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/mainloop_prefetch.cuh",
         "            if (PRODUCTS % 2) fragments[0] = fragments[1];\n",
         "",
-        _KERNEL_OF["tensor"],
+        _OF_TENSOR,
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/epilogue_stmatrix.cuh",
         "if (v < left) to[v]",
         "if (v <= left) to[v]",
-        _KERNEL_OF["tensor"],
+        _OF_TENSOR,
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/epilogue_staged.cuh",
         "__syncwarp();  // the columns before these have been read",
         "// the columns before these have been read",
-        _KERNEL_OF["tensor"],
+        _OF_TENSOR,
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "        if (BULK && by_words) async_fence();\n",
         "",
-        _KERNEL_OF["grouped"],
+        _OF_GROUPED,
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "<< 16 * (put - done - 1);",
         "<< 16 * (put - done);",
-        _KERNEL_OF["grouped"],
+        _OF_GROUPED,
     ),
 )
