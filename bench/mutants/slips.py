@@ -41,12 +41,8 @@ _VENDOR = "tests/cpu/test_cublaslt.py"
 _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
 _PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
-# The interpreter of kernels is slow: only its tests of one stencil are run, and for what all kernels share those
-# of the simplest.
-_OF_CLASSIC = "tests/compile/test_emulated.py -k classic"
-_OF_TINY = "tests/compile/test_emulated.py -k tiny"
-_OF_TENSOR = "tests/compile/test_emulated.py -k 'test_tensor or warp_groups'"
-_OF_GROUPED = "tests/compile/test_emulated.py -k grouped"
+_EMULATED = "tests/compile/test_emulated.py -k"
+"""The interpreter of kernels is slow: only the tests of what a slip changes are run."""
 
 SLIPS: tuple[Slip, ...] = (
     # ---- names of binaries and marks of tries
@@ -153,7 +149,7 @@ SLIPS: tuple[Slip, ...] = (
         "-(-problem.batch // max(1, grain))",
         f"{_DISPATCH} {_TUNE}",
     ),
-    Slip("tilewright/stencils/cpu/ir.py", "15e-6 * 20e9", "15e-9 * 20e9", f"{_DISPATCH} {_TUNE} {_TILE}"),
+    Slip("tilewright/stencils/cpu/ir.py", "15e-6 * 20e9", "15e-9 * 20e9", "tests/cpu/test_tile.py -k woken"),
     # ---- right answers and verdicts
     Slip(
         "tilewright/tuning/gemm/verify.py",
@@ -392,13 +388,13 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/lib/element.cuh",
         "fma(-a.im, b.im, c.re)",
         "fma(a.im, b.im, c.re)",
-        _OF_CLASSIC,
+        f"{_EMULATED} classic_multiplies",
     ),
     Slip(
         "tilewright/stencils/cuda/lib/element.cuh",
         "multiply_add(sum, s.beta, old);",
         "multiply_add(sum, s.beta, old), multiply_add(sum, s.beta, old);",
-        _OF_CLASSIC,
+        f"{_EMULATED} classic_multiplies",
     ),
     Slip(
         "tilewright/stencils/cuda/lib/gemm.cuh",
@@ -410,68 +406,73 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (row(i) < g.m) update",
         "if (row(i) <= g.m) update",
-        _OF_CLASSIC,
+        f"{_EMULATED} classic_multiplies",
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (BUFFERS == 1) __syncthreads(); else now",
         "if (BUFFERS == 2) now",
-        _OF_CLASSIC,
+        f"{_EMULATED} classic_takes_its_turns",
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (gridDim.z < g.batch) __syncthreads();",
         "",
-        _OF_CLASSIC,
+        f"{_EMULATED} classic_takes_its_turns",
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "a.fetch_some(left_over);",
         "a.fetch_some(K_BLK);",
-        _OF_CLASSIC,
+        f"{_EMULATED} classic_multiplies",
     ),
     Slip(
         "tilewright/stencils/cuda/classic/kernel.cuh",
         "if (BETA != 0) old.vector = *(Access *)at;",
         "if (BETA == 2) old.vector = *(Access *)at;",
-        _OF_CLASSIC,
+        f"{_EMULATED} classic_multiplies",
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_bulk.cuh",
         "(g.batch - BEYOND) / GROUP",
         "g.batch / GROUP",
-        _OF_TINY,
+        f"{_EMULATED} tiny_copies_nothing",
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_cp_async.cuh",
         "block_sync();  // all threads see this group",
         "// all threads see this group",
-        _OF_TINY,
+        f"{_EMULATED} tiny_waits",
     ),
-    Slip("tilewright/stencils/cuda/tiny/pipeline_bulk.cuh", "parity ^= 1;", "parity ^= 0;", _OF_TINY),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_bulk.cuh",
+        "parity ^= 1;",
+        "parity ^= 0;",
+        f"{_EMULATED} tiny_waits",
+    ),
     Slip(
         "tilewright/stencils/cuda/tensor/mainloop_wgmma.cuh",
         "cp_async_wait<STAGES - 3>();",
         "cp_async_wait<STAGES - 2>();",
-        _OF_TENSOR,
+        f"{_EMULATED} warp_groups",
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/scheduler.cuh",
         "if (tile % UP >= tiles % UP)",
         "if (tile % UP > tiles % UP)",
-        _OF_TENSOR,
+        f"{_EMULATED} tensor_multiplies",
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/multiply.cuh",
         "lane_m + i * LANES < t.m",
         "lane_m + i * LANES <= t.m",
-        _OF_GROUPED,
+        f"{_EMULATED} grouped_multiplies",
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "g.scalars + 4ll * d[NUMBER]",
         "g.scalars",
-        _OF_GROUPED,
+        f"{_EMULATED} grouped_multiplies",
     ),
     # ---- chosen before anybody looked whether a test sees them
     Slip(
@@ -547,36 +548,36 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/stencils/cuda/tiny/copy.cuh",
         "(to + at + REST / 4 * 4)",
         "(to + at + REST / 8 * 8)",
-        _OF_TINY,
+        f"{_EMULATED} vectors_leave",
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/mainloop_prefetch.cuh",
         "            if (PRODUCTS % 2) fragments[0] = fragments[1];\n",
         "",
-        _OF_TENSOR,
+        f"{_EMULATED} 'tensor_multiplies and hc'",
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/epilogue_stmatrix.cuh",
         "if (v < left) to[v]",
         "if (v <= left) to[v]",
-        _OF_TENSOR,
+        f"{_EMULATED} stages_columns",
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/epilogue_staged.cuh",
         "__syncwarp();  // the columns before these have been read",
         "// the columns before these have been read",
-        _OF_TENSOR,
+        f"{_EMULATED} stages_columns",
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "        if (BULK && by_words) async_fence();\n",
         "",
-        _OF_GROUPED,
+        f"{_EMULATED} different_ways",
     ),
     Slip(
         "tilewright/stencils/cuda/grouped/kernel.cuh",
         "<< 16 * (put - done - 1);",
         "<< 16 * (put - done);",
-        _OF_GROUPED,
+        f"{_EMULATED} grouped_multiplies",
     ),
 )

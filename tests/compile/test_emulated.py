@@ -256,11 +256,12 @@ def test_tensor_multiplies(letter: str, tc: str, number: int) -> None:
     [("h", "16x16x16", "0", 32), ("b", "16x8x16", "1", 32), ("h", "16x8x16", "0", 64)],
 )
 def test_tensor_stages_columns_after_columns(letter: str, tc: str, beta: str, columns: int) -> None:
-    """A warp with more columns of C than it stages together, so that those before have to be read first."""
-    p = problem(f"{letter}:nn:19x{columns + 3}x16", (1, 2, 2), beta=beta)
+    """A warp with more columns of C than it stages together, so that those before have to be read first, and
+    whole vectors beside single rows."""
+    p = problem(f"{letter}:nn:19x{columns + 3}x16", (1, 2, 5), beta=beta)
     fixed = {"blk_m": 16, "blk_n": columns, "warps_m": 1, "group": 1, "split": "none"}
     found = [c for c in allowed("tensor", p, H200, 500, 0, tc=tc, **fixed) if c["dim_x"] * c["dim_y"] == 32]
-    config = min(found, key=lambda c: c["blk_k"])
+    config = min(found, key=lambda c: (c["blk_k"], -c["vec_c"]))
     assert found_wrong("tensor", [(p, config)]) == []
 
 
