@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,8 +32,9 @@ LEFT = shutil.ignore_patterns("__pycache__", "results", "out", "*.so")
 
 # What pytest ends with when nothing is wrong, and when a test fails or cannot be imported.
 PASSED, FAILED, BROKEN = 0, 1, 2
-# What it ends with when there is no such test.
-NOTHING = 4
+
+# What the tests of a copy said last, and how many lines of it are shown.
+SAID, LAST = "pytest.log", 20
 
 
 def main() -> int:
@@ -44,11 +46,13 @@ def main() -> int:
         print(f"not exactly once in {slip.file}: {slip.old!r}", file=sys.stderr)
     if unfit or not chosen:
         return 2
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         bench = Bench(Path(folder), given.jobs, given.timeout)
         killed = bench.tried(chosen)
     score = 100 * killed / len(chosen)
-    print(f"{killed} of {len(chosen)} slips are seen: {score:.0f} %")
+    minutes = (time.monotonic() - began) / 60
+    print(f"{killed} of {len(chosen)} slips are seen: {score:.0f} % ({minutes:.0f} minutes)")
     return int(score < given.least)
 
 
@@ -71,28 +75,33 @@ class Bench:
     def tried(self, slips: Sequence[Slip]) -> int:
         """How many of the slips are seen; a line is printed for each as soon as it is known."""
         with ThreadPoolExecutor(self.jobs) as pool:
-            asked = list(dict.fromkeys(slip.tests for slip in slips))
+            # Files that several slips name in different company are run once.
+            asked = list(dict.fromkeys(part for slip in slips for part in _apart(slip.tests)))
             sound = dict(zip(asked, pool.map(self.without, asked), strict=True))
-            for tests, passed in sound.items():
-                if not passed:
-                    print(f"fails without a slip, or is not there: {tests}", file=sys.stderr, flush=True)
-            return sum(pool.map(lambda slip: self.seen(slip, sound[slip.tests]), slips))
+            good = [all(sound[part] for part in _apart(slip.tests)) for slip in slips]
+            return sum(pool.map(self.seen, slips, good))
 
     def without(self, tests: str) -> bool:
-        """Whether tests pass on the program as it is."""
+        """Whether tests pass on the program as it is; says why if they do not."""
         root = self.free.get()
         try:
-            return self.run(root, tests) == PASSED
+            passed = self.run(root, tests) == PASSED
+            if not passed:
+                told = "\n".join((root / SAID).read_text(errors="replace").splitlines()[-LAST:])
+                print(f"fails without a slip, or is not there: {tests}\n{told}", file=sys.stderr, flush=True)
+            return passed
         finally:
             self.free.put(root)
 
     def seen(self, slip: Slip, sound: bool) -> bool:
         """Whether the tests of a slip see it, if they are of any use; says so."""
+        began = time.monotonic()
         code = self.slipped(slip) if sound else PASSED
         killed = code is None or code < 0 or code in (FAILED, BROKEN)
         tests = slip.tests + (": no end" if code is None else "")
         print(
-            f"{'killed  ' if killed else 'SURVIVED'} {slip.file}: {slip.old.strip()!r:.60} ({tests})",
+            f"{'killed  ' if killed else 'SURVIVED'} {time.monotonic() - began:4.0f} s "
+            f"{slip.file}: {slip.old.strip()!r:.60} ({tests})",
             flush=True,
         )
         return killed
@@ -110,17 +119,13 @@ class Bench:
             self.free.put(root)
 
     def run(self, root: Path, tests: str) -> int | None:
-        """The exit code of pytest in a copy, for those of the files that are there; None when it took too
-        long."""
-        asked = [part for part in shlex.split(tests) if not part.endswith(".py") or (root / part).is_file()]
-        if not any(part.endswith(".py") for part in asked):
-            return NOTHING
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *asked]
+        """The exit code of pytest in a copy; None when it took too long."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(tests)]
         environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-        process = subprocess.Popen(
-            command, cwd=root, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        with (root / SAID).open("wb") as said:
+            process = subprocess.Popen(
+                command, cwd=root, env=environment, stdout=said, stderr=said, start_new_session=True
+            )
         try:
             return process.wait(self.timeout)
         except subprocess.TimeoutExpired:
@@ -130,6 +135,12 @@ class Bench:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+def _apart(tests: str) -> list[str]:
+    """Tests that pass together if each of these passes: each file, what is chosen of a file as it is."""
+    parts = shlex.split(tests)
+    return parts if all(part.endswith(".py") for part in parts) else [tests]
 
 
 def _copy(root: Path) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.machine import SCHEDULES
+from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
@@ -188,6 +188,14 @@ def test_tiny_copies_nothing_behind_the_last_column(padded: str) -> None:
     assert found_wrong("tiny", [(p, config)], grid_x=2) == []
 
 
+@pytest.mark.parametrize("rows", [3, 5, 7])
+def test_tiny_writes_what_vectors_leave_of_a_column(rows: int) -> None:
+    """Columns of C that begin at multiples of 16 bytes and end in 6, 10 or 14: vectors of 8, 4 and 2."""
+    p = problem(f"h:{rows}x4x8@13", (8 - rows, 0, 8 - rows))
+    config = smallest(p, 0, path="bulk", mma=0, warps=2)
+    assert found_wrong("tiny", [(p, config)], grid_x=2) == []
+
+
 @pytest.mark.parametrize("path", ["plain", "async", "bulk"])
 @pytest.mark.parametrize("which", ["a", "b"])
 def test_tiny_shares_an_operand(which: str, path: str) -> None:
@@ -244,6 +252,20 @@ def test_tensor_multiplies(letter: str, tc: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("letter", "tc", "beta", "columns"),
+    [("h", "16x16x16", "0", 32), ("b", "16x8x16", "1", 32), ("h", "16x8x16", "0", 64)],
+)
+def test_tensor_stages_columns_after_columns(letter: str, tc: str, beta: str, columns: int) -> None:
+    """A warp with more columns of C than it stages together, so that those before have to be read first, and
+    whole vectors beside single rows."""
+    p = problem(f"{letter}:nn:19x{columns + 3}x16", (1, 2, 5), beta=beta)
+    fixed = {"blk_m": 16, "blk_n": columns, "warps_m": 1, "group": 1, "split": "none"}
+    found = [c for c in allowed("tensor", p, H200, 500, 0, tc=tc, **fixed) if c["dim_x"] * c["dim_y"] == 32]
+    config = min(found, key=lambda c: (c["blk_k"], -c["vec_c"]))
+    assert found_wrong("tensor", [(p, config)]) == []
+
+
+@pytest.mark.parametrize(
     ("letter", "trans", "beta", "early_c"),
     [("h", "nn", "any", 0), ("b", "tn", "0", 0), ("hc", "cj", "any", 1)],
 )
@@ -292,3 +314,16 @@ def test_grouped_multiplies(letter: str, trans: str, bulk: int) -> None:
             schedule=SCHEDULES[number % 4],
         )
         assert list(found) == []
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES[:2])
+def test_grouped_copies_next_to_each_other_in_different_ways(schedule: Schedule) -> None:
+    """Bulk copies to where threads have just copied by words: a ring without room to spare, of one team."""
+    sizes = [(16, 16, 16), (7, 5, 12), (16, 14, 16)] * 3
+    p = products(DTYPES["d"], 16, 16, 16, "nn", len(sizes), alpha="any", beta="any")
+    space = STENCILS["grouped"].space(p, H200).only((*HARDWARE, "hard"))
+    fixed = {"bulk": 1, "warps": 1, "team": 1, "mma": 0, "fine": 0, "rows": 2, "columns": 4, "deep": 1}
+    found = space.restricted(**fixed, depth=2, blocks=H200["sms"]).sample(100, 0)
+    config = min(found, key=lambda config: config["ring"])
+    wrong = grouped_wrongs("d", "nn", sizes, config, H200, pads=(2, 2, 2), every=2, grid=1, schedule=schedule)
+    assert list(wrong) == []

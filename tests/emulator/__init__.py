@@ -8,7 +8,10 @@ for goes wrong each time and not once in a thousand launches:
     copies   to shared memory happen as late as their waits allow, or at once: part of it too
     memory   shared memory and registers begin as NaN; an access outside an operand, or one that is not
              aligned to its size, is a ``Fault``
+    order    so is an access to what another lane of the warp wrote or read with no barrier between them, and
+             a bulk copy of what no fence has made visible to it
 
-``ptx`` reads the text, ``memory`` holds the bytes, ``arithmetic`` and ``asynchronous`` and ``tensor``
-are the instructions, ``machine`` runs warps, and ``products`` runs a stencil on the operands of a problem.
+``ptx`` reads the text, ``memory`` holds the bytes, ``races`` knows who touched them last, ``arithmetic`` and
+``asynchronous`` and ``tensor`` are the instructions, ``machine`` runs warps, and ``products`` runs a stencil
+on the operands of a problem.
 """

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from tests.emulator.machine import Compiler, Operation, Warp
     from tests.emulator.ptx import Instruction
 
+LANE = np.arange(LANES)
 NOTHING = (
     "fence.", "membar.", "griddepcontrol.", "createpolicy.", "prefetch.", "prefetchu.", "nanosleep."
 )  # fmt: skip
-"""Opcodes that change no number. Their presence is counted by golden files."""
+"""Opcodes that change no number."""
 _SPACES = ("global", "shared", "param", "local")
 
 
@@ -27,6 +28,8 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
     """An instruction of this file as an operation, None for others."""
     opcode, operands = instruction.opcode, instruction.operands
     parts = opcode.split(".")
+    if opcode.startswith("fence.proxy.async"):
+        return _fence(following)
     if opcode.startswith(NOTHING):
         return _nothing(compiler, instruction, following)
     if opcode.startswith("ld."):
@@ -42,7 +45,7 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
     if opcode.startswith("barrier.cluster"):
         return _cluster_barrier(parts, following)
     if opcode == "bar.warp.sync":
-        return lambda w: following if w.together() else w.stall()
+        return _warp_barrier(following)
     if opcode in ("bar.sync", "barrier.sync", "barrier.sync.aligned"):
         return _barrier(compiler, operands, following)
     if opcode.startswith("mbarrier."):
@@ -99,6 +102,8 @@ def _load(compiler: Compiler, parts: list[str], operands: tuple[str, ...], follo
             memory, at = _behind(w, space, address(w)[w.mask])
             found = np.zeros((count, LANES), f"u{size}")
             found[:, w.mask] = memory.load(at, size, count)
+        if memory is w.cluster.shared:
+            w.cluster.watch.loaded(w.epoch, LANE if w.full else LANE[w.mask], at, size * count)
         for put, value in zip(puts, found.view(signed), strict=True):
             put(w, value)
         return following
@@ -115,6 +120,8 @@ def _store(compiler: Compiler, parts: list[str], operands: tuple[str, ...], foll
         lanes = slice(None) if w.full else w.mask
         memory, at = _behind(w, space, address(w)[lanes])
         memory.store(at, np.stack([read(w)[lanes] for read in reads]))
+        if memory is w.cluster.shared:
+            w.cluster.watch.stored(w.epoch, w.identity, LANE[lanes], at, size * len(reads))
         return following
 
     return store
@@ -181,8 +188,27 @@ def _mapped(compiler: Compiler, operands: tuple[str, ...], following: int) -> Op
 # ---- barriers -------------------------------------------------------------------------------------------
 
 
+def _fence(following: int) -> Operation:
+    def fence(w: Warp) -> int:
+        w.cluster.watch.fenced(w.identity, w.mask)
+        return following
+
+    return fence
+
+
+def _warp_barrier(following: int) -> Operation:
+    def sync(w: Warp) -> int:
+        if not w.together():
+            return w.stall()
+        w.barrier()
+        return following
+
+    return sync
+
+
 def _pass(w: Warp, barrier: Barrier, expected: int, following: int) -> int:
     generation = barrier.generation
+    w.barrier()
     barrier.arrive(LANES, expected)
     return w.wait(following, lambda: barrier.generation != generation)
 
@@ -318,6 +344,7 @@ def _copy(compiler: Compiler, parts: list[str], operands: tuple[str, ...], follo
                 word[: many[i]] = memory.bytes(int(there[i]), int(many[i]))
                 found[:, i] = word.view(f"u{unit}")
             shared.store(here, found)
+            w.cluster.watch.stored(w.epoch, w.identity, which, here, size)
 
         if w.cluster.schedule.soon:
             land()
@@ -366,6 +393,7 @@ def _bulk(compiler: Compiler, parts: list[str], operands: tuple[str, ...], follo
 
 def _bulk_load(w: Warp, here: int, there: int, many: int, barrier: Phases) -> None:
     data, room = w.block.memory.bytes(there, many), w.cluster.shared.bytes(here, many)
+    w.cluster.watch.copied(here, many)
 
     def land() -> None:
         room[:] = data
@@ -380,6 +408,7 @@ def _bulk_load(w: Warp, here: int, there: int, many: int, barrier: Phases) -> No
 
 def _bulk_store(w: Warp, here: int, there: int, many: int) -> None:
     data, room = w.cluster.shared.bytes(there, many), w.block.memory.bytes(here, many, write=True)
+    w.cluster.watch.copied(there, many)
 
     def land() -> None:
         room[:] = data

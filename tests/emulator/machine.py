@@ -14,6 +14,7 @@ from tests.emulator import arithmetic
 from tests.emulator.arithmetic import LANES, NUMPY
 from tests.emulator.memory import Array, Fault, Memory, Segment
 from tests.emulator.ptx import Instruction, Program
+from tests.emulator.races import Watch
 
 SHARED, LOCAL = 1 << 60, 1 << 61
 """Where shared memory and a thread's own memory begin among all addresses."""
@@ -79,6 +80,7 @@ class Cluster:
     schedule: Schedule
     shared: Memory
     textures: Mapping[int, Texture]
+    watch: Watch
     warps: list[Warp] = field(default_factory=list)
     barrier: Barrier = field(default_factory=Barrier)
     bars: dict[tuple[int, int], Barrier] = field(default_factory=dict)
@@ -128,6 +130,17 @@ class Warp:
         self.groups: list[list[Callable[[], None]]] = []
         self.stores: list[Callable[[], None]] = []  # bulk stores, the same
         self.store_groups: list[list[Callable[[], None]]] = []
+        # Its lanes are ordered up to here.
+        self.epoch = self.cluster.watch.epoch()
+
+    @property
+    def identity(self) -> int:
+        """A number of this warp's alone in the cluster."""
+        return self.block.rank << 6 | self.number
+
+    def barrier(self) -> None:
+        """All lanes have met: what they have done comes before what they will do."""
+        self.epoch = self.cluster.watch.epoch()
 
     @property
     def where(self) -> str:
@@ -460,7 +473,8 @@ def _cluster(
         Segment("shared memory", rank * BLOCK + FIRST, np.full(room, 0xFF, np.uint8), None, None)
         for rank in range(len(places))
     ]
-    cluster = Cluster(schedule, Memory(banks), textures)
+    watch = Watch(FIRST, room, BLOCK, len(places))
+    cluster = Cluster(schedule, Memory(banks), textures, watch)
     for rank, place in enumerate(places):
         block = Block(compiled.program, cluster, rank, threads, memory, parameters)
         for number in range(threads // LANES):

@@ -169,6 +169,7 @@ def grouped_wrongs(
     device: Device,
     *,
     pads: tuple[int, int, int] = (0, 0, 0),
+    every: int = 1,
     beta: str = "any",
     own: bool = False,
     schedule: Schedule = SCHEDULES[0],
@@ -176,6 +177,7 @@ def grouped_wrongs(
 ) -> Iterator[str]:
     """What is wrong with the results of ``grouped`` on a list of products (m, n, k).
 
+    ``pads``: elements of padding in each column, of the first product and of one in ``every`` from there on.
     ``own``: each product has its own scalars.
     """
     dtype, count = DTYPES[letter], len(sizes)
@@ -187,7 +189,8 @@ def grouped_wrongs(
         alpha_here, beta_here = (("any", "any"), ("1", "1"), ("any", "0"))[i % 3] if own else ("any", beta)
         p = Problem(dtype, m, n, k, trans[0], trans[1], alpha=alpha_here, beta=beta_here)
         rows = (p.k if p.turned_a else p.m, p.n if p.turned_b else p.k, p.m)
-        p = p.with_(**{f"ld{name}": row + pad for name, row, pad in zip("abc", rows, pads, strict=True)})
+        here = pads if i % every == 0 else (0, 0, 0)
+        p = p.with_(**{f"ld{name}": row + pad for name, row, pad in zip("abc", rows, here, strict=True)})
         made.append(prepare(p, Case(1, offset=i), i))
     regions = [ready.operands.regions for ready in made]
     parts = [

@@ -13,6 +13,7 @@ import numpy as np
 
 from tests.emulator.arithmetic import LANES, widened
 from tests.emulator.memory import Array, Fault
+from tests.emulator.races import COLLECTIVE
 
 if TYPE_CHECKING:
     from tests.emulator.machine import Compiler, Operation, Warp
@@ -51,6 +52,20 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         return following
 
     return together
+
+
+def _loaded(w: Warp, addresses: Array) -> Array:
+    """Numbers of 16 bits in shared memory, read by all lanes together."""
+    numbers: Array = w.cluster.shared.load(addresses, 2)[0]
+    w.cluster.watch.loaded(w.epoch, np.full(addresses.shape, COLLECTIVE), addresses, 2)
+    return numbers
+
+
+def _stored(w: Warp, addresses: Array, numbers: Array) -> None:
+    """Numbers put into shared memory by all lanes together."""
+    w.cluster.shared.store(addresses, numbers.reshape(1, -1))
+    together = np.full(addresses.shape, COLLECTIVE)
+    w.cluster.watch.stored(w.epoch, w.identity, together, addresses, numbers.itemsize)
 
 
 def _names(operand: str) -> list[str]:
@@ -148,6 +163,7 @@ def _wgmma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> O
         left = _rows_of_a([read(w) for read in a], True, kind).astype(np.float64)
         for block in range(len(names) // 4):
             linear = (start + block * stride + EIGHT[:, None] * 128 + k).ravel()
+            w.cluster.watch.copied(start + block * stride, 1024)
             numbers = w.cluster.shared.load(linear ^ ((linear >> 7 & 7) << 4), 2)[0]
             right = widened(numbers, kind).astype(np.float64).reshape(8, 16).T
             some = slice(4 * block, 4 * block + 4)
@@ -179,7 +195,7 @@ def _matrices(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -
 
     def load(w: Warp) -> int:
         at = _eights(len(puts), _whole_rows(address(w), len(puts)))
-        found = w.cluster.shared.load(at.ravel(), 2)[0].reshape(at.shape)
+        found = _loaded(w, at.ravel()).reshape(at.shape)
         for put, matrix in zip(puts, found, strict=True):
             put(w, _as_words(matrix.T if "trans" in parts else matrix))
         return 0
@@ -208,7 +224,7 @@ def _matrices_back(compiler: Compiler, parts: list[str], operands: tuple[str, ..
         at = _eights(len(reads), _whole_rows(address(w), len(reads)))
         for place, read in zip(at, reads, strict=True):
             matrix = _from_words(read(w))
-            w.cluster.shared.store(place.ravel(), (matrix.T if "trans" in parts else matrix).reshape(1, -1))
+            _stored(w, place.ravel(), matrix.T if "trans" in parts else matrix)
         return 0
 
     return store
@@ -273,7 +289,7 @@ def _wmma_load(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) 
         if start % 32 or 2 * step % 16:
             raise Fault("a fragment of wmma begins at a multiple of 32 bytes, columns at multiples of 16")
         at = start + 2 * (row * step + column if "row" in parts else column * step + row)
-        numbers = w.cluster.shared.load(at.ravel(), 2)[0].reshape(at.shape)
+        numbers = _loaded(w, at.ravel()).reshape(at.shape)
         for put, pair in zip(puts, numbers, strict=True):
             put(w, np.ascontiguousarray(pair).view(np.uint32)[:, 0])
         return 0
@@ -314,7 +330,7 @@ def _wmma_store(compiler: Compiler, parts: list[str], operands: tuple[str, ...])
 
     def store(w: Warp) -> int:
         at = int(address(w)[0]) + 4 * (which // n + which % n * int(pitch(w)[0]))
-        w.cluster.shared.store(at.ravel(), np.stack([read(w) for read in c]).reshape(1, -1))
+        _stored(w, at.ravel(), np.stack([read(w) for read in c]))
         return 0
 
     return store

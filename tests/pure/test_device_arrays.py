@@ -26,7 +26,15 @@ import tilewright as tw
 from tilewright.arrays import backend as lookup
 from tilewright.arrays import cupy_, dlpack, torch_
 from tilewright.arrays.overlap import may_share
-from tilewright.arrays.view import ArrayView, Owner, address_of, broadcast_to, view_at, with_axis
+from tilewright.arrays.view import (
+    ArrayView,
+    Owner,
+    address_of,
+    broadcast_to,
+    view_at,
+    view_of,
+    with_axis,
+)
 from tilewright.calls import product, settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, narrowed, paired, unpaired, widened
@@ -329,6 +337,14 @@ def test_a_view_is_a_value() -> None:
     assert len({x, y}) == 1
     with pytest.raises(AttributeError):
         x.address = 0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("conj", "readonly"), [(False, False), (True, False), (False, True)])
+def test_a_layout_without_its_array_is_the_same_layout(conj: bool, readonly: bool) -> None:
+    owner = Owner(Unreadable(), None, 0, None)
+    x = view_at(0x10, (4, 4), (8, 32), np.dtype("c8"), owner, conj=conj, readonly=readonly)
+    assert view_of(x) == x
+    assert view_of(x).owner is None
 
 
 def test_views_of_nothing_and_of_more_than_memory() -> None:

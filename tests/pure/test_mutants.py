@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
-from bench.mutants.__main__ import fits
+from bench.mutants.__main__ import ROOT, fits
 from bench.mutants.slips import SLIPS, Slip
 
 pytestmark = pytest.mark.pure
@@ -14,6 +16,13 @@ pytestmark = pytest.mark.pure
 def test_a_slip_is_in_its_file_once(slip: Slip) -> None:
     assert fits(slip), f"{slip.old!r} is not exactly once in {slip.file}"
     assert slip.new != slip.old
+
+
+@pytest.mark.parametrize("tests", sorted({slip.tests for slip in SLIPS}))
+def test_the_tests_that_should_see_a_slip_are_there(tests: str) -> None:
+    files = [part for part in shlex.split(tests) if part.endswith(".py")]
+    assert files
+    assert all((ROOT / file).is_file() for file in files)
 
 
 def test_no_slip_is_there_twice() -> None:

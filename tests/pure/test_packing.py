@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.model import DTYPES, Problem
 from tilewright.stencils.cuda import args
-from tilewright.targets.cuda import arguments
+from tilewright.targets.cuda import arguments, binding, driver
 from tilewright.targets.cuda.arguments import (
     Argument,
     Field,
@@ -142,3 +142,13 @@ def test_textures_cover_the_operands_as_they_are_stored(trans: str) -> None:
     a, b = described.fields[-2:]
     assert a == Texture("texture_a", 0, "tex2d", *((3, 5) if trans[0] == "t" else (5, 3)), 11, 8)
     assert b == Texture("texture_b", 1, "tex2d", *((7, 3) if trans[1] == "t" else (3, 7)), 13, 8)
+
+
+def test_a_row_of_texels_ends_with_the_last_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[Any, ...]] = []
+    for name in ("texture1d", "texture2d"):
+        monkeypatch.setattr(driver, name, lambda *given, name=name: told.append((name, *given)))
+    for kind in ("tex1d", "tex2d"):
+        binding.texture(Texture("a", 0, kind, rows=5, columns=3, ld=11, itemsize=8), 1 << 20)
+    # The last column has no padding: behind it may be no memory.
+    assert told == [("texture1d", 1 << 20, 2 * 11 + 5, 8), ("texture2d", 1 << 20, 5, 3, 88, 8)]

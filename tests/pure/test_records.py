@@ -32,7 +32,7 @@ from tilewright.store import codecs, jsonl
 from tilewright.store.fields import checks
 from tilewright.store.jsonl import decode, encode
 from tilewright.store.paths import home, set_aside, warn_once
-from tilewright.store.records import SCHEMA, Records, _identity, _retire
+from tilewright.store.records import SCHEMA, Records, _check_version, _identity, _retire
 from tilewright.targets.cuda import capability
 
 pytestmark = pytest.mark.pure
@@ -1093,6 +1093,38 @@ def test_a_store_of_the_first_schema_goes_on(store: Records) -> None:
     assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
     connection.close()
     assert SCHEMA > 1
+    assert damaged(store.path.parent) == []
+
+
+def test_a_damaged_row_of_a_store_of_the_first_schema_is_set_aside(store: Records) -> None:
+    good = record(5.0, config={"n": 2})
+    store.append(record(1.0, config={"n": 1}))
+    store.append(good)
+    changed(store, SPOILED["truncated"])
+    as_of_schema_1(store)
+    with pytest.warns(RuntimeWarning, match="are kept in its table 'damaged'"):
+        assert store.all() == [good]
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_another_may_be_quicker_to_make_the_tables(
+    store: Records, old: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the version and the transaction that brings it up to date."""
+    if old:
+        store.append(record(1.0))
+        as_of_schema_1(store)
+    looked = "tilewright.store.records._check_version"
+
+    def late(*asked: Any) -> int:
+        version = _check_version(*asked)
+        monkeypatch.setattr(looked, _check_version)
+        Records(store.path).append(record(2.0))
+        return version
+
+    monkeypatch.setattr(looked, late)
+    store.append(record(3.0))
+    assert store.all() == [record(seconds) for seconds in ((1.0, 2.0, 3.0) if old else (2.0, 3.0))]
     assert damaged(store.path.parent) == []
 
 

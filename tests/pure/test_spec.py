@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tilewright.arrays.layout import paired
 from tilewright.arrays.view import ArrayView, address_of, view_at
 from tilewright.calls.spec import (
     PLAIN,
@@ -275,6 +276,24 @@ def test_an_out_of_pairs() -> None:
         checked_out(pairs, (3, 4), COMPLEX_HALF, pairs=True)
 
 
+@pytest.mark.parametrize(
+    ("address", "strides", "whole"),
+    [
+        (0x10, (16, 4, 2), True),
+        (0x12, (16, 4, 2), False),
+        (0x10, (18, 4, 2), False),
+        (0x10, (26, 6, 2), False),
+    ],
+)
+def test_pairs_on_a_gpu_begin_at_multiples_of_their_size(
+    address: int, strides: tuple[int, ...], whole: bool
+) -> None:
+    pairs = view_at(address, (4, 4, 2), strides, np.dtype("f2"))
+    assert paired(pairs, "a") is not None
+    assert (paired(pairs, "a", gpu=True) is not None) is whole
+
+
+@example([3, 2], "f8")
 @given(st.lists(st.integers(1, 3), max_size=4), st.sampled_from(["f2", "f4", "f8", "c16", "i8", ">f8"]))
 def test_an_out_of_matmul_takes_what_numpys_does(shape: list[int], dtype: str) -> None:
     a, b, out = np.ones((2, 3, 2)), np.ones((2, 2)), np.zeros(shape, dtype)

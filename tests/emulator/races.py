@@ -1,0 +1,84 @@
+"""Who wrote and who read shared memory: accesses that nothing orders.
+
+Two rules that no order of warps shows, as this interpreter runs the lanes of a warp in step:
+
+    lanes    of a warp are ordered by its barriers alone: what one wrote another may read, and what one read
+             another may write, only behind ``bar.warp.sync`` or a barrier of more threads
+    proxies  bulk copies and products of warp groups do not see what ordinary stores and ``cp.async`` wrote
+             until the lane that wrote has fenced it (``fence.proxy.async``)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.emulator.memory import Array, Fault
+
+CELL = 2
+"""Bytes that are told apart: no kernel stores fewer."""
+LANE_BITS = 6
+COLLECTIVE, SEVERAL = 62, 63
+"""In place of a lane: all of them together, as matrices are read and written; and more than one."""
+
+
+class Watch:
+    """The accesses to the shared memory of a cluster since the last barriers of its warps.
+
+    An access is marked with the *epoch* of its warp, a number that no other warp has and that each barrier
+    changes, and with its lane.
+    """
+
+    def __init__(self, first: int, room: int, block: int, ranks: int):
+        self.first, self.block = first, block
+        self.cells = -(-room // CELL) + 16
+        self.written, self.read = (np.zeros(self.cells * ranks, np.int64) for _ in range(2))
+        # Which warp and lane wrote what is not fenced, from 1 on.
+        self.unfenced = np.zeros(self.cells * ranks, np.int32)
+        self._epochs = 0
+
+    def epoch(self) -> int:
+        """An epoch of nobody's."""
+        self._epochs += 1
+        return self._epochs
+
+    def _cells(self, addresses: Array, size: int) -> Array:
+        """Which cells accesses of a size touch: (address, cell)."""
+        inside = addresses % self.block - self.first
+        start = addresses // self.block * self.cells + inside // CELL
+        return np.asarray(start[:, None] + np.arange(max(1, size // CELL)))
+
+    def loaded(self, epoch: int, lanes: Array, addresses: Array, size: int) -> None:
+        """Lanes read so many bytes each. Raises ``Fault`` for what another lane has just written."""
+        cells, mine = self._cells(addresses, size), (epoch << LANE_BITS | lanes)[:, None]
+        writers = self.written[cells]
+        if ((writers >> LANE_BITS == epoch) & (writers != mine)).any():
+            raise Fault("a lane reads what another lane of its warp wrote, with no barrier between them")
+        readers = self.read[cells]
+        several = (readers >> LANE_BITS == epoch) & (readers != mine)
+        marks = np.where(several, epoch << LANE_BITS | SEVERAL, mine)
+        self.read[cells] = marks
+        # Of lanes that read one cell together only the last has left its mark.
+        self.read[cells[self.read[cells] != marks]] = epoch << LANE_BITS | SEVERAL
+
+    def stored(self, epoch: int, warp: int, lanes: Array, addresses: Array, size: int) -> None:
+        """Lanes write so many bytes each. Raises ``Fault`` for what another lane has just read."""
+        cells, mine = self._cells(addresses, size), (epoch << LANE_BITS | lanes)[:, None]
+        readers = self.read[cells]
+        if ((readers >> LANE_BITS == epoch) & (readers != mine)).any():
+            raise Fault("a lane writes what another lane of its warp read, with no barrier between them")
+        self.written[cells] = mine
+        self.unfenced[cells] = (warp << LANE_BITS | lanes)[:, None] + 1
+
+    def fenced(self, warp: int, mask: Array) -> None:
+        """Lanes of a warp fence all that they wrote."""
+        who = self.unfenced - 1
+        lanes = np.minimum(who & (1 << LANE_BITS) - 1, len(mask) - 1)
+        together = (who & (1 << LANE_BITS) - 1) == COLLECTIVE
+        mine = (who >> LANE_BITS == warp) & np.where(together, mask.all(), mask[lanes])
+        self.unfenced[mine] = 0
+
+    def copied(self, address: int, size: int) -> None:
+        """A bulk copy reads or writes. Raises ``Fault`` for what nobody has fenced."""
+        first = int(self._cells(np.array([address]), CELL)[0, 0])
+        if self.unfenced[first : first + -(-size // CELL)].any():
+            raise Fault("a bulk copy meets what ordinary stores wrote, with no fence between them")
