@@ -215,7 +215,7 @@ def test_defaults_do_not_spill(name: str, letter: str) -> None:
         ("sapphirerapids", "s:53x24x15", "nt", "1", "any", 1 << 20),
         # Orders of lanes, and zeros for the rows that are not there, in a transpose of A.
         ("rocketlake", "s:20x12x19", "tt", "any", "1", 1 << 20),
-        ("znver4", "s:20x12x19", "tt", "any", "1", 1 << 20),
+        ("znver4", "s:47x46x54", "tt", "1", "0", 2),
         ("skylake-avx512", "s:47x14x38", "tt", "1", "any", 2),
         # With 16 registers: alpha and beta, the signs of conjugates, tiles that are one vector high.
         ("haswell", "s:17x26x2", "nn", "1", "any", 2),
@@ -233,6 +233,8 @@ def test_defaults_that_once_spilled(
     (problem,) = Problem.parse(spelling, beta=beta)
     problem = problem.with_(trans_a=trans[0], trans_b=trans[1], alpha=alpha, batch=batch)
     device = pretended(name)
+    limits = dict(device.limits) | {"prefetch": prefetch_distance(name)}
+    device = dataclasses.replace(device, limits=limits)
     source = TILE.source(problem, TILE.default(problem, device), device)
     assert llvm.compile(source, device).facts["spills"] == 0
 
