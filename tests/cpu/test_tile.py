@@ -207,6 +207,38 @@ def test_defaults_do_not_spill(name: str, letter: str) -> None:
             assert facts["spills"] <= constants, f"{problem.key}, {config}"
 
 
+@pytest.mark.parametrize(
+    ("name", "spelling", "trans", "alpha", "beta", "batch"),
+    [
+        # Steps after the loop over k, in one block with an update that reads C.
+        ("rocketlake", "s:53x24x15", "nt", "1", "any", 1 << 20),
+        ("sapphirerapids", "s:53x24x15", "nt", "1", "any", 1 << 20),
+        # Orders of lanes, and zeros for the rows that are not there, in a transpose of A.
+        ("rocketlake", "s:20x12x19", "tt", "any", "1", 1 << 20),
+        ("znver4", "s:47x46x54", "tt", "1", "0", 2),
+        ("skylake-avx512", "s:47x14x38", "tt", "1", "any", 2),
+        # With 16 registers: alpha and beta, the signs of conjugates, tiles that are one vector high.
+        ("haswell", "s:17x26x2", "nn", "1", "any", 2),
+        ("haswell", "c:35x3x4", "nt", "any", "any", 2),
+        ("haswell", "c:18x39x22", "nc", "any", "0", 1 << 20),
+        ("haswell", "z:3x39x31", "tt", "any", "any", 2),
+        ("haswell", "d:4x12x12", "nn", "1", "0", 2),
+        ("haswell", "d:4x24x6", "nn", "1", "1", 2),
+        ("znver3", "c:4x15x33", "nn", "1", "1", 2),
+    ],
+)
+def test_defaults_that_once_spilled(
+    name: str, spelling: str, trans: str, alpha: str, beta: str, batch: int
+) -> None:
+    (problem,) = Problem.parse(spelling, beta=beta)
+    problem = problem.with_(trans_a=trans[0], trans_b=trans[1], alpha=alpha, batch=batch)
+    device = pretended(name)
+    limits = dict(device.limits) | {"prefetch": prefetch_distance(name)}
+    device = dataclasses.replace(device, limits=limits)
+    source = TILE.source(problem, TILE.default(problem, device), device)
+    assert llvm.compile(source, device).facts["spills"] == 0
+
+
 def test_registers_are_counted_to_the_last() -> None:
     """One more column, or one more vector, and the registers that are counted are these."""
     real = {"vector_bits": 512, "tail": "binary", "cmul": "none", "blk_m": 3, "blk_n": 9}

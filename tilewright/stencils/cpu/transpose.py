@@ -10,20 +10,19 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
     """Write op(A) of a transposed A to ``buffer``, column after column of ``padded`` reals.
 
     A lies k-contiguous: element (row, k) at ``k + row*lda``. Blocks of ``lanes`` rows by ``lanes``
-    steps of k are read along k, turned in registers, and written along the rows. Rows past m are
-    written as zeros, so that the buffer never holds a denormal or a NaN that nobody put there.
+    steps of k are read along k, turned in registers, and written along the rows. Nobody reads rows past m
+    from the buffer, so what is written there is left to the compiler.
     """
     unit = 2 if problem.dtype.is_complex else 1
     lanes = width // unit
     lda = unit * problem.lda  # type: ignore[operator]
-    zero = "zeroinitializer" if width > 1 else "0.0"
     for row in range(0, problem.m, lanes):
         for k in range(0, problem.k, lanes):
             steps = min(lanes, problem.k - k)
             block = [
                 ir.load(ir.at(a, (row + i) * lda + k * unit), Piece(0, width, steps * unit))
                 if row + i < problem.m
-                else zero
+                else "poison"
                 for i in range(lanes)
             ]
             for step, vector in enumerate(_turned(ir, block, unit, width)[:steps]):
@@ -31,22 +30,28 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
 
 
 def _turned(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:
-    """The transpose of a square block of ``width/unit`` vectors, in log2 stages of two-vector shuffles."""
-    lanes = len(rows)
+    """The transpose of a square block of ``width/unit`` vectors, in log2 stages of two-vector shuffles.
+
+    Each stage deals the elements of two vectors out in turns, to an even and an odd one: first the elements
+    within every 128 bits, then these 128 bits as wholes. Both have their order in the instruction, where a
+    shuffle across the whole vector would take a register for it.
+    """
+    lanes, lane = len(rows), 128 // ir.bits
+    inside = [list(range(start, start + lane)) for start in range(0, width, lane)]
     distance = 1
     while distance < lanes:
+        if distance * unit < lane:
+            grain, groups = unit, [group + [width + x for x in group] for group in inside]
+        else:
+            grain, groups = lane, [list(range(2 * width))]
+        masks = [
+            [x for group in groups for at, x in enumerate(group) if at // grain % 2 == part]
+            for part in (0, 1)
+        ]
         out = list(rows)
         for i in range(lanes):
-            if i & distance:
-                continue
-            low, high = rows[i], rows[i + distance]
-            for part in (0, 1):
-                mask = []
-                for lane in range(lanes):
-                    source = lane & ~distance | (distance if part else 0)
-                    mask += [
-                        (lanes if lane & distance else 0) * unit + source * unit + u for u in range(unit)
-                    ]
-                out[i + distance * part] = ir.shuffle(low, high, mask, width)
+            if not i & distance:
+                for part, mask in enumerate(masks):
+                    out[i + distance * part] = ir.shuffle(rows[i], rows[i + distance], mask, width)
         rows, distance = out, distance * 2
     return rows

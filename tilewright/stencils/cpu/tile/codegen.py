@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -106,11 +107,15 @@ class Tile:
         self.padded = padded
         self.pending: list[Line] = []
         self.per_tile = 0
+        self.scalars: Scalars | None = None
 
     def function(self) -> Ir:
-        """The whole body: scalars, the buffer for a transposed A, and the loop over the batch."""
+        """The whole body: the buffer for a transposed A and the loop over the batch."""
         ir, p = self.ir, self.p
-        scalars = load_scalars(ir, p)
+        # Read again for every tile: kept over the sum they would take registers that the sum can use. A small
+        # matrix that is one tile without a loop has them to spare, and would wait for them.
+        if len(self.pieces) <= self.c["blk_m"] and p.n <= self.c["blk_n"] and p.k <= self.c["blk_k"]:
+            self.scalars = load_scalars(ir, p)
         steps = strides(ir, p)
         buffer = ""
         if self.turned:
@@ -124,7 +129,7 @@ class Tile:
             self.ask_ahead(a, b, c, steps)
             if self.turned and p.stride_a != 0:
                 transposed(ir, p, a, buffer, self.padded, self.width)
-            self.matrix(buffer if self.turned else a, b, stage.next() if stage else c, scalars)
+            self.matrix(buffer if self.turned else a, b, stage.next() if stage else c)
             if stage:
                 stage.put(size)
 
@@ -180,7 +185,7 @@ class Tile:
         return walks
 
     # -- loops over tiles -----------------------------------------------------------------------
-    def matrix(self, a: str, b: str, c: str, scalars: Scalars) -> None:
+    def matrix(self, a: str, b: str, c: str) -> None:
         """All tiles of one matrix, in the order of the config."""
         groups, first = [], 0
         for size in split(len(self.pieces), self.c["blk_m"]):
@@ -188,37 +193,33 @@ class Tile:
             first += size
         widths = split(self.p.n, self.c["blk_n"])
         if self.c["order"] == "mn":
-            self.across([group for group in groups for _ in widths], widths * len(groups), a, b, c, scalars)
+            self.across([group for group in groups for _ in widths], widths * len(groups), a, b, c)
         elif self.c["roll"] == 0:
             rows = groups * len(widths)
-            self.across(rows, [w for w in widths for _ in groups], a, b, c, scalars)
+            self.across(rows, [w for w in widths for _ in groups], a, b, c)
         else:
             # Wider tiles come first, then narrower ones: two runs of equal width at most.
             column = 0
             for width in dict.fromkeys(widths):
                 times = widths.count(width)
                 start = [self.ir.at(x, column * col) for x, col in ((b, self.at.b_col), (c, self.at.c_col))]
-                self.rolled(groups, width, times, a, start[0], start[1], scalars)
+                self.rolled(groups, width, times, a, start[0], start[1])
                 column += width * times
         self.ask(len(self.pending))
 
-    def across(
-        self, rows: list[list[Piece]], widths: list[int], a: str, b: str, c: str, scalars: Scalars
-    ) -> None:
+    def across(self, rows: list[list[Piece]], widths: list[int], a: str, b: str, c: str) -> None:
         """Tiles one after another; the column of each follows from the widths that its row group has seen."""
         seen: dict[int, int] = {}
         for group, width in zip(rows, widths, strict=True):
             column = seen.get(group[0].start, 0)
             seen[group[0].start] = column + width
             here = self.ir.at(b, column * self.at.b_col), self.ir.at(c, column * self.at.c_col)
-            self.tile(group, width, a, *here, scalars)
+            self.tile(group, width, a, *here)
 
-    def rolled(
-        self, groups: list[list[Piece]], width: int, times: int, a: str, b: str, c: str, scalars: Scalars
-    ) -> None:
+    def rolled(self, groups: list[list[Piece]], width: int, times: int, a: str, b: str, c: str) -> None:
         """The column tiles of one width as a loop, every row group inside."""
         if times == 1:
-            self.across(groups, [width] * len(groups), a, b, c, scalars)
+            self.across(groups, [width] * len(groups), a, b, c)
             return
         ir = self.ir
         quota = self.per_tile * len(groups) * times
@@ -241,7 +242,7 @@ class Tile:
             self.pending += [(start, own[0][1] + number * line, own[0][2]) for number in range(part)]
         if self.spread:
             self.pending = mixed(self.pending)
-        self.across(groups, [width] * len(groups), a, names[1], names[2], scalars)
+        self.across(groups, [width] * len(groups), a, names[1], names[2])
         self.ask(len(self.pending))
         self.pending = later
         ir.do(f"br label %{latch}")
@@ -259,7 +260,7 @@ class Tile:
             for name, kind, start, last in zip(names, ("i64", "ptr", "ptr"), ("0", b, c), nexts, strict=True)
         ]
 
-    def tile(self, rows: list[Piece], size: int, a: str, b: str, c: str, scalars: Scalars) -> None:
+    def tile(self, rows: list[Piece], size: int, a: str, b: str, c: str) -> None:
         """One tile of C: the sum over k, then the update of memory."""
         k, blk_k = self.p.k, self.c["blk_k"]
         sums: list[str | None] = [None] * (len(rows) * size * (2 if self.complex and not self.rotate else 1))
@@ -268,18 +269,31 @@ class Tile:
                 self.step(rows, size, a, b, step, sums)
                 self.ask(-(-self.per_tile // k))
         else:
-            whole = k - k % blk_k
-            a, b = self.k_loop(rows, size, a, b, whole, sums)
-            for step in range(k - whole):
-                self.step(rows, size, a, b, step, sums)
-        self.update(rows, size, c, sums, scalars)
+            rest = k % blk_k
+            a, b = self.k_loop(rows, size, a, b, k - rest, sums, blk_k, self.run_ahead(self.per_tile))
+            if rest > 1 and self.p.beta != "0":
+                # In one block with an update that reads C, schedulers read the operands of all these steps
+                # before the first of them is done, which takes more registers than the loop.
+                self.k_loop(rows, size, a, b, rest, sums, 1)
+            else:
+                for step in range(rest):
+                    self.step(rows, size, a, b, step, sums)
+        self.update(rows, size, c, sums)
 
     def k_loop(
-        self, rows: list[Piece], size: int, a: str, b: str, whole: int, sums: list[str | None]
+        self,
+        rows: list[Piece],
+        size: int,
+        a: str,
+        b: str,
+        whole: int,
+        sums: list[str | None],
+        blk_k: int,
+        walks: Sequence[tuple[str, bool, int]] = (),
     ) -> tuple[str, str]:
-        """The sum over the first ``whole`` steps as a loop of ``blk_k``; returns the pointers after it."""
-        ir, blk_k = self.ir, self.c["blk_k"]
-        walks = self.run_ahead(self.per_tile)
+        """The sums so far and ``whole`` steps more, as a loop of ``blk_k`` that asks for the lines of
+        ``walks``; returns the pointers after it."""
+        ir = self.ir
         before, loop = ir.label("head"), ir.label("k")
         # What each operand is asked for: the pointer, whether for writing, lines in a turn, where it begins.
         asks = [
@@ -318,8 +332,8 @@ class Tile:
             for (pointer, _, _, start), following in zip(asks, p_nexts, strict=True)
         ]
         values += [
-            (kind, name, "zeroinitializer" if "<" in kind else "0.0", str(last))
-            for kind, name, last in zip(kinds, phis, inner, strict=True)
+            (kind, name, first or ("zeroinitializer" if "<" in kind else "0.0"), str(last))
+            for kind, name, first, last in zip(kinds, phis, sums, inner, strict=True)
         ]
         ir.lines[top:top] = [
             f"  {name} = phi {kind} [ {start}, %{before} ], [ {last}, %{loop} ]"
@@ -401,9 +415,10 @@ class Tile:
             sums[index + 1] = ir.fma(vector[0], value[1], sums[index + 1], width)
 
     # -- the end of a tile ------------------------------------------------------------------------
-    def update(self, rows: list[Piece], size: int, c: str, sums: list[str | None], scalars: Scalars) -> None:
+    def update(self, rows: list[Piece], size: int, c: str, sums: list[str | None]) -> None:
         """C = alpha * sums + beta * C. All of C is read before any of it is written: tails may overlap."""
         ir = self.ir
+        scalars = self.scalars or load_scalars(ir, self.p)
         places = [(j, i) for j in range(size) for i in range(len(rows))]
         addresses = [ir.at(c, rows[i].start + j * self.at.c_col) for j, i in places]
         results = []
@@ -424,5 +439,11 @@ class Tile:
         if self.rotate:
             return ir.flip(sums[place] or zero, (1, conj_a), width)
         straight, crossed = sums[2 * place] or zero, sums[2 * place + 1] or zero
-        turned = ir.flip(ir.swap(crossed, width), (-conj_a * conj_b, conj_b), width)
-        return ir.op("fadd", ir.flip(straight, (1, conj_a), width), turned, width)
+        # Every sign is put on with one pattern, so that one constant serves them and those of alpha and beta.
+        if conj_a < 0 and conj_b < 0:
+            turned = ir.flip(ir.swap(straight, width), (-1, 1), width)
+            return ir.swap(ir.op("fsub", turned, crossed, width), width)
+        crossed = ir.swap(crossed, width)
+        if conj_a < 0:
+            return ir.op("fsub", crossed, ir.flip(straight, (-1, 1), width), width)
+        return ir.op("fsub" if conj_b < 0 else "fadd", straight, ir.flip(crossed, (-1, 1), width), width)

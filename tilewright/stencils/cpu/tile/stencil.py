@@ -40,9 +40,10 @@ SPREAD = Param("spread", (0, 1), absent=0)
 EARLY = 3
 """Values of B that schedulers read before they are needed, between two prefetches."""
 
-ORDERS = 6
-"""Registers that hold orders of lanes in a transpose of A. Where beta is any number, it
-waits in two more until the transpose, which takes the others, is over."""
+
+TURNED = 6
+"""Registers that stay free of 32 where A is transposed first: for blocks that are not full LLVM makes
+constants of its own, and holds them over the sum. Two more where beta is any number."""
 
 
 @lru_cache(maxsize=1024)
@@ -90,10 +91,13 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     """Vector registers that a config needs at once.
 
     In the loop over k these are the sums of a tile, the vectors of A, and one value of B, copied for every
-    width of vector in the tile, and in a transpose of A the orders of lanes. With ``kept`` what is made
-    before the loop over the batch counts as well: alpha, beta, and the signs of complex products. ``early``
-    is for programs that prefetch: LLVM moves nothing across a prefetch, and between two of them schedulers
-    read vectors of A and values of B for the next step of k while those of this one are in use.
+    width of vector in the tile. With ``kept`` what serves all tiles counts as well: alpha, beta, the signs of
+    complex products, and what a transpose of A leaves behind. ``early`` is for programs that prefetch: LLVM
+    moves nothing across a prefetch, and between two of them schedulers read vectors of A and values of B for
+    the next step of k while those of this one are in use.
+
+    Without ``kept`` there are few registers. A step of a tile that is one vector high is over before the next
+    vector of A can come, and schedulers read those of up to four of the ``blk_k`` steps at once.
     """
     p = problem
     parts = 2 if p.dtype.is_complex else 1
@@ -106,13 +110,23 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
         # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
     most += (max(map(len, tiles)) + EARLY) * parts if early else 0
-    made = signs(p) + parts * ((p.alpha == "any") + (p.beta == "any")) if kept else 0
-    widths = {piece.width for tile in tiles for piece in tile}
-    return most + made * len(widths) + (ORDERS + 2 * (p.beta == "any") if p.turned_a else 0)
+    if not kept and max(map(len, tiles)) == 1:
+        most += min(config["blk_k"], 4) - 1
+    scalars = parts * ((p.alpha == "any") + (p.beta == "any"))
+    if kept:
+        widths = {piece.width for tile in tiles for piece in tile}
+        made = (signs(p) + scalars) * len(widths)
+        return most + made + (TURNED + 2 * (p.beta == "any") if p.turned_a else 0)
+    # What is not kept is there at the end of a tile: beside the sums, a vector of C, and a transpose's mask.
+    made = scalars + (1 if config["cmul"] == "split" else signs(p))
+    return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.turned_a)
 
 
 def signs(problem: Problem) -> int:
-    """Different patterns of signs that a complex product puts on its parts; a real one has none."""
+    """Different patterns of signs that a complex product puts on its parts; a real one has none.
+
+    ``split`` makes do with one, but where registers are many the tiles that this would allow were slower.
+    """
     p = problem
     if not p.dtype.is_complex:
         return 0
@@ -459,26 +473,32 @@ class TileStencil(Stencil):
         early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
+
+        def fits(shape: Mapping[str, Any]) -> bool:
+            return live(problem, shape, kept, early) <= room
+
+        # A loop over k may turn at every step, so that nothing is read ahead in it.
+        least = problem.k if deep == problem.k else 1
         for bits in fitting[:2]:
             rest = problem.m * unit % (bits // problem.dtype.real_bits)
             shapes = product(params["tail"] if rest else ("mask",), params["cmul"], params["blk_m"])
             for tail, cmul, blk_m in shapes:
                 shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
                 # Of the widths that the registers allow, the two largest are worth a look.
-                allowed = (
-                    w for w in reversed(widths) if live(problem, {**shape, "blk_n": w}, kept, early) <= room
-                )
+                allowed = (w for w in reversed(widths) if fits({**shape, "blk_n": w, "blk_k": least}))
                 for blk_n in islice(allowed, 2):
                     config = self._config(problem, shape, blk_n, deep)
                     found.append((cost(problem, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
         ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
         best = next((config for config in ranked if not hardware.why(config)), None)
+        if best is not None and not fits(best):
+            best = best.with_(blk_k=least)
         if best is None:
             # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
             # that need no remainder if there are such.
-            least = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1], "blk_m": 1}
-            ways = (self._config(problem, {**least, "tail": tail}, 1, deep) for tail in params["tail"])
+            narrow = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1], "blk_m": 1}
+            ways = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
             best = next(config for config in ways if not hardware.why(config))
         return from_memory(problem, device, space, best)
 
