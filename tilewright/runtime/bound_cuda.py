@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.arrays import backend, dlpack
-from tilewright.arrays.gpu import GpuArrays
+from tilewright.arrays.gpu import GpuArrays, need_cuda
 from tilewright.arrays.layout import Job
 from tilewright.arrays.library import Library
 from tilewright.arrays.pointers import staging
@@ -185,7 +185,7 @@ class Gpu(GpuArrays):
         on = [name for name, value in given.items() if backend.on_gpu(value)]
         if not on:
             return None
-        backend.need_cuda()
+        need_cuda()
         for name, value in given.items():
             if name not in on:
                 raise ArgumentError(

@@ -21,7 +21,6 @@ from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Kernel
-from tilewright.stencils.cuda.source import writers
 from tilewright.store import binaries
 from tilewright.targets.protocol import Target
 from tilewright.task import Task
@@ -50,6 +49,8 @@ def generators(stencil: str, folder: Path = _STENCILS) -> str:
     """
     digest = hashlib.sha256()
     if STENCILS[stencil].target == "cuda":
+        from tilewright.stencils.cuda.source import writers
+
         for name, text in writers(stencil, folder / "cuda"):
             digest.update(f"{name}\0{text}\0".encode())
     else:
