@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tilewright.runtime import build
+from tilewright import forks
 from tilewright.targets.cpu import llvm
 
 pytestmark = [
@@ -94,7 +94,7 @@ def exit_code(pid: int) -> int:
 @pytest.mark.parametrize("which", ["making", "compiler"])
 def test_a_thread_that_holds_a_lock_may_fork(which: str) -> None:
     """The lock is its own in both processes, as often as it was taken before."""
-    lock = {"making": build.making, "compiler": llvm.compiler_lock()}[which]
+    lock = {"making": forks.making, "compiler": llvm.compiler_lock()}[which]
     with lock:
         pid = os.fork()
         if pid == 0:
@@ -105,7 +105,7 @@ def test_a_thread_that_holds_a_lock_may_fork(which: str) -> None:
 
 @pytest.mark.parametrize("which", ["making", "compiler"])
 def test_a_fork_waits_for_the_thread_that_holds_a_lock(which: str) -> None:
-    lock = {"making": build.making, "compiler": llvm.compiler_lock()}[which]
+    lock = {"making": forks.making, "compiler": llvm.compiler_lock()}[which]
     entered, release, left = threading.Event(), threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -22,8 +22,8 @@ ROOT = Path(tilewright.__file__).parent
 
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
-    *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog"),
-    *("arrays", "store", "stencils", "targets", "space", "model", "task", "dtypes", "errors", "loading"),
+    *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog", "arrays"),
+    *("store", "stencils", "targets", "space", "model", "task", "dtypes", "errors", "loading", "forks"),
 )
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
 # The functions that import modules of this package when they are called: what tuning needs and a product does
@@ -259,7 +259,7 @@ def test_only_tables_load_by_name() -> None:
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
-    assert loaded_with("") == {"", "loading"}
+    assert loaded_with("") == {"", "loading", "forks"}
 
 
 def test_what_multiplies_is_loaded_without_the_tuner_and_without_what_is_for_gpus() -> None:

@@ -20,6 +20,7 @@ from tilewright.arrays.numpy_ import NumpyArrays
 from tilewright.arrays.overlap import bounds
 from tilewright.arrays.view import Array, Layout
 from tilewright.catalog import STENCILS
+from tilewright.forks import making
 from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, host_calls
@@ -41,7 +42,7 @@ class Bound:
         assert plan.config is not None
         self.job, self.plan = job, plan
         problem, device = plan.problem, plan.device
-        with build.making:
+        with making:
             self.kernel = build.kernel(plan.stencil, problem, plan.config, device)
             self.native = native(device)
         parts = [part for value in scalars for part in (complex(value).real, complex(value).imag)]

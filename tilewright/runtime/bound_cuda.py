@@ -27,6 +27,7 @@ from tilewright.arrays.view import Layout, address_of, conjugated
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DeviceError
+from tilewright.forks import making
 from tilewright.model import Kernel, Plan
 from tilewright.runtime import build, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
@@ -62,7 +63,7 @@ def kernel(plan: Plan, index: int) -> Kernel:
     assert plan.stencil is not None
     assert plan.config is not None
     parts = (plan.stencil, plan.problem, plan.config, plan.device)
-    with build.making:
+    with making:
         # build keeps one kernel for a binary, and code belongs to the context that it was loaded in.
         if index == 0:
             return build.kernel(*parts)

@@ -11,8 +11,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
+from tilewright.forks import making
 from tilewright.model import Binary, Config, Device, Kernel
 from tilewright.store import binaries
 from tilewright.targets.protocol import Target
@@ -27,17 +26,6 @@ from tilewright.task import Task
 
 _SCHEMA = 1
 _STENCILS = Path(__file__).parents[1] / "stencils"
-
-making = threading.RLock()
-"""Held by the one thread that plans and makes a kernel: the loser of a race would unload code in use.
-
-A fork waits for it, and so a child never inherits it, the compiler's lock or SQLite's from a thread that
-it does not have. The compiler's lock is always taken after this one.
-"""
-
-if hasattr(os, "register_at_fork"):
-    # Hooks of before a fork run in reverse order, so this one runs ahead of that of ``targets.cpu.llvm``.
-    os.register_at_fork(before=making.acquire, after_in_parent=making.release, after_in_child=making.release)
 
 
 @functools.cache

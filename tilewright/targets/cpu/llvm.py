@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
-import os
 import platform
 import re
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from tilewright import forks
 from tilewright.errors import CompileError
 from tilewright.model import Binary, Device, Kernel, Source
 from tilewright.targets.cpu.isa import ISAS
@@ -38,14 +38,9 @@ def compiler_lock() -> AbstractContextManager[Any]:
     return lock if isinstance(lock, AbstractContextManager) else nullcontext()
 
 
-if hasattr(os, "register_at_fork"):
-    # A fork waits until no thread is within LLVM: a child would find its locks in the hands of threads
-    # that the child does not have, and what they guard half changed.
-    os.register_at_fork(
-        before=lambda: compiler_lock().__enter__(),
-        after_in_parent=lambda: compiler_lock().__exit__(None, None, None),
-        after_in_child=lambda: compiler_lock().__exit__(None, None, None),
-    )
+# A child would find LLVM's own locks in the hands of threads that it does not have, and what they guard half
+# changed.
+forks.wait_for(lambda: compiler_lock().__enter__(), lambda: compiler_lock().__exit__(None, None, None))
 
 
 @functools.cache
