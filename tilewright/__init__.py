@@ -1,19 +1,11 @@
-"""Tilewright writes, prunes, measures and runs matrix-multiplication kernels for the machine it is on."""
+"""Tilewright writes, prunes, measures and runs matrix-multiplication kernels for the machine it is on.
 
-from tilewright.api import explain, gemm, matmul, plan, tune
-from tilewright.calls.executable import Executable
-from tilewright.calls.list_forms import Grouped, Groups, Pointers, gemm_batched, gemm_grouped, plan_grouped
-from tilewright.calls.settings import forget, set_threads
-from tilewright.errors import (
-    ArgumentError,
-    CompileError,
-    DeviceError,
-    DTypeError,
-    RecordsError,
-    TilewrightError,
-    UnsupportedError,
-)
-from tilewright.model import Problem
+What is public is loaded when it is first asked for (PEP 562): a program that imports the package and
+multiplies later, or never, does not wait for NumPy, LLVM and the stencils. Once loaded a name is a plain
+attribute of this module, so a call costs the look-up that it always did.
+"""
+
+from tilewright.loading import load as _load
 
 __version__ = "0.1.0"
 
@@ -41,3 +33,64 @@ __all__ = [
     "set_threads",
     "tune",
 ]
+
+# Type checkers take this for true: they read the imports, and know no other names. Importing the name from
+# ``typing`` would cost as much as all the rest of this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewright.api import explain, gemm, matmul, plan, tune
+    from tilewright.calls.executable import Executable
+    from tilewright.calls.list_forms import (
+        Grouped,
+        Groups,
+        Pointers,
+        gemm_batched,
+        gemm_grouped,
+        plan_grouped,
+    )
+    from tilewright.calls.settings import forget, set_threads
+    from tilewright.errors import (
+        ArgumentError,
+        CompileError,
+        DeviceError,
+        DTypeError,
+        RecordsError,
+        TilewrightError,
+        UnsupportedError,
+    )
+    from tilewright.model import Problem
+else:
+    _MODULES = {
+        "tilewright.api": ("explain", "gemm", "matmul", "plan", "tune"),
+        "tilewright.calls.executable": ("Executable",),
+        "tilewright.calls.list_forms": (
+            "Grouped",
+            "Groups",
+            "Pointers",
+            "gemm_batched",
+            "gemm_grouped",
+            "plan_grouped",
+        ),
+        "tilewright.calls.settings": ("forget", "set_threads"),
+        "tilewright.errors": (
+            *("ArgumentError", "CompileError", "DTypeError", "DeviceError"),
+            *("RecordsError", "TilewrightError", "UnsupportedError"),
+        ),
+        "tilewright.model": ("Problem",),
+    }
+    _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+    def __getattr__(name):
+        """A public name that nobody has asked for yet. Raises ``AttributeError`` for any other."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = _load(f"{_MODULE_OF[name]}:{name}")
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        """All names, loaded or not."""
+        return sorted({*globals(), *__all__})
+
+
+del TYPE_CHECKING

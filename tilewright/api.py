@@ -17,8 +17,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
-from tilewright.runtime import device_calls
-from tilewright.runtime.call_cache import FAST, GEMM, INTO
+from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 
 if TYPE_CHECKING:
     from tilewright.tuning.tuner import Progress, Result
@@ -74,7 +73,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
                 return result
         except (KeyError, AttributeError, TypeError):
             pass
-    calls = device_calls.CALLS.get(type(a))
+    calls = DEVICE.get(type(a))
     if calls is not None:
         result = calls(calls.memo, "matmul", a, b, out)
         if result is not NotImplemented:
@@ -119,7 +118,7 @@ def gemm(
                 return out
         except (KeyError, AttributeError, TypeError):
             pass
-    calls = device_calls.CALLS.get(type(a))
+    calls = DEVICE.get(type(a))
     if calls is not None:
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
         if result is not NotImplemented:
@@ -214,7 +213,7 @@ def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
 def _matmul_of_pairs(a: Any, b: Any, out: Any, dtype: str) -> Any:
     """``matmul`` with a ``dtype``. No builtin of the processor's serves it, so none is asked."""
     of_pairs(dtype)
-    calls = device_calls.CALLS.get(type(a))
+    calls = DEVICE.get(type(a))
     if calls is not None:
         result = calls(calls.memo, product.TAGS[True], a, b, out)
         if result is not NotImplemented:
@@ -227,7 +226,7 @@ def _gemm_of_pairs(
 ) -> Any:
     """``gemm`` with a ``dtype``."""
     of_pairs(dtype)
-    calls = device_calls.CALLS.get(type(a))
+    calls = DEVICE.get(type(a))
     if calls is not None:
         result = calls.gemm(calls.memo, (*scalars, dtype), a, b, c, out, scalars[1])
         if result is not NotImplemented:

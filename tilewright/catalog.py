@@ -1,36 +1,86 @@
-"""The tables: the one place that knows every stencil and target by name."""
+"""The tables: the one place that knows every stencil and target by name.
+
+What a row names is loaded when it is first asked for, and for one kind of device without the others: a
+program that multiplies on the processor loads nothing that is for GPUs. Names are known without loading.
+"""
 
 from __future__ import annotations
 
-from tilewright.stencils.cpu.lanes.stencil import LanesStencil
-from tilewright.stencils.cpu.tile.stencil import TileStencil
-from tilewright.stencils.cuda.classic.stencil import ClassicStencil
-from tilewright.stencils.cuda.grouped.stencil import GroupedStencil
-from tilewright.stencils.cuda.tensor.stencil import TensorStencil
-from tilewright.stencils.cuda.tiny.stencil import TinyStencil
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import NamedTuple, TypeVar
+
+from tilewright.loading import load
 from tilewright.stencils.protocol import Stencil
-from tilewright.targets.cpu.target import CpuTarget
-from tilewright.targets.cuda.target import CudaTarget
 from tilewright.targets.protocol import Target
 
+T = TypeVar("T")
+
+
+class Row(NamedTuple):
+    """What is not loaded yet: the kind of device that it is for, and its ``module:class``."""
+
+    target: str
+    where: str
+
+
+class Table(MutableMapping[str, T]):
+    """Stencils or targets by name, in the order of their rows. ``entries``: a row, or what it became."""
+
+    def __init__(self, rows: Mapping[str, Row]):
+        self.entries: dict[str, Row | T] = dict(rows)
+
+    def __getitem__(self, name: str) -> T:
+        entry = self.entries[name]
+        if not isinstance(entry, Row):
+            return entry
+        # None of them keeps anything, so it does not matter which of two threads makes the one that stays.
+        made: T = load(entry.where)()
+        self.entries[name] = made
+        return made
+
+    def __setitem__(self, name: str, value: T) -> None:
+        self.entries[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
+
 # In the order in which an untuned call asks them.
-STENCILS: dict[str, Stencil] = {
-    s.name: s
-    for s in (
-        LanesStencil(),
-        TileStencil(),
-        TinyStencil(),
-        TensorStencil(),
-        ClassicStencil(),
-        GroupedStencil(),
-    )
-}
-TARGETS: dict[str, Target] = {t.kind: t for t in (CpuTarget(), CudaTarget())}
+STENCILS: Table[Stencil] = Table(
+    {
+        "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
+        "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
+        "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
+        "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
+        "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
+        "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
+    }
+)
+TARGETS: Table[Target] = Table(
+    {
+        "cpu": Row("cpu", "tilewright.targets.cpu.target:CpuTarget"),
+        "cuda": Row("cuda", "tilewright.targets.cuda.target:CudaTarget"),
+    }
+)
+
+
+def of_target(kind: str) -> dict[str, Stencil]:
+    """The stencils that write for a kind of device, by name."""
+    return {name: STENCILS[name] for name, entry in STENCILS.entries.items() if entry.target == kind}
 
 
 def of_lists(kind: str) -> Stencil:
     """The stencil that multiplies lists of products on a kind of device. Raises ``KeyError`` without one."""
-    for stencil in STENCILS.values():
-        if stencil.lists and stencil.target == kind:
+    for stencil in of_target(kind).values():
+        if stencil.lists:
             return stencil
     raise KeyError(kind)

@@ -8,16 +8,26 @@ first, always in the order of ``ORDER``, in which all other threads take those t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from threading import RLock
 
-ORDER = ("kernels", "records", "compiler")
-"""What is guarded, from the outermost lock to the innermost: who makes a kernel asks records and compiles."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any
 
-Lock = Callable[[], AbstractContextManager[Any]]
+    Lock = Callable[[], AbstractContextManager[Any]]
 
-_locks: dict[str, Lock] = dict.fromkeys(ORDER, nullcontext)
+ORDER = ("kernels", "records", "modules", "compiler")
+"""What is guarded, from the outermost lock to the innermost: who makes a kernel asks records, who asks them
+may load a stencil, and loading one may begin to use the compiler."""
+
+making = RLock()
+"""Held by the one thread that plans and makes a kernel: the loser of a race would unload code in use."""
+loading = RLock()
+"""Held by the thread that loads modules."""
+
+_locks: dict[str, Lock] = {"kernels": lambda: making, "modules": lambda: loading}
 _taken: list[AbstractContextManager[Any]] = []
 
 
@@ -26,16 +36,18 @@ def wait_for(guarded: str, lock: Lock) -> None:
 
     ``guarded`` is a name of ``ORDER``; ``lock`` gives the lock that is the right one at that moment.
     """
-    if guarded not in _locks:
-        raise KeyError(guarded)
-    _locks[guarded] = lock
+    _locks[ORDER[ORDER.index(guarded)]] = lock
 
 
 def _before() -> None:
-    found = [_locks[name]() for name in ORDER]
-    for lock in found:
-        lock.__enter__()
-    # Only now is no other thread that forks here.
+    found = []
+    for guarded in ORDER:
+        # Asked for only now: a module that was being loaded may have named its lock meanwhile.
+        if guarded in _locks:
+            lock = _locks[guarded]()
+            lock.__enter__()
+            found.append(lock)
+    # No other thread that forks is here at this moment.
     _taken[:] = found
 
 

@@ -94,8 +94,42 @@ def _count(digits: str, most: int) -> int:
     return int(digits)
 
 
+class _Transposed:
+    """What follows from the letters of A and B, of a product as of every product of a list."""
+
+    __slots__ = ()
+    dtype: DType
+    trans_a: str
+    trans_b: str
+
+    @property
+    def trans(self) -> str:
+        """Both transposition letters, A's first."""
+        return self.trans_a + self.trans_b
+
+    @property
+    def turned_a(self) -> bool:
+        """Whether A is stored transposed."""
+        return self.trans_a in "tc"
+
+    @property
+    def turned_b(self) -> bool:
+        """Whether B is stored transposed."""
+        return self.trans_b in "tc"
+
+    @property
+    def conj_a(self) -> bool:
+        """Whether A enters conjugated."""
+        return self.dtype.is_complex and self.trans_a in "cj"
+
+    @property
+    def conj_b(self) -> bool:
+        """Whether B enters conjugated."""
+        return self.dtype.is_complex and self.trans_b in "cj"
+
+
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(_Transposed):
     """What is asked: C = alpha * op(A) * op(B) + beta * C, once or for each matrix of a batch.
 
     op(A) is m x k, op(B) is k x n, C is m x n, column-major. op is n (as stored), t (transposed),
@@ -140,31 +174,6 @@ class Problem:
             packed = ld * columns  # type: ignore[operator]  # filled in above
             if getattr(self, name) is None:
                 object.__setattr__(self, name, packed)
-
-    @property
-    def trans(self) -> str:
-        """Both transposition letters, A's first."""
-        return self.trans_a + self.trans_b
-
-    @property
-    def turned_a(self) -> bool:
-        """Whether A is stored transposed."""
-        return self.trans_a in "tc"
-
-    @property
-    def turned_b(self) -> bool:
-        """Whether B is stored transposed."""
-        return self.trans_b in "tc"
-
-    @property
-    def conj_a(self) -> bool:
-        """Whether A enters conjugated."""
-        return self.dtype.is_complex and self.trans_a in "cj"
-
-    @property
-    def conj_b(self) -> bool:
-        """Whether B enters conjugated."""
-        return self.dtype.is_complex and self.trans_b in "cj"
 
     @property
     def flops(self) -> int:
@@ -323,7 +332,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupedProblem:
+class GroupedProblem(_Transposed):
     """What is asked of a list: C_i = alpha_i * op(A_i) * op(B_i) + beta_i * C_i, each of its own size.
 
     ``m``, ``n`` and ``k`` are the largest extents, rounded up to ``STEPS``, ``batch`` the number of products,
@@ -407,31 +416,6 @@ class GroupedProblem:
             terms=terms,
             **classes,
         )
-
-    @property
-    def trans(self) -> str:
-        """Both transposition letters, A's first."""
-        return self.trans_a + self.trans_b
-
-    @property
-    def turned_a(self) -> bool:
-        """Whether every A is stored transposed."""
-        return self.trans_a in "tc"
-
-    @property
-    def turned_b(self) -> bool:
-        """Whether every B is stored transposed."""
-        return self.trans_b in "tc"
-
-    @property
-    def conj_a(self) -> bool:
-        """Whether every A enters conjugated."""
-        return self.dtype.is_complex and self.trans_a in "cj"
-
-    @property
-    def conj_b(self) -> bool:
-        """Whether every B enters conjugated."""
-        return self.dtype.is_complex and self.trans_b in "cj"
 
     @property
     def flops(self) -> float:

@@ -14,7 +14,6 @@ import pytest
 
 import tilewright as tw
 from tilewright import forks
-from tilewright.runtime import build
 from tilewright.store import records
 from tilewright.targets.cpu import llvm
 
@@ -24,7 +23,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 
-LOCKS = {"kernels": lambda: build.making, "records": lambda: records.using, "compiler": llvm.compiler_lock}
+LOCKS = {
+    "kernels": lambda: forks.making,
+    "records": lambda: records.using,
+    "modules": lambda: forks.loading,
+    "compiler": llvm.compiler_lock,
+}
 
 # A thread compiles all the while, and children that each need a kernel of their own are made beside it.
 PROGRAM = """

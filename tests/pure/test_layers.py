@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import tilewright
+from tilewright.stencils.protocol import Stencil
+from tilewright.targets.protocol import Target
 
 pytestmark = pytest.mark.pure
 
@@ -19,13 +22,22 @@ ROOT = Path(tilewright.__file__).parent
 
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
-    *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog"),
-    *("arrays", "store", "stencils", "targets", "space", "model", "task", "dtypes", "errors", "forks"),
+    *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog", "arrays"),
+    *("store", "stencils", "targets", "space", "model", "task", "dtypes", "errors", "loading", "forks"),
 )
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
-# The one function that loads modules of this package when it is called, so that importing the package does
-# not: they are what tuning needs and a product does not.
-LAZY_DOOR = ("api", "tune", {"tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"})
+# The functions that import modules of this package when they are called: what tuning needs and a product does
+# not, and what GPUs need and a product of this process's memory does not.
+DOORS = {
+    ("api", "tune"): {"tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"},
+    ("runtime.backends", "_gpu"): {"tilewright.runtime.bound_cuda"},
+    ("runtime.build", "generators"): {"tilewright.stencils.cuda.source"},
+    ("calls.explain", "_cublas"): {"tilewright.runtime.cublaslt"},
+    ("arrays.dlpack", "device_of"): {"tilewright.targets.cuda.bindings"},
+}
+# What may be loaded by name, ``loading.load``: what is public, the rows of tables, and what is rarely needed.
+LOADS = {"", "catalog", "runtime.bound_cpu"}
+NAMED = re.compile(r"(tilewright(?:\.\w+)*)(?::\w+)?")
 STANDS_ON = ("space", "tuning.timing", "store.records", "store.jsonl", "tuning.workers")
 READS_ENVIRONMENT = {"store.paths"}
 # Sets variables for its children, and puts back what was there.
@@ -41,7 +53,8 @@ MODULES = {name_of(path): ast.parse(path.read_text()) for path in sorted(ROOT.rg
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Modules of this package that a module names in its imports, by their names without the package's."""
+    """Modules of this package that a module names, by their names without the package's: in its imports, and
+    in texts such as ``loading.load`` takes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -51,6 +64,10 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             inside = [f"{node.module}.{alias.name}" for alias in node.names]
             known = [name for name in inside if name.removeprefix("tilewright.") in MODULES]
             names = known or [str(node.module)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found = NAMED.fullmatch(node.value)
+            # A name of the package alone is a word.
+            names = [found[1]] if found and found[1].removeprefix("tilewright.") in MODULES else []
         else:
             continue
         for name in names:
@@ -141,12 +158,7 @@ def test_no_stencil_compares_compute_capabilities() -> None:
 
 
 def test_nothing_of_a_stencil_or_a_target_is_found_by_getattr() -> None:
-    members = {
-        name
-        for protocol in (tilewright.stencils.protocol.Stencil, tilewright.targets.protocol.Target)
-        for name in vars(protocol)
-        if not name.startswith("_")
-    }
+    members = {name for protocol in (Stencil, Target) for name in vars(protocol) if not name.startswith("_")}
     assert {"runs", "needs_record", "size_specific", "probe"} <= members
     for module, tree in MODULES.items():
         for node in ast.walk(tree):
@@ -199,32 +211,65 @@ def test_functions_import_only_what_may_be_missing(module: str) -> None:
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 names = [str(node.module)]
-            if (module, function.name) == LAZY_DOOR[:2]:
-                names = [name for name in names if name not in LAZY_DOOR[2]]
+            through = DOORS.get((module, function.name), set())
+            names = [name for name in names if name not in through]
             assert {name.partition(".")[0] for name in names} <= OPTIONAL, f"{module}: {names}"
 
 
-def test_the_lazy_door_is_the_only_way_to_what_it_loads() -> None:
-    module, name, through = LAZY_DOOR
-    found = next(
-        node for node in MODULES[module].body if isinstance(node, ast.FunctionDef) and node.name == name
-    )
-    inside = {f"tilewright.{other}" for other, _ in imported(found)}
-    assert inside == through
+def functions(module: str) -> Iterator[ast.FunctionDef]:
+    return (node for node in ast.walk(MODULES[module]) if isinstance(node, ast.FunctionDef))
 
-    # At the top of a module nobody whom the package imports comes by them.
-    def top(module: str) -> set[str]:
-        lines = [x for x in MODULES[module].body if isinstance(x, ast.Import | ast.ImportFrom)]
-        return {other for line in lines for other, _ in imported(line)}
 
-    seen, todo = set(), [""]
+def at_import(module: str) -> set[str]:
+    """The modules of this package that a module's own imports load, those for type checkers left out."""
+    lines = [node for node in MODULES[module].body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {name for line in lines for name, _ in imported(line)}
+
+
+def loaded_with(*modules: str) -> set[str]:
+    """All modules of this package that are loaded with some, and the packages that they are in."""
+    seen: set[str] = set()
+    todo = list(modules)
     while todo:
         here = todo.pop()
         if here not in seen:
             seen.add(here)
-            todo += top(here)
-    assert not {f"tilewright.{other}" for other in seen} & through
-    assert "api" in seen
+            todo += [*at_import(here), *(here.rpartition(".")[0],)]
+    return seen
+
+
+def test_doors_lead_to_what_they_are_for() -> None:
+    for (module, name), through in DOORS.items():
+        (door,) = (found for found in functions(module) if found.name == name)
+        assert {f"tilewright.{other}" for other, _ in imported(door)} == through
+
+
+def test_only_tables_load_by_name() -> None:
+    users = {
+        module
+        for module, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id in ("load", "_load") and module != "loading"
+        if "loading" in at_import(module)
+    }
+    assert users == LOADS
+    for module, tree in MODULES.items():
+        if module != "loading":
+            assert "import_module" not in ast.unparse(tree), module
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    assert loaded_with("") == {"", "loading", "forks"}
+
+
+def test_what_multiplies_is_loaded_without_the_tuner_and_without_what_is_for_gpus() -> None:
+    seen = loaded_with("api", "stencils.cpu.lanes.stencil", "stencils.cpu.tile.stencil", "targets.cpu.target")
+    assert {"runtime.bound_cpu", "planning.dispatch"} <= seen
+    for other in ("tuning", "cli", "tutorial", "stencils.cuda", "targets.cuda"):
+        assert not {name for name in seen if name == other or name.startswith(f"{other}.")}, other
+    assert not {"runtime.bound_cuda", "runtime.cublaslt", "runtime.device_calls"} & seen
+    # The same look finds what is there.
+    assert {"stencils.cuda", "targets.cuda.driver"} <= loaded_with("runtime.bound_cuda", "calls.list_forms")
 
 
 def test_what_may_be_missing_is_imported_in_functions_only() -> None:
@@ -250,6 +295,8 @@ def test_the_environment_is_read_in_one_place() -> None:
 
 
 def test_all_is_what_is_public() -> None:
+    for name in tilewright.__all__:
+        assert getattr(tilewright, name).__doc__, name
     public = {
         name
         for name, value in vars(tilewright).items()
@@ -257,5 +304,18 @@ def test_all_is_what_is_public() -> None:
     }
     assert set(tilewright.__all__) == public
     assert len(set(tilewright.__all__)) == len(tilewright.__all__)
-    for name in tilewright.__all__:
-        assert getattr(tilewright, name).__doc__, name
+
+
+def test_what_is_public_is_said_alike_to_type_checkers_and_to_programs() -> None:
+    (either,) = (node for node in MODULES[""].body if isinstance(node, ast.If))
+    read = {
+        alias.name: line.module
+        for line in either.body
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+    assert read == tilewright._MODULE_OF  # type: ignore[attr-defined]
+    assert set(read) == set(tilewright.__all__)
+    assert set(dir(tilewright)) >= {*tilewright.__all__, "__version__"}
+    with pytest.raises(AttributeError, match="nonsense"):
+        tilewright.nonsense  # type: ignore[attr-defined]  # noqa: B018

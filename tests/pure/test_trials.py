@@ -287,7 +287,8 @@ def pretend(driver: FakeDriver, set_: Callable[[Any, str, Any], None]) -> None:
     """Put the pretence in place of the device."""
     set_(cuda, "driver", driver)
     set_(binding, "driver", driver)
-    set_(cuda, "modules", SimpleNamespace(load=lambda binary: Kernel(1, binary)))
+    for module in (cuda, cuda_timing):
+        set_(module, "modules", SimpleNamespace(load=lambda binary: Kernel(1, binary)))
     set_(cuda_timing, "driver", driver)
     set_(cuda_timing, "SAMPLE", 2e-4)
     set_(cuda, "FINAL_BUDGET", 0.2)
@@ -448,7 +449,7 @@ def test_copies_fill_twice_the_cache_in_memory_alone(driver: FakeDriver) -> None
     assert len(bench.pointers) == -(-2 * DEVICE.last_cache // bytes_)
     assert len({a for a, _, _ in bench.pointers}) == len(bench.pointers)
     seen = set()
-    run = bench._turns(compiled(problem), Kernel(1, compiled(problem).binary))
+    run = bench.turns(compiled(problem), Kernel(1, compiled(problem).binary))
     for _ in bench.pointers:
         before = [array(c, "f8", (64,), (1,)).tobytes() for _, _, c in bench.pointers]
         run()

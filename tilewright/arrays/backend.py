@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +17,6 @@ import numpy as np
 from tilewright.arrays import cupy_, dlpack, numpy_, torch_
 from tilewright.arrays.library import Library
 from tilewright.arrays.view import ArrayView, Layout, Looker
-from tilewright.errors import DeviceError
-from tilewright.targets.cuda import devices, driver
 
 Wrap = Callable[[Any], Any]
 """How a result is handed back in kind."""
@@ -163,26 +161,3 @@ def device_view(value: Any, name: str, stream: int | None) -> ArrayView | None:
     """
     found = library_of(value)
     return found.view(value, name) if found is not None else dlpack.view(value, name, stream)
-
-
-def need_cuda() -> None:
-    """Raises ``DeviceError`` with the reason when no GPU can be used from here."""
-    reason = devices.missing()
-    if reason is not None:
-        raise DeviceError(reason)
-
-
-@contextmanager
-def current(library: Library | None, index: int) -> Iterator[None]:
-    """Within it, work goes to a GPU: its context is current on this thread.
-
-    Raises ``DeviceError`` for arrays of no known library on a GPU that is not the current one.
-    """
-    with nullcontext() if library is None else library.guard(index):
-        driver.context(index)
-        if library is None and driver.current_device() != index:
-            raise DeviceError(
-                f"the arrays lie on GPU {index} and GPU {driver.current_device()} is current; accepted: "
-                "arrays on the current GPU, or torch or cupy imported, to change it"
-            )
-        yield

@@ -10,7 +10,6 @@ import numpy as np
 from tilewright.arrays.view import ArrayView, Owner, address_of, view_at
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.targets.cuda import bindings
 
 CUDA_DEVICE, CUDA_MANAGED = 2, 13
 """kDLCUDA and kDLCUDAManaged of dlpack.h."""
@@ -29,7 +28,10 @@ def on_gpu(value: Any) -> bool:
 
 def device_of(address: int, name: str) -> int:
     """The GPU whose memory an address belongs to. Raises ``ArgumentError`` for one of no GPU."""
-    api = bindings.bindings()
+    # Asked of arrays on GPUs alone, and what asks whether an array is one is asked of every array.
+    from tilewright.targets.cuda.bindings import bindings
+
+    api = bindings()
     which = api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     code, index = api.cuPointerGetAttribute(which, address)
     if code:

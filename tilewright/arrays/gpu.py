@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +16,33 @@ from tilewright.arrays.numpy_ import handing
 from tilewright.arrays.overlap import may_share, same
 from tilewright.arrays.view import ArrayView, Owner, imagined, view_at
 from tilewright.dtypes import COMPLEX_HALF, is_complex
-from tilewright.errors import ArgumentError, DTypeError
+from tilewright.errors import ArgumentError, DeviceError, DTypeError
+from tilewright.targets.cuda import devices, driver
 
 Wrap = Callable[[Any], Any]
+
+
+def need_cuda() -> None:
+    """Raises ``DeviceError`` with the reason when no GPU can be used from here."""
+    reason = devices.missing()
+    if reason is not None:
+        raise DeviceError(reason)
+
+
+@contextmanager
+def current(library: Library | None, index: int) -> Iterator[None]:
+    """Within it, work goes to a GPU: its context is current on this thread.
+
+    Raises ``DeviceError`` for arrays of no known library on a GPU that is not the current one.
+    """
+    with nullcontext() if library is None else library.guard(index):
+        driver.context(index)
+        if library is None and driver.current_device() != index:
+            raise DeviceError(
+                f"the arrays lie on GPU {index} and GPU {driver.current_device()} is current; accepted: "
+                "arrays on the current GPU, or torch or cupy imported, to change it"
+            )
+        yield
 
 
 class GpuArrays:
@@ -34,7 +58,7 @@ class GpuArrays:
 
     def current(self) -> AbstractContextManager[None]:
         """Within it, work goes to this GPU."""
-        return backend.current(self.library, self.index)
+        return current(self.library, self.index)
 
     def view(self, value: Any, name: str) -> tuple[ArrayView, Wrap]:
         """An argument as a view, and how to hand a result back. What was written to it on another

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.arrays import backend, dlpack
+from tilewright.arrays.gpu import current, need_cuda
 from tilewright.arrays.layout import ACCEPTED, LETTERS
 from tilewright.arrays.overlap import Integers, Placement, even_step
 from tilewright.arrays.view import address_of
@@ -59,10 +60,10 @@ def integers(value: Any, name: str) -> tuple[Integers, int | None, Any]:
     """
     if not backend.on_gpu(value):
         return _plain_integers(value, name), None, value
-    backend.need_cuda()
+    need_cuda()
     index = backend.index_of(value, name) or 0
     library = backend.library_of(value)
-    with backend.current(library, index):
+    with current(library, index):
         found = backend.device_view(value, name, library.stream(index) if library is not None else 0)
         if found is None or found.dtype.kind not in "iu":
             raise DTypeError(f"{name} is {getattr(value, 'dtype', '?')}; accepted: 64-bit integers")
@@ -135,7 +136,7 @@ def _placed(addresses: Integers, device: int | None, name: str) -> int:
     """The GPU that addresses belong to. Raises ``ArgumentError`` when they are of none, or of several."""
     if not addresses.size:
         return device or 0
-    backend.need_cuda()
+    need_cuda()
     driver.context(device or 0)
     step = max(1, addresses.size // _LOOKED_AT)
     said = {place: dlpack.device_of(int(addresses[place]), f"{name}[{place}]")

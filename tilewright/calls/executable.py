@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.arrays.layout import transposed
 from tilewright.arrays.tracing import untraced
@@ -11,10 +11,13 @@ from tilewright.calls import product
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.spec import Options
 from tilewright.model import Plan
-from tilewright.runtime import call_cache, device_calls
+from tilewright.runtime import call_cache
 from tilewright.runtime.backend import Backend, Function
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import maker
+
+if TYPE_CHECKING:
+    from tilewright.runtime import device_calls
 
 
 def executable(options: Options, a: Any, b: Any, c: Any, out: Any) -> Executable:

@@ -7,7 +7,7 @@ import math
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Plan
 from tilewright.planning import dispatch, roofline
-from tilewright.runtime import build, cublaslt
+from tilewright.runtime import build
 
 
 def explain_plan(plan: Plan) -> str:
@@ -44,12 +44,14 @@ def explain_plan(plan: Plan) -> str:
 
 def _cublas(plan: Plan) -> str:
     """How a plan of the vendor's gets to cuBLAS."""
+    from tilewright.runtime.cublaslt import CONFIG, library, refusal
+
     config = plan.config or Config({})
-    if config.get("by") == "library" or cublaslt.library() is None or cublaslt.refusal(plan.problem):
+    if config.get("by") == "library" or library() is None or refusal(plan.problem):
         return "cuBLAS, by the array library's matmul"
     if "algorithm" not in config:
         return "cuBLASLt, the algorithm that it expects to be the fastest"
-    named = " ".join(f"{name}={config[name]}" for name in cublaslt.CONFIG if name in config)
+    named = " ".join(f"{name}={config[name]}" for name in CONFIG if name in config)
     return f"cuBLASLt, {named}"
 
 

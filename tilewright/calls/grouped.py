@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arrays import backend as lookup
+from tilewright.arrays.gpu import need_cuda
 from tilewright.arrays.layout import LETTERS, transposed
 from tilewright.arrays.overlap import Integers
 from tilewright.arrays.pointers import Groups, Pointers
@@ -37,7 +37,7 @@ from tilewright.model import Device, GroupedProblem, Plan
 from tilewright.planning import dispatch
 from tilewright.runtime import bound_cuda, call_cache
 from tilewright.runtime.backend import Backend
-from tilewright.runtime.backends import on_gpu
+from tilewright.runtime.backends import default_gpu
 from tilewright.runtime.bound_cpu import HOST
 from tilewright.stencils.cuda.grouped.descriptors import describe, pack
 from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE
@@ -385,8 +385,8 @@ def _of_groups(
     """The products that ``Groups`` describe."""
     if not len(groups):
         return Grouped(HOST, None)
-    lookup.need_cuda()
-    backend = on_gpu(groups.index)
+    need_cuda()
+    backend = default_gpu(groups.index)
     alphas, betas = (
         _scalars(x, name, len(groups)) for x, name in zip(scalars, ("alpha", "beta"), strict=True)
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.arrays import backend as lookup
+from tilewright.arrays.gpu import need_cuda
 from tilewright.arrays.layout import ACCEPTED, LETTERS
 from tilewright.arrays.overlap import Integers, Placement, overlapping, shared
 from tilewright.arrays.pointers import Groups, Pointers
@@ -21,7 +22,7 @@ from tilewright.calls.product import Taken, take
 from tilewright.calls.spec import checked_out
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.runtime.backend import Backend
-from tilewright.runtime.backends import backend_of, on_gpu
+from tilewright.runtime.backends import backend_of, default_gpu
 
 
 def gather(
@@ -166,13 +167,13 @@ def backend_of_lists(lists: Mapping[str, Any]) -> Backend:
     if not pointers:
         return found
     name, given = next(iter(pointers.items()))
-    lookup.need_cuda()
+    need_cuda()
     if found.kind != "cuda":
         if first:
             raise ArgumentError(
                 f"{next(iter(first))} is not on a GPU, and {name} is; accepted: all on one GPU"
             )
-        found = on_gpu(given.index)
+        found = default_gpu(given.index)
     for name, other in pointers.items():
         if other.index != found.index:
             raise ArgumentError(f"{name} lies on GPU {other.index}; accepted: GPU {found.index}")

@@ -27,9 +27,10 @@ from tilewright.calls.spec import (
 )
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError
+from tilewright.forks import making
 from tilewright.model import Plan, Problem
 from tilewright.planning import dispatch
-from tilewright.runtime import build, call_cache
+from tilewright.runtime import call_cache
 from tilewright.runtime.backend import Backend, Call
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import MATMUL
@@ -233,7 +234,7 @@ def plan(
     found: tuple[Plan, Any] | None = call_cache.BOUND.get(key)
     if found is None:
         # Planning reads records, and a fork waits for whoever is within SQLite as for the compiler.
-        with build.making:
+        with making:
             found = _planned(backend, options, job)
         call_cache.keep(call_cache.BOUND, key, found)
     return Bound(*found, a, b, result)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from tilewright.catalog import STENCILS, TARGETS
+from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Gemm, Plan, Problem, Record
 from tilewright.planning import classes, kin
@@ -74,7 +74,7 @@ def records() -> Records:
 
 def candidates(device: Device) -> dict[str, Stencil]:
     """The stencils that write for a device's kind."""
-    return {name: stencil for name, stencil in STENCILS.items() if stencil.target == device.kind}
+    return of_target(device.kind)
 
 
 def refusal(stencil: Stencil, problem: Gemm, device: Device) -> str | None:

@@ -7,7 +7,7 @@ width and registers, and GPUs of one architecture. Of those the most similar one
 2. of GPUs one with nearly as many multiprocessors, then with a second level of nearly the same size.
 
 What is known of a device that is not here is its key: a processor's names its core and instruction
-set (``targets.cpu``), a GPU's is in ``capability.DEVICES`` or is not known.
+set (``targets.cpu``), a GPU's is in its target's ``devices`` or is not known.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from tilewright.catalog import TARGETS
 from tilewright.model import Device
 from tilewright.targets.cpu.isa import ISAS
-from tilewright.targets.cuda import capability
 
 SERVES: dict[str, tuple[str, ...]] = {"cpu": ("memory",), "cuda": ("memory", "cached")}
 """The regimes in which records of a similar device are better than the cost model, by kind of device.
@@ -65,7 +65,8 @@ not the core's, and so no part of a key."""
 
 def nearest(device: Device, keys: Iterable[str]) -> str | None:
     """The key of the device most similar to this one; None where there is none that is alike."""
-    others = {key for key in keys if capability.canonical(key) != device.key}
+    canonical = TARGETS[device.kind].canonical
+    others = {key for key in keys if canonical(key) != device.key}
     rank = _gpus if device.kind == "cuda" else _processors
     ranked = sorted((*apart, key) for key in others if (apart := rank(device, key)) is not None)
     return str(ranked[0][-1]) if ranked else None
@@ -90,7 +91,8 @@ def _processors(device: Device, key: str) -> tuple[float, ...] | None:
 
 def _gpus(device: Device, key: str) -> tuple[float, ...] | None:
     """How far a GPU is from this one, smaller is nearer; None where the code is another, or it is unknown."""
-    other = capability.DEVICES.get(capability.canonical(key))
+    target = TARGETS[device.kind]
+    other = target.devices.get(target.canonical(key))
     if other is None or other.features != device.features:
         return None
     return _ratio(device["sms"], other["sms"]), _ratio(device["l2"], other["l2"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tilewright.arrays.backend import on_gpu
 from tilewright.arrays.tracing import pass_over, untraced
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.bound_cpu import HOST
-from tilewright.runtime.bound_cuda import Gpu
+
+if TYPE_CHECKING:
+    from tilewright.runtime.bound_cuda import Gpu
 
 
 @untraced
@@ -17,9 +20,18 @@ def backend_of(**arguments: Any) -> Backend:
     Raises ``ArgumentError`` when they lie apart.
     """
     pass_over()
-    return Gpu.of(arguments) or HOST
+    if not any(on_gpu(value) for value in arguments.values()):
+        return HOST
+    return _gpu().of(arguments) or HOST
 
 
-def on_gpu(index: int) -> Backend:
+def default_gpu(index: int) -> Backend:
     """The backend of matrices on a GPU that belong to no array."""
-    return Gpu.by_default(index)
+    return _gpu().by_default(index)
+
+
+def _gpu() -> type[Gpu]:
+    """The backend of arrays on GPUs, and all that is behind it, loaded once there is such an array."""
+    from tilewright.runtime.bound_cuda import Gpu
+
+    return Gpu

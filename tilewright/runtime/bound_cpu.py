@@ -8,10 +8,9 @@ that serves calls on arrays just like these. ``Host`` is the backend of calls in
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +20,15 @@ from tilewright.arrays.numpy_ import NumpyArrays
 from tilewright.arrays.overlap import bounds
 from tilewright.arrays.view import Array, Layout
 from tilewright.catalog import STENCILS
+from tilewright.forks import making
+from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, host_calls
 from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.fastcall_cpu import RANK_MAX, find_team, native
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 # Below this much work per core the interpreter lock is kept: letting go of it costs about 0.1 us.
 RELEASE_FLOPS = 200_000
@@ -38,7 +42,7 @@ class Bound:
         assert plan.config is not None
         self.job, self.plan = job, plan
         problem, device = plan.problem, plan.device
-        with build.making:
+        with making:
             self.kernel = build.kernel(plan.stencil, problem, plan.config, device)
             self.native = native(device)
         parts = [part for value in scalars for part in (complex(value).real, complex(value).imag)]
@@ -109,7 +113,8 @@ class Bound:
 @cache
 def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     """One pool a process: its threads do not survive a fork."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="tilewright")
+    made: type[ThreadPoolExecutor] = load("concurrent.futures:ThreadPoolExecutor")
+    return made(threads, thread_name_prefix="tilewright")
 
 
 class Host(NumpyArrays):

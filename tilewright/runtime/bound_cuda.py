@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.arrays import backend, dlpack
-from tilewright.arrays.gpu import GpuArrays
+from tilewright.arrays.gpu import GpuArrays, need_cuda
 from tilewright.arrays.layout import Job
 from tilewright.arrays.library import Library
 from tilewright.arrays.pointers import staging
@@ -27,6 +27,7 @@ from tilewright.arrays.view import Layout, address_of, conjugated
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DeviceError
+from tilewright.forks import making
 from tilewright.model import Kernel, Plan
 from tilewright.runtime import build, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
@@ -62,7 +63,7 @@ def kernel(plan: Plan, index: int) -> Kernel:
     assert plan.stencil is not None
     assert plan.config is not None
     parts = (plan.stencil, plan.problem, plan.config, plan.device)
-    with build.making:
+    with making:
         # build keeps one kernel for a binary, and code belongs to the context that it was loaded in.
         if index == 0:
             return build.kernel(*parts)
@@ -185,7 +186,7 @@ class Gpu(GpuArrays):
         on = [name for name, value in given.items() if backend.on_gpu(value)]
         if not on:
             return None
-        backend.need_cuda()
+        need_cuda()
         for name, value in given.items():
             if name not in on:
                 raise ArgumentError(

@@ -11,31 +11,21 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from tilewright import forks
 from tilewright.catalog import STENCILS, TARGETS
+from tilewright.forks import making
 from tilewright.model import Binary, Config, Device, Kernel
-from tilewright.stencils.cuda.source import writers
 from tilewright.store import binaries
 from tilewright.targets.protocol import Target
 from tilewright.task import Task
 
 _SCHEMA = 1
 _STENCILS = Path(__file__).parents[1] / "stencils"
-
-making = threading.RLock()
-"""Held by the one thread that plans and makes a kernel: the loser of a race would unload code in use.
-
-A fork waits for it (``forks``), so that no child inherits it from a thread that it does not have.
-"""
-
-forks.wait_for("kernels", lambda: making)
 
 
 @functools.cache
@@ -47,6 +37,8 @@ def generators(stencil: str, folder: Path = _STENCILS) -> str:
     """
     digest = hashlib.sha256()
     if STENCILS[stencil].target == "cuda":
+        from tilewright.stencils.cuda.source import writers
+
         for name, text in writers(stencil, folder / "cuda"):
             digest.update(f"{name}\0{text}\0".encode())
     else:

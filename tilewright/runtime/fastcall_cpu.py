@@ -18,7 +18,6 @@ only one.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import hashlib
 import os

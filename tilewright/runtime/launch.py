@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tilewright.model import Config, Gemm, Kernel
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.binding import Binding
 
 
 def bind(
-    stencil: Any,
+    stencil: Stencil,
     kernel: Kernel,
     problem: Gemm,
     config: Config,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, GroupedProblem, Launch, Source
 from tilewright.space import Space
-from tilewright.targets.cuda.arguments import Argument
+
+if TYPE_CHECKING:
+    from tilewright.targets.cuda.arguments import Argument
 
 ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stencil of lists"
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""

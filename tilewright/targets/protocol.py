@@ -41,6 +41,10 @@ class Target(ABC):
         """A device's key, and behind it those under which older versions filed its records."""
         return (key,)
 
+    def canonical(self, key: str) -> str:
+        """The one key of a device that has two."""
+        return key
+
     def ceilings(self, device: Device) -> Mapping[str, float]:
         """What arithmetic units can do by a device's limits alone, by the names of ``Device.ceilings``."""
         return {}

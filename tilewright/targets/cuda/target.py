@@ -33,5 +33,8 @@ class CudaTarget(Target):
     def keys(self, key: str) -> tuple[str, ...]:
         return capability.keys(key)
 
+    def canonical(self, key: str) -> str:
+        return capability.canonical(key)
+
     def ceilings(self, device: Device) -> Mapping[str, float]:
         return capability.units(device)

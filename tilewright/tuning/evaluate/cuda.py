@@ -38,7 +38,7 @@ from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
 from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
 from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial
-from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded, turns
+from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
 from tilewright.tuning.gemm.operands import (
     Array,
     Operands,
@@ -248,12 +248,12 @@ def spans(problem: Problem) -> tuple[int, int, int]:
 # ---- the trial
 
 
-class CudaTrial:
+class CudaTrial(EventEvaluation[Problem]):
     """Checks and times binaries of one problem after another on the GPU of this process."""
 
     def __init__(self, device: Device):
+        super().__init__()
         self.device = device
-        self.watch = Events()
         self._checks: OrderedDict[tuple[Problem, bool], Check] = OrderedDict()
         self._spaces: dict[tuple[str, Problem], Space | None] = {}
         self._copies: list[list[Placed]] = []
@@ -314,25 +314,6 @@ class CudaTrial:
         """Addresses of A, B and C, copy by copy."""
         return [(a.base, b.base, c.base) for a, b, c in self._copies]
 
-    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
-        """Check a binary on small problems, and time it if it is right."""
-        with guarded():
-            kernel = modules.load(candidate.binary)
-            verdict = self.check(candidate, kernel)
-            if not verdict.ok:
-                return Outcome(verdict)
-            timing = measure.measure(
-                self._turns(candidate, kernel),
-                watch=self.watch,
-                regime=self.regime,
-                batch=self.problem.batch,
-                least=least,
-                budget=budget,
-                target=0.01,
-                early_stop=early_stop,
-            )
-            return Outcome(verdict, timing, driver.clocks())
-
     def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
         """Check binaries on the timed problem, and time the right ones and cuBLAS in turns."""
         with guarded():
@@ -342,7 +323,7 @@ class CudaTrial:
                 kernel = modules.load(candidate.binary)
                 verdicts.append(self._proved(candidate, kernel))
                 if verdicts[-1].ok:
-                    runs[str(number)] = self._turns(candidate, kernel)
+                    runs[str(number)] = self.turns(candidate, kernel)
             versions, missing = self._vendor(runs)
             timings = measure.interleaved(
                 runs,
@@ -450,7 +431,7 @@ class CudaTrial:
 
     # -- fast
 
-    def _turns(self, candidate: Candidate, kernel: Kernel) -> measure.Run:
+    def turns(self, candidate: Candidate, kernel: Kernel) -> measure.Run:
         """A launch on the next copy of the operands."""
         return turns([bound(candidate, kernel, self.problem, pointers) for pointers in self.pointers])
 

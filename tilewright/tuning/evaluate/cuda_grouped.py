@@ -32,7 +32,7 @@ from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, Finals, Outcome
-from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, Events, guarded, turns
+from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
 from tilewright.tuning.gemm.operands import (
     POISON,
     Array,
@@ -268,12 +268,12 @@ def hard_lists(problem: GroupedProblem) -> list[List]:
     ]
 
 
-class GroupedTrial:
+class GroupedTrial(EventEvaluation[GroupedProblem]):
     """Checks and times binaries for one list of products after another on the GPU of this process."""
 
     def __init__(self, device: Device):
+        super().__init__()
         self.device = device
-        self.watch = Events()
         self.release()
 
     def release(self) -> None:
@@ -310,25 +310,6 @@ class GroupedTrial:
                 f"device ({copies} of {one}): {error}"
             ) from error
 
-    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
-        """Check a binary on lists that are hard on it, and time it if it is right."""
-        with guarded():
-            kernel = modules.load(candidate.binary)
-            verdict = self.check(candidate, kernel)
-            if not verdict.ok:
-                return Outcome(verdict)
-            timing = measure.measure(
-                self._turns(candidate, kernel),
-                watch=self.watch,
-                regime=self.regime,
-                batch=self.problem.batch,
-                least=least,
-                budget=budget,
-                target=0.01,
-                early_stop=early_stop,
-            )
-            return Outcome(verdict, timing, driver.clocks())
-
     def check(self, candidate: Candidate, kernel: Kernel) -> Verdict:
         """The verdict on the lists that are hard on a kernel."""
         worst = 0.0
@@ -354,7 +335,7 @@ class GroupedTrial:
         placed.refresh()
         return placed.list.judge(words, right, f"{name} of {len(placed.list.sizes[0])} products")
 
-    def _turns(self, candidate: Candidate, kernel: Kernel) -> measure.Run:
+    def turns(self, candidate: Candidate, kernel: Kernel) -> measure.Run:
         """A launch on the next copy of the list."""
         return turns([copy.bound(candidate, kernel) for copy in self._copies])
 
@@ -367,7 +348,7 @@ class GroupedTrial:
                 kernel = modules.load(candidate.binary)
                 verdicts.append(self._one(self._copies[0], self._right, candidate, kernel, "the timed list"))
                 if verdicts[-1].ok:
-                    runs[str(number)] = self._turns(candidate, kernel)
+                    runs[str(number)] = self.turns(candidate, kernel)
             timings = {}
             if runs:
                 timings = measure.interleaved(

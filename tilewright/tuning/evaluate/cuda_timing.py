@@ -1,15 +1,21 @@
-"""What every evaluation on a GPU is timed with, and what a lost context does to it."""
+"""What every evaluation on a GPU is, what it is timed with, and what a lost context does to it."""
 
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Generic, TypeVar
 
-from tilewright.targets.cuda import driver
+from tilewright.model import GroupedProblem, Kernel, Problem, Verdict
+from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing
+from tilewright.tuning.evaluate import Candidate, Outcome
 from tilewright.tuning.workers import Fatal
+
+P = TypeVar("P", Problem, GroupedProblem)
 
 FINAL_BUDGET = 2.0
 """Seconds of a final round."""
@@ -58,3 +64,44 @@ def guarded() -> Iterator[None]:
         except Exception as lost:
             raise Fatal(f"{type(error).__name__}: {error}") from lost
         raise
+
+
+class EventEvaluation(ABC, Generic[P]):
+    """Checks and times binaries of one problem after another on the GPU of this process.
+
+    ``problem`` and ``regime`` are those that operands were made for; what is checked on which operands is
+    the evaluation's own.
+    """
+
+    problem: P
+    regime: str
+
+    def __init__(self) -> None:
+        self.watch = Events()
+
+    @abstractmethod
+    def check(self, candidate: Candidate, kernel: Kernel) -> Verdict:
+        """The verdict on what is hard on a kernel."""
+
+    @abstractmethod
+    def turns(self, candidate: Candidate, kernel: Kernel) -> timing.Run:
+        """A launch on the next copy of the operands."""
+
+    def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
+        """Check a binary, and time it if it is right."""
+        with guarded():
+            kernel = modules.load(candidate.binary)
+            verdict = self.check(candidate, kernel)
+            if not verdict.ok:
+                return Outcome(verdict)
+            timed = timing.measure(
+                self.turns(candidate, kernel),
+                watch=self.watch,
+                regime=self.regime,
+                batch=self.problem.batch,
+                least=least,
+                budget=budget,
+                target=0.01,
+                early_stop=early_stop,
+            )
+            return Outcome(verdict, timed, driver.clocks())

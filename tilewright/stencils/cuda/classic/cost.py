@@ -102,7 +102,8 @@ def _kind(p: Problem) -> Problem:
 def _proposed(itemsize: int) -> dict[str, Any]:
     """Columns of proposals for a size of elements: tiles times blocks that share one times all else."""
     names = ("m_dim", "n_dim", "k_blk", "m_blk", "n_blk", "split", *_ELSE)
-    rows = [(*tile, *rest) for tile, *rest in product(_TILES[itemsize], _SPLITS, *_ELSE.values())]
+    rest = product(_SPLITS, *_ELSE.values())
+    rows = [(*tile, *others) for tile, others in product(_TILES[itemsize], rest)]
     return dict(zip(names, np.array(rows).T, strict=True))
 
 
@@ -130,7 +131,9 @@ def _candidates(kind: Problem, device: Device) -> tuple[dict[str, Any], Any]:
     threads, needed, promised = threads[chosen], needed[chosen], promised[chosen]
     taken = np.clip(x["taken"] + x["taken_each"] * needed // threads, x["taken_least"], 255)
     taken = np.where(promised, 128, taken).astype(int)
-    sizes = (columns[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma"))
+    sizes: list[Any] = [
+        columns[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma")
+    ]
     shared = shared_bytes(*sizes, size) + device["shared_reserved"]
     by_registers = resident(device["registers_per_sm"], taken * threads, threads, device)
     by_shared = resident(device["shared_per_sm"], shared, threads, device)
