@@ -515,7 +515,7 @@ SLIPS: tuple[Slip, ...] = (
     Slip("tilewright/calls/spec.py", "if c is not None and options.beta != 0:", "if c is not None:", _SPEC),
     Slip(
         "tilewright/planning/kin.py",
-        "capability.canonical(key) != device.key",
+        "canonical(key) != device.key",
         "key != device.key",
         "tests/pure/test_kin.py",
     ),
