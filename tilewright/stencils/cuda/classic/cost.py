@@ -131,8 +131,8 @@ def _candidates(kind: Problem, device: Device) -> tuple[dict[str, Any], Any]:
     threads, needed, promised = threads[chosen], needed[chosen], promised[chosen]
     taken = np.clip(x["taken"] + x["taken_each"] * needed // threads, x["taken_least"], 255)
     taken = np.where(promised, 128, taken).astype(int)
-    sizes = (columns[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma"))
-    shared = shared_bytes(*sizes, itemsize=size) + device["shared_reserved"]
+    own = {name: columns[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma")}
+    shared = shared_bytes(**own, itemsize=size) + device["shared_reserved"]
     by_registers = resident(device["registers_per_sm"], taken * threads, threads, device)
     by_shared = resident(device["shared_per_sm"], shared, threads, device)
     return columns, np.maximum(np.minimum(by_registers, by_shared), 1)
