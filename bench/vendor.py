@@ -177,10 +177,10 @@ def product(
     m, n, k, trans = shape
     kind = getattr(torch, DTYPES[letter].name)
 
-    def made(rows: int, columns: int, turned: bool) -> Any:
-        stored = (columns, rows) if turned else (rows, columns)
+    def made(rows: int, columns: int, transposed: bool) -> Any:
+        stored = (columns, rows) if transposed else (rows, columns)
         found = torch.randn(*stored, dtype=kind, device="cuda")
-        return found.mT if turned else found
+        return found.mT if transposed else found
 
     a, b = made(m, k, trans[0] == "t"), made(k, n, trans[1] == "t")
     out = torch.empty(m, n, dtype=kind, device="cuda")

@@ -12,9 +12,9 @@ c = tw.matmul(a, b)
 print("largest difference to numpy.matmul:", np.abs(c - np.matmul(a, b)).max())
 
 # Stacks broadcast, types are promoted, strides may be any: one matrix for all of b, in single precision.
-turned = rng.standard_normal((8, 8)).astype(np.float32).T
-d = tw.matmul(turned, b)
-print(d.shape, d.dtype, "right:", np.allclose(d, turned @ b))
+transposed = rng.standard_normal((8, 8)).astype(np.float32).T
+d = tw.matmul(transposed, b)
+print(d.shape, d.dtype, "right:", np.allclose(d, transposed @ b))
 
 # An output of your own saves the allocation.
 tw.matmul(a, b, out=d)

@@ -108,12 +108,12 @@ class _Transposed:
         return self.trans_a + self.trans_b
 
     @property
-    def turned_a(self) -> bool:
+    def transposed_a(self) -> bool:
         """Whether A is stored transposed."""
         return self.trans_a in "tc"
 
     @property
-    def turned_b(self) -> bool:
+    def transposed_b(self) -> bool:
         """Whether B is stored transposed."""
         return self.trans_b in "tc"
 
@@ -161,8 +161,8 @@ class Problem(_Transposed):
     pointers: bool = False
 
     def __post_init__(self) -> None:
-        rows_a, cols_a = (self.k, self.m) if self.turned_a else (self.m, self.k)
-        rows_b, cols_b = (self.n, self.k) if self.turned_b else (self.k, self.n)
+        rows_a, cols_a = (self.k, self.m) if self.transposed_a else (self.m, self.k)
+        rows_b, cols_b = (self.n, self.k) if self.transposed_b else (self.k, self.n)
         for name, packed in (("lda", rows_a), ("ldb", rows_b), ("ldc", self.m)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, packed)

@@ -27,7 +27,11 @@ def forced(problem: Problem) -> float:
     ``Problem.bytes``.
     """
     p = problem
-    shapes = ((p.k, p.m) if p.turned_a else (p.m, p.k), (p.n, p.k) if p.turned_b else (p.k, p.n), (p.m, p.n))
+    shapes = (
+        (p.k, p.m) if p.transposed_a else (p.m, p.k),
+        (p.n, p.k) if p.transposed_b else (p.k, p.n),
+        (p.m, p.n),
+    )
     total = 0.0
     for name, shape, ld, stride in zip("abc", shapes, (p.lda, p.ldb, p.ldc), p.strides, strict=True):
         assert ld is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.batches.points import Point
 from tilewright.model import Timing
-from tilewright.tuning.evaluate import Candidate, Finals, Outcome
+from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.tuner import Tuner
 from tilewright.tuning.workers import Answer, Stream, stream
 
@@ -63,7 +63,7 @@ class Turns:
             said = bench.ask(("final", candidates, self.rounds), patience, answers)
         if said.status != "ok":
             return Found((said.detail,) * len(built), None, said.detail)
-        finals: Finals = said.value
-        left = iter(finals.outcomes)
+        last_round: FinalRound = said.value
+        left = iter(last_round.outcomes)
         outcomes = tuple(next(left) if answer.status == "ok" else answer.detail for answer in built)
-        return Found(outcomes, finals.vendor, finals.missing)
+        return Found(outcomes, last_round.vendor, last_round.missing)

@@ -49,7 +49,7 @@ class Drawn:
                     (*self.values[:2], right), self.begins, self.leading, shapes, strict=True
                 )
             )
-            a, b = (a.T if p.turned_a else a), (b.T if p.turned_b else b)
+            a, b = (a.T if p.transposed_a else a), (b.T if p.transposed_b else b)
             a, b = (a.conj() if p.conj_a else a), (b.conj() if p.conj_b else b)
             c[...] = self.alphas[i] * (a @ b) + self.betas[i] * c
         return right
@@ -57,7 +57,7 @@ class Drawn:
 
 def shapes_of(p: GroupedProblem, m: Any, n: Any, k: Any) -> tuple[tuple[Any, Any], ...]:
     """Rows and columns of A, B and C as they are stored."""
-    return ((k, m) if p.turned_a else (m, k), (n, k) if p.turned_b else (k, n), (m, n))
+    return ((k, m) if p.transposed_a else (m, k), (n, k) if p.transposed_b else (k, n), (m, n))
 
 
 def drawn(p: GroupedProblem) -> Drawn:

@@ -213,7 +213,7 @@ def grids_of(problem: Problem, c: Mapping[str, Any]) -> Iterator[dict[str, int]]
         found = [(m, threads // m) for m in (64, 32, 16, 8, 4, 2, 1) if threads % m == 0]
         return [(m, n) for m, n in found if along % (m * wide) == 0 and across % n == 0]
 
-    pairs = product(shapes(problem.turned_a, c["m_blk"]), shapes(not problem.turned_b, c["n_blk"]))
+    pairs = product(shapes(problem.transposed_a, c["m_blk"]), shapes(not problem.transposed_b, c["n_blk"]))
     for (m_dima, n_dima), (m_dimb, n_dimb) in pairs:
         yield {"m_dima": m_dima, "n_dima": n_dima, "m_dimb": m_dimb, "n_dimb": n_dimb}
 
@@ -233,7 +233,7 @@ def test_the_values_written_in_the_kernel_are_a_config(device: Device) -> None:
 ASSERTED = dict(re.findall(r'static_assert\([^;]*?"([a-z-]+): ([^"]+)"', KERNEL))
 """The texts of the kernel's assertions by the names of rules that they begin with."""
 # The first two are about operands, which a program does not know; the third about programs that are alike.
-UNASSERTED = {"texture-single", "aligned", "promise-matters"}
+UNASSERTED = {"texture-single", "aligned", "resident-matters"}
 
 
 def asserting(rule: str) -> str | None:

@@ -33,8 +33,8 @@ def problem(
 ) -> Problem:
     """A problem with so many elements of padding in each column, and so many between matrices."""
     p = Problem.parse(text, **fields)[0]
-    rows = (p.k if p.turned_a else p.m, p.n if p.turned_b else p.k, p.m)
-    columns = (p.m if p.turned_a else p.k, p.k if p.turned_b else p.n, p.n)
+    rows = (p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k, p.m)
+    columns = (p.m if p.transposed_a else p.k, p.k if p.transposed_b else p.n, p.n)
     for name, r, c, more, apart in zip("abc", rows, columns, pad, gap, strict=True):
         p = p.with_(**{f"ld{name}": r + more, f"stride_{name}": (r + more) * c + apart})
     return p

@@ -1,4 +1,4 @@
-"""The stencil for tensor cores through NVRTC: no spills, no warnings, and the promised blocks fit."""
+"""The stencil for tensor cores through NVRTC: no spills, no warnings, and the resident blocks fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stencil of very small matrices through NVRTC: no spills, no warnings, and the promised blocks fit."""
+"""The stencil of very small matrices through NVRTC: no spills, no warnings, and the resident blocks fit."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_batch_axes_that_one_stride_cannot_cover() -> None:
     a = filled((6, 5, 4, 3, 3))[::2, 1:, :, :, :].transpose(1, 0, 2, 3, 4)
     b = np.broadcast_to(filled((1, 3, 1, 3, 3)), (4, 3, 4, 3, 3))
     close(tw.matmul(a, b), np.matmul(a, b))
-    assert tw.plan(a, b)._function is None, "more than one run, so the careful way"
+    assert tw.plan(a, b)._function is None, "more than one run, so the slow path"
 
 
 @pytest.mark.parametrize("byte", [1, 4])
@@ -330,11 +330,11 @@ def test_a_second_call_takes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> No
     first = tw.matmul(a, b)
 
     def refuse(*_: Any) -> None:
-        raise AssertionError("the careful way")
+        raise AssertionError("the slow path")
 
     monkeypatch.setattr(product, "matmul", refuse)
     np.testing.assert_array_equal(tw.matmul(a, b), first)
-    with pytest.raises(AssertionError, match="careful"):
+    with pytest.raises(AssertionError, match="slow path"):
         tw.matmul(a, b.swapaxes(1, 2))
 
 
@@ -758,8 +758,8 @@ def test_tensors() -> None:
         out = torch.zeros(6, 4, 3, dtype=dtype)
         assert tw.matmul(a, b, out=out) is out
         close(out.numpy(), want)
-        turned = tw.gemm(b, a, trans_a="c", trans_b="c")
-        close(turned.numpy(), np.matmul(b.numpy().conj().swapaxes(1, 2), a.numpy().conj().swapaxes(1, 2)))
+        transposed = tw.gemm(b, a, trans_a="c", trans_b="c")
+        close(transposed.numpy(), np.matmul(b.numpy().conj().swapaxes(1, 2), a.numpy().conj().swapaxes(1, 2)))
         mixed = tw.matmul(a.numpy(), b)
         assert isinstance(mixed, np.ndarray)
         close(mixed, want)

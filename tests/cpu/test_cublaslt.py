@@ -374,11 +374,11 @@ KEPT: list[np.ndarray] = []
 
 
 def wanted(problem: Problem, a: Any, b: Any, c: Any, alpha: complex, beta: complex) -> np.ndarray:
-    def op(x: np.ndarray, turned: bool, conj: bool) -> np.ndarray:
-        x = widened(x).swapaxes(1, 2) if turned else widened(x)
+    def op(x: np.ndarray, transposed: bool, conj: bool) -> np.ndarray:
+        x = widened(x).swapaxes(1, 2) if transposed else widened(x)
         return x.conj() if conj else x
 
-    made = op(a, problem.turned_a, problem.conj_a) @ op(b, problem.turned_b, problem.conj_b)
+    made = op(a, problem.transposed_a, problem.conj_a) @ op(b, problem.transposed_b, problem.conj_b)
     return alpha * made + (beta * widened(c) if beta else 0)
 
 

@@ -79,8 +79,8 @@ def check(problem: Problem, config: Config, device: Device, end: bool = True) ->
     binary = llvm.compile(source, device)
     assert binary.facts["fma"] == dict(source.expect)["fma"]
     rng = np.random.default_rng(7)
-    rows_a, cols_a = (p.k, p.m) if p.turned_a else (p.m, p.k)
-    rows_b, cols_b = (p.n, p.k) if p.turned_b else (p.k, p.n)
+    rows_a, cols_a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
+    rows_b, cols_b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
     a = Fenced(_random(rng, p, p.batch if p.stride_a else 1, rows_a, cols_a), end)
     b = Fenced(_random(rng, p, p.batch if p.stride_b else 1, rows_b, cols_b), end)
     before = _random(rng, p, p.batch, p.m, p.n)

@@ -70,7 +70,7 @@ class Fake:
         return self.codes.pop(0) if self.codes else 0
 
 
-class Careful:
+class Slow:
     """What is called instead, and with what."""
 
     def __init__(self) -> None:
@@ -109,11 +109,11 @@ def words_at(places: Sequence[int] = (0, 1, 2)) -> list[Word]:
     return [Word(place, operand, 0) for operand, place in enumerate(places)]
 
 
-def starting(block: bytearray, places: tuple[int, int, int] = (0, 1, 2)) -> tuple[Any, Careful]:
-    careful = Careful()
-    made = fastcall_cuda.starting(launcher(block), words_at(places), careful)
+def starting(block: bytearray, places: tuple[int, int, int] = (0, 1, 2)) -> tuple[Any, Slow]:
+    slow = Slow()
+    made = fastcall_cuda.starting(launcher(block), words_at(places), slow)
     assert made is not None
-    return made, careful
+    return made, slow
 
 
 # ---- what the driver gets
@@ -123,7 +123,7 @@ def starting(block: bytearray, places: tuple[int, int, int] = (0, 1, 2)) -> tupl
 def test_addresses_land_where_they_belong(fake: Fake, places: tuple[int, int, int]) -> None:
     block = block_of()
     before = bytes(block)
-    start, careful = starting(block, places)
+    start, slow = starting(block, places)
     addresses = (0x7F00_0000_1000, 2**64 - 2, 0)
     assert start(*addresses, 0xABCD) is None
     (seen,) = fake.seen
@@ -133,13 +133,13 @@ def test_addresses_land_where_they_belong(fake: Fake, places: tuple[int, int, in
     assert struct.unpack("<17Q", seen.argument) == tuple(want)
     assert block == before
     assert (seen.kernel, seen.extra) == (KERNEL, None)
-    assert careful.calls == []
+    assert slow.calls == []
 
 
 def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fake) -> None:
     block = block_of()
     made = launcher(block)
-    start = fastcall_cuda.starting(made, words_at(), Careful())
+    start = fastcall_cuda.starting(made, words_at(), Slow())
     assert start is not None
     made(77)
     for stream in (5, 0, 2**64 - 1):
@@ -159,7 +159,7 @@ def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fa
 
 def test_the_copies_are_the_calls_own(fake: Fake) -> None:
     made = launcher(block_of())
-    start = fastcall_cuda.starting(made, words_at(), Careful())
+    start = fastcall_cuda.starting(made, words_at(), Slow())
     assert start is not None
     start(1, 2, 3, 4)
     (seen,) = fake.seen
@@ -190,27 +190,27 @@ def test_arguments_of_other_sizes(fake: Fake, size: int) -> None:
 
 
 def test_what_no_program_is_made_for(fake: Fake) -> None:
-    assert fastcall_cuda.starting(launcher(block_of(60)), words_at(), Careful()) is None
-    assert fastcall_cuda.starting(launcher(block_of(64)), words_at((0, 1, 8)), Careful()) is None
-    assert fastcall_cuda.starting(launcher(block_of(64)), words_at((-1, 1, 2)), Careful()) is None
+    assert fastcall_cuda.starting(launcher(block_of(60)), words_at(), Slow()) is None
+    assert fastcall_cuda.starting(launcher(block_of(64)), words_at((0, 1, 8)), Slow()) is None
+    assert fastcall_cuda.starting(launcher(block_of(64)), words_at((-1, 1, 2)), Slow()) is None
 
 
 # ---- what is not launched
 
 
 def test_what_the_driver_refuses_goes_to_python(fake: Fake) -> None:
-    start, careful = starting(block_of())
+    start, slow = starting(block_of())
     fake.codes += [CODE, 999]
     arguments = (11, 2**63, 33, 44)
     assert start(*arguments) is None
-    assert careful.calls == [arguments]
-    careful.error = DeviceError("no context is current on this thread")
+    assert slow.calls == [arguments]
+    slow.error = DeviceError("no context is current on this thread")
     with pytest.raises(DeviceError, match="no context") as caught:
         start(*arguments)
-    assert caught.value is careful.error
-    assert careful.calls == [arguments] * 2
+    assert caught.value is slow.error
+    assert slow.calls == [arguments] * 2
     assert start(*arguments) is None
-    assert len(careful.calls) == 2
+    assert len(slow.calls) == 2
     assert len(fake.seen) == 3
 
 
@@ -231,12 +231,12 @@ def test_what_the_driver_refuses_goes_to_python(fake: Fake) -> None:
     ],
 )
 def test_other_arguments_go_to_python_as_they_are(fake: Fake, arguments: tuple[Any, ...]) -> None:
-    start, careful = starting(block_of())
+    start, slow = starting(block_of())
     start(*arguments)
-    (got,) = careful.calls
+    (got,) = slow.calls
     assert len(got) == len(arguments)
     assert all(x is y for x, y in zip(got, arguments, strict=True))
-    careful.error = ValueError("of Python")
+    slow.error = ValueError("of Python")
     with pytest.raises(ValueError, match="of Python"):
         start(*arguments)
     assert fake.seen == []
@@ -246,17 +246,17 @@ def test_other_arguments_go_to_python_as_they_are(fake: Fake, arguments: tuple[A
 
 
 def test_names_of_arguments_are_refused(fake: Fake) -> None:
-    start, careful = starting(block_of())
+    start, slow = starting(block_of())
     with pytest.raises(TypeError, match="keyword"):
         start(1, 2, 3, stream=4)
-    assert (fake.seen, careful.calls) == ([], [])
+    assert (fake.seen, slow.calls) == ([], [])
 
 
 # ---- threads and lifetimes
 
 
 def test_threads_never_mix_their_addresses(fake: Fake) -> None:
-    start, careful = starting(block_of(), (1, 0, 2))
+    start, slow = starting(block_of(), (1, 0, 2))
     count, before = 2000, sys.getswitchinterval()
     together = threading.Barrier(4)
 
@@ -276,7 +276,7 @@ def test_threads_never_mix_their_addresses(fake: Fake) -> None:
             thread.join(60)
     finally:
         sys.setswitchinterval(before)
-    assert careful.calls == []
+    assert slow.calls == []
     words = []
     for seen in fake.seen:
         b, a, out = struct.unpack_from("<3Q", seen.argument)
@@ -316,9 +316,9 @@ def test_another_thread_runs_while_the_driver_works(fake: Fake, monkeypatch: pyt
     function = FUNCTION(waiting.address)
     monkeypatch.setattr(library, "loaded", lambda: SimpleNamespace(cuLaunchKernelEx=function))
     flags = (ctypes.c_int32 * 2)()
-    careful = Careful()
+    slow = Slow()
     kernel = Kernel(ctypes.addressof(flags), Binary(b"", "k", ""))
-    start = fastcall_cuda.starting(driver.Launcher(kernel, LAUNCH, block_of()), words_at(), careful)
+    start = fastcall_cuda.starting(driver.Launcher(kernel, LAUNCH, block_of()), words_at(), slow)
     assert start is not None
     thread = threading.Thread(target=start, args=(1, 2, 3, 4))
     thread.start()
@@ -327,15 +327,15 @@ def test_another_thread_runs_while_the_driver_works(fake: Fake, monkeypatch: pyt
     assert thread.is_alive()
     flags[1] = 1
     thread.join(60)
-    assert careful.calls == []
+    assert slow.calls == []
 
 
 def test_the_builtin_keeps_what_it_points_to(fake: Fake) -> None:
     block = block_of()
-    start, careful = starting(block)
-    gone = weakref.ref(careful)
+    start, slow = starting(block)
+    gone = weakref.ref(slow)
     want = bytes(block)
-    del block, careful
+    del block, slow
     gc.collect()
     _ = [bytearray(len(want)) for _ in range(1000)]
     assert gone() is not None
@@ -354,20 +354,20 @@ def test_the_builtin_keeps_what_it_points_to(fake: Fake) -> None:
 
 
 def test_no_reference_is_lost_or_kept(fake: Fake) -> None:
-    start, careful = starting(block_of())
+    start, slow = starting(block_of())
     large = 2**63 + 12345
 
     def held() -> list[int]:
         fake.seen.clear()
-        careful.calls.clear()
-        return [sys.getrefcount(x) for x in (large, careful, None)]
+        slow.calls.clear()
+        return [sys.getrefcount(x) for x in (large, slow, None)]
 
     start(large, large, large, large)
     before = held()
     for _ in range(1000):
         start(large, large, large, large)
         start(large, -1, large, large)
-    assert len(careful.calls) == 1000
+    assert len(slow.calls) == 1000
     after = held()
     assert after[:2] == before[:2]
     # Others hold None too, for moments.
@@ -395,11 +395,11 @@ def bound(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_bound_call_is_what_it_is_in_python(fake: Fake, bound: Any, swap: bool) -> None:
     made = bound(swap)
-    careful = made._slow
-    assert type(made.run) is not type(careful)
+    slow = made._slow
+    assert type(made.run) is not type(slow)
     made.run(0x1000, 0x2000, 0x3000, 9)
     assert struct.unpack_from("<3Q", made.binding.packed.block) == (0, 0, 0)
-    careful(0x1000, 0x2000, 0x3000, 9)
+    slow(0x1000, 0x2000, 0x3000, 9)
     one, two = fake.seen
     assert (one.configuration, one.argument, one.kernel) == (two.configuration, two.argument, two.kernel)
     a_and_b = (0x2000, 0x1000) if swap else (0x1000, 0x2000)
@@ -437,7 +437,7 @@ def test_where_there_is_no_program_python_launches(
     fastcall_cuda._loaded.cache_clear()
     try:
         made = bound(False)
-        assert fastcall_cuda.starting(made.binding.launcher, words_at(), Careful()) is None
+        assert fastcall_cuda.starting(made.binding.launcher, words_at(), Slow()) is None
     finally:
         fastcall_cuda._loaded.cache_clear()
     made.run(1, 2, 3, 4)

@@ -196,8 +196,8 @@ def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
     assert [state.tried for state in heard] == [1, 2, 3, 4]
     assert result.best is not None
     assert result.vendor is not None
-    finals = [row for row in records.all() if row.protocol == timing.INTERLEAVED]
-    assert {row.stencil for row in finals} == {"tile"} | {row.stencil for row in [result.vendor]}
+    last_round = [row for row in records.all() if row.protocol == timing.INTERLEAVED]
+    assert {row.stencil for row in last_round} == {"tile"} | {row.stencil for row in [result.vendor]}
     for row in records.all(stencil="tile"):
         assert row.timing is not None
         assert row.error is not None
@@ -205,11 +205,11 @@ def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
         assert row.when
         assert row.source
         assert row.toolchain.startswith(llvm.toolchain())
-    # The same again finds it all known; only the finals are timed anew.
+    # The same again finds it all known; only the final round is timed anew.
     again = run(records, "d:4x6x4")
     assert again.tried == 4
     assert alone(records) == configs
-    assert len(records.all()) > len(configs) + len(finals)
+    assert len(records.all()) > len(configs) + len(last_round)
 
 
 def test_calls_use_what_was_found(new_home: Path) -> None:

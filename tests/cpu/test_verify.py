@@ -19,8 +19,8 @@ pytestmark = pytest.mark.cpu
 def compute(o):
     """The right answer by NumPy in the working precision, one sum at a time."""
     p = o.problem
-    a = o.a.swapaxes(1, 2) if p.turned_a else o.a
-    b = o.b.swapaxes(1, 2) if p.turned_b else o.b
+    a = o.a.swapaxes(1, 2) if p.transposed_a else o.a
+    b = o.b.swapaxes(1, 2) if p.transposed_b else o.b
     a, b = (a.conj() if p.conj_a else a), (b.conj() if p.conj_b else b)
     with np.errstate(invalid="ignore"):
         product = o.alpha * np.einsum("bik,bkj->bij", a, b)

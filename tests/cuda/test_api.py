@@ -157,7 +157,7 @@ def test_lazy_conjugation(xp: Xp, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_views(xp: Xp, dtype: str) -> None:
-    """Windows of a larger array, turned ones, every other column, every other matrix."""
+    """Windows of a larger array, transposed ones, every other column, every other matrix."""
     whole_a, whole_b = filled((6, 50, 60), dtype, 1), filled((6, 60, 70), dtype, 2)
     a, b = xp.put(whole_a), xp.put(whole_b)
     cuts: list[Callable[[Any], Any]] = [
@@ -739,8 +739,8 @@ def test_more_than_two_to_the_31_elements() -> None:
     want = a[rows].double() @ b.double()
     # Without a record of such a product the library would be called.
     ours = tw.plan(a, b, stencil="classic")(a, b)
-    turned = {"trans_a": "t", "trans_b": "t"}
-    for got in (ours, tw.plan(b, a, stencil="classic", **turned)(b, a).mT, tw.matmul(a, b)):
+    transposed = {"trans_a": "t", "trans_b": "t"}
+    for got in (ours, tw.plan(b, a, stencil="classic", **transposed)(b, a).mT, tw.matmul(a, b)):
         torch.testing.assert_close(got[rows].double(), want, rtol=1e-4, atol=1e-3)
     # Columns that lie 2 GiB apart, and a result at the end of it all.
     far = a.view(-1)[: 3 * (1 << 29)].view(3, 1 << 29)[:, :16]

@@ -1,6 +1,6 @@
 """The universal stencil on a device: every variant in every form, right on sizes that no tile divides.
 
-Checked as the tuner checks a candidate (``trials.cuda.CudaTrial.check``), on sizes of these tests: guards
+Checked as the tuner checks a candidate (``CudaEvaluation.check``), on sizes of these tests: guards
 and padding on all sides, bases aligned to what was promised and no more, NaN in a C that is not read.
 """
 
@@ -20,7 +20,7 @@ from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.classic.needs import READS
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate import Candidate
-from tilewright.tuning.evaluate.cuda import UNITS, CudaTrial, small
+from tilewright.tuning.evaluate.cuda import UNITS, CudaEvaluation, small
 
 pytestmark = [
     pytest.mark.cuda,
@@ -86,7 +86,7 @@ def forms(variant: str, device: Device) -> dict[str, tuple[Problem, Config]]:
     return made
 
 
-class Shapes(CudaTrial):
+class Shapes(CudaEvaluation):
     """Candidates of ``like`` on the sizes of these tests."""
 
     like: Problem
@@ -110,7 +110,7 @@ Made = dict[str, dict[str, tuple[Problem, Config, "Future[Binary]"]]]
 
 
 @pytest.fixture(scope="module")
-def trial() -> Shapes:
+def evaluation() -> Shapes:
     driver.context()
     return Shapes(devices.probe())
 
@@ -135,14 +135,14 @@ def made() -> Iterator[Made]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_form_is_right_on_odd_sizes(variant: str, made: Made, trial: Shapes) -> None:
+def test_every_form_is_right_on_odd_sizes(variant: str, made: Made, evaluation: Shapes) -> None:
     wrong: dict[str, Any] = {}
     for name, (problem, config, binary) in made[variant].items():
         candidate = Candidate("classic", config, binary.result())
-        trial.like = problem
+        evaluation.like = problem
         # Every form meets every size, and the batch, but for textures.
-        assert len(trial._chosen(candidate)) == len(SHAPES), (name, config)
-        verdict = trial.check(candidate, modules.load(candidate.binary))
+        assert len(evaluation._chosen(candidate)) == len(SHAPES), (name, config)
+        verdict = evaluation.check(candidate, modules.load(candidate.binary))
         if not verdict.ok:
             wrong[name] = (verdict.why, config)
     assert wrong == {}

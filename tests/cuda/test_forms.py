@@ -32,8 +32,8 @@ class Pool:
     def __init__(self, p: GroupedProblem, sizes: list[tuple[int, int, int]], seed: int):
         self.p, self.sizes, self.draw = p, sizes, random.Random(seed)
         self.at, size = 0, p.dtype.itemsize
-        self.a = [self._place(*((k, m) if p.turned_a else (m, k))) for m, _, k in sizes]
-        self.b = [self._place(*((n, k) if p.turned_b else (k, n))) for _, n, k in sizes]
+        self.a = [self._place(*((k, m) if p.transposed_a else (m, k))) for m, _, k in sizes]
+        self.b = [self._place(*((n, k) if p.transposed_b else (k, n))) for _, n, k in sizes]
         self.c = [self._place(m, n) for m, n, _ in sizes]
         self.bytes = np.zeros(-(-(self.at + 512) // 16) * 16, np.uint8)
         rng = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def run(p: GroupedProblem, config: Config, sizes: list[tuple[int, int, int]], se
     want = []
     for i in range(count):
         a, b = pool.wide(pool.a[i]), pool.wide(pool.b[i])
-        a, b = (a.T if p.turned_a else a), (b.T if p.turned_b else b)
+        a, b = (a.T if p.transposed_a else a), (b.T if p.transposed_b else b)
         a, b = (a.conj() if p.conj_a else a), (b.conj() if p.conj_b else b)
         want.append(alphas[i] * (a @ b) + betas[i] * pool.wide(pool.c[i]))
         if betas[i] == 0:

@@ -17,7 +17,7 @@ from tilewright.store.records import Records
 from tilewright.targets.cuda import devices, nvrtc
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate import Candidate
-from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial
+from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation
 from tilewright.tuning.tuner import Tuner
 
 pytestmark = [
@@ -93,11 +93,11 @@ def test_the_default_is_right_for_every_type(letter: str, fields: dict[str, str]
         pytest.skip(reason)
     config = stencil.default(problem, device)
     binary = nvrtc.compile(stencil.source(problem, config, device), device)
-    trial = GroupedTrial(device)
-    trial.prepare(problem, "cached")
+    evaluation = GroupedEvaluation(device)
+    evaluation.prepare(problem, "cached")
     candidate = Candidate("grouped", config, binary)
-    outcome = trial.attempt(candidate, 3, 0.03, float("inf"))
+    outcome = evaluation.attempt(candidate, 3, 0.03, float("inf"))
     assert outcome.verdict.ok, outcome.verdict.why
     assert outcome.timing is not None
-    finals = trial.final([candidate], 5)
-    assert finals.outcomes[0].verdict.ok, finals.outcomes[0].verdict.why
+    last_round = evaluation.final([candidate], 5)
+    assert last_round.outcomes[0].verdict.ok, last_round.outcomes[0].verdict.why

@@ -46,7 +46,7 @@ def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Ve
 
 def layouts(p: Problem) -> list[Problem]:
     lda, ldb, ldc = ((ld or 0) + 1 for ld in (p.lda, p.ldb, p.ldc))
-    cols_a, cols_b = (p.m if p.turned_a else p.k), (p.k if p.turned_b else p.n)
+    cols_a, cols_b = (p.m if p.transposed_a else p.k), (p.k if p.transposed_b else p.n)
     gaps = {"stride_a": lda * cols_a + 1, "stride_b": ldb * cols_b + 2, "stride_c": ldc * p.n + 3}
     eights = {name: -(-(ld or 1) // 8) * 8 for name, ld in (("lda", p.lda), ("ldb", p.ldb), ("ldc", p.ldc))}
     whole = {"stride_a": eights["lda"] * cols_a, "stride_b": eights["ldb"] * cols_b}
@@ -146,7 +146,7 @@ def test_warp_groups_are_right(kind: str, tile: tuple[int, int, int, int], stage
         )
         broken = [rule.name for rule in TENSOR.space(p, device).why(config) if rule.kind in HARDWARE]
         # Early C, and what halves are gathered in, do not fit beside six stages of the largest tiles.
-        assert set(broken) <= {"shared-per-block", "promise-shared"}, f"{config} breaks {broken}"
+        assert set(broken) <= {"shared-per-block", "resident-shared"}, f"{config} breaks {broken}"
         if not broken:
             found = verdict(p, config, (1, 5, 150)[number % 3])
             assert found.ok, f"{p.key} {config}: {found.why}"

@@ -60,7 +60,7 @@ def addresses(base: int, region: Region) -> driver.Memory:
 
 def layouts(p: Problem) -> list[Problem]:
     lda, ldb, ldc = ((ld or 0) + 1 for ld in (p.lda, p.ldb, p.ldc))
-    cols_a, cols_b = (p.m if p.turned_a else p.k), (p.k if p.turned_b else p.n)
+    cols_a, cols_b = (p.m if p.transposed_a else p.k), (p.k if p.transposed_b else p.n)
     even = {"stride_a": lda * cols_a, "stride_b": ldb * cols_b, "stride_c": ldc * p.n}
     gaps = {"stride_a": lda * cols_a + 1, "stride_b": ldb * cols_b + 2, "stride_c": ldc * p.n + 3}
     more = {"stride_a": (lda + 1) * cols_a, "stride_b": (ldb + 1) * cols_b, "stride_c": (ldc + 1) * p.n}

@@ -18,7 +18,7 @@ from tilewright.store.records import Records
 from tilewright.targets.cuda import devices, nvrtc
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate import Candidate
-from tilewright.tuning.evaluate.cuda import CudaTrial
+from tilewright.tuning.evaluate.cuda import CudaEvaluation
 from tilewright.tuning.tuner import Result, Tuner
 
 pytestmark = [
@@ -88,15 +88,15 @@ def test_a_sweep_finds_a_right_kernel_and_times_cublas_beside_it(records: Record
 )
 def test_the_default_is_right_and_so_is_cublas(spelling: str, fields: dict[str, str]) -> None:
     problem = one(spelling, **fields)
-    trial = CudaTrial(devices.probe())
-    trial.prepare(problem, "memory")
+    evaluation = CudaEvaluation(devices.probe())
+    evaluation.prepare(problem, "memory")
     chosen = candidate(problem)
-    outcome = trial.attempt(chosen, 3, 0.03, float("inf"))
+    outcome = evaluation.attempt(chosen, 3, 0.03, float("inf"))
     assert outcome.verdict.ok, outcome.verdict.why
-    finals = trial.final([chosen], 5)
-    assert finals.outcomes[0].verdict.ok, finals.outcomes[0].verdict.why
-    assert finals.missing == ""
-    assert finals.vendor is not None
+    last_round = evaluation.final([chosen], 5)
+    assert last_round.outcomes[0].verdict.ok, last_round.outcomes[0].verdict.why
+    assert last_round.missing == ""
+    assert last_round.vendor is not None
 
 
 @pytest.mark.parametrize("fields", [{}, {"beta": "1"}, {"alpha": "any", "beta": "any"}])
@@ -120,11 +120,11 @@ def test_batches_of_halves_are_tuned_beside_the_vendors_product(
 
 def test_bases_that_are_aligned_to_one_element(records: Records) -> None:
     problem = one("s:nn:512x512x512", align=4)
-    trial = CudaTrial(devices.probe())
-    trial.prepare(problem, "cached")
-    outcome = trial.attempt(candidate(problem), 3, 0.03, float("inf"))
+    evaluation = CudaEvaluation(devices.probe())
+    evaluation.prepare(problem, "cached")
+    outcome = evaluation.attempt(candidate(problem), 3, 0.03, float("inf"))
     assert outcome.verdict.ok, outcome.verdict.why
-    assert all(a % 8 == 4 for pointers in trial.pointers for a in pointers)
+    assert all(a % 8 == 4 for pointers in evaluation.pointers for a in pointers)
 
 
 @pytest.mark.parametrize("read", ["ldg", "tex1d", "tex2d"])
@@ -135,9 +135,9 @@ def test_every_way_of_reading_is_right(letter: str, read: str) -> None:
     space = STENCILS["classic"].space(problem, devices.probe())
     if any(rule.kind in HARDWARE for rule in space.why(chosen.config)):
         pytest.skip("the default with this reading breaks a rule")
-    trial = CudaTrial(devices.probe())
-    trial.prepare(problem, "cached")
-    outcome = trial.attempt(chosen, 3, 0.03, float("inf"))
+    evaluation = CudaEvaluation(devices.probe())
+    evaluation.prepare(problem, "cached")
+    outcome = evaluation.attempt(chosen, 3, 0.03, float("inf"))
     assert outcome.verdict.ok, outcome.verdict.why
 
 
@@ -145,10 +145,10 @@ def test_data_from_memory_are_not_faster_than_cached_ones() -> None:
     problem = one("s:nn:256x256x16")
     chosen, seconds = candidate(problem), {}
     for regime in ("memory", "cached"):
-        trial = CudaTrial(devices.probe())
+        evaluation = CudaEvaluation(devices.probe())
         sized = TUNE.sized(problem, regime, devices.probe())
-        trial.prepare(sized, regime)
-        outcome = trial.attempt(chosen, 9, 0.2, float("inf"))
+        evaluation.prepare(sized, regime)
+        outcome = evaluation.attempt(chosen, 9, 0.2, float("inf"))
         assert outcome.timing is not None, outcome.verdict.why
         seconds[regime] = outcome.timing.median / sized.batch
     assert seconds["cached"] < 1.05 * seconds["memory"]
@@ -231,4 +231,4 @@ def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
 
 def test_a_problem_without_room_says_how_many_bytes(records: Records) -> None:
     with pytest.raises(TilewrightError, match="bytes on the device"):
-        CudaTrial(devices.probe()).prepare(one("s:nn:64x64x64@20000000"), "cached")
+        CudaEvaluation(devices.probe()).prepare(one("s:nn:64x64x64@20000000"), "cached")

@@ -140,9 +140,9 @@ def test_what_the_library_does_not_describe_is_the_array_librarys(torch: Any, mo
     want = wide(torch, a).conj() @ wide(torch, b)
     for _ in range(3):
         right(torch, tw.matmul(a.conj(), b), want, "c", 41)
-    turned = tensor(torch, "c", (41, 33), 2)
+    transposed = tensor(torch, "c", (41, 33), 2)
     for _ in range(3):
-        right(torch, tw.matmul(turned.mH, b), wide(torch, turned).mH @ wide(torch, b), "c", 41)
+        right(torch, tw.matmul(transposed.mH, b), wide(torch, transposed).mH @ wide(torch, b), "c", 41)
     stretched = tensor(torch, "s", (1, 41), 3).expand(33, 41)
     right(
         torch,
@@ -291,7 +291,9 @@ def test_all_algorithms_are_right_and_come_back_from_their_configs(torch: Any, s
     alpha, beta, _ = scalars(problem)
     letter, batch = problem.dtype.letter, problem.batch
     a = tensor(
-        torch, letter, (batch, problem.k, problem.m) if problem.turned_a else (batch, problem.m, problem.k)
+        torch,
+        letter,
+        (batch, problem.k, problem.m) if problem.transposed_a else (batch, problem.m, problem.k),
     )
     b = tensor(torch, letter, (batch, problem.k, problem.n), 1)
     # By columns, as the library has them.

@@ -188,7 +188,7 @@ def grouped_wrongs(
         # Scalars of a product's own are of all classes, so that those of a neighbour would be wrong.
         alpha_here, beta_here = (("any", "any"), ("1", "1"), ("any", "0"))[i % 3] if own else ("any", beta)
         p = Problem(dtype, m, n, k, trans[0], trans[1], alpha=alpha_here, beta=beta_here)
-        rows = (p.k if p.turned_a else p.m, p.n if p.turned_b else p.k, p.m)
+        rows = (p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k, p.m)
         here = pads if i % every == 0 else (0, 0, 0)
         p = p.with_(**{f"ld{name}": row + pad for name, row, pad in zip("abc", rows, here, strict=True)})
         made.append(prepare(p, Case(1, offset=i), i))

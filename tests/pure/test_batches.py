@@ -23,7 +23,7 @@ from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Ve
 from tilewright.planning import dispatch
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
-from tilewright.tuning.evaluate import Finals, Outcome
+from tilewright.tuning.evaluate import FinalRound, Outcome
 from tilewright.tuning.tuner import Result
 from tilewright.tuning.workers import Answer
 
@@ -132,7 +132,7 @@ class Bench:
             for c in candidates
         ]
         vendor = None if self.missing else ("cublas by torch 9", timing(2 * once))
-        return Answer(request, "ok", Finals(outcomes, vendor, self.missing))
+        return Answer(request, "ok", FinalRound(outcomes, vendor, self.missing))
 
     def stop(self) -> None:
         self.asked.append("stop")

@@ -261,7 +261,7 @@ def test_batch_strides_count_for_a_batch_only() -> None:
         ({"mma": 1}, "mma-type"),
         ({"k_blk": 64, "m_blk": 256, "n_blk": 256}, "shared-per-block"),
         ({"n_blk": 256, "m_blk": 256}, "registers-per-thread"),
-        ({"min_blocks": 4}, "promise-registers"),
+        ({"min_blocks": 4}, "resident-registers"),
     ],
 )
 def test_rules_that_make_configs_wrong(changes: dict[str, object], rule: str) -> None:
@@ -275,10 +275,10 @@ def test_promised_blocks_have_the_bytes_that_the_device_keeps_of_each() -> None:
     asked = problem("s:nn")
     config = CLASSIC.default(asked, H200).with_(min_blocks=2)
     block = CLASSIC.launch(asked, config).shared + H200["shared_reserved"]
-    for room, names in ((2 * block, set()), (2 * block - 1, {"promise-shared"})):
+    for room, names in ((2 * block, set()), (2 * block - 1, {"resident-shared"})):
         device = replace(H200, limits={**H200.limits, "shared_per_sm": room})
         rules = CLASSIC.space(asked, device).why(config)
-        assert {rule.name for rule in rules if rule.name == "promise-shared"} == names
+        assert {rule.name for rule in rules if rule.name == "resident-shared"} == names
 
 
 def test_textures_hold_one_matrix_of_limited_size() -> None:

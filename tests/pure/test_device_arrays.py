@@ -134,14 +134,16 @@ def compute(problem: Problem, words: tuple[Any, ...]) -> None:
         assert alpha.imag == beta.imag == 0
         alpha, beta = alpha.real, beta.real
 
-    def operand(address: int, ld: int, step: int, shape: tuple[int, int], turned: bool, conj: bool) -> Any:
-        rows, columns = shape[::-1] if turned else shape
+    def operand(
+        address: int, ld: int, step: int, shape: tuple[int, int], transposed: bool, conj: bool
+    ) -> Any:
+        rows, columns = shape[::-1] if transposed else shape
         stored = at(address, (batch, rows, columns), (step, 1, ld), dtype)
-        found = widened(stored.swapaxes(1, 2) if turned else stored)
+        found = widened(stored.swapaxes(1, 2) if transposed else stored)
         return found.conj() if conj else found
 
-    left = operand(a, lda, step_a, (m, k), problem.turned_a, problem.conj_a)
-    right = operand(b, ldb, step_b, (k, n), problem.turned_b, problem.conj_b)
+    left = operand(a, lda, step_a, (m, k), problem.transposed_a, problem.conj_a)
+    right = operand(b, ldb, step_b, (k, n), problem.transposed_b, problem.conj_b)
     out = at(c, (batch, m, n), (step_c, 1, ldc), dtype)
     assert (problem.alpha == "1") <= (alpha == 1)
     made = alpha * np.matmul(left, right)
@@ -256,10 +258,10 @@ def test_a_view_of_no_memory_is_transposed_and_repeated_and_asked_where_it_lies(
     nowhere = 0x10
     x = view_at(nowhere, (4, 5, 6), None, np.dtype("f8"))
     assert (x.strides, x.ndim, x.size, x.itemsize, x.nbytes) == ((240, 48, 8), 3, 120, 8, 960)
-    turned = x.swapaxes(-1, -2)
-    assert isinstance(turned, ArrayView)
-    assert (turned.shape, turned.strides) == ((4, 6, 5), (240, 8, 48))
-    assert address_of(turned) == nowhere
+    transposed = x.swapaxes(-1, -2)
+    assert isinstance(transposed, ArrayView)
+    assert (transposed.shape, transposed.strides) == ((4, 6, 5), (240, 8, 48))
+    assert address_of(transposed) == nowhere
     wide = broadcast_to(with_axis(x, 0), (9, 4, 5, 6))
     assert wide.strides == (0, 240, 48, 8)
     assert may_share(x, wide)

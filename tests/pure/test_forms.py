@@ -64,16 +64,18 @@ def product(
     dtype = p.dtype.numpy
     alpha, beta = scalars if p.dtype.is_complex else (x.real for x in scalars)
 
-    def operand(which: int, shape: tuple[int, int], turned: bool, conj: bool) -> np.ndarray:
-        rows, columns = shape[::-1] if turned else shape
+    def operand(which: int, shape: tuple[int, int], transposed: bool, conj: bool) -> np.ndarray:
+        rows, columns = shape[::-1] if transposed else shape
         found = widened(at(where[which], (rows, columns), (1, ld[which]), dtype))
-        found = found.T if turned else found
+        found = found.T if transposed else found
         return found.conj() if conj else found
 
     out = at(where[2], (m, n), (1, ld[2]), dtype)
     made = np.zeros((m, n), widened(out).dtype)
     if k:
-        made = alpha * (operand(0, (m, k), p.turned_a, p.conj_a) @ operand(1, (k, n), p.turned_b, p.conj_b))
+        made = alpha * (
+            operand(0, (m, k), p.transposed_a, p.conj_a) @ operand(1, (k, n), p.transposed_b, p.conj_b)
+        )
     out[...] = narrowed(made if beta == 0 else made + beta * widened(out), dtype)
 
 
@@ -402,9 +404,9 @@ def test_layouts_that_differ_are_a_few_launches(gpu: Log, torch: Any) -> None:
     for _ in range(60):
         m, n, k = (draw.randrange(2, 20) for _ in range(3))
         turn = [draw.random() < 0.5 for _ in range(3)]
-        for into, shape, turned in zip((a, b, out), ((m, k), (k, n), (m, n)), turn, strict=True):
-            x = torch.randn(shape[::-1] if turned else shape, dtype=torch.float64)
-            into.append(x.mT if turned else x)
+        for into, shape, transposed in zip((a, b, out), ((m, k), (k, n), (m, n)), turn, strict=True):
+            x = torch.randn(shape[::-1] if transposed else shape, dtype=torch.float64)
+            into.append(x.mT if transposed else x)
     a[3] = torch.randn(9, 22, dtype=torch.float64)[::2, ::2]  # 5 x 11, without a unit stride
     b[3] = torch.randn(11, 4, dtype=torch.float64)
     out[3] = torch.empty(5, 4, dtype=torch.float64)

@@ -38,8 +38,8 @@ from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.capability import named
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, cuda_grouped
-from tilewright.tuning.evaluate import cuda as trials_cuda
-from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial, List, hard_lists
+from tilewright.tuning.evaluate import cuda as evaluate_cuda
+from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation, List, hard_lists
 
 pytestmark = pytest.mark.pure
 
@@ -255,15 +255,15 @@ def array(address: int, count: int, dtype: Any) -> np.ndarray:
 
 
 def stored(
-    address: int, ld: int, rows: int, cols: int, p: GroupedProblem, turned: bool = False
+    address: int, ld: int, rows: int, cols: int, p: GroupedProblem, transposed: bool = False
 ) -> np.ndarray:
     """op of a matrix in this process, without conjugation."""
-    rows, cols = (cols, rows) if turned else (rows, cols)
+    rows, cols = (cols, rows) if transposed else (rows, cols)
     dtype = p.dtype.numpy
     raw = array(address, ld * (cols - 1) + rows if rows and cols else 0, dtype)
     strides = (dtype.itemsize, ld * dtype.itemsize)
     made = np.lib.stride_tricks.as_strided(raw, (rows, cols), strides)
-    return made.T if turned else made
+    return made.T if transposed else made
 
 
 class Fault:
@@ -299,8 +299,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[Launch]:
                 out = stored(where[2], ld[2], m, n, p)
                 made = np.zeros((m, n), widened(out).dtype)
                 if k:
-                    a = widened(stored(where[0], ld[0], m, k, p, p.turned_a))
-                    b = widened(stored(where[1], ld[1], k, n, p, p.turned_b))
+                    a = widened(stored(where[0], ld[0], m, k, p, p.transposed_a))
+                    b = widened(stored(where[1], ld[1], k, n, p, p.transposed_b))
                     a, b = (a.conj() if p.conj_a else a), (b.conj() if p.conj_b else b)
                     made = alpha * (a @ b)
                 if p.beta != "0":
@@ -355,9 +355,9 @@ def test_a_right_kernel_passes_and_is_timed_on_the_list(
     gpu: list[Launch], text: str, fields: dict[str, Any]
 ) -> None:
     p = listed(text, **fields)
-    trial = GroupedTrial(H200)
-    trial.prepare(p, "cached")
-    outcome = trial.attempt(candidate(p), 3, 0.01, float("inf"))
+    evaluation = GroupedEvaluation(H200)
+    evaluation.prepare(p, "cached")
+    outcome = evaluation.attempt(candidate(p), 3, 0.01, float("inf"))
     assert outcome.verdict.ok, outcome.verdict.why
     assert 0 < outcome.verdict.error <= 1
     assert outcome.timing is not None
@@ -365,11 +365,11 @@ def test_a_right_kernel_passes_and_is_timed_on_the_list(
     checks = [len(list_.sizes[0]) for list_ in hard_lists(p)]
     # A grid has no more blocks than the list has products.
     assert [launch.grid[0] for launch in gpu[: len(checks)]] == [min(n, H200["sms"]) for n in checks]
-    finals = trial.final([candidate(p)], 3)
-    assert finals.outcomes[0].verdict.ok, finals.outcomes[0].verdict.why
-    assert finals.outcomes[0].timing is not None
-    assert finals.vendor is None
-    assert "no library" in finals.missing
+    last_round = evaluation.final([candidate(p)], 3)
+    assert last_round.outcomes[0].verdict.ok, last_round.outcomes[0].verdict.why
+    assert last_round.outcomes[0].timing is not None
+    assert last_round.vendor is None
+    assert "no library" in last_round.missing
 
 
 @pytest.mark.parametrize(
@@ -382,32 +382,32 @@ def test_a_right_kernel_passes_and_is_timed_on_the_list(
 )
 def test_a_wrong_kernel_does_not_pass(gpu: list[Launch], fault: str, words: str) -> None:
     p = listed("d:2..9x2..17x2..12@40", beta="any")
-    trial = GroupedTrial(H200)
-    trial.prepare(p, "cached")
+    evaluation = GroupedEvaluation(H200)
+    evaluation.prepare(p, "cached")
     Fault.kind = fault
-    outcome = trial.attempt(candidate(p), 3, 0.01, float("inf"))
+    outcome = evaluation.attempt(candidate(p), 3, 0.01, float("inf"))
     assert not outcome.verdict.ok
     assert words in outcome.verdict.why
     assert outcome.timing is None
-    finals = trial.final([candidate(p)], 3)
-    assert not finals.outcomes[0].verdict.ok
-    assert finals.outcomes[0].timing is None
+    last_round = evaluation.final([candidate(p)], 3)
+    assert not last_round.outcomes[0].verdict.ok
+    assert last_round.outcomes[0].timing is None
     # Operands are as they were made for the next one.
     Fault.kind = ""
-    assert trial.attempt(candidate(p), 3, 0.01, float("inf")).verdict.ok
+    assert evaluation.attempt(candidate(p), 3, 0.01, float("inf")).verdict.ok
 
 
 def test_copies_fill_twice_the_cache_and_launches_go_through_them(gpu: list[Launch]) -> None:
     p = listed("d:32x32x32@500+32x32x31@500")
-    trial = GroupedTrial(H200)
-    trial.device = replace(H200, limits={**H200.limits, "l2": 20 << 20})
-    trial.prepare(p, "memory")
-    assert len(trial._copies) == -(
-        -2 * (20 << 20) // sum(x.words.nbytes for x in trial._copies[0].list.operands)
+    evaluation = GroupedEvaluation(H200)
+    evaluation.device = replace(H200, limits={**H200.limits, "l2": 20 << 20})
+    evaluation.prepare(p, "memory")
+    assert len(evaluation._copies) == -(
+        -2 * (20 << 20) // sum(x.words.nbytes for x in evaluation._copies[0].list.operands)
     )
-    assert len({copy.bases[2] for copy in trial._copies}) == len(trial._copies)
-    trial.prepare(p, "cached")
-    assert len(trial._copies) == 1
+    assert len({copy.bases[2] for copy in evaluation._copies}) == len(evaluation._copies)
+    evaluation.prepare(p, "cached")
+    assert len(evaluation._copies) == 1
 
 
 def test_hard_lists_have_every_size_gaps_and_a_product_without_terms() -> None:
@@ -453,15 +453,15 @@ def test_lists_and_products_take_turns_in_one_child(
     gpu: list[Launch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    trial = trials_cuda.GpuTrial(H200)
-    monkeypatch.setattr(trial.products, "prepare", lambda problem, regime: said.append("products"))
-    monkeypatch.setattr(trial.products, "release", lambda: said.append("released"))
+    evaluation = evaluate_cuda.GpuEvaluation(H200)
+    monkeypatch.setattr(evaluation.products, "prepare", lambda problem, regime: said.append("products"))
+    monkeypatch.setattr(evaluation.products, "release", lambda: said.append("released"))
     p = listed("d:2..9x2..17x2..12@40")
-    trial.prepare(Problem.parse("d:8x8x8")[0], "cached")
-    trial.prepare(p, "cached")
+    evaluation.prepare(Problem.parse("d:8x8x8")[0], "cached")
+    evaluation.prepare(p, "cached")
     assert said == ["released", "products", "released"]
-    assert trial.attempt(candidate(p), 3, 0.01, float("inf")).verdict.ok
-    assert trial.final([], 3).outcomes == []
-    trial.prepare(Problem.parse("d:8x8x8")[0], "cached")
-    assert trial.lists._copies == []
-    assert trials_cuda.sized(p, "memory", H200) is p
+    assert evaluation.attempt(candidate(p), 3, 0.01, float("inf")).verdict.ok
+    assert evaluation.final([], 3).outcomes == []
+    evaluation.prepare(Problem.parse("d:8x8x8")[0], "cached")
+    assert evaluation.lists._copies == []
+    assert evaluate_cuda.sized(p, "memory", H200) is p

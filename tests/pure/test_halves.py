@@ -33,8 +33,8 @@ def exact(o: Any, rounds: int = 1) -> None:
     """The right answer, kept in float64 and rounded ``rounds`` times."""
     p, kind = o.problem, np.complex128 if o.problem.dtype.is_complex else np.float64
     a, b, c = (widened(x).astype(kind) for x in (o.a, o.b, o.c))
-    a = a.swapaxes(1, 2) if p.turned_a else a
-    b = b.swapaxes(1, 2) if p.turned_b else b
+    a = a.swapaxes(1, 2) if p.transposed_a else a
+    b = b.swapaxes(1, 2) if p.transposed_b else b
     a, b = (a.conj() if p.conj_a else a), (b.conj() if p.conj_b else b)
     with np.errstate(all="ignore"):
         product = np.matmul(a, b)

@@ -115,7 +115,7 @@ def test_what_tuning_stands_on_knows_nothing_of_arrays_and_calls() -> None:
 
 
 def test_the_tuner_and_what_it_stands_on_know_nothing_of_matrix_products() -> None:
-    named = {"Problem", "GroupedProblem", "Gemm", "DType", "DTYPES", "parsed", "turned_a", "turned_b"}
+    named = {"Problem", "GroupedProblem", "Gemm", "DType", "DTYPES", "parsed", "transposed_a", "transposed_b"}
     attributes = {"m", "n", "k", "trans", "trans_a", "trans_b", "dtype", "alpha", "beta", "lda", "stride_a"}
     searches = {name for name in MODULES if name.startswith("tuning.search")}
     for module in (*STANDS_ON, *searches, "tuning.tuner", "tuning.evaluate", "runtime.build", "task"):

@@ -99,7 +99,7 @@ SABOTAGE: dict[str, Callable[[Operands], object]] = {
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("what", SABOTAGE)
 @pytest.mark.parametrize("letter", "sdz")
-def test_the_quick_verdict_is_the_careful_one(letter: str, what: str) -> None:
+def test_the_quick_verdict_is_the_thorough_one(letter: str, what: str) -> None:
     """The quick way may say how large an error is a little wrongly, but never whether a result is right."""
     problem, verdicts = one(f"{letter}:5x7x3", beta="1"), []
     for number, case in enumerate(case for case in CASES if case.batch):

@@ -20,7 +20,7 @@ from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome
+from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
 from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.tuner import FINALISTS, Progress, Result, Tuner
@@ -234,11 +234,11 @@ class Bench:
         self.passes.append(self.seconds(candidate.config))
         return Outcome(Verdict(True, self.error), self.timing(candidate.config, measure.ALONE))
 
-    def final(self, candidates: list[Candidate], rounds: int) -> Finals:
+    def final(self, candidates: list[Candidate], rounds: int) -> FinalRound:
         self.rounds.append([candidate.config for candidate in candidates])
         verdicts = [Verdict(not self.wrong(c.config), self.final_error, "said so") for c in candidates]
         timings = [self.timing(c.config, measure.INTERLEAVED) for c in candidates]
-        return Finals([Outcome(*pair) for pair in zip(verdicts, timings, strict=True)], None)
+        return FinalRound([Outcome(*pair) for pair in zip(verdicts, timings, strict=True)], None)
 
 
 class Compiled:

@@ -1,4 +1,4 @@
-"""What a call that comes again is compared with: what could change its product sends it the careful way."""
+"""What a call that comes again is compared with: what could change its product sends it the slow path."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "rows": lambda x: x[:, :3],
     "batch": lambda x: x[:2],
     "rank": lambda x: x[None],
-    "turned": lambda x: x.mT,
+    "transposed": lambda x: x.mT,
     "leading dimension": lambda x: tensor(shape=(3, 4, 8))[..., :4],
     "batch stride": lambda x: tensor(shape=(6, 4, 4))[::2],
     "shared": lambda x: x[:1].expand(SHAPE),
@@ -104,7 +104,16 @@ def test_what_is_not_like_it_is_left_alone(calls: device_calls.TorchCalls, name:
     assert runs == []
     assert call(*given) is given[2]
     # And the other way around, where there is a call to be planned.
-    if name in {"type", "rows", "turned", "leading dimension", "alignment", "parameter", "complex", "half"}:
+    if name in {
+        "type",
+        "rows",
+        "transposed",
+        "leading dimension",
+        "alignment",
+        "parameter",
+        "complex",
+        "half",
+    }:
         with torch.no_grad():
             arrays = tuple(np.zeros(SHAPE, np.float32) for _ in range(3))
             found = device_calls.Prepared(runs, 0, arrays, (1, 0), ("n", "n"))  # type: ignore[arg-type]
@@ -118,9 +127,9 @@ def test_what_is_not_like_it_is_left_alone(calls: device_calls.TorchCalls, name:
 @pytest.mark.parametrize("lazy", [False, True])
 def test_lazy_conjugation(calls: device_calls.TorchCalls, which: int, lazy: bool) -> None:
     plain = [tensor(torch.complex64) for _ in range(3)]
-    turned = list(plain)
-    turned[which] = plain[which].conj()
-    given, others = (turned, plain) if lazy else (plain, turned)
+    transposed = list(plain)
+    transposed[which] = plain[which].conj()
+    given, others = (transposed, plain) if lazy else (plain, transposed)
     call, runs = planned(calls, *given)
     assert call(*others) is NotImplemented
     assert runs == []

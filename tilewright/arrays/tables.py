@@ -104,7 +104,7 @@ class Table:
 
 @dataclass
 class Oriented:
-    """Column-major products: C is m x n, with A and B where they are needed. ``turned_a`` and ``turned_b``:
+    """Column-major products: C is m x n, A and B where they are needed. ``transposed_a``, ``transposed_b``:
     whether they are stored transposed; ``swap``: whether the caller's A is the second operand."""
 
     m: Integers
@@ -116,8 +116,8 @@ class Oriented:
     lda: Integers
     ldb: Integers
     ldc: Integers
-    turned_a: Truth
-    turned_b: Truth
+    transposed_a: Truth
+    transposed_b: Truth
     conj_a: Truth
     conj_b: Truth
 
@@ -146,8 +146,8 @@ def oriented(a: Table, b: Table, c: Table, conj: tuple[bool, bool]) -> Oriented:
     conj_a, conj_b = (a.lazy != conj[0], b.lazy != conj[1])
     rows, columns = np.where(swap, n, m), np.where(swap, m, n)
     ldc = np.where(swap, c.row, c.column)
-    lda, turned_a = _stored(rows, k, np.where(swap, b.column, a.row), np.where(swap, b.row, a.column))
-    ldb, turned_b = _stored(k, columns, np.where(swap, a.column, b.row), np.where(swap, a.row, b.column))
+    lda, transposed_a = _stored(rows, k, np.where(swap, b.column, a.row), np.where(swap, b.row, a.column))
+    ldb, transposed_b = _stored(k, columns, np.where(swap, a.column, b.row), np.where(swap, a.row, b.column))
     return Oriented(
         rows,
         columns,
@@ -158,8 +158,8 @@ def oriented(a: Table, b: Table, c: Table, conj: tuple[bool, bool]) -> Oriented:
         lda,
         ldb,
         np.where(columns > 1, ldc, rows),
-        turned_a,
-        turned_b,
+        transposed_a,
+        transposed_b,
         np.where(swap, conj_b, conj_a),
         np.where(swap, conj_a, conj_b),
     )
@@ -170,6 +170,6 @@ def _stored(rows: Integers, columns: Integers, row: Integers, column: Integers) 
     # A row or a column of one element each, or a matrix without elements, is stored either way.
     empty = (rows == 0) | (columns == 0)
     straight, across = (row == 1) | (rows == 1) | empty, (column == 1) | (columns == 1) | empty
-    turned = ~straight if not across.all() or straight.all() else np.full(len(rows), True)
-    ld = np.where(turned, np.where(rows > 1, row, columns), np.where(columns > 1, column, rows))
-    return ld, turned
+    transposed = ~straight if not across.all() or straight.all() else np.full(len(rows), True)
+    ld = np.where(transposed, np.where(rows > 1, row, columns), np.where(columns > 1, column, rows))
+    return ld, transposed

@@ -497,7 +497,9 @@ def _launches(
     beta = "0" if (betas == 0).all() else "1" if (betas == 1).all() else "any"
     found = oriented(left.some(launched), right.some(launched), target.some(launched), options.conj)
     conj = dtype.is_complex
-    kinds = found.turned_a * 1 + found.turned_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
+    kinds = (
+        found.transposed_a * 1 + found.transposed_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
+    )
     stencil = of_lists("cuda")
     own = not (_uniform(alphas) and _uniform(betas))
     block = np.stack([alphas.real, alphas.imag, betas.real, betas.imag], 1)

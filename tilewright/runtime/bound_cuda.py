@@ -85,15 +85,15 @@ def why_not(job: Job, plan: Plan) -> str | None:
             return f"{asked.grid[0]} tiles do not fit one launch"
         if asked.reading and (job.outer or (p.batch > 1 and (p.stride_a or p.stride_b))):
             return "a texture covers one matrix, and the operands are a batch"
-        if asked.reading and not (_texturable(p.lda, p.turned_a, p.m, p.k)):
+        if asked.reading and not (_texturable(p.lda, p.transposed_a, p.m, p.k)):
             return "the columns of A lie in an order that no texture has"
-        if asked.reading and not (_texturable(p.ldb, p.turned_b, p.k, p.n)):
+        if asked.reading and not (_texturable(p.ldb, p.transposed_b, p.k, p.n)):
             return "the columns of B lie in an order that no texture has"
     return None
 
 
-def _texturable(ld: int | None, turned: bool, rows: int, columns: int) -> bool:
-    return ld is not None and ld >= (columns if turned else rows)
+def _texturable(ld: int | None, transposed: bool, rows: int, columns: int) -> bool:
+    return ld is not None and ld >= (columns if transposed else rows)
 
 
 class Bound:

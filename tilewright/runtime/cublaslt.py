@@ -250,8 +250,8 @@ class Layout(NamedTuple):
 def layouts(problem: Problem) -> tuple[Layout, Layout, Layout]:
     """A, B and C of a problem as they are stored; a stride of 0 is one matrix for the whole batch."""
     p, kind = problem, TYPES[problem.dtype.letter][0]
-    a = (p.k, p.m) if p.turned_a else (p.m, p.k)
-    b = (p.n, p.k) if p.turned_b else (p.k, p.n)
+    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
+    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
     lds = (p.lda or 0, p.ldb or 0, p.ldc or 0)
     # Nobody moves from one matrix to the next where there is one.
     strides = p.strides if p.batch > 1 else (0, 0, 0)
@@ -267,7 +267,7 @@ def refusal(problem: Problem) -> str | None:
         return f"the library has no type {p.dtype.letter}"
     if p.pointers:
         return "its matrices lie where a table says"
-    if (p.conj_a and not p.turned_a) or (p.conj_b and not p.turned_b):
+    if (p.conj_a and not p.transposed_a) or (p.conj_b and not p.transposed_b):
         return "the library conjugates only what it transposes"
     for layout in layouts(p):
         if layout.ld < layout.rows:

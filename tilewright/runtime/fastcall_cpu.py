@@ -7,11 +7,11 @@ context: it compares the arrays of the call with the plan, word by word, and run
 their data, on one core or on a team of OpenMP threads. Every thread of a team has a share of the
 batch, always the same one, so that memory stays where it was first touched; who is done early takes
 pieces of the shares of others. Whatever is not exactly as planned gives
-``NotImplemented`` back, and the caller takes the careful way in Python.
+``NotImplemented`` back, and the caller takes the slow path in Python.
 
 It reads array objects by the field offsets that NumPy's C interface has kept fixed since 1.7
 (``PyArrayObject_fields``). ``Native.trusted`` compares these offsets with what NumPy says of a real
-array before the first use; where they differ (a free-threaded build, say) the careful way is the
+array before the first use; where they differ (a free-threaded build, say) the slow path is the
 only one.
 """
 

@@ -38,7 +38,7 @@ Start = Callable[[int, int, int, int], None]
 
 # The words that every context begins with, and what follows them for a launch and for a product.
 COMMON = [
-    "careful",
+    "slow",
     "none",
     "as_word",
     "occurred",
@@ -117,7 +117,7 @@ def _placed(name: str, value: str) -> str:
 
 _READ = f"""\
   %four = icmp eq i64 %given, 4
-  br i1 %four, label %read, label %careful
+  br i1 %four, label %read, label %slow
 read:
 {_word("as_word", "as_word")}\
 {_argument(0, "a")}{_argument(1, "b")}{_argument(2, "out")}{_argument(3, "stream")}\
@@ -133,7 +133,7 @@ ask:
 forget:
 {_word("clear", "clear")}\
   call void %clear()
-  br label %careful
+  br label %slow
 """
 """From the beginning of an entry to its label ``go``: the arguments as 64-bit words."""
 
@@ -142,8 +142,8 @@ done:
 {_word("none", "none")}{_word("incref", "incref")}\
   call void %incref(ptr %none)
   ret ptr %none
-careful:
-{_word("vectorcall", "vectorcall")}{_word("careful", "function")}\
+slow:
+{_word("vectorcall", "vectorcall")}{_word("slow", "function")}\
   %made = call ptr %vectorcall(ptr %function, ptr %args, i64 %given, ptr null)
   ret ptr %made
 """
@@ -183,7 +183,7 @@ look:
 next:
   %i = phi i64 [ 0, %look ], [ %i.next, %other ]
   %more = icmp ult i64 %i, %rows
-  br i1 %more, label %compare, label %careful
+  br i1 %more, label %compare, label %slow
 compare:
   %skipped = mul i64 %i, 3
   %row = getelementptr i64, ptr %first, i64 %skipped
@@ -201,7 +201,7 @@ found:
   %recording = load i32, ptr %status
   %either = or i32 %asked, %recording
   %eager = icmp eq i32 %either, 0
-  br i1 %eager, label %call, label %careful
+  br i1 %eager, label %call, label %slow
 call:
   %space = phi i64 [ 0, %go ], [ %row.space, %found ]
 {"".join(_word(name, name) for name in pointers)}{_word("size", "size", "i64")}\
@@ -212,7 +212,7 @@ ptr %layout_b, ptr %beta, i64 %out, ptr %layout_c, i64 %out, ptr %layout_c, ptr 
 i64 %size, i64 %stream)
   call void %restore(ptr %state)
   %started = icmp eq i32 %code, 0
-  br i1 %started, label %done, label %careful
+  br i1 %started, label %done, label %slow
 {_END}\
 }}
 """
@@ -283,7 +283,7 @@ write:
   br label %patching
 patched:
   %aligned = icmp eq i64 %odd, 0
-  br i1 %aligned, label %launched, label %careful
+  br i1 %aligned, label %launched, label %slow
 launched:
   %stream.to = getelementptr i64, ptr %configuration, i64 {stream}
   store i64 %stream, ptr %stream.to
@@ -293,7 +293,7 @@ launched:
   %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
   call void %restore(ptr %state)
   %started = icmp eq i32 %code, 0
-  br i1 %started, label %done, label %careful
+  br i1 %started, label %done, label %slow
 {_END}\
 }}
 """
@@ -343,7 +343,7 @@ go:
   %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
   call void %restore(ptr %state)
   %started = icmp eq i32 %code, 0
-  br i1 %started, label %done, label %careful
+  br i1 %started, label %done, label %slow
 {_END}\
 }}
 """
@@ -450,6 +450,6 @@ def _builtin(
     if loaded is None:
         return None
     program, methods, common = loaded
-    words = {**common, **values, "careful": id(slow)}
+    words = {**common, **values, "slow": id(slow)}
     context = struct.pack(f"<{len(names)}Q", *(words[name] for name in names))
     return fastcall_cpu.builtin(methods[entry], context, (program, keep, slow))

@@ -29,7 +29,7 @@ from tilewright.stencils.protocol import refused
 from tilewright.store.records import Records
 from tilewright.task import Task
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, Finals, Outcome
+from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.workers import Answer, Stream, Worker, stream
@@ -202,10 +202,10 @@ class Tuner:
         if answer.status != "ok":
             result.missing = answer.detail
             return None, None
-        finals: Finals = answer.value
-        result.missing = finals.missing
-        ours = [self._decided(row, outcome, "ok") for outcome in finals.outcomes if outcome.verdict.ok]
-        return (ours[0] if ours else None), self._vendor(problem, regime, finals)
+        last_round: FinalRound = answer.value
+        result.missing = last_round.missing
+        ours = [self._decided(row, outcome, "ok") for outcome in last_round.outcomes if outcome.verdict.ok]
+        return (ours[0] if ours else None), self._vendor(problem, regime, last_round)
 
     def _prepare(self, problem: Task, regime: str) -> None:
         answer = self.bench.ask(("prepare", problem, regime), self.patience)
@@ -262,7 +262,7 @@ class Tuner:
                 return
 
     def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
-        """The newest record of each config tried by this very program; finals outrank figures taken alone."""
+        """The newest record of each config tried by this program; a final round outranks a try alone."""
         asked = (problem, regime, self.device.key, name)
         written = toolchain(self.device, name)
         alone = self.records.tried(*asked, measure.ALONE, written)
@@ -350,13 +350,13 @@ class Tuner:
             when=now(),
         )
 
-    def _vendor(self, problem: Task, regime: str, finals: Finals) -> Record | None:
-        """The record of the vendor's product in a round of finals."""
-        if finals.vendor is None:
+    def _vendor(self, problem: Task, regime: str, last_round: FinalRound) -> Record | None:
+        """The record of the vendor's product in a final round."""
+        if last_round.vendor is None:
             return None
-        version, timing = finals.vendor
-        base = Record(problem, regime, VENDOR, finals.config, "ok", self.device.key, version)
-        clocks = finals.outcomes[0].clocks if finals.outcomes else ""
+        version, timing = last_round.vendor
+        base = Record(problem, regime, VENDOR, last_round.config, "ok", self.device.key, version)
+        clocks = last_round.outcomes[0].clocks if last_round.outcomes else ""
         return self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
 
     def _bench(
@@ -401,7 +401,7 @@ class Tuner:
     def _final(
         self, problem: Task, regime: str, finalists: Sequence[tuple[Record, Candidate]]
     ) -> tuple[list[Record], Record | None]:
-        """The records of one round of finals, written, and the vendor's."""
+        """The records of one final round, written, and the vendor's."""
         rounds = 15 if regime == "memory" else 25
         records = []
         answer = self._ask_final([candidate for _, candidate in finalists], rounds)
@@ -409,7 +409,7 @@ class Tuner:
             nobody = self._ask_final([], 5)
             if nobody.status != "ok":
                 # The fault is none of theirs: their first figures stand.
-                self._result.missing = f"the finals fail by themselves: {nobody.detail}"
+                self._result.missing = f"the final round fails by itself: {nobody.detail}"
                 return [row for row, _ in finalists], None
             # One of them took the child down: each for itself says which.
             alone = [(row, candidate, self._ask_final([candidate], 5)) for row, candidate in finalists]
@@ -421,13 +421,13 @@ class Tuner:
             answer = self._ask_final([candidate for _, candidate in finalists], rounds)
         vendor = None
         if answer.status == "ok":
-            finals: Finals = answer.value
-            self._result.missing = finals.missing
+            last_round: FinalRound = answer.value
+            self._result.missing = last_round.missing
             records += [
                 self._decided(row, outcome, "ok" if outcome.verdict.ok else "wrong")
-                for (row, _), outcome in zip(finalists, finals.outcomes, strict=True)
+                for (row, _), outcome in zip(finalists, last_round.outcomes, strict=True)
             ]
-            vendor = self._vendor(problem, regime, finals)
+            vendor = self._vendor(problem, regime, last_round)
         for record in (*records, vendor):
             if record is not None:
                 self.records.append(record)
@@ -437,7 +437,7 @@ class Tuner:
         return self._bench(("final", candidates, rounds), self.patience)
 
     def _decided(self, row: Record, outcome: Outcome, status: str) -> Record:
-        """A finalist's record after the finals. The largest error that was seen of it stays with it."""
+        """A finalist's record after the final round. The largest error that was seen of it stays with it."""
         verdict, timing, clocks = outcome
         errors = [e for e in (row.error, _finite(verdict.error)) if e is not None]
         return replace(

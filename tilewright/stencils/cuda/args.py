@@ -45,7 +45,7 @@ def gemm(problem: Problem, reading: str = "") -> tuple[Argument, ...]:
 
 def _textures(p: Problem, reading: str) -> tuple[Texture, Texture]:
     size = p.dtype.itemsize
-    a, b = ((p.k, p.m) if p.turned_a else (p.m, p.k)), ((p.n, p.k) if p.turned_b else (p.k, p.n))
+    a, b = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
     return (
         Texture("texture_a", A, reading, *a, p.lda or 0, size),
         Texture("texture_b", B, reading, *b, p.ldb or 0, size),

@@ -67,7 +67,7 @@ def resident_rules(
     threads: Callable[..., Any],
     registers: Callable[..., Any],
     shared: Callable[..., Any],
-    first: str = "promise-blocks",
+    first: str = "resident-blocks",
 ) -> Iterator[Rule]:
     """The rules of ``blocks``, the persistent blocks of the whole grid: their part of an SM fits on it.
 
@@ -88,7 +88,7 @@ def resident_rules(
         ),
     )
     yield Rule(
-        "promise-registers",
+        "resident-registers",
         "tabled",
         "the blocks that are to stay on an SM leave each other the registers that the loop needs",
         _with_blocks(
@@ -96,7 +96,7 @@ def resident_rules(
         ),
     )
     yield Rule(
-        "promise-shared",
+        "resident-shared",
         "tabled",
         "the blocks that are to stay on an SM leave each other the shared memory that they need",
         _with_blocks(

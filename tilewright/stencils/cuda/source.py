@@ -52,8 +52,8 @@ def asked(problem: Gemm) -> dict[str, int]:
     return halves | {
         "TYPE_BITS": p.dtype.real_bits,
         "COMPLEX": int(p.dtype.is_complex),
-        "TRANS_A": int(p.turned_a),
-        "TRANS_B": int(p.turned_b),
+        "TRANS_A": int(p.transposed_a),
+        "TRANS_B": int(p.transposed_b),
         "CONJ_A": int(p.conj_a),
         "CONJ_B": int(p.conj_b),
         "ALPHA_ONE": int(p.alpha == "1"),

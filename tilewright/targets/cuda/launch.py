@@ -62,7 +62,7 @@ def prepare(kernel: Kernel, shared: int, cluster: int) -> None:
             shared,
             f"giving {entry} shared={shared} bytes of dynamic shared memory",
         )
-        # Else the driver may leave room for caches that keeps promised blocks out.
+        # Else the driver may leave room for caches that keeps resident blocks out.
         what = f"preferring shared memory for {entry}"
         _raise_limit(kernel.address, "CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT", 100, what)
         allowed["shared"] = shared

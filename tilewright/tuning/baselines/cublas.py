@@ -52,8 +52,8 @@ def memories(problem: Problem, pointers: tuple[int, int, int]) -> tuple[Memory, 
     """A, B and C as they are stored, (batch, row, column) with steps of 1 along the rows."""
     p = problem
     stride_a, stride_b, stride_c = p.strides
-    a = (p.batch, *((p.k, p.m) if p.turned_a else (p.m, p.k)))
-    b = (p.batch, *((p.n, p.k) if p.turned_b else (p.k, p.n)))
+    a = (p.batch, *((p.k, p.m) if p.transposed_a else (p.m, p.k)))
+    b = (p.batch, *((p.n, p.k) if p.transposed_b else (p.k, p.n)))
     lda, ldb, ldc = (ld or 0 for ld in (p.lda, p.ldb, p.ldc))  # Problem has filled them in
     return (
         Memory(pointers[0], p, a, lda, stride_a),
@@ -93,8 +93,8 @@ def torch_product(problem: Problem, pointers: tuple[int, int, int], alpha: compl
         return Planar(torch, p, [tensor(memory) for memory in memories(p, pointers)], alpha, beta)
     # Column-major C = op(A) op(B) is row-major C' = op(B)' op(A)'; views share the memory.
     a, b, c = (tensor(memory).mT for memory in memories(p, pointers))
-    a = a.mT if p.turned_a else a
-    b = b.mT if p.turned_b else b
+    a = a.mT if p.transposed_a else a
+    b = b.mT if p.transposed_b else b
     a = a.conj() if p.conj_a else a
     b = b.conj() if p.conj_b else b
     if p.batch > 1:
@@ -117,8 +117,8 @@ def cupy_product(problem: Problem, pointers: tuple[int, int, int], alpha: comple
     if p.dtype.letter == "hc":
         raise TypeError("CuPy has no complex half")
     a, b, c = (cupy_array(memory).swapaxes(-1, -2) for memory in memories(p, pointers))
-    a = a.swapaxes(-1, -2) if p.turned_a else a
-    b = b.swapaxes(-1, -2) if p.turned_b else b
+    a = a.swapaxes(-1, -2) if p.transposed_a else a
+    b = b.swapaxes(-1, -2) if p.transposed_b else b
 
     def conjugated() -> tuple[Any, Any]:
         return (b.conj() if p.conj_b else b), (a.conj() if p.conj_a else a)
@@ -158,14 +158,14 @@ class Planar:
         self.parts = c[..., 0], c[..., 1]
         self.real, self.imag = (part.contiguous() for part in self.parts)
 
-        def planes(x: Any, turned: bool) -> tuple[Any, Any]:
+        def planes(x: Any, transposed: bool) -> tuple[Any, Any]:
             re, im = (x[..., part].contiguous() for part in (0, 1))
-            re, im = (re.mT, im.mT) if turned else (re, im)
+            re, im = (re.mT, im.mT) if transposed else (re, im)
             if p.batch > 1 and re.dim() == 2:
                 re, im = (part.expand(p.batch, -1, -1) for part in (re, im))
             return re, im
 
-        self.left, self.right = planes(b, p.turned_b), planes(a, p.turned_a)
+        self.left, self.right = planes(b, p.transposed_b), planes(a, p.transposed_a)
         # Signs of the imaginary parts.
         self.signs = (-1.0 if p.conj_b else 1.0), (-1.0 if p.conj_a else 1.0)
         self.alpha, self.beta = complex(alpha), complex(beta)

@@ -1,4 +1,4 @@
-"""Trials: how a candidate is checked and timed on a kind of device.
+"""Evaluations: how a candidate is checked and timed on a kind of device.
 
 The tuner compiles, asks and records; what happens to a binary then differs from one kind of device to
 the next, and is said by one module each. Its ``KIND`` holds what the tuner reads in its own process,
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     clocks: str = ""
 
 
-class Finals(NamedTuple):
+class FinalRound(NamedTuple):
     """Outcomes of the finalists in the order in which they were given, timed in turns with the vendor's
     product: its version and timing, or None and the reason why there is none (``missing``). ``config`` says
     which of the vendor's ways that was, where it has several."""
@@ -43,7 +43,7 @@ class Finals(NamedTuple):
     config: Config = Config({})
 
 
-class Trial(Protocol):
+class Evaluation(Protocol):
     """What a timing child answers. It keeps the operands of one problem at a time."""
 
     def prepare(self, problem: Any, regime: str) -> None:
@@ -53,17 +53,17 @@ class Trial(Protocol):
         """Check a candidate, and time it if it is right: at least ``least`` samples within ``budget``
         seconds, but only one if that takes more than ``early_stop`` seconds a pass."""
 
-    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> FinalRound:
         """Time several right candidates and the vendor's product in turns."""
 
 
-def serve(trial: Trial) -> Callable[[tuple[Any, ...]], Any]:
+def serve(evaluation: Evaluation) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of requests such as ``("prepare", problem, regime)``."""
 
     answers: dict[str, Callable[..., Any]] = {
-        "prepare": trial.prepare,
-        "attempt": trial.attempt,
-        "final": trial.final,
+        "prepare": evaluation.prepare,
+        "attempt": evaluation.attempt,
+        "final": evaluation.final,
     }
 
     def handle(request: tuple[Any, ...]) -> Any:
@@ -81,7 +81,7 @@ class Kind:
     is measured on. ``compilers(device)`` is how many processes compile, ``ahead`` how many binaries may
     wait for the clock. ``budgets`` are seconds of one attempt, by regime. A candidate that takes
     ``early_stop`` times as long as the best one so far is not measured further. ``patience``: seconds that
-    making operands or finals may take at least. ``environment`` is the timing child's. ``driver`` says
+    making operands or a final round may take at least. ``environment`` is the timing child's. ``driver`` says
     what runs the kernels.
     """
 

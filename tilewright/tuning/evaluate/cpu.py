@@ -1,4 +1,4 @@
-"""Trials on a CPU: candidates are called like functions, on one core, next to NumPy's product."""
+"""Evaluations on a CPU: candidates are called like functions, on one core, next to NumPy's product."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.model import Binary, Device, Gemm, Problem, Verdict
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
+from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
 from tilewright.tuning.gemm.operands import Operands, operands
 from tilewright.tuning.gemm.verify import Verifier
 
@@ -20,7 +20,7 @@ VENDOR = "vendor"
 FINAL_BUDGET = 2.0
 
 
-class CpuTrial:
+class CpuEvaluation:
     """Checks and times binaries of one problem after another."""
 
     def __init__(self, device: Device):
@@ -55,7 +55,7 @@ class CpuTrial:
         )
         return Outcome(verdict, timing)
 
-    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> FinalRound:
         """Time several right binaries and NumPy's product in turns."""
         runs = {str(number): self._passes(candidate.binary) for number, candidate in enumerate(candidates)}
         product = vendor_call(self.timed)
@@ -71,7 +71,7 @@ class CpuTrial:
         theirs = timings.pop(VENDOR)
         mhz = clocks()
         outcomes = [Outcome(Verdict(True, 0.0), timing, mhz) for timing in timings.values()]
-        return Finals(outcomes, (f"numpy {np.__version__}", theirs))
+        return FinalRound(outcomes, (f"numpy {np.__version__}", theirs))
 
     def _passes(self, binary: Binary) -> Callable[[], None]:
         return llvm.repeated(llvm.load(binary), self.passes, self.timed.arguments, self.device)
@@ -86,7 +86,7 @@ def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of the timing child, which keeps to one core."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    return serve(CpuTrial(device))
+    return serve(CpuEvaluation(device))
 
 
 def sized(problem: Gemm, regime: str, device: Device) -> Gemm:
@@ -108,8 +108,8 @@ def vendor_call(made: Operands) -> Callable[[], None]:
     p = made.problem
     # Column-major C = op(A) op(B) is row-major C' = op(B)' op(A)'; views share the memory.
     b, a, c = (x.swapaxes(1, 2) for x in (made.b, made.a, made.c))
-    b = b.swapaxes(1, 2) if p.turned_b else b
-    a = a.swapaxes(1, 2) if p.turned_a else a
+    b = b.swapaxes(1, 2) if p.transposed_b else b
+    a = a.swapaxes(1, 2) if p.transposed_a else a
 
     def conjugated() -> tuple[Any, Any]:
         return (b.conj() if p.conj_b else b), (a.conj() if p.conj_a else a)

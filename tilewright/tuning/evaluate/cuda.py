@@ -1,4 +1,4 @@
-"""Trials on an NVIDIA GPU: candidates are launched on operands in device memory, next to cuBLAS.
+"""Evaluations on an NVIDIA GPU: candidates are launched on operands in device memory, next to cuBLAS.
 
 A kernel takes sizes as arguments, so it is not checked on the large problem that it is timed on but on
 a few small and awkward ones: sizes that leave a remainder in every tile, a k shorter than a step,
@@ -36,8 +36,8 @@ from tilewright.targets.cuda import devices, driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
-from tilewright.tuning.evaluate import Candidate, Finals, Kind, Outcome, serve
-from tilewright.tuning.evaluate.cuda_grouped import GroupedTrial
+from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
+from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation
 from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
 from tilewright.tuning.gemm.operands import (
     Array,
@@ -97,8 +97,8 @@ def small(like: Problem, size: tuple[int, int, int], batch: int, units: tuple[in
     """A padded problem of another size with everything else that is compiled in."""
     unit, step = units
     m, n, k = (unit * (extent // unit | 1) for extent in size)
-    rows_a, cols_a = (k, m) if like.turned_a else (m, k)
-    rows_b, cols_b = (n, k) if like.turned_b else (k, n)
+    rows_a, cols_a = (k, m) if like.transposed_a else (m, k)
+    rows_b, cols_b = (n, k) if like.transposed_b else (k, n)
     lda, ldb, ldc = (step * (rows // step + 1 | 1) for rows in (rows_a, rows_b, m))
     return like.with_(
         m=m,
@@ -182,9 +182,9 @@ class Excerpt:
         """Copy what is needed of an operand. Of C that is whole columns, as (matrix, column, row)."""
         p, view = self.problem, made.view
         if name == "A":
-            found = [view[w][:, self.rows].T if p.turned_a else view[w][self.rows] for w in self.which]
+            found = [view[w][:, self.rows].T if p.transposed_a else view[w][self.rows] for w in self.which]
         elif name == "B":
-            found = [view[w][self.cols].T if p.turned_b else view[w][:, self.cols] for w in self.which]
+            found = [view[w][self.cols].T if p.transposed_b else view[w][:, self.cols] for w in self.which]
         else:
             found = [view[w].T[self.cols] for w in self.which]
         self.parts[name] = np.ascontiguousarray(np.stack(found))
@@ -236,7 +236,7 @@ class Excerpt:
 def spans(problem: Problem) -> tuple[int, int, int]:
     """Bytes from the first to the last element of A, B and C."""
     p = problem
-    cols = (p.m if p.turned_a else p.k, p.k if p.turned_b else p.n, p.n)
+    cols = (p.m if p.transposed_a else p.k, p.k if p.transposed_b else p.n, p.n)
     one = [(ld or 0) * columns for ld, columns in zip((p.lda, p.ldb, p.ldc), cols, strict=True)]
     a, b, c = (
         ((p.batch - 1) * abs(stride) + elements) * p.dtype.itemsize
@@ -245,10 +245,10 @@ def spans(problem: Problem) -> tuple[int, int, int]:
     return a, b, c
 
 
-# ---- the trial
+# ---- the evaluation
 
 
-class CudaTrial(EventEvaluation[Problem]):
+class CudaEvaluation(EventEvaluation[Problem]):
     """Checks and times binaries of one problem after another on the GPU of this process."""
 
     def __init__(self, device: Device):
@@ -314,7 +314,7 @@ class CudaTrial(EventEvaluation[Problem]):
         """Addresses of A, B and C, copy by copy."""
         return [(a.base, b.base, c.base) for a, b, c in self._copies]
 
-    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> FinalRound:
         """Check binaries on the timed problem, and time the right ones and cuBLAS in turns."""
         with guarded():
             runs: dict[str, measure.Run] = {}
@@ -341,9 +341,9 @@ class CudaTrial(EventEvaluation[Problem]):
             costs = {name: timings[name].median * (1 if name == DIRECT else ALIKE) for name in versions}
             name = min(costs, key=lambda name: costs[name], default=None)
             if name is None:
-                return Finals(outcomes, None, missing)
+                return FinalRound(outcomes, None, missing)
             version, config = versions[name]
-            return Finals(outcomes, (version, timings[name]), missing, config)
+            return FinalRound(outcomes, (version, timings[name]), missing, config)
 
     # -- right
 
@@ -507,36 +507,36 @@ class CudaTrial(EventEvaluation[Problem]):
         return lambda: start(*next(turn), 0)
 
 
-class GpuTrial:
+class GpuEvaluation:
     """Whatever is tuned on a GPU: products of one size, or lists of many. One of them keeps operands."""
 
     def __init__(self, device: Device):
-        self.products, self.lists = CudaTrial(device), GroupedTrial(device)
-        self.trial: CudaTrial | GroupedTrial = self.products
+        self.products, self.lists = CudaEvaluation(device), GroupedEvaluation(device)
+        self.evaluation: CudaEvaluation | GroupedEvaluation = self.products
 
     def prepare(self, problem: Gemm, regime: str) -> None:
         """Make the operands of a problem in place of those of the last one."""
-        self.trial.release()
+        self.evaluation.release()
         if isinstance(problem, GroupedProblem):
-            self.trial = self.lists
+            self.evaluation = self.lists
             self.lists.prepare(problem, regime)
         else:
-            self.trial = self.products
+            self.evaluation = self.products
             self.products.prepare(problem, regime)
 
     def attempt(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> Outcome:
         """Check a binary, and time it if it is right."""
-        return self.trial.attempt(candidate, least, budget, early_stop)
+        return self.evaluation.attempt(candidate, least, budget, early_stop)
 
-    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> FinalRound:
         """Check binaries on the timed problem, and time the right ones in turns."""
-        return self.trial.final(candidates, rounds)
+        return self.evaluation.final(candidates, rounds)
 
 
 def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of the timing child, which holds the context of the GPU."""
     driver.context()
-    return serve(GpuTrial(device))
+    return serve(GpuEvaluation(device))
 
 
 def sized(problem: Gemm, regime: str, device: Device) -> Gemm:

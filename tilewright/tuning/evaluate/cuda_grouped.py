@@ -31,7 +31,7 @@ from tilewright.stencils.cuda.grouped.stencil import GroupedStencil
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, Finals, Outcome
+from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
 from tilewright.tuning.gemm.operands import (
     POISON,
@@ -145,8 +145,8 @@ class List:
         self.problem, self.sizes = problem, sizes
         m, n, k = sizes
         shapes = (
-            (k, m) if problem.turned_a else (m, k),
-            (n, k) if problem.turned_b else (k, n),
+            (k, m) if problem.transposed_a else (m, k),
+            (n, k) if problem.transposed_b else (k, n),
             (m, n),
         )
         unit = 1 if packed else max(1, LINE // problem.dtype.itemsize)
@@ -180,7 +180,7 @@ class List:
         p = self.problem
         m, n, k = (max(1, int(side[which].max(initial=0))) for side in self.sizes)
         part = Problem(p.dtype, m, n, k, p.trans_a, p.trans_b, batch=len(which), alpha=p.alpha, beta=p.beta)
-        stored = ((k, m) if p.turned_a else (m, k), (n, k) if p.turned_b else (k, n), (m, n))
+        stored = ((k, m) if p.transposed_a else (m, k), (n, k) if p.transposed_b else (k, n), (m, n))
         views = [x.padded(which, *shape) for x, shape in zip(self.operands, stored, strict=True)]
         a, b, c = (Region(view, view, 0) for view in views)
         whole = reference(part, Operands(part, (a, b, c), self.alpha, self.beta, self._scalars), len(which))
@@ -268,7 +268,7 @@ def hard_lists(problem: GroupedProblem) -> list[List]:
     ]
 
 
-class GroupedTrial(EventEvaluation[GroupedProblem]):
+class GroupedEvaluation(EventEvaluation[GroupedProblem]):
     """Checks and times binaries for one list of products after another on the GPU of this process."""
 
     def __init__(self, device: Device):
@@ -339,7 +339,7 @@ class GroupedTrial(EventEvaluation[GroupedProblem]):
         """A launch on the next copy of the list."""
         return turns([copy.bound(candidate, kernel) for copy in self._copies])
 
-    def final(self, candidates: Sequence[Candidate], rounds: int) -> Finals:
+    def final(self, candidates: Sequence[Candidate], rounds: int) -> FinalRound:
         """Check binaries on the timed list, and time the right ones in turns."""
         with guarded():
             runs: dict[str, measure.Run] = {}
@@ -363,4 +363,4 @@ class GroupedTrial(EventEvaluation[GroupedProblem]):
             outcomes = [
                 Outcome(verdict, timings.get(str(number)), clocks) for number, verdict in enumerate(verdicts)
             ]
-            return Finals(outcomes, None, NO_VENDOR)
+            return FinalRound(outcomes, None, NO_VENDOR)

@@ -237,10 +237,10 @@ def region(
     lda, ldb, ldc = (ld or 0 for ld in (p.lda, p.ldb, p.ldc))  # Problem has filled them in
     stride_a, stride_b, stride_c = p.strides
     if name == "A":
-        rows, cols = (p.k, p.m) if p.turned_a else (p.m, p.k)
+        rows, cols = (p.k, p.m) if p.transposed_a else (p.m, p.k)
         return _region(p.dtype, (p.batch, rows, cols), lda, stride_a, (seed, 0), place)
     if name == "B":
-        rows, cols = (p.n, p.k) if p.turned_b else (p.k, p.n)
+        rows, cols = (p.n, p.k) if p.transposed_b else (p.k, p.n)
         return _region(p.dtype, (p.batch, rows, cols), ldb, stride_b, (seed, 1), place)
     fill = None if p.beta == "0" else (seed, 2)
     return _region(p.dtype, (p.batch, p.m, p.n), ldc, stride_c, fill, place)
@@ -341,13 +341,13 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
     p, kind = problem, wide(problem.dtype)
     which = sample(p.batch, most)
 
-    def op(stored: Array, turned: bool, conjugated: bool) -> Array:
+    def op(stored: Array, transposed: bool, conjugated: bool) -> Array:
         chosen = widened(stored[which]).astype(kind)
-        chosen = chosen.swapaxes(1, 2) if turned else chosen
+        chosen = chosen.swapaxes(1, 2) if transposed else chosen
         return chosen.conj() if conjugated else chosen
 
     with np.errstate(invalid="ignore", over="ignore"):
-        a, b = op(operands.a, p.turned_a, p.conj_a), op(operands.b, p.turned_b, p.conj_b)
+        a, b = op(operands.a, p.transposed_a, p.conj_a), op(operands.b, p.transposed_b, p.conj_b)
         expected = operands.alpha * np.einsum("bik,bkj->bij", a, b)
         size = abs(operands.alpha) * np.einsum(
             "bik,bkj->bij", abs(a).astype(np.float64), abs(b).astype(np.float64)

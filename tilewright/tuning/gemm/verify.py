@@ -75,7 +75,7 @@ def poke(made: Operands) -> None:
     They go into the middle matrix of the batch, so that its neighbours show leaks.
     """
     p, middle = made.problem, made.problem.batch // 2
-    a = made.a[middle].T if p.turned_a else made.a[middle]
+    a = made.a[middle].T if p.transposed_a else made.a[middle]
     if p.k and p.m:
         _put(a, 0, 0, math.inf)
         if p.m > 2:

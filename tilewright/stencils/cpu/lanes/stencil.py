@@ -292,7 +292,7 @@ class Group:
         """For every lane its A(i, k), or with ``swapped`` the other part of it."""
         p, one, order = self.p, self.p.m * self.p.k, []
         for matrix, i, _, part in self._lanes(run):
-            place = k + i * p.k if p.turned_a else i + k * p.m
+            place = k + i * p.k if p.transposed_a else i + k * p.m
             place += matrix * one if p.stride_a else 0
             order.append(place * self.unit + (1 - part if swapped else part))
         return self._read(run, order, self.steps[0] or one * self.unit, whole)
@@ -301,7 +301,7 @@ class Group:
         """For every lane the real (0) or the imaginary (1) part of its B(k, j)."""
         p, one, order = self.p, self.p.k * self.p.n, []
         for matrix, _, j, _ in self._lanes(run):
-            place = j + k * p.n if p.turned_b else k + j * p.k
+            place = j + k * p.n if p.transposed_b else k + j * p.k
             place += matrix * one if p.stride_b else 0
             order.append(place * self.unit + part)
         return self._read(run, order, self.steps[1] or one * self.unit, whole)

@@ -77,7 +77,7 @@ class Layout:
     def of(problem: Problem, packed_lda: int | None) -> Layout:
         unit = 2 if problem.dtype.is_complex else 1
         lda, ldb, ldc = (unit * ld for ld in (problem.lda, problem.ldb, problem.ldc))  # type: ignore[operator]
-        b_row, b_col = (ldb, unit) if problem.turned_b else (unit, ldb)
+        b_row, b_col = (ldb, unit) if problem.transposed_b else (unit, ldb)
         return Layout(
             unit,
             packed_lda if packed_lda is not None else lda,
@@ -101,9 +101,9 @@ class Tile:
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.real_bits
         self.pieces = pieces(self.rows, self.width, config["tail"])
-        self.turned = problem.turned_a
+        self.transposed = problem.transposed_a
         padded = -(-self.rows // self.width) * self.width
-        self.at = Layout.of(problem, padded if self.turned else None)
+        self.at = Layout.of(problem, padded if self.transposed else None)
         self.padded = padded
         self.pending: list[Line] = []
         self.per_tile = 0
@@ -118,7 +118,7 @@ class Tile:
             self.scalars = load_scalars(ir, p)
         steps = strides(ir, p)
         buffer = ""
-        if self.turned:
+        if self.transposed:
             buffer = ir.let(f"alloca [{self.padded * p.k} x {ir.real}], align 64")
             if p.stride_a == 0:
                 transposed(ir, p, "%A", buffer, self.padded, self.width)
@@ -127,9 +127,9 @@ class Tile:
 
         def body(a: str, b: str, c: str) -> None:
             self.ask_ahead(a, b, c, steps)
-            if self.turned and p.stride_a != 0:
+            if self.transposed and p.stride_a != 0:
                 transposed(ir, p, a, buffer, self.padded, self.width)
-            self.matrix(buffer if self.turned else a, b, stage.next() if stage else c)
+            self.matrix(buffer if self.transposed else a, b, stage.next() if stage else c)
             if stage:
                 stage.put(size)
 

@@ -116,10 +116,10 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     if kept:
         widths = {piece.width for tile in tiles for piece in tile}
         made = (signs(p) + scalars) * len(widths)
-        return most + made + (TURNED + 2 * (p.beta == "any") if p.turned_a else 0)
+        return most + made + (TURNED + 2 * (p.beta == "any") if p.transposed_a else 0)
     # What is not kept is there at the end of a tile: beside the sums, a vector of C, and a transpose's mask.
     made = scalars + (1 if config["cmul"] == "split" else signs(p))
-    return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.turned_a)
+    return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.transposed_a)
 
 
 def signs(problem: Problem) -> int:

@@ -114,23 +114,28 @@ def _candidates(kind: Problem, device: Device) -> tuple[dict[str, Any], Any]:
     c, size, x = dict(_proposed(kind.dtype.itemsize)), kind.dtype.itemsize, fitted("classic", device)
     threads = c["m_dim"] * c["n_dim"]
     k_blk, n_blk, m_blk = c["k_blk"], c["n_blk"], c["m_blk"]
-    a = (k_blk, m_blk) if kind.turned_a else (m_blk, k_blk)
-    b = (n_blk, k_blk) if kind.turned_b else (k_blk, n_blk)
+    a = (k_blk, m_blk) if kind.transposed_a else (m_blk, k_blk)
+    b = (n_blk, k_blk) if kind.transposed_b else (k_blk, n_blk)
     c["m_dima"], c["n_dima"] = _grid(threads, c["wide"], *a)
     c["m_dimb"], c["n_dimb"] = _grid(threads, c["wide"], *b)
-    # Two blocks of 256 threads have to be promised, or a thread takes more than half of all registers.
+    # Two blocks of 256 threads have to be resident, or a thread takes more than half of all registers.
     needed = registers(c["n_dim"], c["m_dim"], k_blk, n_blk, m_blk, words(kind.dtype))
-    promised = (threads == 256) & (needed < x["kept"] * device["registers_per_sm"]) & (c.pop("room") == 1)
-    c |= {"min_blocks": 1 + promised, "read": np.array("global"), "order": np.array(1), "early": np.array(0)}
+    two_resident = (threads == 256) & (needed < x["kept"] * device["registers_per_sm"]) & (c.pop("room") == 1)
+    c |= {
+        "min_blocks": 1 + two_resident,
+        "read": np.array("global"),
+        "order": np.array(1),
+        "early": np.array(0),
+    }
     space = Space(params(kind, device), list(general_rules(kind, device, NONE)), elementwise=True)
     allowed = space.allowed(c, HARDWARE).reshape(-1, len(threads) // (len(_TILES[size]) * len(_SPLITS)))
     first = np.arange(len(allowed)) * allowed.shape[1] + allowed.argmax(axis=1)
     chosen = first[allowed.any(axis=1)]
     columns = {q.name: np.broadcast_to(c[q.name], len(threads))[chosen] for q in space.params}
 
-    threads, needed, promised = threads[chosen], needed[chosen], promised[chosen]
+    threads, needed, two_resident = threads[chosen], needed[chosen], two_resident[chosen]
     taken = np.clip(x["taken"] + x["taken_each"] * needed // threads, x["taken_least"], 255)
-    taken = np.where(promised, 128, taken).astype(int)
+    taken = np.where(two_resident, 128, taken).astype(int)
     own = {name: columns[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma")}
     shared = shared_bytes(**own, itemsize=size) + device["shared_reserved"]
     by_registers = resident(device["registers_per_sm"], taken * threads, threads, device)

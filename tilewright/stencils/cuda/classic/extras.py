@@ -26,9 +26,9 @@ def extras(p: Problem, device: Device) -> Iterator[Rule]:
 def _of_textures(p: Problem, device: Device) -> Iterator[Rule]:
     """What an operand must be like to be read as a texture."""
     size = p.dtype.itemsize
-    texels = max(p.lda * (p.m if p.turned_a else p.k), p.ldb * (p.k if p.turned_b else p.n))  # type: ignore[operator]
-    width = max(p.k if p.turned_a else p.m, p.n if p.turned_b else p.k)
-    height = max(p.m if p.turned_a else p.k, p.k if p.turned_b else p.n)
+    texels = max(p.lda * (p.m if p.transposed_a else p.k), p.ldb * (p.k if p.transposed_b else p.n))  # type: ignore[operator]
+    width = max(p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k)
+    height = max(p.m if p.transposed_a else p.k, p.k if p.transposed_b else p.n)
     pitches = (p.lda * size, p.ldb * size)  # type: ignore[operator]
     flat = (
         max(width, 1) <= device["texture2d_linear_width"]
@@ -88,7 +88,7 @@ def _of_wide_reads(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "the grid that reads A overlays its stripe with whole reads",
         (lambda k_blk, m_dima, wide: k_blk % (m_dima * wide) == 0)
-        if p.turned_a
+        if p.transposed_a
         else (lambda m_blk, m_dima, wide: m_blk % (m_dima * wide) == 0),
     )
     yield Rule(
@@ -96,7 +96,7 @@ def _of_wide_reads(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "the grid that reads B overlays its stripe with whole reads",
         (lambda n_blk, m_dimb, wide: n_blk % (m_dimb * wide) == 0)
-        if p.turned_b
+        if p.transposed_b
         else (lambda k_blk, m_dimb, wide: k_blk % (m_dimb * wide) == 0),
     )
     yield Rule(
@@ -166,32 +166,32 @@ def _of_resident_blocks(p: Problem, device: Device) -> Iterator[Rule]:
     """What the blocks that the compiler is told to leave room for leave each other."""
     size, word = p.dtype.itemsize, words(p.dtype)
     yield Rule(
-        "promise-matters",
+        "resident-matters",
         "hard",
-        "a promise that leaves a thread all registers that it can address changes nothing",
+        "a number of resident blocks that leaves a thread all registers that it can address changes nothing",
         lambda n_dim, m_dim, min_blocks: (
             (min_blocks == 1)
             | (min_blocks * m_dim * n_dim * device["registers_per_thread"] > device["registers_per_sm"])
         ),
     )
     yield Rule(
-        "promise-threads",
+        "resident-threads",
         "tabled",
-        "the threads of the promised blocks fit on an SM",
+        "the threads of the resident blocks fit on an SM",
         lambda n_dim, m_dim, min_blocks: min_blocks * m_dim * n_dim <= device["threads_per_sm"],
     )
     yield Rule(
-        "promise-registers",
+        "resident-registers",
         "tabled",
-        "the promised blocks leave each other the registers that the loop needs",
+        "the resident blocks leave each other the registers that the loop needs",
         lambda n_dim, m_dim, k_blk, n_blk, m_blk, min_blocks: (
             min_blocks * registers(n_dim, m_dim, k_blk, n_blk, m_blk, word) <= device["registers_per_sm"]
         ),
     )
     yield Rule(
-        "promise-shared",
+        "resident-shared",
         "tabled",
-        "the promised blocks leave each other the shared memory that they need",
+        "the resident blocks leave each other the shared memory that they need",
         lambda k_blk, n_blk, m_blk, vec, buffers, split, mma, min_blocks: (
             min_blocks
             * (shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, mma, size) + device["shared_reserved"])

@@ -132,7 +132,7 @@ def widest(problem: Problem) -> int:
 def aligned(p: Problem, wide: Any) -> Any:
     """Whether addresses, columns, leading dimensions and batch strides of A and B are whole reads."""
     size = p.dtype.itemsize
-    along = (p.k if p.turned_a else p.m, p.n if p.turned_b else p.k)
+    along = (p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k)
     batch = p.strides[:2] if p.batch > 1 else ()
     fits = (wide * size <= min(WIDEST, p.align)) & (p.align % (wide * size) == 0)
     for length in (*along, p.lda, p.ldb, *batch):
@@ -173,7 +173,7 @@ TABLE2 = {
 
 def winner(problem: Problem) -> Config:
     """What was fastest on the paper's Fermi for a problem's type and transpositions (table 2)."""
-    trans = ("t" if problem.turned_a else "n") + ("t" if problem.turned_b else "n")
+    trans = ("t" if problem.transposed_a else "n") + ("t" if problem.transposed_b else "n")
     (m_blk, n_blk, k_blk), (m_dim, n_dim), a, b = TABLE2[f"{problem.dtype.letter}:{trans}"]
     sizes = {"n_dim": n_dim, "m_dim": m_dim, "k_blk": k_blk, "n_blk": n_blk, "m_blk": m_blk}
     grids = {"m_dima": a[0], "n_dima": a[1], "m_dimb": b[0], "n_dimb": b[1]}

@@ -103,7 +103,7 @@ def _of_narrow_reads(p: Problem) -> Iterator[Rule]:
         "soft",
         "rows of less than 16 elements in the grid that reads A take parts of many lines, if there is more",
         (lambda k_blk, m_dima, wide: m_dima * wide >= np.minimum(k_blk, 16))
-        if p.turned_a
+        if p.transposed_a
         else (lambda m_blk, m_dima, wide: m_dima * wide >= np.minimum(m_blk, 16)),
     )
     yield Rule(
@@ -111,7 +111,7 @@ def _of_narrow_reads(p: Problem) -> Iterator[Rule]:
         "soft",
         "rows of less than 16 elements in the grid that reads B take parts of many lines, if there is more",
         (lambda n_blk, m_dimb, wide: m_dimb * wide >= np.minimum(n_blk, 16))
-        if p.turned_b
+        if p.transposed_b
         else (lambda k_blk, m_dimb, wide: m_dimb * wide >= np.minimum(k_blk, 16)),
     )
     yield Rule(

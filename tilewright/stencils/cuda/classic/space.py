@@ -54,10 +54,10 @@ def params(p: Problem, device: Device) -> list[Param]:
             "min_blocks": (1, 2, 3, 4),
         }
     grids = {
-        "m_dima": deep if p.turned_a else free,
-        "n_dima": free if p.turned_a else deep,
-        "m_dimb": free if p.turned_b else deep,
-        "n_dimb": deep if p.turned_b else free,
+        "m_dima": deep if p.transposed_a else free,
+        "n_dima": free if p.transposed_a else deep,
+        "m_dimb": free if p.transposed_b else deep,
+        "n_dimb": deep if p.transposed_b else free,
     }
     sizes = {"n_dim": dims, "m_dim": dims, "k_blk": steps, "n_blk": blks, "m_blk": blks}
     return [Param(name, values) for name, values in (sizes | grids | choices).items()]
@@ -223,7 +223,7 @@ def _grids(p: Problem) -> Iterator[Rule]:
         "the grid that reads A overlays its stripe",
         lambda n_dim, m_dim, k_blk, m_blk, m_dima: (
             filled(m_dim * n_dim, k_blk, m_dima, m_blk)
-            if p.turned_a
+            if p.transposed_a
             else filled(m_dim * n_dim, m_blk, m_dima, k_blk)
         ),
     )
@@ -245,7 +245,7 @@ def _grids(p: Problem) -> Iterator[Rule]:
         "the grid that reads B overlays its stripe",
         lambda n_dim, m_dim, k_blk, n_blk, m_dimb: (
             filled(m_dim * n_dim, n_blk, m_dimb, k_blk)
-            if p.turned_b
+            if p.transposed_b
             else filled(m_dim * n_dim, k_blk, m_dimb, n_blk)
         ),
     )

@@ -127,11 +127,11 @@ def describe(
     """
     m, n, k = sizes
     size, count = dtype.itemsize, len(m)
-    turned_a, turned_b = trans[0] in "tc", trans[1] in "tc"
+    transposed_a, transposed_b = trans[0] in "tc", trans[1] in "tc"
     some = k > 0
     operands = (
-        Operand(addresses[0], leading[0], *((k, m) if turned_a else (m, k)), turned_a, some),
-        Operand(addresses[1], leading[1], *((n, k) if turned_b else (k, n)), not turned_b, some),
+        Operand(addresses[0], leading[0], *((k, m) if transposed_a else (m, k)), transposed_a, some),
+        Operand(addresses[1], leading[1], *((n, k) if transposed_b else (k, n)), not transposed_b, some),
         Operand(addresses[2], leading[2], m, n, False, reads),
     )
     words = np.zeros((count, 16), np.uint32)
@@ -153,7 +153,7 @@ def describe(
         copies |= log << 4 * which
         lead |= there << 8 * which
         bytes_.append(LINE * taken)
-    room = np.maximum.reduce([sum(bytes_), *reach(bytes_, size, turned_a, turned_b)])
+    room = np.maximum.reduce([sum(bytes_), *reach(bytes_, size, transposed_a, transposed_b)])
     words[:, 12] = m | n << 8 | k << 16
     words[:, 13] = lead
     words[:, 14] = -(-room // LINE) | copies << 16

@@ -21,18 +21,18 @@ BEYOND = 32
 def largest(p: GroupedProblem) -> int:
     """Bytes of shared memory that a product of the largest extents takes, wherever its operands begin."""
     size = p.dtype.itemsize
-    a = (p.k, p.m) if p.turned_a else (p.m, p.k)
-    b = (p.n, p.k) if p.turned_b else (p.k, p.n)
+    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
+    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
     read = [a, b] if p.beta == "0" else [a, b, (p.m, p.n)]
     taken = [-(-(LINE - 1 + (rows + LINE // size) * cols * size) // LINE) * LINE for rows, cols in read]
-    return int(max(sum(taken), *reach(taken, size, p.turned_a, p.turned_b)))
+    return int(max(sum(taken), *reach(taken, size, p.transposed_a, p.transposed_b)))
 
 
-def reach(taken: Any, size: int, turned_a: bool, turned_b: bool) -> list[Any]:
+def reach(taken: Any, size: int, transposed_a: bool, transposed_b: bool) -> list[Any]:
     """Bytes of a product that are read, with what is looked at and not used: lanes of rows beyond the last
     one of A and of columns beyond the last one of B, fewer than ``BEYOND`` of them."""
     more = BEYOND * size
-    return [taken[0] + (0 if turned_a else more), taken[0] + taken[1] + (more if turned_b else 0)]
+    return [taken[0] + (0 if transposed_a else more), taken[0] + taken[1] + (more if transposed_b else 0)]
 
 
 def fixed_bytes(teams: Any, depth: Any) -> Any:

@@ -88,7 +88,7 @@ class GroupedStencil(Stencil):
         defines = asked(problem) | {"LARGEST": largest(problem)}
         defines |= {"LARGEST_M": problem.m, "LARGEST_N": problem.n}
         defines |= {name.upper(): value for name, value in config.items()}
-        # Registers are promised to as many blocks as are to stay on an SM.
+        # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("grouped")
         return Source(text, "grouped", headers, tuple((n, str(value)) for n, value in defines.items()))

@@ -90,10 +90,10 @@ def shared_bytes(
     blk_m, blk_n, blk_k = blk
     all_warps, group, warps_m = warps
     planes = split == "shared"
-    along_a, across_a = (blk_k, blk_m) if p.turned_a else (blk_m, blk_k)
-    along_b, across_b = (blk_n, blk_k) if p.turned_b else (blk_k, blk_n)
-    stripe_a = group * across_a * _pitch(p, tc, planes, p.turned_a, along_a) * p.dtype.itemsize
-    stripe_b = group * across_b * _pitch(p, tc, planes, not p.turned_b, along_b) * p.dtype.itemsize
+    along_a, across_a = (blk_k, blk_m) if p.transposed_a else (blk_m, blk_k)
+    along_b, across_b = (blk_n, blk_k) if p.transposed_b else (blk_k, blk_n)
+    stripe_a = group * across_a * _pitch(p, tc, planes, p.transposed_a, along_a) * p.dtype.itemsize
+    stripe_b = group * across_b * _pitch(p, tc, planes, not p.transposed_b, along_b) * p.dtype.itemsize
     # What warp groups read is not padded, and begins at multiples of 1024 bytes.
     groups = np.equal(tc, WGMMA)
     stripe_a = np.where(groups, -(-stripe_a // 1024) * 1024, stripe_a)

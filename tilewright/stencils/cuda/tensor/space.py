@@ -175,7 +175,7 @@ def _of_warp_groups(p: Problem, device: Device) -> Iterator[Rule]:
         "wgmma-step",
         "hard",
         "tensor cores read B in rows of 128 bytes along k",
-        lambda tc, blk_k: (tc != WGMMA) | ((not p.turned_b) & (blk_k * size == 128)),
+        lambda tc, blk_k: (tc != WGMMA) | ((not p.transposed_b) & (blk_k * size == 128)),
     )
     yield Rule(
         "wgmma-words",
@@ -240,25 +240,25 @@ def _of_the_reads(p: Problem) -> Iterator[Rule]:
         "stripe-a",
         "hard",
         "stored columns of a stripe are whole reads",
-        (lambda vec, blk_k: blk_k % vec == 0) if p.turned_a else (lambda vec, blk_m: blk_m % vec == 0),
+        (lambda vec, blk_k: blk_k % vec == 0) if p.transposed_a else (lambda vec, blk_m: blk_m % vec == 0),
     )
     yield Rule(
         "stripe-b",
         "hard",
         "stored columns of a stripe are whole reads",
-        (lambda vec, blk_n: blk_n % vec == 0) if p.turned_b else (lambda vec, blk_k: blk_k % vec == 0),
+        (lambda vec, blk_n: blk_n % vec == 0) if p.transposed_b else (lambda vec, blk_k: blk_k % vec == 0),
     )
     yield Rule(
         "wmma-aligned-a",
         "hard",
         "fragments of wmma begin at multiples of 32 bytes",
-        lambda tc, blk_m: (tc != "8x32x16") | p.turned_a | (blk_m == 8),
+        lambda tc, blk_m: (tc != "8x32x16") | p.transposed_a | (blk_m == 8),
     )
     yield Rule(
         "wmma-aligned-b",
         "hard",
         "fragments of wmma begin at multiples of 32 bytes",
-        lambda tc, blk_n: (tc != "32x8x16") | (not p.turned_b) | (blk_n == 8),
+        lambda tc, blk_n: (tc != "32x8x16") | (not p.transposed_b) | (blk_n == 8),
     )
     yield Rule(
         "dim-x-used",
@@ -382,7 +382,7 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
         lambda tc, split, stages, early_c, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: shared_bytes(
             *(p, tc, split, stages, early_c), (blk_m, blk_n, blk_k), hold(dim_x, dim_y, group, warps_m)
         ),
-        first="promise-threads",
+        first="resident-threads",
     )
     yield Rule(
         "warps-enough",
@@ -425,15 +425,15 @@ def _of_the_sizes(p: Problem) -> Iterator[Rule]:
 
 def words_along(p: Problem, vec: Any, blk_m: Any, blk_n: Any, blk_k: Any) -> Any:
     """Reads of the longer of the stored columns of both stripes."""
-    return np.maximum(blk_k if p.turned_a else blk_m, blk_n if p.turned_b else blk_k) // vec
+    return np.maximum(blk_k if p.transposed_a else blk_m, blk_n if p.transposed_b else blk_k) // vec
 
 
 def reading(p: Problem, vec: Any, blk: tuple[Any, Any, Any], group: Any, dim_x: Any, threads: Any) -> Any:
     """The part of the threads that read the stripe that keeps fewer of them busy."""
     blk_m, blk_n, blk_k = blk
     stripes = (
-        (blk_k, blk_m) if p.turned_a else (blk_m, blk_k),
-        (blk_n, blk_k) if p.turned_b else (blk_k, blk_n),
+        (blk_k, blk_m) if p.transposed_a else (blk_m, blk_k),
+        (blk_n, blk_k) if p.transposed_b else (blk_k, blk_n),
     )
     parts = []
     for along, columns in stripes:

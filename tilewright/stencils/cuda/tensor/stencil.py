@@ -85,7 +85,7 @@ class TensorStencil(Stencil):
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}
         defines["TC"] = tuple(SHAPES).index(config["tc"])
         defines["SPLIT"] = int(config["split"] == "shared")
-        # Registers are promised to as many blocks as are to stay on an SM.
+        # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("tensor")
         return Source(text, "tensor", headers, tuple((n, str(value)) for n, value in defines.items()))

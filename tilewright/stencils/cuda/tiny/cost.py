@@ -132,7 +132,7 @@ def _deep(p: Problem) -> tuple[int, int]:
 def _reads(p: Problem, rows: Any, columns: Any) -> Any:
     """Reads from shared memory for each multiply-add of a tile, by instructions and by width."""
     deep_m, deep_k = _deep(p)
-    wide = 1 if p.turned_a else np.minimum(deep_m, rows & -rows)
+    wide = 1 if p.transposed_a else np.minimum(deep_m, rows & -rows)
     return 2.0 / columns / wide + 2.0 / rows / deep_k
 
 

@@ -35,8 +35,8 @@ def vector(size: int, extent: int) -> int:
 
 def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Rows and columns of A, B and C as they are stored."""
-    a = (p.k, p.m) if p.turned_a else (p.m, p.k)
-    b = (p.n, p.k) if p.turned_b else (p.k, p.n)
+    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
+    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
     return a, b, (p.m, p.n)
 
 
@@ -168,7 +168,11 @@ def registers(p: Problem, mma: Any, rows: Any, columns: Any) -> Any:
     columns, or its share of a warp's, and a few for addresses."""
     words, deep = words_of_sum(p), WIDEST // p.dtype.itemsize
     along_k = vector(p.dtype.itemsize, p.k)
-    fma = rows * columns + rows * (along_k if p.turned_a else 1) + columns * (1 if p.turned_b else along_k)
+    fma = (
+        rows * columns
+        + rows * (along_k if p.transposed_a else 1)
+        + columns * (1 if p.transposed_b else along_k)
+    )
     if p.dtype.real_bits == 16:
         tensor = words * rows * columns // 32 + (2 * rows + 2 * columns) // 8
         return 24 + (mma == 0) * words * fma + (mma != 0) * tensor

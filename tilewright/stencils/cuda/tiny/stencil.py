@@ -102,7 +102,7 @@ class TinyStencil(Stencil):
         defines |= {f"NEXT_{x}": step for x, (_, step) in zip("ABC", known, strict=True)}
         defines |= {name.upper(): value for name, value in config.items()}
         defines["PATH"] = PATHS.index(config["path"])
-        # Registers are promised to as many blocks as are to stay on an SM.
+        # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("tiny")
         return Source(text, "tiny", headers, tuple((n, str(value)) for n, value in defines.items()))

@@ -1,4 +1,4 @@
-"""Trials on a GPU, without one: host memory stands for the device's, and NumPy for the kernels."""
+"""Evaluations on a GPU, without one: host memory stands for the device's, and NumPy for the kernels."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Pretence(Stencil):
     def space(self, problem: Problem, device: Device) -> Space:
         def aligned(wide: int) -> bool:
             p = problem
-            extents = (p.k if p.turned_a else p.m, p.n if p.turned_b else p.k, p.lda, p.ldb)
+            extents = (p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k, p.lda, p.ldb)
             return all((e or 0) % wide == 0 for e in extents) and p.align % (wide * p.dtype.itemsize) == 0
 
         return Space(
@@ -309,8 +309,8 @@ def one(spelling: str, **fields: Any) -> Problem:
     return Problem.parse(spelling, **fields)[0]
 
 
-def trial(problem: Problem, regime: str = "memory") -> cuda.CudaTrial:
-    made = cuda.CudaTrial(DEVICE)
+def evaluation(problem: Problem, regime: str = "memory") -> cuda.CudaEvaluation:
+    made = cuda.CudaEvaluation(DEVICE)
     made.prepare(problem, regime)
     return made
 
@@ -330,7 +330,7 @@ def test_right_candidates_are_timed_and_stand_the_finals(
     driver: FakeDriver, spelling: str, fields: dict[str, str]
 ) -> None:
     problem = one(spelling, **fields)
-    bench = trial(problem)
+    bench = evaluation(problem)
     candidates = [compiled(problem, wide=wide) for wide in (1, 2)]
     for candidate in candidates[: 1 if problem.dtype.letter == "z" else 2]:
         verdict, timing, clocks = bench.attempt(candidate, 3, 0.01, math.inf)
@@ -341,20 +341,20 @@ def test_right_candidates_are_timed_and_stand_the_finals(
         assert clocks == "1980 MHz"
     # Bases as they were promised and no better, and better ones.
     assert driver.residues >= {0, 16}
-    finals = bench.final(candidates[:1], 5)
-    assert finals.missing == ""
-    assert finals.vendor is not None
-    assert finals.vendor[0] == "vendor 1"
-    (outcome,) = finals.outcomes
+    last_round = bench.final(candidates[:1], 5)
+    assert last_round.missing == ""
+    assert last_round.vendor is not None
+    assert last_round.vendor[0] == "vendor 1"
+    (outcome,) = last_round.outcomes
     assert outcome.verdict.ok, outcome.verdict.why
     assert outcome.timing is not None
-    assert measure.ratio(outcome.timing, finals.vendor[1])[0] > 0
+    assert measure.ratio(outcome.timing, last_round.vendor[1])[0] > 0
 
 
 @pytest.mark.parametrize("read", ["tex1d", "tex2d"])
 def test_textures_are_made_over_single_aligned_matrices(driver: FakeDriver, read: str) -> None:
     problem = one("d:320x312x304")
-    verdict, timing, _ = trial(problem).attempt(compiled(problem, read=read), 3, 0.01, math.inf)
+    verdict, timing, _ = evaluation(problem).attempt(compiled(problem, read=read), 3, 0.01, math.inf)
     assert verdict.ok, verdict.why
     assert timing is not None
     assert driver.textures
@@ -362,7 +362,7 @@ def test_textures_are_made_over_single_aligned_matrices(driver: FakeDriver, read
 
 def test_blocks_that_share_k_are_checked_on_longer_ones(driver: FakeDriver) -> None:
     problem = one("s:320x312x304")
-    bench = trial(problem)
+    bench = evaluation(problem)
     chosen = bench._chosen(compiled(problem, split=8))
     assert len(chosen) == 3
     assert all(small.k >= 128 for small, _ in chosen)
@@ -383,7 +383,7 @@ def test_blocks_that_share_k_are_checked_on_longer_ones(driver: FakeDriver) -> N
 )
 def test_faults_are_found_on_small_problems(driver: FakeDriver, fault: str, says: str) -> None:
     problem = one("z:nn:320x312x304")
-    verdict, timing, _ = trial(problem).attempt(compiled(problem, fault=fault), 3, 0.01, math.inf)
+    verdict, timing, _ = evaluation(problem).attempt(compiled(problem, fault=fault), 3, 0.01, math.inf)
     assert not verdict.ok
     assert timing is None
     assert says in verdict.why
@@ -391,22 +391,22 @@ def test_faults_are_found_on_small_problems(driver: FakeDriver, fault: str, says
 
 def test_what_is_wrong_on_the_timed_problem_alone_loses_the_finals(driver: FakeDriver) -> None:
     problem = one("d:320x312x304", beta="any")
-    bench = trial(problem)
+    bench = evaluation(problem)
     pair = [compiled(problem, fault="large"), compiled(problem)]
     assert all(bench.attempt(candidate, 3, 0.01, math.inf).verdict.ok for candidate in pair)
-    finals = bench.final([*pair, pair[0]], 5)
-    assert [outcome.verdict.ok for outcome in finals.outcomes] == [False, True, False]
-    assert [outcome.timing is None for outcome in finals.outcomes] == [True, False, True]
-    assert "320x312x304@1 itself" in finals.outcomes[0].verdict.why
+    last_round = bench.final([*pair, pair[0]], 5)
+    assert [outcome.verdict.ok for outcome in last_round.outcomes] == [False, True, False]
+    assert [outcome.timing is None for outcome in last_round.outcomes] == [True, False, True]
+    assert "320x312x304@1 itself" in last_round.outcomes[0].verdict.why
 
 
 def test_damage_by_another_is_not_a_candidates_fault(driver: FakeDriver) -> None:
     problem = one("d:320x312x304")
-    bench = trial(problem)
+    bench = evaluation(problem)
     array(bench.pointers[0][0], "f8", (320 * 304,), (1,))[...] = 0
-    finals = bench.final([compiled(problem)], 5)
-    assert finals.outcomes[0].verdict.ok
-    assert finals.missing == ""
+    last_round = bench.final([compiled(problem)], 5)
+    assert last_round.outcomes[0].verdict.ok
+    assert last_round.missing == ""
 
 
 def test_a_stencil_with_sizes_compiled_in_is_checked_on_its_own(
@@ -419,7 +419,7 @@ def test_a_stencil_with_sizes_compiled_in_is_checked_on_its_own(
 
     monkeypatch.setattr(Pretence, "source", source)
     problem = one("d:8x8x8@1000")
-    bench = trial(problem)
+    bench = evaluation(problem)
     assert [p.batch for p, _ in bench._chosen(compiled(problem))] == [1, 3, 7]
     verdict, timing, _ = bench.attempt(compiled(problem), 3, 0.01, math.inf)
     assert verdict.ok, verdict.why
@@ -436,7 +436,7 @@ def test_a_stencil_with_sizes_compiled_in_is_checked_on_its_own(
 
 def test_a_candidate_beyond_the_limit_gets_one_sample(driver: FakeDriver) -> None:
     problem = one("d:64x64x64@4")
-    bench = trial(problem, "cached")
+    bench = evaluation(problem, "cached")
     outcome = bench.attempt(compiled(problem, fault="slow"), 3, 0.5, 0.001)
     assert outcome.timing is not None
     assert len(outcome.timing.samples) == 1
@@ -444,7 +444,7 @@ def test_a_candidate_beyond_the_limit_gets_one_sample(driver: FakeDriver) -> Non
 
 def test_copies_fill_twice_the_cache_in_memory_alone(driver: FakeDriver) -> None:
     problem = one("d:64x64x64@1")
-    bench = trial(problem)
+    bench = evaluation(problem)
     bytes_ = 3 * 64 * 64 * 8
     assert len(bench.pointers) == -(-2 * DEVICE.last_cache // bytes_)
     assert len({a for a, _, _ in bench.pointers}) == len(bench.pointers)
@@ -484,14 +484,14 @@ def test_too_large_a_problem_says_how_many_bytes(driver: FakeDriver) -> None:
     driver.room = 1 << 20
     problem = one("z:256x256x256")
     with pytest.raises(TilewrightError, match=r"z:nn:256x256x256@1.* 3145728 bytes"):
-        trial(problem)
+        evaluation(problem)
     # And nothing stays of what had been there.
     assert driver.used < 1 << 20
-    trial(one("z:32x32x32"))
+    evaluation(one("z:32x32x32"))
 
 
 def test_operands_go_when_others_come(driver: FakeDriver) -> None:
-    bench = trial(one("d:320x320x320"), "cached")
+    bench = evaluation(one("d:320x320x320"), "cached")
     first = driver.used
     for _ in range(3):
         bench.prepare(one("d:320x320x320"), "cached")
@@ -500,7 +500,7 @@ def test_operands_go_when_others_come(driver: FakeDriver) -> None:
 
 def test_a_fault_that_costs_the_context_ends_the_process(driver: FakeDriver) -> None:
     problem = one("d:64x64x64@4")
-    bench = trial(problem)
+    bench = evaluation(problem)
     with pytest.raises(DeviceError, match="INVALID_VALUE"):
         bench.attempt(compiled(problem, fault="launch"), 3, 0.01, math.inf)
     assert bench.attempt(compiled(problem), 3, 0.01, math.inf).verdict.ok
@@ -512,15 +512,15 @@ def test_a_vendor_that_is_wrong_or_absent_is_not_timed(
     driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = one("d:64x64x64@4")
-    bench = trial(problem)
+    bench = evaluation(problem)
     monkeypatch.setattr(cublas, "vendor", lambda *_: "torch: not here")
-    finals = bench.final([compiled(problem)], 5)
-    assert (finals.vendor, finals.missing) == (None, "torch: not here")
-    assert finals.outcomes[0].timing is not None
+    last_round = bench.final([compiled(problem)], 5)
+    assert (last_round.vendor, last_round.missing) == (None, "torch: not here")
+    assert last_round.outcomes[0].timing is not None
     monkeypatch.setattr(cublas, "vendor", lambda *_: ("vendor 2", lambda: None, lambda: None))
-    finals = bench.final([compiled(problem)], 5)
-    assert finals.vendor is None
-    assert "vendor 2: d:nn:64x64x64@4 itself" in finals.missing
+    last_round = bench.final([compiled(problem)], 5)
+    assert last_round.vendor is None
+    assert "vendor 2: d:nn:64x64x64@4 itself" in last_round.missing
 
 
 class Algorithm:
@@ -560,20 +560,20 @@ def test_the_fastest_right_algorithm_stands_for_the_vendor(
 
     monkeypatch.setattr(cuda.cublaslt, "candidates", candidates)
     monkeypatch.setattr(cuda.cublaslt, "version", lambda: 130100)
-    bench = trial(problem)
+    bench = evaluation(problem)
     # The array library's product, which is faster than an algorithm that waits.
-    finals = bench.final([], 5)
-    assert finals.missing == ""
-    assert finals.vendor is not None
+    last_round = bench.final([], 5)
+    assert last_round.missing == ""
+    assert last_round.vendor is not None
     if waits[1]:
-        assert (finals.vendor[0], finals.config) == ("vendor 1", Config({"by": "library"}))
+        assert (last_round.vendor[0], last_round.config) == ("vendor 1", Config({"by": "library"}))
     else:
-        assert finals.config in (Config({"id": 1}), Config({"by": "library"}))
+        assert last_round.config in (Config({"id": 1}), Config({"by": "library"}))
     monkeypatch.setattr(cublas, "vendor", lambda *_: "torch: not here")
-    finals = bench.final([], 5)
-    assert finals.vendor is not None
-    assert finals.vendor[0] == "cublas by cublasLt 130100"
-    assert finals.config == Config({"id": 1}) if not waits[1] else finals.config["id"] in (0, 1, 2)
+    last_round = bench.final([], 5)
+    assert last_round.vendor is not None
+    assert last_round.vendor[0] == "cublas by cublasLt 130100"
+    assert last_round.config == Config({"id": 1}) if not waits[1] else last_round.config["id"] in (0, 1, 2)
     assert asked == [(0, cuda.ALGORITHMS)], "once for a problem"
     bench.prepare(problem, "memory")
     monkeypatch.setattr(
@@ -581,8 +581,8 @@ def test_the_fastest_right_algorithm_stands_for_the_vendor(
         "candidates",
         lambda problem, scalars, *_: [(Config({}), Algorithm(problem, scalars, 0.0, wrong=True))],
     )
-    finals = bench.final([], 5)
-    assert (finals.vendor, finals.missing) == (None, "torch: not here")
+    last_round = bench.final([], 5)
+    assert (last_round.vendor, last_round.missing) == (None, "torch: not here")
 
 
 # ---- what the user would call instead
