@@ -1251,7 +1251,9 @@ def test_each_gpu_has_its_own_plans_and_kernels(
     for index in (0, 1, 0):
         on(monkeypatch, index)
         tw.matmul(x, x, out=Bare(np.zeros((8, 8))))
-    assert list(dict.fromkeys(map(capability.canonical, asked))) == list(MODELS)
+    # Others are asked after them, for they may be alike.
+    own = [name for name in map(capability.canonical, asked) if name in MODELS]
+    assert list(dict.fromkeys(own)) == list(MODELS)
     assert two_gpus.compiled == ["sm_90a", "sm_80"]
     assert two_gpus.loaded == [("sm_90a", 0), ("sm_80", 1)]
     for index in (0, 1):

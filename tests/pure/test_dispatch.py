@@ -62,6 +62,7 @@ def test_a_vendor_that_is_faster_nearby(
     monkeypatch: pytest.MonkeyPatch, asked: int, known: int, origin: str
 ) -> None:
     call_cache.clear()
+    monkeypatch.setattr(dispatch.classes, "wins", lambda *_: None)
     monkeypatch.setattr(dispatch, "records", lambda: Told(known))
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     problem = Problem.parse(f"s:300x200x100@{asked}")[0]
@@ -146,7 +147,9 @@ class Empty(Told):
         ("h:128x128x128@1000", {}, None),
         ("hc:128x128x128@1000", {}, "tensor"),
         ("d:128x128x8@1000", {}, None),
-        ("s:128x128x8@1000", {}, "classic"),
+        ("s:128x128x8@1000", {}, None),
+        ("s:300x16x9@9000", {}, "classic"),
+        ("s:300x33x9@9000", {}, None),
         ("d:128x128x8", {}, None),
         ("d:32x32x32@9000", {}, "tiny"),
         ("d:32x32x32@9000", {"lda": 33}, "tiny"),

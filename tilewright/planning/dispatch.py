@@ -17,6 +17,8 @@ from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
 from tilewright.task import Task
 
+ALIGNED = 16
+"""Bytes that the addresses of what was measured for ``classes`` are multiples of."""
 VENDOR = "vendor"
 T = TypeVar("T")
 
@@ -179,8 +181,9 @@ def plan(
 
 def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
     """Whether only a record makes a stencil the better guess than the library: by what was measured of the
-    problem's class, or, where nothing was, by what the stencil says of itself."""
-    if isinstance(problem, Problem) and not problem.pointers:
+    problem's class, or, where nothing was, by what the stencil says of itself. Lists, matrices that lie
+    anywhere and addresses that no wide access may use were not measured."""
+    if isinstance(problem, Problem) and not problem.pointers and problem.align >= ALIGNED:
         wins = classes.wins(stencil.name, problem, kind, device)
         if wins is not None:
             return not wins
