@@ -9,6 +9,7 @@ from bench.sanitize.job import Job, fits, made
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem
 from tilewright.stencils.cuda.classic.needs import READS
+from tilewright.stencils.protocol import refused
 
 SIZE = (67, 45, 37)
 TRANS = {"s": ("nn", "tt"), "d": ("nt", "tn"), "c": ("nc", "cn"), "z": ("nn", "ct")}
@@ -77,7 +78,8 @@ def _of_stencil(stencil: Any, spelling: str, number: int, device: Device) -> Ite
         for size, unit, step in TRIED:
             batch = 1 if form.startswith("tex") else 3
             problem = padded(spelling, size, unit, step, batch=batch, **fields)
-            if stencil.accepts(problem, device) is not None:
+            # Lists have operands of their own, and jobs elsewhere.
+            if refused(stencil, problem, device) is not None:
                 continue
             chosen = config or stencil.default(problem, device)
             if fits(stencil, problem, chosen, device):

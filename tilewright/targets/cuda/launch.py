@@ -179,8 +179,19 @@ def _fits(kernel: Kernel, spans: Spans) -> None:
                 raise ArgumentError(
                     f"parameter {number} of {entry} is given {given} bytes; accepted: {size}, its size"
                 )
-        code, *_ = api.cuFuncGetParamInfo(api.CUfunction(kernel.address), len(spans))
-        if not code:
+        if _takes_more(kernel, len(spans)):
             raise ArgumentError(
                 f"{entry} is given {len(spans)} parameters; accepted: as many as it takes, more"
             )
+
+
+def _takes_more(kernel: Kernel, count: int) -> bool:
+    """Whether a kernel has more parameters than so many. A driver that does not tell the number is asked for
+    the one after them, which tools that watch the driver's calls report as an error."""
+    api = bindings()
+    with suppress(AttributeError, RuntimeError):
+        code, number = api.cuFuncGetParamCount(api.CUfunction(kernel.address))
+        if not code:
+            return bool(number > count)
+    code, *_ = api.cuFuncGetParamInfo(api.CUfunction(kernel.address), count)
+    return not code
