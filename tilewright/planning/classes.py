@@ -87,8 +87,9 @@ def measured(device: Device) -> str | None:
 
 def wins(stencil: str, p: Problem, regime: str, device: Device) -> bool | None:
     """Whether a stencil's default was measured to be no slower than the library in a problem's class; None
-    where no device that is alike was measured at all."""
+    where the stencil was measured on no device that is alike."""
     whose = measured(device)
     if whose is None:
         return None
-    return won(table()[whose].get(stencil, {}), of(p, regime))
+    cells = table()[whose].get(stencil)
+    return None if cells is None else won(cells, of(p, regime))
