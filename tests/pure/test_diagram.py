@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.spaces import published
+from bench import published
 from tilewright import space as module
 from tilewright.diagram import distinct
 from tilewright.diagram.terms import Term, known, needed, symbol, traced
