@@ -42,7 +42,8 @@ from numpy.typing import NDArray
 
 from tilewright.diagram import Diagram, build, distinct
 from tilewright.diagram.merging import Merging
-from tilewright.diagram.terms import Term, symbol, traced
+from tilewright.diagram.ordering import Ordering
+from tilewright.diagram.terms import Term, conditions, symbol, traced
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
 
@@ -52,6 +53,8 @@ PIECE = 1 << 18
 """Points that are looked at together: enough to forget what a call of NumPy costs, few enough to hold."""
 EDGES = 1 << 21
 """Edges of the largest diagram: some 100 MB while it is made."""
+LOOKS = 400_000
+"""Prefixes after which a better order of the parameters is sought, for what does not depend on it."""
 
 Columns = NDArray[np.int32]
 """Points that have some of their values: a row for a parameter, a column for a point."""
@@ -186,8 +189,8 @@ class Space:
 
         Not ``len``, which ``list`` would ask for before it walks: twice the work.
         """
-        if self.diagram is not None:
-            return self.diagram.total
+        if self.compact is not None:
+            return self.compact[1].total
         return sum(columns.shape[1] for columns in self._pieces())
 
     def funnel(self) -> list[Step]:
@@ -406,7 +409,50 @@ class Space:
     # -- what is counted and found without a list ----------------------------------------------------------
     @cached_property
     def diagram(self) -> Diagram | None:
-        """The decision diagram of this space; None if it has more than ``EDGES`` edges."""
+        """The decision diagram of this space, in the order of its parameters; None if it has more than
+        ``EDGES`` edges."""
+        return self._apart._built()
+
+    @cached_property
+    def compact(self) -> tuple[Space, Diagram] | None:
+        """The same space, with the parameters in an order of few edges where their own has many, and its
+        diagram: for what does not depend on the order."""
+        known = "diagram" in self.__dict__
+        diagram = self.diagram if known else self._apart._built(LOOKS)
+        if diagram is not None:
+            self.__dict__["diagram"] = diagram
+            return self, diagram
+        space = self._apart._reordered()
+        diagram = space._built()
+        if diagram is not None:
+            return space, diagram
+        return None if self.diagram is None else (self, self.diagram)
+
+    @cached_property
+    def _apart(self) -> Space:
+        """This space with each rule of several conditions as several rules, so that each is met early."""
+        rules: list[Rule] = []
+        for rule in self.rules:
+            term = self._pending(rule)
+            parts = conditions(term) if isinstance(term, Term) else []
+            if len(parts) < 2:
+                rules.append(rule)
+                continue
+            rules += [
+                Rule(f"{rule.name}, condition {number}", rule.kind, rule.why, _Condition(part))
+                for number, part in enumerate(parts)
+            ]
+        return self if len(rules) == len(self.rules) else Space(self.params, rules, self.elementwise)
+
+    def _reordered(self) -> Space:
+        sizes = {param.name: len(param.values) for param in self._free}
+        order = Ordering(sizes, [self._pending(rule) for rule in self.rules]).best()
+        fixed = [param.name for param in self.params if param.name in self._fixed]
+        params = {param.name: param for param in self.params}
+        return Space([params[name] for name in (*fixed, *order)], self.rules, self.elementwise)
+
+    def _built(self, looks: float = float("inf")) -> Diagram | None:
+        """The diagram, if it has no more than ``EDGES`` edges and takes no more than so many looks."""
         free = {param.name: param.values for param in self._free}
         uncounted = {rule.name: 0 for rule in self.rules}
 
@@ -424,7 +470,7 @@ class Space:
         start = self._sieve(np.zeros((0, 1), np.int32), self._at[0], uncounted)
         tests = [self._pending(rule) for rules in self._at[2:] for rule in rules]
         sizes = [len(values) for values in free.values()]
-        return build(sizes, start, cross, Merging(free, tests), EDGES)
+        return build(sizes, start, cross, Merging(free, tests), EDGES, looks)
 
     def _pending(self, rule: Rule) -> Term | tuple[str, ...]:
         """What a rule makes of the parameters that it reads, as far as that is known."""
@@ -484,8 +530,13 @@ class Space:
             while len(numbers) < count:
                 numbers[draw.randrange(total)] = None
             chosen = list(numbers)
-        points = self._picked(chosen) if self.diagram is None else self.diagram.points(chosen)
-        return list(self._configs(points))
+        if self.diagram is not None:
+            return list(self._configs(self.diagram.points(chosen)))
+        if self.compact is not None:
+            space, diagram = self.compact
+            drawn = space._configs(diagram.points(chosen))
+            return [Config({q.name: point[q.name] for q in self.params}) for point in drawn]
+        return list(self._configs(self._picked(chosen)))
 
     def neighbours(self, config: Mapping[str, Any]) -> list[Config]:
         """Valid configs that differ in one parameter; the config itself need not be valid."""
@@ -496,10 +547,13 @@ class Space:
         if wrong:
             right = config.with_(**{wrong[0]: self._fixed[wrong[0]]})
             return [right] if right in self else []
-        if self.diagram is not None:
-            free = self._free
-            steps = self.diagram.neighbours(self._places(config))
-            return [config.with_(**{free[at].name: free[at].values[place]}) for at, place in steps]
+        if self.compact is not None:
+            space, diagram = self.compact
+            steps = diagram.neighbours(space._places(config))
+            if space is not self:
+                steps.sort(key=lambda step: (self._depth[space._free[step[0]].name], step[1]))
+            free = [(param.name, param.values) for param in space._free]
+            return [config.with_(**{free[at][0]: free[at][1][place]}) for at, place in steps]
         near = (
             config.with_(**{param.name: value})
             for param in self._free
@@ -515,14 +569,14 @@ class Space:
         Raises ``ArgumentError`` for a name or a value that the space does not have.
         """
         part = self.restricted(**held)
-        if self.diagram is None:
+        if self.compact is None:
             return part._listed()
-        places = [
-            [param.values.index(held[param.name])] if param.name in held else None for param in self._free
-        ]
-        found = self.diagram.left(places)
-        there = self.diagram.total > 0 and all(found)
-        left = {q.name: tuple(q.values[i] for i in at) for q, at in zip(self._free, found, strict=True)}
+        space, diagram = self.compact
+        free = space._free
+        places = [[q.values.index(held[q.name])] if q.name in held else None for q in free]
+        found = diagram.left(places)
+        there = diagram.total > 0 and all(found)
+        left = {q.name: tuple(q.values[i] for i in at) for q, at in zip(free, found, strict=True)}
         return {q.name: left.get(q.name, q.values if there else ()) for q in self.params}
 
     def nearest(self, config: Mapping[str, Any]) -> Config | None:
@@ -589,6 +643,16 @@ class Space:
             q.name: tuple(v for v, in_ in zip(q.values, every[q.name], strict=True) if in_)
             for q in self.params
         }
+
+
+class _Condition:
+    """An expression as a rule's test."""
+
+    def __init__(self, term: Term):
+        self.reads, self._term = tuple(sorted(term.names)), term
+
+    def __call__(self, **values: Any) -> Any:
+        return self._term.value(values)
 
 
 def _same(value: Any, other: Any) -> bool:

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import numpy as np
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bench import published
 from tilewright import space as module
 from tilewright.diagram import distinct
-from tilewright.diagram.terms import Term, known, needed, symbol, traced
+from tilewright.diagram.terms import Term, conditions, known, needed, symbol, traced
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
 from tilewright.space import Param, Rule, Space
@@ -39,6 +39,8 @@ TESTS: tuple[Callable[..., Any], ...] = (
     lambda t, s: t / s < 1.5,
     lambda q, r: (q & 1) != (r & 1),
     lambda p: p != 3,
+    lambda p, q, r, s: (p * q != 6) & (r + s > 3) & ((p > 1) | (s > 1)),
+    lambda q, t: (q & 3) & (t | 1),
     lambda p, s: np.isin(p * s, (1, 2, 4, 6, 8, 9, 12)),
     lambda t, p: np.array([True, True, False, True, True, False, True, True])[t] | (p > 1),
 )
@@ -81,12 +83,12 @@ def test_the_way_is_chosen_by_the_size_of_the_diagram(way: str) -> None:
     assert (published.HOTSPOT.space().diagram is None) == (way == "columns")
 
 
-@pytest.mark.parametrize("edges", [1 << 21, -1])
+@pytest.mark.parametrize(("edges", "looks"), [(1 << 21, 1 << 20), (1 << 21, 0), (-1, 1 << 20)])
 @given(spaces(), st.data())
 def test_every_question_is_answered_as_the_list_answers_it(
-    edges: int, space: Space, data: st.DataObject
+    edges: int, looks: int, space: Space, data: st.DataObject
 ) -> None:
-    with mock.patch.object(module, "EDGES", edges):
+    with mock.patch.object(module, "EDGES", edges), mock.patch.object(module, "LOOKS", looks):
         points = listed(space)
         assert list(space) == points
         assert space.count() == len(points)
@@ -247,6 +249,32 @@ def test_the_order_of_parameters_is_the_order_of_points_alone(given: published.P
     numbers = (0, 1, given.points // 2, given.points - 1)
     points = list(shuffled)
     assert [shuffled.at(number) for number in numbers] == [points[number] for number in numbers]
+
+
+def test_another_order_of_parameters_is_found_where_theirs_is_poor() -> None:
+    for number in range(3):
+        space = published.GAUSSIAN.space(number)
+        with mock.patch.object(module, "LOOKS", 1000):
+            assert space.count() == published.GAUSSIAN.points
+        assert space.compact is not None
+        assert space.compact[1].size < 10_000
+        assert set(space.left()) == {param.name for param in space.params}
+    # The same order is found whatever order they are given in.
+    with mock.patch.object(module, "LOOKS", 0):
+        found = [published.GEMM12.space(number).compact for number in range(4)]
+    orders = {tuple(param.name for param in each[0].params) for each in found if each is not None}
+    assert len(orders) == 1
+
+
+def test_conditions_joined_by_and_are_met_apart() -> None:
+    joined, given = published.HOTSPOT.joined(), published.HOTSPOT.space()
+    assert joined.count() == given.count()
+    assert joined.diagram is not None
+    assert given.diagram is not None
+    assert joined.diagram.size == given.diagram.size
+    p, q = (cast(Any, symbol(each, whole=True)) for each in "pq")
+    assert len(conditions((p > 1) & ((q > 1) | (p == q)) & (q != 3))) == 3
+    assert len(conditions((p & 1) & (q > 1))) == 1
 
 
 def test_a_diagram_is_small_where_its_space_is_not() -> None:

@@ -236,8 +236,10 @@ def build(
     cross: Callable[[Places], Crossed],
     merge: Callable[[Places], Merged | None],
     most: int,
+    looks: float = float("inf"),
 ) -> Diagram | None:
-    """The diagram of parameters with so many values each; None if it has more than ``most`` edges.
+    """The diagram of parameters with so many values each; None if it has more than ``most`` edges, or if more
+    than ``looks`` prefixes would be looked at.
 
     ``start`` is the empty prefix, if it passes. ``cross`` gives prefixes their next value and says which
     pass, ``merge`` which prefixes are alike (None: no two are known to be).
@@ -245,7 +247,10 @@ def build(
     if not sizes:
         return Diagram([], start.shape[1])
     prefixes, nodes, count, edges = start, [start.shape[1]], 0, []
-    for depth in range(1, len(sizes) + 1):
+    for depth, size in enumerate(sizes, 1):
+        looks -= prefixes.shape[1] * size
+        if looks < 0:
+            return None
         node, value = cross(prefixes)
         count += len(node)
         if count > most:

@@ -124,6 +124,22 @@ def traced(test: Callable[..., Any], arguments: Mapping[str, Any]) -> Term | Non
     return Term(operator.truth, (bool(answer),), False) if isinstance(answer, bool | np.bool_) else None
 
 
+COMPARED = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
+
+
+def conditions(term: Term) -> list[Term]:
+    """What an expression says that must all hold: the sides of ``&`` where both are true or false."""
+    if term.operation is not operator.and_ or not _is_truth(term):
+        return [term]
+    return [each for side in term.operands if isinstance(side, Term) for each in conditions(side)]
+
+
+def _is_truth(each: Any) -> bool:
+    if isinstance(each, Term) and each.operation in (operator.and_, operator.or_):
+        return all(_is_truth(side) for side in each.operands)
+    return isinstance(each, Term) and each.operation in COMPARED
+
+
 def known(term: Term, names: frozenset[str]) -> Iterator[Term]:
     """The largest parts of an expression that follow from some parameters."""
     if term.names <= names:
