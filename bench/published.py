@@ -11,9 +11,11 @@ Rules are of arrays: ``&`` and ``|`` in place of ``and`` and ``or``.
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from tilewright.space import Param, Rule, Space, arguments
@@ -52,10 +54,8 @@ class _All:
         self.reads = tuple(dict.fromkeys(read for _, reads in self._tests for read in reads))
 
     def __call__(self, **values: Any) -> Any:
-        answer: Any = True
-        for test, reads in self._tests:
-            answer = test(**{read: values[read] for read in reads}) & answer
-        return answer
+        answers = [test(**{read: values[read] for read in reads}) for test, reads in self._tests]
+        return reduce(operator.and_, answers)
 
 
 def powers(first: int, last: int) -> tuple[int, ...]:
