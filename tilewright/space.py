@@ -15,17 +15,24 @@ A rule's test is a function whose argument names are parameter names. It runs as
 them has a value (a parameter with one value has it from the start), so a whole branch of the space
 goes at once.
 
-The points are grown parameter by parameter, as columns: a column holds, for one parameter, the place
-of every point's value among the parameter's values. A test is asked once for every combination of
+What lists points grows them parameter by parameter, as columns: a column holds, for one parameter, the
+place of every point's value among the parameter's values. A test is asked once for every combination of
 the values that it reads, or, in an ``elementwise`` space, for whole arrays of them.
+
+What only counts or finds points (``count``, ``at``, ``number``, ``sample``, ``neighbours``, ``left``,
+``nearest``) asks a decision diagram, ``tilewright.diagram``, which is grown in the same way, but of prefixes
+that all pending rules see alike one is kept: a space of 10^8 points may have 10^4 of them. A space whose
+diagram would have more than ``EDGES`` edges goes through its columns for these, too, some at a time.
 """
 
 from __future__ import annotations
 
 import inspect
 import random
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import repeat
 from math import prod
 from typing import Any
@@ -33,6 +40,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.diagram import Diagram, build, distinct
+from tilewright.diagram.merging import Merging
+from tilewright.diagram.ordering import Ordering
+from tilewright.diagram.terms import Term, conditions, symbol, traced
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
 
@@ -40,6 +51,10 @@ KINDS = ("queryable", "tabled", "hard", "soft", "guideline")
 HARDWARE = ("queryable", "tabled", "hard")
 PIECE = 1 << 18
 """Points that are looked at together: enough to forget what a call of NumPy costs, few enough to hold."""
+EDGES = 1 << 21
+"""Edges of the largest diagram: some 100 MB while it is made."""
+LOOKS = 400_000
+"""Prefixes after which a better order of the parameters is sought, for what does not depend on it."""
 
 Columns = NDArray[np.int32]
 """Points that have some of their values: a row for a parameter, a column for a point."""
@@ -174,6 +189,8 @@ class Space:
 
         Not ``len``, which ``list`` would ask for before it walks: twice the work.
         """
+        if self.compact is not None:
+            return self.compact[1].total
         return sum(columns.shape[1] for columns in self._pieces())
 
     def funnel(self) -> list[Step]:
@@ -210,6 +227,13 @@ class Space:
 
     def _crossed(self, columns: Columns, removed: dict[str, int]) -> Columns:
         """Points times the values of the next parameter, less what the rules remove that are due with it."""
+        point, value = self._passing(columns, removed)
+        return np.vstack([columns[:, point], value.astype(np.int32)])
+
+    def _passing(
+        self, columns: Columns, removed: dict[str, int]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Which point, and which of the next parameter's values, the rules due with it let through."""
         depth, count = columns.shape
         values = np.arange(len(self._free[depth].values), dtype=np.int32)
         rules = self._at[depth + 1]
@@ -228,7 +252,11 @@ class Space:
         else:
             rules = []
         point, value = alive.nonzero()
-        return self._sieve(np.vstack([columns[:, point], value.astype(np.int32)]), rules, removed)
+        for rule in rules:
+            left = self._holds(rule, np.vstack([columns[:, point], value.astype(np.int32)]))
+            self._note(rule, depth + 1, int(len(left) - np.count_nonzero(left)), removed)
+            point, value = point[left], value[left]
+        return point, value
 
     def _sieve(self, columns: Columns, rules: Sequence[Rule], removed: dict[str, int]) -> Columns:
         """The points that every rule lets through."""
@@ -271,8 +299,7 @@ class Space:
             bound *= size
         if bound == 1:
             return np.zeros(min(1, len(key)), np.intp), np.zeros(len(key), np.intp)
-        _, which, inverse = np.unique(key, return_index=True, return_inverse=True)
-        return which, inverse.reshape(-1)
+        return distinct(key, bound)
 
     def _column(self, name: str, columns: Columns) -> Any:
         """The values of a parameter: an array, or the one value that it has."""
@@ -379,20 +406,279 @@ class Space:
         held = [bool(rule.test(**dict(zip(read, row, strict=True)))) for row in rows]
         return np.array(held, bool) if read else bool(rule.test())
 
-    def neighbours(self, config: Config) -> list[Config]:
-        """Valid configs that differ in one parameter."""
-        config = completed(self.params, config)
-        near = (
-            config.with_(**{param.name: value})
-            for param in self.params
-            for value in param.values
-            if value != config[param.name]
-        )
-        return [c for c in near if not self.why(c)]
+    # -- what is counted and found without a list ----------------------------------------------------------
+    @cached_property
+    def diagram(self) -> Diagram | None:
+        """The decision diagram of this space, in the order of its parameters; None if it has more than
+        ``EDGES`` edges."""
+        return self._apart._built()
+
+    @cached_property
+    def compact(self) -> tuple[Space, Diagram] | None:
+        """The same space, with the parameters in an order of few edges where their own has many, and its
+        diagram: for what does not depend on the order."""
+        known = "diagram" in self.__dict__
+        diagram = self.diagram if known else self._apart._built(LOOKS)
+        if diagram is not None:
+            self.__dict__["diagram"] = diagram
+            return self, diagram
+        space = self._apart._reordered()
+        diagram = space._built()
+        if diagram is not None:
+            return space, diagram
+        return None if self.diagram is None else (self, self.diagram)
+
+    @cached_property
+    def _apart(self) -> Space:
+        """This space with each rule of several conditions as several rules, so that each is met early."""
+        rules: list[Rule] = []
+        for rule in self.rules:
+            term = self._pending(rule)
+            parts = conditions(term) if isinstance(term, Term) else []
+            if len(parts) < 2:
+                rules.append(rule)
+                continue
+            rules += [
+                Rule(f"{rule.name}, condition {number}", rule.kind, rule.why, _Condition(part))
+                for number, part in enumerate(parts)
+            ]
+        return self if len(rules) == len(self.rules) else Space(self.params, rules, self.elementwise)
+
+    def _reordered(self) -> Space:
+        sizes = {param.name: len(param.values) for param in self._free}
+        order = Ordering(sizes, [self._pending(rule) for rule in self.rules]).best()
+        fixed = [param.name for param in self.params if param.name in self._fixed]
+        params = {param.name: param for param in self.params}
+        return Space([params[name] for name in (*fixed, *order)], self.rules, self.elementwise)
+
+    def _built(self, looks: float = float("inf")) -> Diagram | None:
+        """The diagram, if it has no more than ``EDGES`` edges and takes no more than so many looks."""
+        free = {param.name: param.values for param in self._free}
+        uncounted = {rule.name: 0 for rule in self.rules}
+
+        def cross(columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+            rows = max(1, PIECE // max(1, len(self._free[len(columns)].values)))
+            pieces = []
+            for first in range(0, columns.shape[1], rows):
+                point, value = self._passing(columns[:, first : first + rows], uncounted)
+                pieces.append((point + first, value))
+            if not pieces:
+                return np.zeros(0, np.intp), np.zeros(0, np.intp)
+            points, values = zip(*pieces, strict=True)
+            return np.concatenate(points), np.concatenate(values)
+
+        start = self._sieve(np.zeros((0, 1), np.int32), self._at[0], uncounted)
+        tests = [self._pending(rule) for rules in self._at[2:] for rule in rules]
+        sizes = [len(values) for values in free.values()]
+        return build(sizes, start, cross, Merging(free, tests), EDGES, looks)
+
+    def _pending(self, rule: Rule) -> Term | tuple[str, ...]:
+        """What a rule makes of the parameters that it reads, as far as that is known."""
+        free = tuple(read for read in rule.reads if read not in self._fixed)
+        if not self.elementwise:
+            return free
+        symbols = {read: symbol(read, self._is_whole(read)) for read in free}
+        term = traced(rule.test, {read: symbols.get(read, self._fixed.get(read)) for read in rule.reads})
+        return free if term is None else term
+
+    def _is_whole(self, parameter: str) -> bool:
+        return all(type(value) is int for value in self._free[self._depth[parameter] - 1].values)
+
+    def at(self, number: int) -> Config:
+        """The valid config of this number, from 0, in the order of iteration.
+
+        Raises ``ArgumentError`` where there are no so many.
+        """
+        total = self.count()
+        if not 0 <= number < total:
+            raise ArgumentError(
+                f"number={number}; accepted: 0 <= number < {total}, the number of valid configs"
+            )
+        if self.diagram is not None:
+            return self._config(self.diagram.at(number))
+        return next(self._configs(self._picked([number])))
+
+    def number(self, config: Mapping[str, Any]) -> int:
+        """Where a valid config stands in the order of iteration, from 0: ``at(number(config)) == config``.
+
+        Raises ``ArgumentError`` for one that is not valid.
+        """
+        reason = self.member(config, KINDS)
+        if reason is not None:
+            raise ArgumentError(f"config={dict(config)} {reason}")
+        places = self._places(completed(self.params, config))
+        if self.diagram is not None:
+            found = self.diagram.number(places)
+            assert found is not None
+            return found
+        past = 0
+        for columns in self._pieces():
+            here = (columns == np.array(places, np.int32)[:, None]).all(0)
+            if here.any():
+                return past + int(here.argmax())
+            past += columns.shape[1]
+        raise AssertionError("a member that is not listed")
 
     def sample(self, count: int, seed: int = 0) -> list[Config]:
         """Up to ``count`` different valid configs, drawn uniformly and reproducibly."""
-        points = np.concatenate([np.zeros((len(self._free), 0), np.int32), *self._pieces()], axis=1)
-        total = points.shape[1]
-        chosen = random.Random(seed).sample(range(total), min(count, total))
-        return list(self._configs(points[:, chosen]))
+        total, draw = self.count(), random.Random(seed)
+        if total <= sys.maxsize:
+            chosen = draw.sample(range(total), min(count, total))
+        else:
+            # Python samples no range of this length; two draws of so many are hardly ever the same.
+            numbers: dict[int, None] = {}
+            while len(numbers) < count:
+                numbers[draw.randrange(total)] = None
+            chosen = list(numbers)
+        if self.diagram is not None:
+            return list(self._configs(self.diagram.points(chosen)))
+        if self.compact is not None:
+            space, diagram = self.compact
+            drawn = space._configs(diagram.points(chosen))
+            return [Config({q.name: point[q.name] for q in self.params}) for point in drawn]
+        return list(self._configs(self._picked(chosen)))
+
+    def neighbours(self, config: Mapping[str, Any]) -> list[Config]:
+        """Valid configs that differ in one parameter; the config itself need not be valid."""
+        config = completed(self.params, config)
+        wrong = [name for name, value in self._fixed.items() if not _same(config[name], value)]
+        if len(wrong) > 1:
+            return []
+        if wrong:
+            right = config.with_(**{wrong[0]: self._fixed[wrong[0]]})
+            return [right] if right in self else []
+        if self.compact is not None:
+            space, diagram = self.compact
+            steps = diagram.neighbours(space._places(config))
+            if space is not self:
+                steps.sort(key=lambda step: (self._depth[space._free[step[0]].name], step[1]))
+            free = [(param.name, param.values) for param in space._free]
+            return [config.with_(**{free[at][0]: free[at][1][place]}) for at, place in steps]
+        near = (
+            config.with_(**{param.name: value})
+            for param in self._free
+            for value in param.values
+            if value != config[param.name]
+        )
+        return [other for other in near if other in self]
+
+    def left(self, **held: Any) -> dict[str, tuple[Any, ...]]:
+        """The values that each parameter has in some valid config that has the values held; all are empty if
+        there is none.
+
+        Raises ``ArgumentError`` for a name or a value that the space does not have.
+        """
+        part = self.restricted(**held)
+        if self.compact is None:
+            return part._listed()
+        space, diagram = self.compact
+        free = space._free
+        places = [[q.values.index(held[q.name])] if q.name in held else None for q in free]
+        found = diagram.left(places)
+        there = diagram.total > 0 and all(found)
+        left = {q.name: tuple(q.values[i] for i in at) for q, at in zip(free, found, strict=True)}
+        return {q.name: left.get(q.name, q.values if there else ()) for q in self.params}
+
+    def nearest(self, config: Mapping[str, Any]) -> Config | None:
+        """The valid config that differs from this one in the fewest parameters; None if there is none at all.
+
+        Of several it is that whose values are the fewest steps away, of several of these the first. What the
+        config leaves out is chosen freely; a value that the space does not have is as far from each as the
+        number nearest to it. Raises ``ArgumentError`` for a parameter that the space does not have.
+        """
+        known = [param.name for param in self.params]
+        for name in config:
+            if name not in known:
+                raise ArgumentError(f"config={dict(config)} names {name!r}; accepted: {', '.join(known)}")
+        config = completed(self.params, config)
+        change = 1 + sum(len(param.values) for param in self._free)
+        costs = [_costs(q.values, config[q.name], change) if q.name in config else 0 for q in self._free]
+        spread = [np.zeros(len(q.values), np.int64) + cost for q, cost in zip(self._free, costs, strict=True)]
+        if self.diagram is not None:
+            places = self.diagram.nearest(spread)
+            return None if places is None else self._config(places)
+        best: tuple[int, Columns] | None = None
+        for columns in self._pieces():
+            total = np.sum([cost[places] for cost, places in zip(spread, columns, strict=True)], axis=0)
+            first = int(total.argmin())
+            if best is None or total[first] < best[0]:
+                best = int(total[first]), columns[:, first : first + 1]
+        return None if best is None else next(self._configs(best[1]))
+
+    def _places(self, config: Mapping[str, Any]) -> list[int]:
+        """Which of its values each parameter that has several has; -1 for one that is none of them."""
+        return [_place(places, config[name]) for name, places in self._place.items()]
+
+    @cached_property
+    def _place(self) -> dict[str, dict[Any, int]]:
+        """By parameter and value: which of the values it is."""
+        return {q.name: {(type(v), v): place for place, v in enumerate(q.values)} for q in self._free}
+
+    def _config(self, places: Sequence[int]) -> Config:
+        return next(self._configs(np.array(places, np.int32)[:, None]))
+
+    def _picked(self, numbers: Sequence[int]) -> Columns:
+        """The points of these numbers, in their order, from all columns."""
+        order = np.argsort(np.array(numbers, np.int64), kind="stable")
+        sought = np.array(numbers, np.int64)[order]
+        points, past = [np.zeros((len(self._free), 0), np.int32)], 0
+        for columns in self._pieces():
+            inside = sought[(sought >= past) & (sought < past + columns.shape[1])]
+            points.append(columns[:, inside - past])
+            past += columns.shape[1]
+        picked = np.empty((len(self._free), len(order)), np.int32)
+        picked[:, order] = np.concatenate(points, axis=1)
+        return picked
+
+    def _listed(self) -> dict[str, tuple[Any, ...]]:
+        """The values that each parameter has in some valid config, from all columns."""
+        seen = {param.name: np.zeros(len(param.values), bool) for param in self._free}
+        there = False
+        for columns in self._pieces():
+            there = there or columns.shape[1] > 0
+            for mask, places in zip(seen.values(), columns, strict=True):
+                mask[places] = True
+        every = {q.name: np.full(len(q.values), there) for q in self.params} | seen
+        return {
+            q.name: tuple(v for v, in_ in zip(q.values, every[q.name], strict=True) if in_)
+            for q in self.params
+        }
+
+
+class _Condition:
+    """An expression as a rule's test."""
+
+    def __init__(self, term: Term):
+        self.reads, self._term = tuple(sorted(term.names)), term
+
+    def __call__(self, **values: Any) -> Any:
+        return self._term.value(values)
+
+
+def _same(value: Any, other: Any) -> bool:
+    # True and 1.0 are equal to 1, and are no count of anything.
+    return type(value) is type(other) and bool(value == other)
+
+
+def _place(places: Mapping[Any, int], value: Any) -> int:
+    try:
+        return places.get((type(value), value), -1)
+    except TypeError:
+        return -1
+
+
+def _costs(values: Sequence[Any], value: Any, change: int) -> NDArray[np.int64]:
+    """What each value costs in place of one: nothing for itself, else a change and the steps between."""
+    there = next((place for place, each in enumerate(values) if _same(each, value)), None)
+    costs = np.full(len(values), change, np.int64)
+    numbers = all(isinstance(each, int | float) for each in (*values, value))
+    near = (
+        min(range(len(values)), key=lambda at: abs(values[at] - value))
+        if there is None and numbers
+        else there
+    )
+    if near is not None:
+        costs += abs(np.arange(len(values)) - near)
+    if there is not None:
+        costs[there] = 0
+    return costs

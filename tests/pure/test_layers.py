@@ -23,7 +23,8 @@ ROOT = Path(tilewright.__file__).parent
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
     *("__main__", "cli", "api", "tutorial", "tuning", "calls", "runtime", "planning", "catalog", "arrays"),
-    *("store", "stencils", "targets", "space", "model", "task", "dtypes", "errors", "loading", "forks"),
+    *("store", "stencils", "targets", "space", "diagram", "model", "task", "dtypes", "errors", "loading"),
+    "forks",
 )
 OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
 # The functions that import modules of this package when they are called: what tuning needs and a product does
