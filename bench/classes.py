@@ -1,7 +1,7 @@
 """Where a default beats the library: the table of the planner, made and checked.
 
     python -m bench.classes FILE...               make the table of these measurements, and say what is in it
-    python -m bench.classes FILE... --hold 0.3    hold a table of seven problems in ten against the others
+    python -m bench.classes FILE... --hold 0.3    20 times a table of seven problems in ten, and the others
     python -m bench.classes FILE... --check       hold the table that ships against these measurements
 
 FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU: random problems of every class,
@@ -18,18 +18,19 @@ import json
 import random
 import re
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from bench import lines
-from bench.batches.problems import SEED
 from bench.lines import Line
 from tilewright.model import Problem
 from tilewright.planning import classes
 
+DRAWS = 20
+"""Times that problems are held apart, others each time: one draw may be lucky."""
 SLACK = 0.03
 """By how much samples of the same kernel differ."""
 DATA = Path(classes.__file__).parent / "data" / "classes.json"
@@ -74,9 +75,18 @@ def made(found: Iterable[tuple[str, Line]]) -> dict[str, Any]:
     return cells
 
 
-def verdict(found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]) -> Table:
-    """What calls gain by the table on problems that it was not made of: what they ran before it, which is
-    every default; what they run by it; and what was left on the table."""
+def verdicts(
+    found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]
+) -> Iterator[tuple[str, float, bool]]:
+    """Of every problem its type, the library's time over ours, and whether the table gives it to us."""
+    for device, line in found:
+        held = cells.get(device, {}).get(line["stencil"], {})
+        yield line["problem"].partition(":")[0], line["against_cublas"], classes.won(held, line["class"])
+
+
+def summary(judged: Iterable[tuple[str, float, bool]]) -> Table:
+    """What calls gain by a table: what they ran before it, which is every default; what they run by it; and
+    what was missed."""
     shown = Table(title="the library's time over ours, problems that the table was not made of")
     heads = (
         "type",
@@ -92,13 +102,8 @@ def verdict(found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]) -> Tabl
     for head in heads:
         shown.add_column(head)
     rows: dict[str, list[tuple[float, bool]]] = {}
-    for device, line in found:
-        rows.setdefault(line["problem"].partition(":")[0], []).append(
-            (
-                line["against_cublas"],
-                classes.won(cells.get(device, {}).get(line["stencil"], {}), line["class"]),
-            )
-        )
+    for letter, ratio, wins in judged:
+        rows.setdefault(letter, []).append((ratio, wins))
     for letter, each in rows.items():
         every = [ratio for ratio, _ in each]
         taken = sum(wins for _, wins in each)
@@ -124,13 +129,16 @@ def main() -> None:
     console = lines.console()
     found = timed(options.files)
     if options.hold:
-        draw = random.Random(SEED)
-        apart = [draw.random() < options.hold for _ in found]
-        cells = made(one for one, out in zip(found, apart, strict=True) if not out)
-        console.print(verdict((one for one, out in zip(found, apart, strict=True) if out), cells))
+        judged: list[tuple[str, float, bool]] = []
+        for seed in range(DRAWS):
+            draw = random.Random(seed)
+            apart = [draw.random() < options.hold for _ in found]
+            cells = made(one for one, out in zip(found, apart, strict=True) if not out)
+            judged += verdicts((one for one, out in zip(found, apart, strict=True) if out), cells)
+        console.print(summary(judged))
         return
     if options.check:
-        console.print(verdict(found, classes.table()))
+        console.print(summary(verdicts(found, classes.table())))
         return
     data = json.loads(DATA.read_text("utf-8"))
     data["devices"] |= made(found)
