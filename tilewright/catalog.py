@@ -63,6 +63,7 @@ STENCILS: Table[Stencil] = Table(
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
+        "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
     }
 )
 TARGETS: Table[Target] = Table(

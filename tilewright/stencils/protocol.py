@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, GroupedProblem, Launch, Source
+from tilewright.model import Config, Device, GroupedProblem, Launch, SegmentedProblem, Source
 from tilewright.space import Space
 
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stenci
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""
 MANY_SIZES = "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
 """Why a stencil with ``lists`` does not serve a ``Problem``."""
+SPLIT = "it multiplies groups that share an axis, for tw.segment_matmul alone"
+"""Why a stencil with ``segments`` serves nothing but a ``SegmentedProblem``."""
+WHOLE = "groups whose borders lie on the device are for the stencil of segments"
+"""Why a stencil without ``segments`` does not serve a ``SegmentedProblem``."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
 
@@ -33,6 +37,8 @@ class Stencil(ABC):
     """The kind of device that it writes for."""
     lists: ClassVar[bool] = False
     """Whether it serves ``GroupedProblem``s, and these alone, in place of ``Problem``s."""
+    segments: ClassVar[bool] = False
+    """Whether it serves ``SegmentedProblem``s, and these alone."""
     pointers: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie where an array of addresses says."""
     packed_only: ClassVar[bool] = False
@@ -95,6 +101,10 @@ class Stencil(ABC):
 
 def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
     """Why a stencil does not accept a problem, or a list of products, on a device; None when it does."""
+    if isinstance(problem, SegmentedProblem) != stencil.segments:
+        return SPLIT if stencil.segments else WHOLE
+    if isinstance(problem, SegmentedProblem):
+        return stencil.accepts(problem, device)
     if isinstance(problem, GroupedProblem) != stencil.lists:
         return MANY_SIZES if stencil.lists else ONE_SIZE
     if not isinstance(problem, GroupedProblem) and problem.pointers and not stencil.pointers:
