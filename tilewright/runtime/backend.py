@@ -6,7 +6,7 @@ asked here, so that nobody else has to know which of the two serves a call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -65,6 +65,10 @@ class Backend(ArrayBackend, Protocol):
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
         """The kernel of a plan, or the vendor's product, ready for ``run``; None where only ``multiply`` is
         left."""
+
+    def bind_segments(self, plan: Plan) -> Callable[[Sequence[int], int], None] | None:
+        """The kernel of a plan for groups, to be called with the addresses of A, B, C and the borders and a
+        stream; None where groups are multiplied one after the other."""
 
     def run(self, bound: Any, a: Layout, b: Layout, out: Layout) -> None:
         """The product on arrays of the job's layout (checked by the caller)."""

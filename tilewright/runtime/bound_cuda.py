@@ -31,6 +31,7 @@ from tilewright.forks import making
 from tilewright.model import Kernel, Plan
 from tilewright.runtime import build, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
+from tilewright.runtime.bound_segments import BoundSegments
 from tilewright.store import binaries
 from tilewright.targets.cuda import driver
 from tilewright.targets.cuda.arguments import A, B, C
@@ -273,6 +274,10 @@ class Gpu(GpuArrays):
         narrow = self.library is not None and self.library.narrows(plan.problem.dtype.letter)
         found = cublaslt.product(plan.problem, scalars, self.index, plan.config, narrow)
         return None if isinstance(found, str) else Vendor(job, plan, scalars, found)
+
+    def bind_segments(self, plan: Plan) -> BoundSegments:
+        """The kernel of a plan for groups."""
+        return BoundSegments(plan, kernel(plan, self.index), self.index)
 
     def refusal(self, job: Job, plan: Plan) -> str | None:
         """Why a job cannot be launched as planned; None when it can."""

@@ -1,0 +1,246 @@
+"""Groups that share an axis of one product: rows of a mixture of experts, segments of a graph, their gradients.
+
+On a GPU one launch serves all groups, whose borders it reads there: see ``stencils.cuda.segments``. In this
+process's memory each group is a product of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product as places
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.arrays.layout import ACCEPTED, LETTERS, promoted
+from tilewright.arrays.overlap import may_share
+from tilewright.arrays.segments import SegmentJob, SegmentShapes, segments_of, shapes_of
+from tilewright.arrays.tracing import untraced
+from tilewright.arrays.view import Array, ArrayView, Layout, address_of, aligned
+from tilewright.calls import product
+from tilewright.calls.settings import threads
+from tilewright.calls.spec import PLAIN, Options, checked_out, forced_config, matmul_spec, of_pairs
+from tilewright.errors import ArgumentError, DTypeError
+from tilewright.forks import making
+from tilewright.model import Config, Plan
+from tilewright.planning import dispatch
+from tilewright.runtime import call_cache
+from tilewright.runtime.backend import Backend
+from tilewright.runtime.backends import backend_of
+
+INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
+"""The types of borders."""
+
+
+@untraced
+def segment_matmul(
+    a: Any,
+    b: Any,
+    offsets: Any = None,
+    *,
+    sizes: Any = None,
+    split: str = "m",
+    out: Any = None,
+    dtype: str | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Any:
+    """Products of groups that share an axis of ``a``, of ``b`` or of both, which is split among them.
+
+    Group g has the indices from ``begin`` to ``end`` of that axis, ``offsets[g - 1]`` (0 for the first) to
+    ``offsets[g]``:
+
+    ========  ==============  ==============  ==============  ==============================================
+    split     a               b               result          of group g
+    ========  ==============  ==============  ==============  ==============================================
+    ``"m"``   (..., T, k)     (G, ..., k, n)  (..., T, n)     a[..., begin:end, :] @ b[g], in these rows
+    ``"n"``   (G, ..., m, k)  (..., k, T)     (..., m, T)     a[g] @ b[..., begin:end], in these columns
+    ``"k"``   (..., m, T)     (..., T, n)     (G, ..., m, n)  a[..., begin:end] @ b[..., begin:end, :]
+    ========  ==============  ==============  ==============  ==============================================
+
+    "m" is what a mixture of experts and messages of typed edges ask for, and "k" the gradient of its ``b``
+    (with ``a`` transposed): ``torch._grouped_mm(a, b, offs=offsets)``, DGL's ``segment_mm`` (with ``sizes``),
+    PyG's ``segment_matmul`` (``offsets`` of G + 1). Leading axes broadcast as in ``matmul``, and any strides
+    do: ``b.mT`` costs nothing. Types are those of ``gemm``; ``dtype="hc"`` as there.
+
+    ``offsets``: G integers (int32 or int64), ends of groups, not decreasing; for "m" and "n" also G + 1, the
+    first then being where the first group begins. Or ``sizes``: G integers. They lie where the arrays lie: on
+    a GPU nothing waits for them, and the call may be recorded into a CUDA graph once a like one was made.
+    A group may be empty: for "k" its result is zeros. Rows (or columns) that belong to no group are zeros.
+    Borders that run backwards or past the end are clamped, as the host does not read them: an offset counts as
+    no less than 0 and the offsets before it and no more than T, a size as no less than 0 and no more than is left.
+
+    Returns ``out``, which has the result's shape and type, or a new array. ``config`` forces parameters of
+    the kernel on a GPU, for people who tune.
+
+    Raises ``ArgumentError`` for shapes that do not go together, borders that are no such integers, another
+    ``split`` or an unusable ``out``, ``DTypeError`` for other types; and what ``matmul`` raises for tensors and
+    memories. On a processor, where the borders are known, backwards or past the end is clamped just the same.
+    """
+    if (offsets is None) == (sizes is None):
+        raise ArgumentError("offsets and sizes are both given, or neither; accepted: one of them")
+    name, given = ("offsets", offsets) if sizes is None else ("sizes", sizes)
+    pairs = of_pairs(dtype)
+    backend = backend_of(a=a, b=b, out=out, **{name: given})
+    with backend.current():
+        return _on(backend, a, b, (name, given), split, out, pairs, forced_config(config))
+
+
+def _on(
+    backend: Backend,
+    a: Any,
+    b: Any,
+    borders: tuple[str, Any],
+    split: str,
+    out: Any,
+    pairs: bool,
+    config: Config | None,
+) -> Any:
+    x, y = product.take(backend, a, "a", pairs), product.take(backend, b, "b", pairs)
+    ends = _integers(backend, *borders)
+    shapes = shapes_of(x.array.shape, y.array.shape, ends.shape[0], split)
+    if borders[0] == "sizes" and ends.shape[0] != shapes.groups:
+        raise ArgumentError(f"sizes has {ends.shape[0]} elements; accepted: {shapes.groups}, one for each group")
+    kind = promoted({"a": x.array, "b": y.array})
+    if kind not in LETTERS:
+        raise DTypeError(f"a and b are {x.array.dtype} and {y.array.dtype}; accepted: {ACCEPTED}")
+    given = None
+    if out is not None:
+        gpu = backend.kind == "cuda"
+        given = checked_out(backend.view_out(out), shapes.out, kind, pairs=pairs, gpu=gpu)
+    left, right = (v.array if v.array.dtype == kind else backend.cast(v.array, kind) for v in (x, y))
+    target = given
+    if target is None or any(may_share(target, other) for other in (left, right, ends)):
+        target = backend.empty(shapes.out, kind)
+    run(backend, (left, right, target), (ends, borders[0] == "sizes"), shapes, split, pairs, config)
+    if given is not None and given is not target:
+        backend.assign(given, target)
+    return out if out is not None else x.wrap(target)
+
+
+def _integers(backend: Backend, name: str, value: Any) -> Layout:
+    """Borders as one axis of integers without gaps. Raises ``ArgumentError`` for anything else."""
+    array, _ = backend.view(value, name)
+    if array.ndim != 1 or array.dtype not in INTEGERS:
+        raise ArgumentError(f"{name} has shape {array.shape} of {array.dtype}; accepted: (G,) of int32 or int64")
+    if array.shape[0] > 1 and array.strides[0] != array.itemsize or not aligned(array):
+        return backend.copy(array)
+    return array
+
+
+# ---- plan and run
+
+
+def run(
+    backend: Backend,
+    arrays: tuple[Layout, Layout, Layout],
+    borders: tuple[Layout, bool],
+    shapes: SegmentShapes,
+    split: str,
+    pairs: bool,
+    config: Config | None,
+) -> None:
+    """out = the products of the groups, of arrays a, b and out of one type, where out overlaps none. ``borders``:
+    and whether they are sizes."""
+    out = arrays[2]
+    if out.size == 0:
+        return
+    if 0 in (shapes.k, shapes.groups):
+        backend.scale(out, 0)
+        return
+    if backend.kind == "cpu":
+        _one_by_one(backend, arrays, borders, shapes, split, pairs)
+        return
+    job, usable = _usable(backend, arrays, borders, shapes, split, pairs)
+    key = ("segments", backend.key, job.problem, config)
+    # Another thread may clear the call cache at any moment: look once.
+    bound = call_cache.BOUND.get(key)
+    if bound is None:
+        # Planning reads records, and a fork waits for whoever is within SQLite as for the compiler.
+        with making:
+            bound = backend.bind_segments(planned(backend, job, config))
+        call_cache.keep(call_cache.BOUND, key, bound)
+    ends = address_of(borders[0])
+    starts = [address_of(array) for array in usable]
+    for at in places(*(range(extent) for extent in job.outer)):
+        x, y, z = (
+            start + sum(i * step[which] for i, step in zip(at, job.outer_steps, strict=True))
+            for which, start in enumerate(starts)
+        )
+        bound((y, x, z, ends) if job.swap else (x, y, z, ends), backend.stream)
+    if usable[2] is not out:
+        backend.assign(out, usable[2])
+
+
+def planned(backend: Backend, job: SegmentJob, config: Config | None) -> Plan:
+    """The plan for groups, from the ladder of ``dispatch``: no library of arrays has such a product."""
+    device = dispatch.device(backend.kind, backend.index)
+    return dispatch.plan(job.problem, device, config=config, cores=threads(), vendor=False)
+
+
+def _usable(
+    backend: Backend,
+    arrays: tuple[Layout, Layout, Layout],
+    borders: tuple[Layout, bool],
+    shapes: SegmentShapes,
+    split: str,
+    pairs: bool,
+) -> tuple[SegmentJob, tuple[Layout, Layout, Layout]]:
+    """The job of the arrays, with copies in place of those that no kernel can take as they are."""
+    ends, sizes = borders
+    conj = Options(pairs=pairs).conjugated(*arrays[:2])
+    kind = (ends.dtype, ends.shape[0] > shapes.groups, sizes)
+    named = dict(zip(("a", "b", "out"), arrays, strict=True))
+    while isinstance(found := segments_of(tuple(named.values()), shapes, split, kind, conj), str):  # type: ignore[arg-type]
+        again = backend.copy(named[found])
+        if again.strides == named[found].strides:
+            raise ArgumentError(f"{found} has strides that no layout covers, even in a copy")
+        named[found] = again
+    return found, tuple(named.values())  # type: ignore[return-value]  # three arrays
+
+
+# ---- group by group
+
+
+def clamped(values: NDArray[Any], length: int, groups: int, sizes: bool) -> list[tuple[int, int]]:
+    """Where each group begins and ends, by offsets of G or G + 1 or by sizes: groups follow one another within
+    the axis, whatever the numbers are."""
+    given = [int(value) for value in values]
+    begin = min(max(given.pop(0), 0), length) if len(given) > groups else 0
+    found = []
+    for value in given:
+        end = min(begin + max(value, 0) if sizes else max(value, begin), length)
+        found.append((begin, end))
+        begin = end
+    return found
+
+
+def _one_by_one(
+    backend: Backend,
+    arrays: tuple[Layout, Layout, Layout],
+    borders: tuple[Layout, bool],
+    shapes: SegmentShapes,
+    split: str,
+    pairs: bool,
+) -> None:
+    """Groups in this process's memory, each by the kernel of its size."""
+    a, b, out = (_array(array) for array in arrays)
+    ranges = clamped(_array(borders[0]), shapes.length, shapes.groups, borders[1])
+    if split != "k":
+        for part in (slice(0, ranges[0][0]), slice(ranges[-1][1], None)):
+            backend.scale(out[..., part, :] if split == "m" else out[..., part], 0)
+    for group, (begin, end) in enumerate(ranges):
+        here = slice(begin, end)
+        if split == "m":
+            left, right, result = a[..., here, :], b[group], out[..., here, :]
+        elif split == "n":
+            left, right, result = a[group], b[..., here], out[..., here]
+        else:
+            left, right, result = a[..., here], b[..., here, :], out[group]
+        if result.size:
+            product.run(backend, matmul_spec(PLAIN[pairs], left, right), result, fresh=True)
+
+
+def _array(array: Layout) -> Array:
+    assert not isinstance(array, ArrayView)
+    return array
