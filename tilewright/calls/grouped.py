@@ -450,11 +450,31 @@ def _products(
         small[launched] = _launches(
             made, backend, options, left, right, target, scalars, launched, config, lasting
         )
-    for which in np.flatnonzero(some & ~small):
-        alone = replace(options, alpha=complex(scalars[0][which]), beta=complex(scalars[1][which]))
-        a, b, c = (x.of(int(which)) for x in (left, right, target))
+    for first, count in _stacks(np.flatnonzero(some & ~small), (left, right, target), scalars):
+        alone = replace(options, alpha=complex(scalars[0][first]), beta=complex(scalars[1][first]))
+        a, b, c = (x.stack(first, count) for x in (left, right, target))
         made._others.append((_alone(alone, a, b), c))
     made.launches = len(made._launchers) + len(made._others)
+
+
+def _stacks(
+    which: Integers, tables: tuple[Table, Table, Table], scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+) -> list[tuple[int, int]]:
+    """Products as (first, count) of those that one product of a batch can stand for: neighbours of one element
+    of the list that are stored alike, lie evenly and have the same scalars."""
+    rows = [getattr(x, name) for x in tables for name in ("element", "row", "column", "lazy")]
+    addresses = [x.address for x in tables]
+    found: list[tuple[int, int]] = []
+    for at in which.tolist():
+        first, count = found[-1] if found else (at, 0)
+        joins = count > 0 and first + count == at and all(row[at] == row[first] for row in (*rows, *scalars))
+        if joins and count > 1:
+            joins = all(x[at] - x[at - 1] == x[first + 1] - x[first] for x in addresses)
+        if joins:
+            found[-1] = first, count + 1
+        else:
+            found.append((at, 1))
+    return found
 
 
 def _alone(options: Options, left: Layout, right: Layout) -> ProductSpec:
