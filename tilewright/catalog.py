@@ -85,3 +85,11 @@ def of_lists(kind: str) -> Stencil:
         if stencil.lists:
             return stencil
     raise KeyError(kind)
+
+
+def of_segments(kind: str) -> Stencil:
+    """The stencil that multiplies groups on a kind of device. Raises ``KeyError`` without one."""
+    for stencil in of_target(kind).values():
+        if stencil.segments:
+            return stencil
+    raise KeyError(kind)

@@ -14,6 +14,8 @@ from tests.emulator.products import compiled, numbers
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import is_half, narrowed, widened
 from tilewright.model import DTYPES, Config, Device, SegmentedProblem
+from tilewright.stencils.cuda.segments.listed import problem as listed_problem
+from tilewright.stencils.cuda.segments.listed import products
 from tilewright.targets.cuda.arguments import pack
 
 Array = NDArray[Any]
@@ -84,7 +86,11 @@ def _numbers(draw: np.random.Generator, shape: tuple[int, ...], p: SegmentedProb
 
 
 def _kept(values: Array, p: SegmentedProblem) -> Array:
-    wide = values.astype(np.complex64 if p.dtype.is_complex else np.float32) if p.dtype.real_bits < 64 else values
+    wide = (
+        values.astype(np.complex64 if p.dtype.is_complex else np.float32)
+        if p.dtype.real_bits < 64
+        else values
+    )
     return narrowed(wide, p.dtype.numpy) if is_half(p.dtype.numpy) else wide.astype(p.dtype.numpy)
 
 
@@ -159,3 +165,72 @@ def _wanted(p: SegmentedProblem, a: Array, b: Array, offsets: Sequence[int], sha
         else:
             found[:, group] = a[:, 0, :, here] @ b[:, 0, here]
     return found
+
+
+def listed_wrongs(
+    spelling: str,
+    sizes: Sequence[tuple[int, int, int, int]],
+    device: Device,
+    *,
+    schedule: Schedule = SCHEDULES[0],
+    grid: int = 2,
+    pad: int = 0,
+    **changes: Any,
+) -> Iterator[str]:
+    """What is wrong with the results of a list of products (m, n, k, batch), the defaults with changes."""
+    letter, trans = spelling.split(":")
+    one = [problem(spelling, "k", size[:3], 1, batch=size[3], pad=pad) for size in sizes]
+    draw = np.random.default_rng(0)
+    parts: list[dict[str, Segment]] = []
+    values, places = [], []
+    for number, p in enumerate(one):
+        here = {
+            "a": _Stored(p, 0, (p.m, p.k), p.transposed_a, 1),
+            "b": _Stored(p, 1, (p.k, p.n), p.transposed_b, 1),
+            "c": _Stored(p, 2, (p.m, p.n), False, 1),
+        }
+        made = {name: _numbers(draw, here[name].index.shape, p) for name in "ab"}
+        memory: dict[str, Segment] = {}
+        for at, name in enumerate("abc"):
+            flat = np.full(here[name].size, 77, np.complex128 if p.dtype.is_complex else np.float64)
+            if name != "c":
+                flat[here[name].index] = np.conj(made[name]) if getattr(p, f"conj_{name}") else made[name]
+            memory[name] = numbers(_kept(flat, p), name)
+            memory[name].address += (1 << 44) * (3 * number + at)
+        element = np.zeros(here["c"].size, bool)
+        element[here["c"].index] = True
+        memory["c"].writable = np.zeros(memory["c"].data.size, bool)
+        memory["c"].writable[: element.size * p.dtype.itemsize] = np.repeat(element, p.dtype.itemsize)
+        parts.append(memory)
+        values.append(made)
+        places.append(here)
+    columns = {name: np.array([part[name].address for part in parts]) for name in "abc"}
+    columns |= {name: np.array([getattr(p, name) for p in one]) for name in ("lda", "ldb", "ldc", "m", "n", "k")}
+    columns |= {f"stride_{name}": np.array([p.strides[at] for p in one]) for at, name in enumerate("abc")}
+    columns["batch"] = np.array([p.batch for p in one])
+    rows = products(columns)
+    whole = listed_problem(DTYPES[letter], trans, rows)
+    stencil = STENCILS["segments"]
+    config = stencil.default(whole, device).with_(**changes)
+    where = numbers(rows.view(np.int64), "where")
+    block = pack(stencil.arguments(whole, config))
+    block.put([0, 0, 0, where.address])
+    launched = stencil.launch(whole, config)
+    try:
+        launch(
+            compiled(stencil.source(whole, config, device), device),
+            (min(grid, launched.grid[0]), 1, 1),
+            launched.block[0],
+            launched.shared,
+            bytes(block.block),
+            Memory([*(part for memory in parts for part in memory.values()), where]),
+            schedule=schedule,
+        )
+    except Fault as fault:
+        yield f"{whole.key} {config} {schedule}: {fault}"
+        return
+    for p, memory, made, here in zip(one, parts, values, places, strict=True):
+        got = memory["c"].data[: here["c"].size * p.dtype.itemsize].view(p.dtype.numpy)
+        wide = (widened(got) if is_half(p.dtype.numpy) else got)[here["c"].index]
+        if not (wide == made["a"] @ made["b"]).all():
+            yield f"{whole.key} {config}: {p.spelling}"

@@ -298,7 +298,13 @@ def test_shapes_of_all_forms() -> None:
 # ---- the stencil
 
 
-def some(letter: str, axis: str = "n", trans: str = "nn", size: tuple[int, int, int] = (256, 512, 128), **fields: Any):
+def some(
+    letter: str,
+    axis: str = "n",
+    trans: str = "nn",
+    size: tuple[int, int, int] = (256, 512, 128),
+    **fields: Any,
+):
     m, n, k = size
     lda, ldb = (k if trans[0] in "tc" else m), (n if trans[1] in "tc" else k)
     fields = {"groups": 16} | fields
@@ -311,7 +317,9 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     for letter in "zb":
         p = some(letter)
         defines = [name for name, _ in SEGMENTS.source(p, SEGMENTS.default(p, H200), H200).defines]
-        there = set(re.findall(r"^#ifndef (\w+)$", KERNEL + shared, re.M)) - ({"BRAIN"} if letter == "z" else set())
+        there = set(re.findall(r"^#ifndef (\w+)$", KERNEL + shared, re.M)) - (
+            {"BRAIN"} if letter == "z" else set()
+        )
         assert sorted(defines) == sorted(there)
     names = [param.name.upper() for param in SEGMENTS.space(some("s"), H200).params]
     block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
@@ -329,7 +337,9 @@ def test_the_default_obeys_the_hardware_wherever_it_is_asked(letter: str) -> Non
     for _ in range(40):
         size = tuple(draw.choice((1, 3, 8, 20, 64, 128, 777, 4096)) for _ in range(3))
         trans = draw.choice(("nn", "nt", "tn", "tt"))
-        p = some(letter, draw.choice("mnk"), trans, size, groups=draw.choice((1, 7, 64)), batch=draw.choice((1, 5)))
+        p = some(
+            letter, draw.choice("mnk"), trans, size, groups=draw.choice((1, 7, 64)), batch=draw.choice((1, 5))
+        )
         for device in (H200, A100):
             space, config = SEGMENTS.space(p, device), SEGMENTS.default(p, device)
             assert not [rule.name for rule in space.why(config) if rule.kind != "soft"], (p.key, config)
@@ -365,7 +375,12 @@ def test_what_is_refused() -> None:
 def test_one_binary_serves_all_borders_and_most_sizes() -> None:
     p = some("s")
     config = SEGMENTS.default(p, H200)
-    for other in (p.with_(groups=3), p.with_(n=700, batch=4), p.with_(first=True, wide=True), p.with_(sizes=True)):
+    for other in (
+        p.with_(groups=3),
+        p.with_(n=700, batch=4),
+        p.with_(first=True, wide=True),
+        p.with_(sizes=True),
+    ):
         assert SEGMENTS.source(other, config, H200).digest == SEGMENTS.source(p, config, H200).digest
     assert "2048 bytes" not in p.spelling
     assert all(isinstance(field, Pointer | Scalar) for field in struct_segments(p).fields)

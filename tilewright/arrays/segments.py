@@ -48,7 +48,9 @@ def shapes_of(a: tuple[int, ...], b: tuple[int, ...], borders: int, axis: str) -
     least = {"m": (2, 3), "n": (3, 2), "k": (2, 2)}[axis]
     for name, shape, axes in (("a", a, least[0]), ("b", b, least[1])):
         if len(shape) < axes:
-            raise ArgumentError(f"{name} has shape {shape}; accepted with split={axis!r}: {axes} or more axes")
+            raise ArgumentError(
+                f"{name} has shape {shape}; accepted with split={axis!r}: {axes} or more axes"
+            )
     groups = {"m": b[0], "n": a[0], "k": borders}[axis]
     if axis != "k" and borders not in (groups, groups + 1):
         raise ArgumentError(
@@ -120,9 +122,12 @@ def segments_of(
     problem = SegmentedProblem(
         p.dtype,
         SWAPPED[axis] if found.swap else axis,
-        *p.extents,
+        p.m,
+        p.n,
+        p.k,
         shapes.groups,
-        *p.trans,
+        p.trans_a,
+        p.trans_b,
         batch=p.batch,
         lda=p.lda or 0,
         ldb=p.ldb or 0,

@@ -134,6 +134,7 @@ class Oriented:
     transposed_b: Truth
     conj_a: Truth
     conj_b: Truth
+    swap: Truth
 
 
 def usable_output(c: Table) -> Truth:
@@ -176,6 +177,7 @@ def oriented(a: Table, b: Table, c: Table, conj: tuple[bool, bool]) -> Oriented:
         transposed_b,
         np.where(swap, conj_b, conj_a),
         np.where(swap, conj_a, conj_b),
+        swap,
     )
 
 

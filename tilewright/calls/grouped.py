@@ -30,17 +30,18 @@ from tilewright.calls.matrix_lists import (
     typed,
 )
 from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, number, of_pairs
-from tilewright.catalog import of_lists
+from tilewright.catalog import of_lists, of_segments
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, GroupedProblem, Plan
 from tilewright.planning import dispatch
-from tilewright.runtime import bound_cuda, call_cache
+from tilewright.runtime import bound_cuda, call_cache, launch
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import default_gpu
 from tilewright.runtime.bound_cpu import HOST
 from tilewright.stencils.cuda.grouped.descriptors import describe, pack
 from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE
+from tilewright.stencils.cuda.segments import listed as large
 from tilewright.targets.cuda import driver
 
 _LEADING_MOST = 2**31 - 1
@@ -121,10 +122,10 @@ class Grouped:
     def explain(self) -> str:
         """What runs and why."""
         lines = [
-            f"{plan.problem.batch} products up to {plan.problem.m}x{plan.problem.n}x{plan.problem.k} "
+            f"{part.count} products up to {plan.problem.m}x{plan.problem.n}x{plan.problem.k} "
             f"({plan.problem.dtype.letter}:{plan.problem.trans}): {plan.origin}: {plan.stencil}, "
             f"{plan.config}"
-            for plan in self.plans
+            for part, plan in zip(self._parts, self.plans, strict=True)
         ]
         if self._others:
             lines.append(f"{len(self._others)} products one by one")
@@ -138,9 +139,14 @@ class _Part:
     """One launch of a list: products that are stored alike. Descriptors and argument serve any config."""
 
     def __init__(
-        self, problem: GroupedProblem, device: Device, config: Mapping[str, Any] | None, lasting: bool
+        self,
+        problem: GroupedProblem | SegmentedProblem,
+        device: Device,
+        config: Mapping[str, Any] | None,
+        lasting: bool,
     ):
         self.problem, self.device, self.lasting = problem, device, lasting
+        self.count = problem.batch
         self.config = forced_config(config)
         self.plan = self.planned()
         self.argument = bytearray()
@@ -156,14 +162,41 @@ class _Part:
             call_cache.keep(call_cache.BOUND, key, found)
         return replace(found, problem=self.problem)
 
-    def launcher(self, backend: Backend) -> driver.Launcher:
+    def launcher(self, backend: Backend) -> Any:
         """What starts the kernel of the plan."""
         assert self.plan.config is not None
-        launch = of_lists("cuda").launch(self.problem, self.plan.config)
+        asked = of_lists("cuda").launch(self.problem, self.plan.config)
         if not self.lasting:
             # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
-            launch = replace(launch, overlap=False)
-        return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), launch, self.argument)
+            asked = replace(asked, overlap=False)
+        return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), asked, self.argument)
+
+
+class _Large(_Part):
+    """One launch of products that are too large for whole ones to lie in shared memory: tiles of all of them."""
+
+    def __init__(self, problem: Any, device: Device, products: np.ndarray[Any, Any]):
+        super().__init__(problem, device, None, True)
+        self.count = int(products["batch"].sum())
+        self.memory = driver.allocate(products.nbytes)
+        driver.upload(self.memory.address, products.view(np.int64))
+
+    def planned(self) -> Plan:
+        """The plan from the ladder of ``dispatch``, for these very products."""
+        return dispatch.plan(self.problem, self.device, vendor=False)
+
+    def launcher(self, backend: Backend) -> Any:
+        """What starts the kernel of the plan."""
+        assert self.plan.config is not None
+        return launch.bind(
+            of_segments("cuda"),
+            bound_cuda.kernel(self.plan, backend.index),
+            self.problem,
+            self.plan.config,
+            (1, 0),
+            # The list says where the operands are.
+            (0, 0, 0, self.memory.address),
+        )
 
 
 def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
@@ -450,7 +483,10 @@ def _products(
         small[launched] = _launches(
             made, backend, options, left, right, target, scalars, launched, config, lasting
         )
-    for first, count in _stacks(np.flatnonzero(some & ~small), (left, right, target), scalars):
+    stacks = _stacks(np.flatnonzero(some & ~small), (left, right, target), scalars)
+    if backend.kind == "cuda" and lasting and stacks:
+        stacks = _large_launches(made, backend, options, (left, right, target), scalars, stacks)
+    for first, count in stacks:
         alone = replace(options, alpha=complex(scalars[0][first]), beta=complex(scalars[1][first]))
         a, b, c = (x.stack(first, count) for x in (left, right, target))
         made._others.append((_alone(alone, a, b), c))
@@ -458,7 +494,9 @@ def _products(
 
 
 def _stacks(
-    which: Integers, tables: tuple[Table, Table, Table], scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+    which: Integers,
+    tables: tuple[Table, Table, Table],
+    scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
 ) -> list[tuple[int, int]]:
     """Products as (first, count) of those that one product of a batch can stand for: neighbours of one element
     of the list that are stored alike, lie evenly and have the same scalars."""
@@ -475,6 +513,47 @@ def _stacks(
         else:
             found.append((at, 1))
     return found
+
+
+def _large_launches(
+    made: Grouped,
+    backend: Backend,
+    options: Options,
+    tables: tuple[Table, Table, Table],
+    scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+    stacks: list[tuple[int, int]],
+) -> list[tuple[int, int]]:
+    """One launch for each way in which operands of large products are stored, where that is faster than the
+    products one by one: of many that memory holds up. What is left of the stacks."""
+    device = dispatch.device("cuda", backend.index)
+    dtype = LETTERS[tables[0].dtype]
+    first, count = (np.array(column, np.int64) for column in zip(*stacks, strict=True))
+    plain = (scalars[0][first] == 1) & (scalars[1][first] == 0)
+    a, b, c = (x.some(first) for x in tables)
+    found = oriented(a, b, c, options.conj)
+    conj = dtype.is_complex
+    kinds = (
+        found.transposed_a * 1 + found.transposed_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
+    )
+    second = np.where(count > 1, first + 1, first)
+    steps = [(x.address[second] - x.address[first]) // x.size for x in tables]
+    columns = {"a": found.a, "b": found.b, "c": found.c, "lda": found.lda, "ldb": found.ldb, "ldc": found.ldc}
+    columns |= {"m": found.m, "n": found.n, "k": found.k, "batch": count, "stride_c": steps[2]}
+    columns["stride_a"] = np.where(found.swap, steps[1], steps[0])
+    columns["stride_b"] = np.where(found.swap, steps[0], steps[1])
+    left = []
+    for kind in np.unique(kinds):
+        which = np.flatnonzero((kinds == kind) & plain)
+        rest = np.flatnonzero((kinds == kind) & ~plain)
+        trans = "".join("ntjc"[(int(kind) >> at & 1) + 2 * (int(kind) >> at + 2 & 1)] for at in (0, 1))
+        here = large.products({name: column[which] for name, column in columns.items()})
+        if len(which) > 1 and large.held_up(dtype, here):
+            problem: Any = large.problem(dtype, trans, here)
+            if dispatch.refusal(of_segments("cuda"), problem, device) is None:
+                made._add(_Large(problem, device, here))
+                which = which[:0]
+        left += [stacks[at] for at in sorted([*which.tolist(), *rest.tolist()])]
+    return left
 
 
 def _alone(options: Options, left: Layout, right: Layout) -> ProductSpec:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product as places
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,9 @@ def _on(
     ends = _integers(backend, *borders)
     shapes = shapes_of(x.array.shape, y.array.shape, ends.shape[0], split)
     if borders[0] == "sizes" and ends.shape[0] != shapes.groups:
-        raise ArgumentError(f"sizes has {ends.shape[0]} elements; accepted: {shapes.groups}, one for each group")
+        raise ArgumentError(
+            f"sizes has {ends.shape[0]} elements; accepted: {shapes.groups}, one for each group"
+        )
     kind = promoted({"a": x.array, "b": y.array})
     if kind not in LETTERS:
         raise DTypeError(f"a and b are {x.array.dtype} and {y.array.dtype}; accepted: {ACCEPTED}")
@@ -122,7 +124,9 @@ def _integers(backend: Backend, name: str, value: Any) -> Layout:
     """Borders as one axis of integers without gaps. Raises ``ArgumentError`` for anything else."""
     array, _ = backend.view(value, name)
     if array.ndim != 1 or array.dtype not in INTEGERS:
-        raise ArgumentError(f"{name} has shape {array.shape} of {array.dtype}; accepted: (G,) of int32 or int64")
+        raise ArgumentError(
+            f"{name} has shape {array.shape} of {array.dtype}; accepted: (G,) of int32 or int64"
+        )
     if array.shape[0] > 1 and array.strides[0] != array.itemsize or not aligned(array):
         return backend.copy(array)
     return array
@@ -159,6 +163,7 @@ def run(
         # Planning reads records, and a fork waits for whoever is within SQLite as for the compiler.
         with making:
             bound = backend.bind_segments(planned(backend, job, config))
+            assert bound is not None
         call_cache.keep(call_cache.BOUND, key, bound)
     ends = address_of(borders[0])
     starts = [address_of(array) for array in usable]
@@ -174,8 +179,8 @@ def run(
 
 def planned(backend: Backend, job: SegmentJob, config: Config | None) -> Plan:
     """The plan for groups, from the ladder of ``dispatch``: no library of arrays has such a product."""
-    device = dispatch.device(backend.kind, backend.index)
-    return dispatch.plan(job.problem, device, config=config, cores=threads(), vendor=False)
+    device, asked = dispatch.device(backend.kind, backend.index), cast(Any, job.problem)
+    return dispatch.plan(asked, device, config=config, cores=threads(), vendor=False)
 
 
 def _usable(

@@ -71,7 +71,11 @@ def _tiles(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator[
         blk_m, blk_n = _up(m, 32, wide), _up(n, 16, 64)
         if min(m, n) >= 96 and letter == "s" and lanes == 8:
             yield "fma", (128, 128, deep, 2, 4), lanes
-        yield "fma", (blk_m, blk_n, deep, 1 if blk_m < 64 or lanes == 32 else 2, 2 if blk_m < 64 else 4), lanes
+        yield (
+            "fma",
+            (blk_m, blk_n, deep, 1 if blk_m < 64 or lanes == 32 else 2, 2 if blk_m < 64 else 4),
+            lanes,
+        )
         yield "fma", (64, 16, deep, 1, 4), lanes
         yield "fma", (32, 16, 8, 1, 2), 8
         return
@@ -81,7 +85,7 @@ def _tiles(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator[
         yield tall, (_up(m, 32, wide), _up(n, 8, wide), 16, 2, 1 if n <= 8 else 2), 8
         yield tall, (32, 16, 8, 2, 1), 8
         return
-    blk_k = 128 // size_of(p) if p.k >= 64 or p.axis == "k" else 32
+    blk_k = 128 // p.dtype.itemsize if p.k >= 64 or p.axis == "k" else 32
     if min(m, n) >= 64:
         yield WGMMA, (128, 128, blk_k, 8, 1), 8
         yield names[0], (128, 128, 32, 2, 4), 8
@@ -89,8 +93,3 @@ def _tiles(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator[
     yield names[0], (blk_m, blk_n, blk_k, 2 if blk_m < 64 else 4, 1), 8
     yield names[0], (32, 16, 32, 2, 1), 8
     yield names[0], (32, 8, 16, 1, 1), 8
-
-
-def size_of(p: SegmentedProblem) -> int:
-    """Bytes of an element."""
-    return p.dtype.itemsize

@@ -6,7 +6,8 @@
 //   m: C[group, :] = op(A)[group, :] * op(B_group)      the same with the operands exchanged
 //   k: C_group = op(A)[:, group] * op(B)[group, :]      the gradient of the others with respect to what is stacked
 //
-// and each of these for all matrices of a batch. Column-major, as everything.
+// and each of these for all matrices of a batch. Column-major, as everything. With AXIS 3 nothing is split: a list says of
+// each product where it lies and how large it is.
 //
 //        groups   0      1  2         3
 //              +------+---+-+---------------+- - -+      the blocks of the grid stay and take tiles in turns; every block
@@ -28,7 +29,7 @@
 // ---- the problem ----------------------------------------------------------------------------------------------
 #include "lib/problem.cuh"
 #ifndef AXIS
-#define AXIS 1  // what is split: 0: m, 1: n, 2: k
+#define AXIS 1  // what is split: 0: m, 1: n, 2: k, 3: nothing, the products are those of a list
 #endif
 
 // ---- the parameters of the space --------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ constexpr int SUBS_M = WARP_M / TC_M;             // and along m
 constexpr int PARTS = COMPLEX && !PAIRS ? 2 : 1;  // of a fragment: re and im
 #endif
 
-static_assert(AXIS >= 0 && AXIS <= 2, "axis: m, n or k is split");
+static_assert(AXIS >= 0 && AXIS <= 3, "axis: m, n or k is split, or nothing");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(HALVES ? TC == 3 || WGMMA : TYPE_BITS == 64 ? TC >= 4 && TC <= 6 : FMA,
               "tc-type: this type is multiplied in this way");
@@ -177,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segments(const __g
     _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next()) {
         TileScheduler tile(groups);
         if (!tile.valid()) continue;
-        OperandLoader loader(g, a, b, tile);
+        OperandLoader loader(a, b, tile);
         Mainloop::Prefetched fragments;
         Mainloop mainloop(loader, fragments, (Kept *)shared_memory, position);
         _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
@@ -185,11 +186,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segments(const __g
             Accumulators sum;
             clear(sum);
             mainloop.run(sum, max(1, (k + BLK_K - 1) / BLK_K), k);
-            const WarpTile c(g, tile, position);
+            const WarpTile c(tile, position);
             if (c.inside())
-                Epilogue::store<true>(sum, c, g.ldc, unscaled, staging, nullptr, lane);
+                Epilogue::store<true>(sum, c, c.ldc, unscaled, staging, nullptr, lane);
             else
-                Epilogue::store<false>(sum, c, g.ldc, unscaled, staging, nullptr, lane);
+                Epilogue::store<false>(sum, c, c.ldc, unscaled, staging, nullptr, lane);
         }
     }
 }

@@ -37,7 +37,7 @@ def aligned(p: SegmentedProblem) -> tuple[int, int, int]:
     """Bytes, at most 16, that divide the address of every stored column of A, B and C, wherever groups begin."""
     size = p.dtype.itemsize
     along = ("k" if p.transposed_a else "m", "n" if p.transposed_b else "k", "m")
-    split = {"m": "ac", "n": "bc", "k": "ab"}[p.axis]
+    split = {"m": "ac", "n": "bc", "k": "ab"}.get(p.axis, "")
     found = []
     for at, name in enumerate("abc"):
         # A group begins at any element of what is split.
@@ -74,7 +74,9 @@ def _pitch(p: SegmentedProblem, k_along: bool, along: Any) -> Any:
     return _padded(along, 2, 4) if p.dtype.itemsize == 16 and not k_along else _padded(along, 4, 8)
 
 
-def shared_bytes(p: SegmentedProblem, tc: Any, stages: Any, blk: tuple[Any, Any, Any], warps: tuple[Any, Any]) -> Any:
+def shared_bytes(
+    p: SegmentedProblem, tc: Any, stages: Any, blk: tuple[Any, Any, Any], warps: tuple[Any, Any]
+) -> Any:
     """Shared memory of a block: the operand tiles of all stages, what results are staged in, the table of
     groups. ``blk`` is (blk_m, blk_n, blk_k), ``warps`` those along m and n."""
     (blk_m, blk_n, blk_k), (warps_m, warps_n) = blk, warps

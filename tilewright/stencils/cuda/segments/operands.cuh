@@ -3,26 +3,19 @@
 #pragma once
 
 struct OperandLoader {
-    const Segments &g;
     TileLoaderA &a;
     TileLoaderB &b;
     TileScheduler tile;
     int k_left = 0;  // of the tile that is loaded
 
-    INLINE OperandLoader(const Segments &g, TileLoaderA &a, TileLoaderB &b, const TileScheduler &tile)
-        : g(g), a(a), b(b), tile(tile) {}
-
-    // Where an operand of the tile begins: its group, its matrix of the batch, its first k.
-    template <bool K_ALONG> INLINE const Stored *base(const void *operand, long long ld, long long stride, long long group) const {
-        return (const Stored *)operand + tile.group * group + tile.matrix * stride + tile.k * (K_ALONG ? 1 : ld);
-    }
+    INLINE OperandLoader(TileLoaderA &a, TileLoaderB &b, const TileScheduler &tile) : a(a), b(b), tile(tile) {}
 
     // Starts to load the next k-tile, if there is one. Of a tile without terms it is all zeros.
     INLINE void fetch(Kept *stage) {
         if (!tile.valid()) return;
         if (k_left <= 0) {
-            a.start(base<A_ALONG>(g.a, g.lda, g.stride_a, g.group_a), g.lda, 0, 0, 1, tile.m, tile.end_m);
-            b.start(base<B_ALONG>(g.b, g.ldb, g.stride_b, g.group_b), g.ldb, 0, 0, 1, tile.n, tile.end_n);
+            a.start(tile.a(), tile.lda(), 0, 0, 1, tile.m, tile.end_m);
+            b.start(tile.b(), tile.ldb(), 0, 0, 1, tile.n, tile.end_n);
             k_left = tile.k_left();
         }
         a.fetch(k_left, stage);

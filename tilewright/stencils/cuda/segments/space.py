@@ -67,17 +67,15 @@ def _of_the_product(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     def whole_n(tc: Any, blk_n: Any, warps_n: Any, lanes_m: Any) -> Any:
         return blk_n % ((32 // lanes_m if plain else _extent(tc, 1)) * warps_n) == 0
 
-    names = units_of(p)
-    yield Rule(
-        "tc-type", "hard", "this type is multiplied in this way", lambda tc: np.isin(tc, names)
-    )
+    def known(tc: Any) -> Any:
+        return np.isin(tc, units_of(p))
+
+    yield Rule("tc-type", "hard", "this type is multiplied in this way", known)
     yield Rule(
         "mma-device",
         "tabled",
         "the device has float64 products of 16 rows (9.0 and above)",
-        lambda tc: (
-            (p.dtype.real_bits != 64) | np.equal(tc, "8x8x4") | ("mma_f64_m16" in device.supports)
-        ),
+        lambda tc: (p.dtype.real_bits != 64) | np.equal(tc, "8x8x4") | ("mma_f64_m16" in device.supports),
     )
     yield Rule("tile-dealt-m", "hard", "every warp has whole products along m", whole_m)
     yield Rule("tile-dealt-n", "hard", "every warp has whole products along n", whole_n)

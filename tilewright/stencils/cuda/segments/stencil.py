@@ -22,7 +22,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
-from tilewright.model import Config, Device, Launch, SegmentedProblem, Source
+from tilewright.model import AXES, EACH, Config, Device, Launch, SegmentedProblem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import no_gpu, too_old
 from tilewright.stencils.cuda.segments.cost import best
@@ -33,7 +33,7 @@ from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct
 
 OFFSETS = 3
-"""Which of the addresses of a launch that of the borders is."""
+"""Which of the addresses of a launch that of the borders, or of a list, is."""
 LARGEST = 2**31 - 2**16
 """Extents, groups and tiles up to which 32 bits count them."""
 
@@ -72,7 +72,7 @@ class SegmentsStencil(Stencil):
 
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}
-        defines["AXIS"] = "mnk".index(problem.axis)
+        defines["AXIS"] = (*AXES, EACH).index(problem.axis)
         defines["TC"] = UNITS[config["tc"]][0]
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
@@ -97,10 +97,12 @@ class SegmentsStencil(Stencil):
 def tiles(p: SegmentedProblem, blk_m: int, blk_n: int) -> int:
     """The most tiles that groups can make, however the axis is split; what is no group's has some, too."""
     along_m, along_n = -(-p.m // blk_m), -(-p.n // blk_n)
-    if p.axis == "k":
+    if p.axis in ("k", EACH):
         return along_m * along_n * p.groups * p.batch
     borders = p.groups + 2
-    return (along_m + borders) * along_n * p.batch if p.axis == "m" else along_m * (along_n + borders) * p.batch
+    return (
+        (along_m + borders) * along_n * p.batch if p.axis == "m" else along_m * (along_n + borders) * p.batch
+    )
 
 
 def struct_segments(p: SegmentedProblem) -> Struct:
@@ -114,7 +116,10 @@ def struct_segments(p: SegmentedProblem) -> Struct:
             *(Scalar(f"ld{name}", "q", ld) for name, ld in zip("abc", leading, strict=True)),
             *(Scalar(f"stride_{name}", "q", step) for name, step in zip("abc", p.strides, strict=True)),
             *(Scalar(f"group_{name}", "q", step) for name, step in zip("abc", p.steps, strict=True)),
-            *(Scalar(name, "i", x) for name, x in zip(("m", "n", "k", "batch", "groups"), extents, strict=True)),
+            *(
+                Scalar(name, "i", x)
+                for name, x in zip(("m", "n", "k", "batch", "groups"), extents, strict=True)
+            ),
             *(Scalar(name, "i", int(getattr(p, name))) for name in ("wide", "first", "sizes")),
         ),
     )

@@ -3,10 +3,11 @@
 
 struct WarpTile {
     Stored *c;
+    long long ldc;
     int rows, columns;
-    INLINE WarpTile(const Segments &g, const TileScheduler &tile, const WarpPosition &warp) {
+    INLINE WarpTile(const TileScheduler &tile, const WarpPosition &warp) : ldc(tile.ldc()) {
         const int row = tile.m + warp.m, column = tile.n + warp.n;
-        c = (Stored *)g.c + tile.group * g.group_c + tile.matrix * g.stride_c + row + column * g.ldc;
+        c = tile.c() + row + column * ldc;
         rows = tile.end_m - row;
         columns = tile.end_n - column;
     }
