@@ -569,15 +569,16 @@ EACH = "each"
 
 @dataclass(frozen=True, slots=True)
 class SegmentedProblem(_Transposed):
-    """What is asked of groups whose borders lie on the device: products that share one axis, split among them.
+    """What is asked of groups whose borders lie on the device: products that share an axis, split among them.
 
     ``axis`` says which. With m, rows of op(A) and of C are split and each group has a B; with n, columns of
     op(B) and of C, and each group has an A; with k, what is summed over, and each group has a C. ``m``, ``n``
     and ``k`` are whole extents, that of the split axis the one that the ``groups`` share. Matrices are
     column-major; leading dimensions and strides count elements. ``strides`` are those of the batch, in which
-    every matrix is split alike, ``steps`` those from one group to the next: 0 for what is split. With ``EACH``
-    for an axis nothing is split: a list on the device says where each product lies and how large it is, and
-    extents and ``batch`` are the largest, leading dimensions and ``strides`` what divides those of all.
+    every matrix is split alike, ``steps`` those from one group to the next: 0 for what is split.
+
+    With ``EACH`` for an axis nothing is split: a list on the device says where each product lies and how
+    large it is; extents and ``batch`` are the largest, leading dimensions and ``strides`` what divides all.
 
     ``wide``: borders are integers of 64 bits, else of 32. ``first``: there is one more of them, where the
     first group begins. ``sizes``: they are sizes of groups, not ends. ``align`` as in ``Problem``.

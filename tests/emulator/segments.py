@@ -32,7 +32,7 @@ def problem(
     gap: int = 0,
     **fields: Any,
 ) -> SegmentedProblem:
-    """``TYPE:TRANS`` split along an axis, with ``pad`` elements behind each stored column and ``gap`` behind each
+    """``TYPE:TRANS`` split along an axis. ``pad``: elements behind each stored column, ``gap``: behind each
     matrix of the batch and of the groups."""
     letter, trans = spelling.split(":")
     p = SegmentedProblem(DTYPES[letter], axis, *size, groups, *trans, batch=batch, **fields)
@@ -64,7 +64,7 @@ def borders(p: SegmentedProblem, offsets: Sequence[int]) -> list[tuple[int, int]
 
 
 class _Stored:
-    """An operand in memory of its own: (batch, groups, rows, columns) of numbers, where elements are stored."""
+    """An operand in memory of its own: where its (batch, groups, rows, columns) elements are stored."""
 
     def __init__(self, p: SegmentedProblem, at: int, shape: tuple[int, int], transposed: bool, groups: int):
         self.ld, self.stride, self.step = (p.lda, p.ldb, p.ldc)[at], p.strides[at], p.steps[at]
@@ -205,7 +205,8 @@ def listed_wrongs(
         values.append(made)
         places.append(here)
     columns = {name: np.array([part[name].address for part in parts]) for name in "abc"}
-    columns |= {name: np.array([getattr(p, name) for p in one]) for name in ("lda", "ldb", "ldc", "m", "n", "k")}
+    names = ("lda", "ldb", "ldc", "m", "n", "k")
+    columns |= {name: np.array([getattr(p, name) for p in one]) for name in names}
     columns |= {f"stride_{name}": np.array([p.strides[at] for p in one]) for at, name in enumerate("abc")}
     columns["batch"] = np.array([p.batch for p in one])
     rows = products(columns)

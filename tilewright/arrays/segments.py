@@ -54,8 +54,8 @@ def shapes_of(a: tuple[int, ...], b: tuple[int, ...], borders: int, axis: str) -
     groups = {"m": b[0], "n": a[0], "k": borders}[axis]
     if axis != "k" and borders not in (groups, groups + 1):
         raise ArgumentError(
-            f"offsets has {borders} elements and {'ba'[axis == 'n']} {groups} matrices; accepted: {groups}, where "
-            f"each group ends, or {groups + 1}, where the first one begins in front of them"
+            f"offsets has {borders} elements and {'ba'[axis == 'n']} {groups} matrices; accepted: {groups}, "
+            f"where each group ends, or {groups + 1}, where the first one begins in front of them"
         )
     left, right = a[axis == "n" :], b[axis == "m" :]
     if left[-1] != right[-2]:

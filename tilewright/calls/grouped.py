@@ -140,7 +140,7 @@ class _Part:
 
     def __init__(
         self,
-        problem: GroupedProblem | SegmentedProblem,
+        problem: GroupedProblem,
         device: Device,
         config: Mapping[str, Any] | None,
         lasting: bool,
@@ -173,7 +173,7 @@ class _Part:
 
 
 class _Large(_Part):
-    """One launch of products that are too large for whole ones to lie in shared memory: tiles of all of them."""
+    """One launch of products that are too large to lie in shared memory as a whole: tiles of all of them."""
 
     def __init__(self, problem: Any, device: Device, products: np.ndarray[Any, Any]):
         super().__init__(problem, device, None, True)
@@ -498,8 +498,8 @@ def _stacks(
     tables: tuple[Table, Table, Table],
     scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
 ) -> list[tuple[int, int]]:
-    """Products as (first, count) of those that one product of a batch can stand for: neighbours of one element
-    of the list that are stored alike, lie evenly and have the same scalars."""
+    """Products as (first, count) of those that one batch can stand for: neighbours of one element of the list
+    that are stored alike, lie evenly and have the same scalars."""
     rows = [getattr(x, name) for x in tables for name in ("element", "row", "column", "lazy")]
     addresses = [x.address for x in tables]
     found: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""Groups that share an axis of one product: rows of a mixture of experts, segments of a graph, their gradients.
+"""Groups that share an axis of one product: a mixture of experts, segments of a graph, and their gradients.
 
 On a GPU one launch serves all groups, whose borders it reads there: see ``stencils.cuda.segments``. In this
 process's memory each group is a product of its own.
@@ -67,15 +67,16 @@ def segment_matmul(
     first then being where the first group begins. Or ``sizes``: G integers. They lie where the arrays lie: on
     a GPU nothing waits for them, and the call may be recorded into a CUDA graph once a like one was made.
     A group may be empty: for "k" its result is zeros. Rows (or columns) that belong to no group are zeros.
-    Borders that run backwards or past the end are clamped, as the host does not read them: an offset counts as
-    no less than 0 and the offsets before it and no more than T, a size as no less than 0 and no more than is left.
+    Borders that run backwards or past the end are clamped, because the host does not read them: an offset
+    counts as no less than 0 and the offsets before it, and no more than T; a size as no less than 0, and no
+    more than what is left.
 
     Returns ``out``, which has the result's shape and type, or a new array. ``config`` forces parameters of
     the kernel on a GPU, for people who tune.
 
     Raises ``ArgumentError`` for shapes that do not go together, borders that are no such integers, another
-    ``split`` or an unusable ``out``, ``DTypeError`` for other types; and what ``matmul`` raises for tensors and
-    memories. On a processor, where the borders are known, backwards or past the end is clamped just the same.
+    ``split`` or an unusable ``out``, ``DTypeError`` for other types, and what ``matmul`` raises for tensors
+    and memories. On a processor, where borders are known, they are clamped just the same.
     """
     if (offsets is None) == (sizes is None):
         raise ArgumentError("offsets and sizes are both given, or neither; accepted: one of them")
@@ -127,9 +128,8 @@ def _integers(backend: Backend, name: str, value: Any) -> Layout:
         raise ArgumentError(
             f"{name} has shape {array.shape} of {array.dtype}; accepted: (G,) of int32 or int64"
         )
-    if array.shape[0] > 1 and array.strides[0] != array.itemsize or not aligned(array):
-        return backend.copy(array)
-    return array
+    dense = array.shape[0] <= 1 or array.strides[0] == array.itemsize
+    return array if dense and aligned(array) else backend.copy(array)
 
 
 # ---- plan and run
@@ -144,8 +144,10 @@ def run(
     pairs: bool,
     config: Config | None,
 ) -> None:
-    """out = the products of the groups, of arrays a, b and out of one type, where out overlaps none. ``borders``:
-    and whether they are sizes."""
+    """out = the products of the groups, of arrays a, b and out of one type, where out overlaps none.
+
+    ``borders``: the integers, and whether they are sizes.
+    """
     out = arrays[2]
     if out.size == 0:
         return
@@ -196,19 +198,22 @@ def _usable(
     conj = Options(pairs=pairs).conjugated(*arrays[:2])
     kind = (ends.dtype, ends.shape[0] > shapes.groups, sizes)
     named = dict(zip(("a", "b", "out"), arrays, strict=True))
-    while isinstance(found := segments_of(tuple(named.values()), shapes, split, kind, conj), str):  # type: ignore[arg-type]
+    while True:
+        a, b, out = named.values()
+        found = segments_of((a, b, out), shapes, split, kind, conj)
+        if not isinstance(found, str):
+            return found, (a, b, out)
         again = backend.copy(named[found])
         if again.strides == named[found].strides:
             raise ArgumentError(f"{found} has strides that no layout covers, even in a copy")
         named[found] = again
-    return found, tuple(named.values())  # type: ignore[return-value]  # three arrays
 
 
 # ---- group by group
 
 
 def clamped(values: NDArray[Any], length: int, groups: int, sizes: bool) -> list[tuple[int, int]]:
-    """Where each group begins and ends, by offsets of G or G + 1 or by sizes: groups follow one another within
+    """Where each group begins and ends, by G or G + 1 offsets or by sizes: groups follow one another within
     the axis, whatever the numbers are."""
     given = [int(value) for value in values]
     begin = min(max(given.pop(0), 0), length) if len(given) > groups else 0

@@ -1,6 +1,6 @@
-"""The kernel of groups on one GPU with its arguments: a call puts four addresses into their block and launches.
+"""The kernel of groups on one GPU with its arguments: a call puts addresses into their block and launches.
 
-Nothing waits and nothing of the borders is read by the host, so that a call can be recorded into a CUDA graph.
+Nothing waits, and the host reads no border, so that a call can be recorded into a CUDA graph.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _candidates(p: SegmentedProblem, device: Device) -> Iterator[dict[str, Any]]
 
 
 def _tiles(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator[tuple[str, Tile, int]]:
-    """What multiplies, tiles, and lanes along m, the preferred first; the last are small enough for any device."""
+    """What multiplies, tiles, and lanes along m: the preferred first, the last for any device."""
     letter, names = p.dtype.letter, units_of(p)
     if p.dtype.real_bits == 32:
         lanes = 32 if aligned(p)[2] < 16 and m >= 64 else 8

@@ -1,4 +1,4 @@
-"""Lists of products that the kernel of groups takes in place of borders: ``struct Product`` of argument.cuh."""
+"""Lists of products, which the kernel of groups takes in place of borders: ``struct Product``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PRODUCT = np.dtype(
 
 
 def products(columns: dict[str, Integers]) -> NDArray[np.void]:
-    """The list of products whose fields are the elements of these columns, those with most work first, so that
-    what is left at the end is small."""
+    """The list of products whose fields are the elements of these columns, those with the largest C first, so
+    that what is left at the end is small."""
     work = columns["m"].astype(np.float64) * columns["n"] * columns["batch"]
     found = np.zeros(len(work), PRODUCT)
     order = np.argsort(-work, kind="stable")
@@ -30,8 +30,8 @@ def products(columns: dict[str, Integers]) -> NDArray[np.void]:
 
 
 HELD_UP = 24.0
-"""Operations for each byte up to which memory is taken for what holds products up: an H200 has 14 of float32, and
-as many of float64, for each byte that it copies, and calls of a library for each product cost something, too."""
+"""Operations for each byte up to which memory is taken for what holds products up: an H200 has 14 of float32,
+and as many of float64, for each byte that it copies, and a library's calls cost something, too."""
 HALVES = 60.0
 """The same of 16 bits, where tensor cores multiply: the library's are better at it from some hundred on."""
 

@@ -21,7 +21,7 @@ UNITS: dict[str, tuple[int, tuple[int, int, int]]] = {
     "64x8x16": (7, (16, 8, 16)),
     "fma": (8, (1, 1, 1)),
 }
-"""What multiplies, by name: the number that the kernel has for it, and m, n and k of one product of a warp."""
+"""What multiplies, by name: the number that the kernel has for it; m, n and k of one product of a warp."""
 WGMMA = "64x8x16"
 HALF_UNITS = ("16x8x16", WGMMA)
 DOUBLE_UNITS = ("16x8x4", "16x8x8", "8x8x4")
@@ -34,7 +34,7 @@ def units_of(p: SegmentedProblem) -> tuple[str, ...]:
 
 
 def aligned(p: SegmentedProblem) -> tuple[int, int, int]:
-    """Bytes, at most 16, that divide the address of every stored column of A, B and C, wherever groups begin."""
+    """Bytes, at most 16, that divide the addresses of stored columns of A, B and C, wherever groups begin."""
     size = p.dtype.itemsize
     along = ("k" if p.transposed_a else "m", "n" if p.transposed_b else "k", "m")
     split = {"m": "ac", "n": "bc", "k": "ab"}.get(p.axis, "")
