@@ -42,7 +42,7 @@ def problem(
         "b": (n, k) if p.transposed_b else (k, n),
         "c": (m, n),
     }
-    stacked = {"m": "b", "n": "a", "k": "c"}[axis]
+    stacked = {"m": "b", "n": "a", "k": "c"}.get(axis)
     leading = {f"ld{name}": rows + pad for name, (rows, _) in stored.items()}
     whole = {name: (rows + pad) * columns + gap for name, (rows, columns) in stored.items()}
     steps = tuple(whole[name] * (name == stacked) for name in "abc")
