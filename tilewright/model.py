@@ -614,7 +614,7 @@ class SegmentedProblem(_Transposed):
     @property
     def flops(self) -> int:
         """Operations of one product of the batch, where groups cover all of the axis."""
-        return self.dtype.flops_per_fma * self.m * self.n * self.k
+        return self.dtype.flops_per_fma * math.prod(self.extents)
 
     @property
     def bytes(self) -> int:

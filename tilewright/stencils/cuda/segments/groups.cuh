@@ -51,6 +51,7 @@ struct Groups {
         : g(g), table(table), entries(g.groups + g.first + (AXIS < 2)) { look(); }
 
     INLINE bool valid() const { return first_entry < entries; }
+    INLINE int last_entry() const { return min(CHUNK, entries - first_entry) - 1; }
 
     INLINE void next() {
         first_entry += CHUNK;

@@ -108,8 +108,7 @@ def registers(
     word = p.dtype.itemsize // 4 if p.dtype.real_bits > 16 else 1 + p.dtype.is_complex
     sums = warp_m * warp_n // 32 * word
     if p.dtype.real_bits == 32:
-        lanes = warp_m // 8 + warp_n // 4
-        fragments = lanes * word * (deep(p, tc) if along_k(p) else 1)
+        fragments = (warp_m // 8 + warp_n // 4) * word * 2
     else:
         parts = 2 if p.dtype.letter == "z" else 1
         fragments = (warp_m + warp_n) // 8 * parts * np.where(p.dtype.real_bits == 64, deep(p, tc) // 2, 2)
@@ -117,4 +116,4 @@ def registers(
         fragments = np.where(np.equal(tc, WGMMA), rows, fragments)
     waiting = (blk_m + blk_n) * blk_k * p.dtype.itemsize // (128 * warps_m * warps_n)
     waiting = waiting * (2 if min(aligned(p)[:2]) < 4 else 1)
-    return 48 + sums + fragments * (1 + ahead) + waiting * np.equal(stages, 1)
+    return 40 + sums + fragments * (1 + ahead) + waiting * np.equal(stages, 1)

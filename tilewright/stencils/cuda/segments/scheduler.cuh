@@ -48,10 +48,14 @@ struct TileScheduler {
         if (!valid()) return;
         const Segments &g = groups.g;
         const GroupTable &table = groups.table;
-        int last = CHUNK - 1;
-        while (entry < last) {
-            const int middle = (entry + last) / 2;
-            if (table.tiles[middle + 1] > tile) last = middle; else entry = middle + 1;
+        // Mostly it is of the same group as the one before.
+        if (table.tiles[entry + 1] <= tile) {
+            int last = groups.last_entry();
+            entry++;
+            _Pragma("unroll 1") while (entry < last) {
+                const int middle = (entry + last) / 2;
+                if (table.tiles[middle + 1] > tile) last = middle; else entry = middle + 1;
+            }
         }
         const int begin = table.ends[entry], end = table.ends[entry + 1];
         group = groups.group(entry);

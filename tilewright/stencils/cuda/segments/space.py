@@ -23,7 +23,7 @@ from tilewright.stencils.cuda.segments.needs import (
     units_of,
 )
 
-PER_SM = (1, 2, 3, 4, 6, 8)
+PER_SM = (1, 2, 3, 4, 5, 6, 8)
 
 
 def params(p: SegmentedProblem, device: Device) -> list[Param]:
@@ -36,8 +36,8 @@ def params(p: SegmentedProblem, device: Device) -> list[Param]:
         Param("vec", widths),
         Param("vec_c", widths),
         Param("blk_k", (16, 32, 64) if half else (4, 8, 16, 32)),
-        Param("blk_m", (8, 16, 32, 64, 128, 256)),
-        Param("blk_n", (8, 16, 32, 64, 128, 256)),
+        Param("blk_m", (8, 16, 32, 64, 96, 128, 192, 256)),
+        Param("blk_n", (8, 16, 32, 64, 96, 128, 192, 256)),
         Param("warps_m", (1, 2, 4, 8)),
         Param("warps_n", (1, 2, 4, 8)),
         Param("lanes_m", (8, 32, 16) if p.dtype.real_bits == 32 else (8,)),
