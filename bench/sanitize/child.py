@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bench.sanitize import groups
 from bench.sanitize.job import Job
 from bench.sanitize.lists import drawn, stored, wide
 from tilewright.errors import TilewrightError
-from tilewright.model import Binary, GroupedProblem
+from tilewright.model import Binary, GroupedProblem, SegmentedProblem
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning.gemm.operands import Region, scalars
@@ -44,6 +45,8 @@ def launched(job: Job, binary: Binary, tool: str) -> str:
     unread = tool == "initcheck" and p.beta == "0"
     if isinstance(p, GroupedProblem):
         return _list(job, p, binary, unread)
+    if isinstance(p, SegmentedProblem):
+        return _groups(job, p, binary, unread)
     return _batch(job, binary, unread)
 
 
@@ -92,6 +95,23 @@ def _list(job: Job, p: GroupedProblem, binary: Binary, unread: bool) -> str:
     got = np.empty(list_.values[2].size, p.dtype.numpy)
     driver.download(got, memories[2].address)
     wrong = int((wide(got, p.dtype) != list_.right()).sum())
+    return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
+
+
+def _groups(job: Job, p: SegmentedProblem, binary: Binary, unread: bool) -> str:
+    """The same for groups that share an axis."""
+    made = groups.drawn(p, groups.BORDERS[p.sizes])
+    memories = [driver.allocate(values.nbytes) for values in made.values]
+    for name, values, memory in zip("ABC", made.values, memories, strict=True):
+        if not (unread and name == "C"):
+            driver.upload(memory.address, values)
+    offsets = _sent(made.offsets)
+    _run(job, binary, (*(memory.address for memory in memories), offsets.address), (1, 0))
+    if unread:
+        return ""
+    got = np.empty_like(made.values[2])
+    driver.download(got, memories[2].address)
+    wrong = made.wrong(got)
     return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
 
 
