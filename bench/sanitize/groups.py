@@ -35,8 +35,8 @@ def problem(
     """``TYPE:TRANS`` split along an axis. ``pad``: elements behind each stored column, ``gap``: behind each
     matrix of the batch and of the groups."""
     letter, trans = spelling.split(":")
-    p = SegmentedProblem(DTYPES[letter], axis, *size, groups, *trans, batch=batch, **fields)
     m, n, k = size
+    p = SegmentedProblem(DTYPES[letter], axis, m, n, k, groups, trans[0], trans[1], batch=batch, **fields)
     shapes = {
         "a": (k, m) if p.transposed_a else (m, k),
         "b": (n, k) if p.transposed_b else (k, n),
@@ -89,7 +89,9 @@ def drawn(p: SegmentedProblem, offsets: Sequence[int]) -> Drawn:
     transposed = p.transposed_a, p.transposed_b, False
     conj = p.conj_a, p.conj_b
     leading = p.lda, p.ldb, p.ldc
-    places, numbers, values = [], [], []
+    places: list[Array] = []
+    numbers: list[Array] = []
+    values: list[Array] = []
     for at, (rows, columns) in enumerate(shapes):
         down, across = (leading[at], 1) if transposed[at] else (1, leading[at])
         place = np.arange(rows)[:, None] * down + np.arange(columns)[None] * across
@@ -102,7 +104,7 @@ def drawn(p: SegmentedProblem, offsets: Sequence[int]) -> Drawn:
             flat[places[at]] = np.conj(found) if conj[at] else found
             numbers.append(found)
         values.append(stored(flat, p.dtype))
-    right = np.zeros(places[2].shape, np.complex128)
+    right: Array = np.zeros(places[2].shape, np.complex128)
     a, b = numbers
     for group, (begin, end) in enumerate(ranges(p, offsets)):
         here = slice(begin, end)
