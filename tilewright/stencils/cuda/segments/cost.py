@@ -36,7 +36,7 @@ class Choice:
 
 
 def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
-    """The first of the choices, in the order of preference, that all rules allow, else that the hardware does.
+    """The first of the choices, in the order of preference, that all rules allow, else the hardware.
 
     Of a choice that does not fit, fewer blocks come before fewer stages.
     """
@@ -133,5 +133,5 @@ def _singles(p: SegmentedProblem, n: float) -> Iterator[Choice]:
     elif n <= 40:
         yield Choice("fma", (64, 16, 16), (2, 1), 3, 8)
     else:
-        yield Choice("fma", (128, 32, 16), (4, 1), 3, 5)
+        yield Choice("fma", (128, 32, 16), (4, 1), 3, 4)
     yield Choice("fma", (32, 16, 8), (1, 2), 2, 1)
