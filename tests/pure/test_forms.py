@@ -26,13 +26,27 @@ from tilewright.calls import settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
+from tilewright.model import (
+    EACH,
+    Binary,
+    Config,
+    Device,
+    GroupedProblem,
+    Kernel,
+    Launch,
+    Problem,
+    Record,
+    Timing,
+)
 from tilewright.planning import dispatch
 from tilewright.runtime import bound_cuda, build, fastcall_cuda
 from tilewright.stencils.cuda import args as call
 from tilewright.stencils.cuda.grouped.stencil import products
+from tilewright.stencils.cuda.segments.listed import PRODUCT
+from tilewright.stencils.cuda.segments.stencil import struct_segments
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability, devices, driver, modules
+from tilewright.targets.cuda.arguments import laid
 from tilewright.tuning import timing as measure
 
 pytestmark = pytest.mark.pure
@@ -102,6 +116,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
             if self.name == "grouped":
                 self.grouped(p)
                 return
+            if self.name == "segments":
+                self.large(p)
+                return
             a, b, c, lda, ldb, ldc, *steps, m, n, k, batch, ar, ai, br, bi, _, _ = call.BLOCK.unpack(
                 self.block
             )
@@ -116,6 +133,24 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
                 )
                 assert all(x % p.align == 0 for x in where)
                 product(p, where, (lda, ldb, ldc), (m, n, k), scalars)  # type: ignore[arg-type]
+
+        def large(self, p: Any) -> None:
+            """A list of large products, each for all of a batch."""
+            places = {x.field.name: x.offset for x in laid(struct_segments(p))[0]}
+            (where,) = struct.unpack_from("<Q", self.block, places["offsets"])
+            (count,) = struct.unpack_from("<i", self.block, places["groups"])
+            listed = at(where, (count * PRODUCT.itemsize,), (1,), np.dtype(np.uint8)).view(PRODUCT)
+            assert (p.axis, p.groups) == (EACH, count)
+            for row in listed:
+                for i in range(int(row["batch"])):
+                    steps = (int(row[f"stride_{name}"]) * p.dtype.itemsize for name in "abc")
+                    operands = tuple(
+                        int(row[name]) + i * step for name, step in zip("abc", steps, strict=True)
+                    )
+                    assert all(x % p.align == 0 for x in operands)
+                    leading = tuple(int(row[f"ld{name}"]) for name in "abc")
+                    size = tuple(int(row[name]) for name in "mnk")
+                    product(p, operands, leading, size, (1, 0))  # type: ignore[arg-type]
 
         def grouped(self, p: Problem) -> None:
             start, own, ar, ai, br, bi, count, _ = struct.unpack("<2Q4d2i", self.block)
@@ -429,8 +464,21 @@ def test_large_products_beside_small_ones_and_stacks(gpu: Log, torch: Any) -> No
         a[1] *= 3
     assert made is plan.results
     assert gpu.names.count("grouped") == 2
-    assert "3 products one by one" in plan.explain()
-    assert plan.launches == 1 + 3
+    # The large ones are one launch more: memory holds them up.
+    assert gpu.names.count("segments") == 2
+    assert "3 products up to 65x70x8" in plan.explain()
+    assert plan.launches == 1 + 1
+
+
+def test_large_products_with_scalars_run_as_batches(gpu: Log, torch: Any) -> None:
+    a = tensors(torch, [(70, 8), (3, 70, 8), (9, 66)])
+    b = tensors(torch, [(8, 9), (3, 8, 4), (66, 5)], seed=1)
+    plan = tw.plan_grouped(a, b, alpha=[1, 2, 1])
+    for got, x, y, alpha in zip(plan(), a, b, (1, 2, 1), strict=True):
+        close(torch, got, alpha * (x @ y))
+    # Two are one launch, and the stack is one product.
+    assert (plan.launches, gpu.names.count("segments")) == (2, 1)
+    assert "1 products one by one" in plan.explain()
 
 
 def test_a_forced_config(gpu: Log, torch: Any) -> None:

@@ -118,7 +118,7 @@ def _doubles(p: SegmentedProblem, n: float, device: Device) -> Iterator[Choice]:
         yield Choice("16x8x4" if tall else "8x8x4", (32, 32 if n > 16 else 16, 16), (2, 2), 3, 3)
     else:
         tile = (64, 8, 16) if n <= 8 else (64, 32 if n > 16 else 16, 16)
-        yield Choice("16x8x8" if tall else "8x8x4", tile, (2, 1 if n <= 8 else 2), 3, 5)
+        yield Choice("16x8x8" if tall else "8x8x4", tile, (2, 1 if n <= 8 else 2), 3, 4)
     yield Choice("16x8x4" if tall else "8x8x4", (32, 16, 8), (2, 1), 2, 1)
 
 
