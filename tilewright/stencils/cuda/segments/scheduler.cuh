@@ -1,8 +1,8 @@
 // The tile scheduler of persistent blocks: block b computes tiles b, b + gridDim, b + 2 gridDim, ... of all groups, and finds
 // out of which by a binary search of the table that says how many tiles there are before each.
 //
-// Of a group, tiles along m come first, then those along n, then the batch: blocks that run together write whole columns of
-// C, and read a group's own operand together.
+// Of a group, tiles along the split axis (with a split k, and in a list: along m) come first, then those along the other,
+// then the batch: so what a group has for itself is read by blocks that run together.
 #pragma once
 
 struct TileScheduler {
@@ -66,9 +66,10 @@ struct TileScheduler {
         const int first_m = AXIS == 0 ? begin : 0, first_n = AXIS == 1 ? begin : 0;
         const unsigned int tiles_m = (end_m - first_m + BLK_M - 1) / BLK_M, tiles_n = (end_n - first_n + BLK_N - 1) / BLK_N;
         const unsigned int inside = tile - table.tiles[entry];
-        const unsigned int rest = inside / tiles_m;
-        matrix = rest / tiles_n;
-        m = first_m + inside % tiles_m * BLK_M;
-        n = first_n + rest % tiles_n * BLK_N;
+        const unsigned int along = AXIS == 1 ? tiles_n : tiles_m, across = AXIS == 1 ? tiles_m : tiles_n;
+        const unsigned int rest = inside / along, one = inside % along, other = rest % across;
+        matrix = rest / across;
+        m = first_m + (AXIS == 1 ? other : one) * BLK_M;
+        n = first_n + (AXIS == 1 ? one : other) * BLK_N;
     }
 };
