@@ -15,6 +15,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from forms.of_stencils(device)
     yield from small.tiny(device)
     yield from small.streams(device)
+    yield from small.panel(device)
     yield from small.tensor(device)
     yield from small.lists(device)
     yield from _rungs()

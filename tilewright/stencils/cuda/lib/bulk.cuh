@@ -18,6 +18,11 @@ BULK_INLINE void barrier_start(unsigned int barrier) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
 
+// The same where each of so many threads arrives, with the bytes of the copies that it started.
+BULK_INLINE void barrier_start_for(unsigned int barrier, int threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
 // Makes barriers known to the copies; a barrier of the block follows.
 BULK_INLINE void barriers_started() {
     asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");

@@ -16,11 +16,11 @@ INLINE void multiply_group(const Stored *a, const Stored *b, const Stored *c, St
         if (ACROSS && matrix >= count) continue;
         const Stored *from_a = a + matrix * STEP_A, *from_b = b + matrix * STEP_B;
 #if MMA
-        multiply_mma(tile, from_a, from_b, c + matrix * STEP_C, out + matrix * STEP_C, s);
+        multiply_mma(tile, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C, out + matrix * STEP_C, LD_C, s);
 #else
         multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, STEP_A * SIZE), vector_bytes(LD_B * SIZE, STEP_B * SIZE),
-                 vector_bytes(LD_C * SIZE, STEP_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C,
-                                                         out + matrix * STEP_C, LD_C, s);
+                 vector_bytes(LD_C * SIZE, STEP_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B,
+                                                         kept(c + matrix * STEP_C, out + matrix * STEP_C, LD_C), s);
 #endif
     }
 }
@@ -45,6 +45,6 @@ template <int TILE_M, int TILE_N> INLINE void multiply_in_place(const Gemm &g, i
         const int matrix = first + item / EACH;
         const Stored *const a = MatricesA::at(g.a, g.stride_a, matrix), *const b = MatricesB::at(g.b, g.stride_b, matrix);
         Stored *const c = (Stored *)MatricesC::at(g.c, g.stride_c, matrix);
-        multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(item % EACH, 0, a, lda, b, ldb, c, c, ldc, s);
+        multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(item % EACH, 0, a, lda, b, ldb, kept(c, c, ldc), s);
     }
 }
