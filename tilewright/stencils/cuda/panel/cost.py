@@ -38,11 +38,14 @@ _RINGS = ((1, 2, 4, 8), (2, 3, 4))
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of many configs; where no ring keeps memory busy, of those that the hardware can run."""
     x = fitted("panel", device)
-    columns = _candidates(p, device, x)
-    cost = clocks(p, device, columns, x)
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
-    assert found is not None, p.key
-    return found
+    # Tiles that the length divides well first, then the others, which may fit where those do not.
+    for waste in (0.1, 1.0):
+        columns = _candidates(p, device, x, waste)
+        cost = clocks(p, device, columns, x)
+        found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+        if found is not None:
+            return found
+    raise AssertionError(f"no config of panel fits {p.key}, which it accepts")
 
 
 def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
@@ -74,12 +77,12 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     yield from (of_threads[at] for at in np.argsort(cost, kind="stable")[: x["parts"]])
 
 
-def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
+def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) -> Columns:
     part = np.array(list(dict.fromkeys(_parts(p, x))))
     fitting = [t for t in TILES if t * p.dtype.itemsize % WIDEST == 0]
     longest = min([t for t in fitting if t >= length(p)] or fitting[-1:])
     full = {t: length(p) / (-(-length(p) // t) * t) for t in fitting if t <= longest}
-    tiles = [t for t in full if full[t] >= 0.9 * max(full.values())]
+    tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
     paths = [path for path in PATHS if path != "bulk" or ("bulk_copy" in device.supports and bulk_takes(p))]
     directly = np.arange(1 + long_m(p))
     axes = np.arange(len(part)), np.arange(len(paths)), directly, np.array(tiles), *map(np.array, _RINGS)

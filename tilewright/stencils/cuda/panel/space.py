@@ -27,7 +27,7 @@ from tilewright.stencils.cuda.panel.needs import (
 from tilewright.stencils.cuda.tiny.needs import registers, stored, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
-TILES = (32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512)
+TILES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512)
 ALONG = (1, 2, 4, 8, 16)
 """Rows along the panel of a thread; a warp with tensor cores has 8 times as many, or 16."""
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)

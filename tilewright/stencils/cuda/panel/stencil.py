@@ -67,6 +67,8 @@ class PanelStencil(Stencil):
             )
         if p.align % p.dtype.itemsize:
             return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2)) > device["shared_per_block_optin"]:
+            return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None
 
     def runs(self, device: Device) -> str | None:
