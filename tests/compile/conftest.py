@@ -27,6 +27,8 @@ def once(compiles: Compiles, folder: Path) -> Compiles:
     """The same function, whose results are kept in a folder; what it raises is not."""
 
     def kept(source: Source, device: Device) -> Any:
+        if nvrtc.compiler_missing() is not None:
+            return compiles(source, device)
         asked = "\\n".join((compiles.__name__, source.digest, *nvrtc.options(source, device)))
         path = folder / hashlib.sha256(asked.encode()).hexdigest()
         if path.exists():

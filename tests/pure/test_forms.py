@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import random
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,7 +23,7 @@ from tilewright.arrays import dlpack, numpy_, pointers, torch_
 from tilewright.arrays.overlap import Placement, even_step, overlapping, shared
 from tilewright.arrays.pointers import Staging
 from tilewright.arrays.view import address_of
-from tilewright.calls import settings
+from tilewright.calls import list_runs, settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DTypeError
@@ -480,6 +481,50 @@ def test_lists_go_to_the_library_where_it_was_measured_to_be_faster(
     assert tw.plan_grouped(a, b, config={}).plans[0].stencil == "grouped"
     monkeypatch.setattr(cublaslt, "library", lambda: None)
     assert tw.plan_grouped(a, b).plans[0].stencil == "grouped"
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_many_products_run_on_several_streams_between_a_fork_and_a_join(
+    monkeypatch: pytest.MonkeyPatch, recorded: bool
+) -> None:
+    made: list[list[Any]] = []
+
+    class Sides:
+        def __init__(self, count: int):
+            self.handles = [100 * (len(made) + 1) + i for i in range(count)]
+            self.seen: list[Any] = []
+            made.append(self.seen)
+
+        def fork(self, stream: int) -> None:
+            self.seen.append(("fork", stream))
+
+        def join(self, stream: int) -> None:
+            self.seen.append(("join", stream))
+
+    monkeypatch.setattr(driver, "Sides", Sides)
+    monkeypatch.setattr(driver, "capturing", lambda stream: recorded)
+    monkeypatch.setattr(list_runs, "_held", threading.local())
+    log: list[tuple[int, int]] = []
+    starts = [lambda stream, i=i: log.append((i, stream)) for i in range(9)]
+    if recorded:
+        # No streams can be made any more, so all of it is one after the other.
+        list_runs.spread(starts, 0, 7)
+        assert log == [(i, 7) for i in range(9)]
+        assert not made
+        log.clear()
+        list_runs.sides(0, recorded=True)
+    list_runs.spread(starts, 0, 7)
+    assert [stream for _, stream in log] == [7, 100, 101, 102, 7, 100, 101, 102, 7]
+    assert made == [[("fork", 7), ("join", 7)]]
+    # The same ones again, and a join also after what fails: a recording would be lost without.
+    log.clear()
+    with pytest.raises(ZeroDivisionError):
+        list_runs.spread([*starts, lambda stream: 1 // 0], 0, 7)
+    assert made == [[("fork", 7), ("join", 7)] * 2]
+    # A few are not worth a fork.
+    log.clear()
+    list_runs.spread(starts[:3], 0, 7)
+    assert [stream for _, stream in log] == [7, 7, 7]
 
 
 LISTED = (((4, 5), (7, 8)), ((5, 6), (8, 9)))

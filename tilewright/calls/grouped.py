@@ -20,7 +20,7 @@ from tilewright.arrays.overlap import Integers
 from tilewright.arrays.pointers import Groups, Pointers
 from tilewright.arrays.tables import Oriented, Table, oriented, usable_input, usable_output
 from tilewright.arrays.view import Layout, address_of
-from tilewright.calls.list_runs import Run, even_runs, stacked
+from tilewright.calls.list_runs import MANY, Run, even_runs, sides, spread, stacked
 from tilewright.calls.matrix_lists import (
     apart,
     backend_of_lists,
@@ -62,6 +62,7 @@ class Grouped:
         self._stale = False
         self._lock = threading.Lock()
         self._launchers: list[Any] = []
+        self._starts: list[Any] = []
         self._others: list[Run] = []
         self._moves: list[tuple[Layout, Layout]] = []
         self._keep: list[Any] = []
@@ -105,7 +106,8 @@ class Grouped:
         if self._stale:
             with self._lock:
                 self._stale = False
-                parts, self._parts, self._launchers, self._others = self._parts, [], [], []
+                parts, self._parts = self._parts, []
+                self._launchers, self._starts, self._others = [], [], []
                 for part in parts:
                     part.renew(self._backend)
                     self._add(part)
@@ -114,15 +116,19 @@ class Grouped:
         """One more launch, or a product that takes more than that."""
         self._parts.append(part)
         launcher = part.launcher(self._backend)
-        if launcher is not None:
+        if isinstance(part, Run):
+            if launcher is None:
+                self._others.append(part)
+            else:
+                self._starts.append(launcher)
+        else:
             self._launchers.append(launcher)
-        elif isinstance(part, Run):
-            self._others.append(part)
 
     def _launch(self, stream: int) -> None:
         with self._lock:
             for launcher in self._launchers:
                 launcher(stream)
+            spread(self._starts, self._backend.index, stream)
 
     def explain(self) -> str:
         """What runs and why."""
@@ -461,14 +467,19 @@ def _products(
         )
     left_over = np.flatnonzero(some & ~small)
     if left_over.size:
-        for run in even_runs((left, right, target), scalars, left_over):
+        runs = list(even_runs((left, right, target), scalars, left_over))
+        # The longest first, so that several at once end together.
+        for run in sorted(runs, key=lambda run: -len(run) * int(m[run[0]] * n[run[0]] * k[run[0]])):
             first = int(run[0])
             alone = replace(options, alpha=complex(scalars[0][first]), beta=complex(scalars[1][first]))
             a, b, c = (stacked(x, run) for x in (left, right, target))
             made._add(Run(backend, _alone(alone, a, b), c))
         if lasting:
             call_cache.watch(made)
-    made.launches = len(made._launchers) + len(made._others)
+            if len(made._starts) >= MANY:
+                # Within a recording it is too late.
+                sides(backend.index, recorded=True)
+    made.launches = len(made._launchers) + len(made._starts) + len(made._others)
 
 
 def _alone(options: Options, left: Layout, right: Layout) -> ProductSpec:

@@ -4,11 +4,15 @@ A list of many sizes often has products that are alike and lie evenly spaced: th
 groups with the same number of rows. They are one strided batch, which the ladder plans as it plans any
 other; what is left is planned one by one. What a run costs after that is its launches, in the order of the
 caller's stream: nothing is looked up, copied or waited for, so it may be recorded into a CUDA graph.
+
+One product of a list seldom fills a GPU. Many of them are dealt to several streams, the largest first, between
+a fork from the caller's stream and a join with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +25,7 @@ from tilewright.calls.spec import ProductSpec
 from tilewright.catalog import STENCILS
 from tilewright.model import Plan
 from tilewright.runtime.backend import Backend
+from tilewright.targets.cuda import driver
 
 
 def even_runs(
@@ -67,6 +72,40 @@ def stacked(table: Table, which: Integers) -> Layout:
         keep=table.keep,
         conj=bool(table.lazy[which[0]]),
     )
+
+
+LANES = 4
+"""Streams that many products run on, the caller's among them."""
+MANY = 8
+"""Products from which on a fork and a join, some 15 us of this process, are worth while."""
+_held = threading.local()
+
+
+def sides(index: int, recorded: bool, make: bool = True) -> Any:
+    """The streams beside a caller's of this thread on the current GPU. A recording has its own: what else the
+    thread starts meanwhile must not be drawn into it. ``make``: where there are none; within a recording it
+    is too late for that, and the answer is None."""
+    known: dict[tuple[int, bool], Any] = _held.__dict__.setdefault("sides", {})
+    if make and (index, recorded) not in known:
+        known[index, recorded] = driver.Sides(LANES - 1)
+    return known.get((index, recorded))
+
+
+def spread(starts: Sequence[Callable[[int], None]], index: int, stream: int) -> None:
+    """Start products that depend on none of one another, several at once where they are many."""
+    recorded = len(starts) >= MANY and driver.capturing(stream)
+    beside = sides(index, recorded, make=not recorded) if len(starts) >= MANY else None
+    if beside is None:
+        for start in starts:
+            start(stream)
+        return
+    lanes = (stream, *beside.handles)
+    beside.fork(stream)
+    try:
+        for number, start in enumerate(starts):
+            start(lanes[number % LANES])
+    finally:
+        beside.join(stream)
 
 
 class Run:
