@@ -301,7 +301,7 @@ def large(torch: Any, clock: Clock) -> Iterator[lines.Line]:
             for i in range(len(x)):
                 torch.mm(x[i], y[i], out=z[i])
 
-        runs["loop of torch.mm"] = loop
+        runs |= {"ours in a graph": recorded(torch, runs["ours"]), "loop of torch.mm": loop}
         offsets = torch.as_tensor(ends.astype(np.int32), device="cuda")
         if hasattr(torch, "_grouped_mm"):
             runs["torch._grouped_mm"] = partial(torch._grouped_mm, a, b, offs=offsets)
@@ -322,8 +322,18 @@ def large(torch: Any, clock: Clock) -> Iterator[lines.Line]:
         for i in range(10):
             torch.bmm(a[i], b[i], out=others[i])
 
-    runs = {"ours": plan, "loop of torch.bmm": bmm}
+    runs = {"ours": plan, "ours in a graph": recorded(torch, plan), "loop of torch.bmm": bmm}
     yield _compared(torch, clock, "s: 10 elements of 32 (768, 16)(16, N)", runs, flat, other)
+
+
+def recorded(torch: Any, run: Callable[[], object]) -> Callable[[], object]:
+    """A call as a CUDA graph that is replayed."""
+    run()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    replay: Callable[[], object] = graph.replay
+    return replay
 
 
 def _compared(

@@ -26,7 +26,7 @@ from tilewright.arrays.view import address_of
 from tilewright.calls import list_runs, settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
-from tilewright.errors import ArgumentError, DTypeError
+from tilewright.errors import ArgumentError, DeviceError, DTypeError
 from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
 from tilewright.planning import classes, dispatch
 from tilewright.runtime import bound_cuda, build, cublaslt, fastcall_cuda
@@ -518,8 +518,12 @@ def test_many_products_run_on_several_streams_between_a_fork_and_a_join(
     assert made == [[("fork", 7), ("join", 7)]]
     # The same ones again, and a join also after what fails: a recording would be lost without.
     log.clear()
-    with pytest.raises(ZeroDivisionError):
-        list_runs.spread([*starts, lambda stream: 1 // 0], 0, 7)
+
+    def fails(stream: int) -> None:
+        raise DeviceError("lost")
+
+    with pytest.raises(DeviceError):
+        list_runs.spread([*starts, fails], 0, 7)
     assert made == [[("fork", 7), ("join", 7)] * 2]
     # A few are not worth a fork.
     log.clear()

@@ -5,8 +5,8 @@ groups with the same number of rows. They are one strided batch, which the ladde
 other; what is left is planned one by one. What a run costs after that is its launches, in the order of the
 caller's stream: nothing is looked up, copied or waited for, so it may be recorded into a CUDA graph.
 
-One product of a list seldom fills a GPU. Many of them are dealt to several streams, the largest first, between
-a fork from the caller's stream and a join with it.
+One product of a list seldom fills a GPU. Many of them are dealt to several streams, the largest first,
+between a fork from the caller's stream and a join with it.
 """
 
 from __future__ import annotations
