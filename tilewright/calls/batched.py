@@ -1,7 +1,8 @@
 """Batches of matrices of one size that lie anywhere: ``gemm_batched`` without its checks of arguments.
 
 One product of stacks where all matrices lie evenly spaced. Else, on a GPU, one launch over arrays of
-addresses (``Problem.pointers``) or one for each product; in this process's memory, copies into stacks.
+addresses (``Problem.pointers``), ours or cuBLAS's, or one for each product; in this process's memory, copies
+into stacks.
 """
 
 from __future__ import annotations

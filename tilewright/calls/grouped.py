@@ -448,7 +448,7 @@ def _products(
     config: Mapping[str, Any] | None,
     lasting: bool,
 ) -> None:
-    """Fill a plan with launches, and with the products that run one by one."""
+    """Fill a plan: launches of lists, batches of like products, and what has to be looked at in each run."""
     m, n, k = left.rows, right.columns, left.columns
     some = (m > 0) & (n > 0)
     small = np.zeros(len(m), bool)
@@ -515,7 +515,7 @@ def _launches(
     lasting: bool,
 ) -> bool:
     """One launch for each way in which operands are stored; False where the kernel cannot be had, or the
-    library's products one by one are faster."""
+    library's products are faster."""
     dtype = LETTERS[left.dtype]
     device = dispatch.device("cuda", backend.index)
     alphas, betas = (row[launched] for row in scalars)

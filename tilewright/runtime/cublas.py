@@ -38,6 +38,17 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 
 
+def declared(found: Any) -> Any:
+    """A library with the types of the functions that are called here.
+
+    Raises ``AttributeError`` where it has not all of them.
+    """
+    for name, types in _FUNCTIONS.items():
+        function = getattr(found, name)
+        function.argtypes, function.restype = types, _INT
+    return found
+
+
 @functools.cache
 def library() -> Any:
     """The library; None where there is none, or none beside cuBLASLt."""
@@ -45,11 +56,7 @@ def library() -> Any:
     if beside is None:
         return None
     with suppress(OSError, AttributeError):
-        found = ctypes.CDLL(beside._name.replace("cublasLt", "cublas"))
-        for name, types in _FUNCTIONS.items():
-            function = getattr(found, name)
-            function.argtypes, function.restype = types, _INT
-        return found
+        return declared(ctypes.CDLL(beside._name.replace("cublasLt", "cublas")))
     return None
 
 
