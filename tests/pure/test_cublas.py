@@ -139,7 +139,8 @@ def test_matrices_that_lie_anywhere_are_multiplied(
     where = [int(row.ctypes.data) for row in lists]
     plan = Plan(p, H200, "memory", "vendor", "")
     run = bound_cuda.Listed(Job(p, swap, (), ()), plan, (alpha, beta), 0).run
-    run(*((where[1], where[0]) if swap else where[:2]), where[2], 3)
+    left, right = (where[1], where[0]) if swap else (where[0], where[1])
+    run(left, right, where[2], 3)
     close = 2e-2 if p.dtype.real_bits == 16 else 1e-5
     np.testing.assert_allclose(widened(c[:, :6, :7].swapaxes(1, 2)), want, rtol=close, atol=10 * close)
     # The stream first, which takes the workspace away, and a workspace of the stream's own.

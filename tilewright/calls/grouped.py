@@ -154,7 +154,9 @@ class _Part:
     ):
         self.problem, self.device, self.lasting = problem, device, lasting
         self.config = forced_config(config)
-        self.plan = self._planned(cublaslt.library() is not None)
+        lost = classes.wins(of_lists("cuda").name, problem, dispatch.regime(problem, device), device) is False
+        # Loaded where it is asked for: that takes a moment.
+        self.plan = self._planned(vendor=lost and cublaslt.library() is not None)
         self.argument = bytearray()
 
     def _planned(self, vendor: bool) -> Plan:
