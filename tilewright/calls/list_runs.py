@@ -118,7 +118,8 @@ class Run:
     def renew(self, backend: Backend) -> None:
         """Plan, by the records as they are now."""
         spec = self.spec
-        found = product.plan(backend, spec.options, spec.left, spec.right, self.out, fresh=True)
+        # Copies that may be needed are made in each run, and imagined here.
+        found = product.plan(backend, spec.options, spec.left, spec.right, self.out, fresh=True, imagine=True)
         self.plan: Plan = found.plan
         as_they_are = found.a is spec.left and found.b is spec.right and found.out is self.out
         bound = found.bound if as_they_are and backend.kind == "cuda" and spec.options.alpha != 0 else None
