@@ -15,7 +15,7 @@ from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.space import HARDWARE
+from tilewright.space import HARDWARE, Rule, Space
 from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
@@ -139,13 +139,16 @@ def test_classic_at_the_smallest_sizes(text: str) -> None:
 FORMS = ["s:5x6x7", "d:nt:9x7x6", "c:ct:6x3x5", "z:nj:5x4x3", "h:tn:9x11x7", "b:nt:8x10x12", "hc:cn:7x9x8"]
 
 
-@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
+@pytest.mark.parametrize(("number", "path"), list(enumerate(("plain", "async", "bulk"))))
 @pytest.mark.parametrize("text", FORMS)
-def test_tiny_multiplies(text: str, path: str) -> None:
+def test_tiny_multiplies(text: str, number: int, path: str) -> None:
     dense = problem(f"{text}@11", alpha="any", beta="any")
     padded = problem(f"{text}@11", (1, 2, 1), (0, 1, 3), beta="0")
-    points = [(p, smallest(p, 0, path=path, mma=0, warps=2)) for p in (dense, padded)]
-    assert found_wrong("tiny", points, grid_x=2) == []
+    # Every form both ways, and every path with the halves of the forms.
+    turn = number + FORMS.index(text)
+    p = (dense, padded)[turn % 2]
+    config = smallest(p, 0, path=path, mma=0, warps=2)
+    assert list(wrongs("tiny", p, config, H200, schedules=[SCHEDULES[turn % 4]], grid_x=2)) == []
 
 
 @pytest.mark.parametrize(
@@ -247,19 +250,19 @@ SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32
 SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8", "16x8x16")]
 
 
+FEW = (
+    Rule("few-threads", "soft", "four warps at most", lambda dim_x, dim_y: dim_x * dim_y <= 128),
+    Rule("small-tile", "soft", "1,024 elements at most", lambda blk_m, blk_n: blk_m * blk_n <= 1024),
+    Rule("short-tile", "soft", "no long k-tile", lambda blk_k: blk_k <= 32),
+)
+"""What leaves few instructions to be run, as rules: a space is then small before it is drawn from."""
+
+
 def modest(p: Problem, device: Device, seed: int, **fixed: Any) -> Config:
-    """A config of at most four warps and a small tile, so that few instructions are run."""
-    space = (
-        STENCILS["tensor"]
-        .space(p, device)
-        .only((*HARDWARE, "hard"))
-        .restricted(blocks=device["sms"], **fixed)
-    )
-    found = [
-        config
-        for config in space.sample(4000, seed)
-        if config["dim_x"] * config["dim_y"] <= 128 and config["blk_m"] * config["blk_n"] <= 1024
-    ]
+    """A config of at most four warps, two if it can be, and the smallest tile."""
+    space = STENCILS["tensor"].space(p, device).only((*HARDWARE, "hard"))
+    space = Space(space.params, (*FEW, *space.rules), elementwise=True)
+    found = space.restricted(blocks=device["sms"], **fixed).sample(500, seed)
     assert found, (p.key, fixed)
     return min(
         found,
@@ -270,10 +273,12 @@ def modest(p: Problem, device: Device, seed: int, **fixed: Any) -> Config:
     )
 
 
-@pytest.mark.parametrize("number", range(2))
 @pytest.mark.parametrize(("letter", "tc"), SHAPES)
-def test_tensor_multiplies(letter: str, tc: str, number: int) -> None:
-    at = 2 * (SHAPES.index((letter, tc)) % 2) + number
+def test_tensor_multiplies(letter: str, tc: str) -> None:
+    """Each type with all shapes of its products and all transpositions, and other pairs of them than the
+    next type has."""
+    number = SHAPES.index((letter, tc))
+    at = (number + number // 4) % 4
     trans = (("nn", "nt", "tt", "tn") if letter in "hbd" else ("jc", "nt", "jj", "cn"))[at]
     p = problem(
         f"{letter}:{trans}:19x21x23@3", (1, 2, 3), (0, 2, 4), alpha="any", beta=("any", "0", "1", "any")[at]
@@ -332,8 +337,9 @@ def test_grouped_multiplies(letter: str, trans: str, bulk: int) -> None:
     fixed = {"bulk": bulk, "warps": 2, "team": 1 + number % 2, "mma": mma, "blocks": H200["sms"]}
     # One form of tile after the other takes long to compile.
     fixed |= {"fine": 0, "rows": 2, "columns": 4, "deep": 1 + number % 2}
+    # One program for both, which a compiler takes longer for than the lists take.
+    config = space.restricted(**fixed, depth=(2, 4)[number // 2 % 2]).sample(1, number)[0]
     for pads, own in (((0, 0, 0), True), ((1, 2, 3), False)):
-        config = space.restricted(**fixed, depth=4 if own else 2).sample(1, number)[0]
         found = grouped_wrongs(
             letter,
             trans,

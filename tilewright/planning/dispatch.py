@@ -17,8 +17,6 @@ from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
 from tilewright.task import Task
 
-ALIGNED = 16
-"""Bytes that the addresses of what was measured for ``classes`` are multiples of."""
 VENDOR = "vendor"
 T = TypeVar("T")
 
@@ -137,8 +135,10 @@ def plan(
     if stencil is not None or config is not None:
         return made("forced", "named by the caller", *_forced(problem, device, stencil, config))
     # What was timed as the vendor's product of complex half is of planes that no caller has; what a caller
-    # gets is the library's product of complex64, with copies before and after.
-    theirs = vendor and problem.dtype.letter != "hc"
+    # gets is the library's product of complex64, with copies before and after. And of matrices that lie
+    # anywhere no record tells, for its batches were evenly spaced.
+    rival = vendor and problem.dtype.letter != "hc"
+    theirs = rival and isinstance(problem, Problem) and not problem.pointers
     best = _tuned(problem.key, problem.with_(batch=1), device, kind, theirs)
     if best is not None and best[0] == VENDOR:
         why = "the records say that it is faster"
@@ -165,7 +165,7 @@ def plan(
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
-        if reason is None and theirs and _needs_record(candidate, problem, kind, device):
+        if reason is None and rival and _needs_record(candidate, problem, kind, device):
             tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
             reasons.append(f"{name}: {tuned}")
             break
@@ -181,13 +181,12 @@ def plan(
 
 def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
     """Whether only a record makes a stencil the better guess than the library: by what was measured of the
-    problem's class, or, where nothing was, by what the stencil says of itself. Lists, matrices that lie
-    anywhere and addresses that no wide access may use were not measured."""
-    if isinstance(problem, Problem) and not problem.pointers and problem.align >= ALIGNED:
-        wins = classes.wins(stencil.name, problem, kind, device)
-        if wins is not None:
-            return not wins
-    return stencil.needs_record(problem)
+    problem's class, or, where nothing was, by what the stencil says of itself. That is said of batches that
+    are evenly spaced: of other lists a library may have a call, and it is seldom fast."""
+    wins = classes.wins(stencil.name, problem, kind, device)
+    if wins is not None:
+        return not wins
+    return isinstance(problem, Problem) and not problem.pointers and stencil.needs_record(problem)
 
 
 def _forced(

@@ -29,7 +29,7 @@ from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.forks import making
 from tilewright.model import Kernel, Plan
-from tilewright.runtime import build, cublaslt, device_calls, fastcall_cuda, launch
+from tilewright.runtime import build, cublas, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
 from tilewright.store import binaries
 from tilewright.targets.cuda import driver
@@ -168,6 +168,14 @@ class Vendor:
         return run
 
 
+class Listed:
+    """cuBLAS's product over arrays of addresses, as ``Bound`` is a kernel for it."""
+
+    def __init__(self, job: Job, plan: Plan, scalars: tuple[complex, complex], index: int):
+        self.job, self.plan, self.scalars = job, plan, scalars
+        self.run: Run = cublas.Batched(job.problem, scalars, index).run(job.swap)
+
+
 class Gpu(GpuArrays):
     """Calls on arrays of one GPU: see ``backend.Backend``."""
 
@@ -266,6 +274,8 @@ class Gpu(GpuArrays):
         faster."""
         if plan.stencil is not None:
             return Bound(job, plan, scalars, self.index)
+        if job.problem.pointers:
+            return Listed(job, plan, scalars, self.index)
         by = plan.config.get("by") if plan.config else None
         if math.prod(job.outer) > LOOPED or by == "library":
             return None
