@@ -106,7 +106,9 @@ def chain_wrongs(
     if p.add is not None:
         added = op(wide(read[p.add.operand].values), p.add)
         right, size = right + added, size + abs(added)
-    allowed = 4 * (sum(p.sizes) + 2) * p.dtype.unit_roundoff * size + p.dtype.storage_roundoff * abs(right) * 2
+    allowed = (
+        4 * (sum(p.sizes) + 2) * p.dtype.unit_roundoff * size + p.dtype.storage_roundoff * abs(right) * 2
+    )
     error = abs(wide(out.found()) - right)
     if not (error <= allowed).all():
         worst = np.unravel_index(np.nanargmax(np.nan_to_num(error / allowed, nan=np.inf)), error.shape)

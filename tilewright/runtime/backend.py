@@ -6,7 +6,7 @@ asked here, so that nobody else has to know which of the two serves a call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -65,6 +65,10 @@ class Backend(ArrayBackend, Protocol):
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
         """The kernel of a plan, or the vendor's product, ready for ``run``; None where only ``multiply`` is
         left."""
+
+    def chain(self, plan: Plan) -> Callable[[Sequence[int], int], None] | None:
+        """What launches the kernel of a chain's plan, for the addresses of its operands and of its result and
+        a stream; None where there is none, and the chain is composed of products."""
 
     def run(self, bound: Any, a: Layout, b: Layout, out: Layout) -> None:
         """The product on arrays of the job's layout (checked by the caller)."""

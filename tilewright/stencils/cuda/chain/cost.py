@@ -19,8 +19,8 @@ from tilewright.stencils.cuda.chain.needs import (
     registers,
     shared_bytes,
     stage_bytes,
-    work,
     words_of_sum,
+    work,
 )
 from tilewright.stencils.cuda.chain.space import PER_SM, groups, sides
 from tilewright.stencils.cuda.common import cheapest, fitted, resident

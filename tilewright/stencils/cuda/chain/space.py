@@ -21,8 +21,8 @@ from tilewright.stencils.cuda.chain.needs import (
     stage_bytes,
     tiles,
     whole,
-    work,
     words_of_sum,
+    work,
 )
 from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules
 

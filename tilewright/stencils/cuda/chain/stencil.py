@@ -71,8 +71,8 @@ class ChainStencil(Stencil):
     def source(self, problem: ChainProblem, config: Config, device: Device) -> Source:
         p = problem
         m, k, *others = p.sizes
-        halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}
-        defines: dict[str, object] = halves | {
+        halves: dict[str, object] = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}
+        defines = halves | {
             "TYPE_BITS": p.dtype.real_bits,
             "COMPLEX": int(p.dtype.is_complex),
             "FACTORS": len(p.factors),

@@ -1,0 +1,223 @@
+"""A chain of products: checked, planned, and run in one pass, or composed of products.
+
+On a GPU a chain of matrices of up to 32 rows and columns is one kernel (the stencil of chains). Everywhere else
+it is products, one after the other, whose product in between is scratch: in this process's memory of a block
+of the batch that stays in the caches, so that it is neither written to memory nor read again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.arrays.chains import ChainJob, chain_of, right_first
+from tilewright.arrays.layout import ACCEPTED, LETTERS, broadcast, promoted
+from tilewright.arrays.overlap import may_share
+from tilewright.arrays.view import Layout, broadcast_to
+from tilewright.calls import product
+from tilewright.calls.settings import threads
+from tilewright.calls.spec import Options, checked_out, gemm_spec
+from tilewright.errors import ArgumentError, DTypeError
+from tilewright.forks import making
+from tilewright.model import Plan
+from tilewright.planning import chains, dispatch
+from tilewright.runtime import call_cache
+from tilewright.runtime.backend import Backend
+from tilewright.runtime.backends import backend_of
+
+PLAIN, ADDED = Options(), Options(beta=1)
+CACHES = 2
+"""Second-level caches that hold a block of the batch and as much again: of each core's, half is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSpec:
+    """A chain as it was asked, with nothing left to refuse but ``out``: factors (..., m, k), (..., k, l) and
+    (..., l, n), and what is added, broadcast to ``shape`` (..., m, n)."""
+
+    factors: tuple[Layout, ...]
+    add: Layout | None
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def chain_spec(factors: Sequence[Layout], add: Layout | None) -> ChainSpec:
+    """A chain of arrays, checked.
+
+    Raises ``ArgumentError`` for shapes that do not fit, ``DTypeError`` for types that no kernel knows.
+    """
+    named = dict(zip("abc", factors, strict=False))
+    for name, array in named.items():
+        if array.ndim < 2:
+            raise ArgumentError(f"{name} has shape {array.shape}; accepted: two or more axes")
+    pairs = zip(named.items(), [*named.items()][1:], strict=False)
+    for (left, one), (right, other) in pairs:
+        if one.shape[-1] != other.shape[-2]:
+            raise ArgumentError(
+                f"{left} has shape {one.shape} and {right} {other.shape}: {one.shape[-1]} columns do not meet "
+                f"{other.shape[-2]} rows"
+            )
+    leading = ", ".join(f"{name} {array.shape[:-2]}" for name, array in named.items())
+    try:
+        batch = broadcast(*(array.shape[:-2] for array in factors))
+    except ValueError as error:
+        raise ArgumentError(f"the leading axes of {leading} do not broadcast") from error
+    shape = (*batch, factors[0].shape[-2], factors[-1].shape[-1])
+    if add is not None:
+        try:
+            shape = (*broadcast(batch, add.shape[:-2]), *shape[-2:])
+            add = broadcast_to(add, shape)
+        except ValueError as error:
+            raise ArgumentError(f"add has shape {add.shape}; accepted: what broadcasts to {shape}") from error
+    dtype = promoted(named if add is None else {**named, "add": add})
+    if dtype not in LETTERS:
+        types = " and ".join(f"{name} is {array.dtype}" for name, array in named.items())
+        raise DTypeError(f"{types}; accepted: {ACCEPTED}")
+    return ChainSpec(tuple(factors), add, shape, dtype)
+
+
+def chain(factors: Sequence[Any], add: Any, out: Any) -> Any:
+    """``tw.chain`` with every check and every copy that may be needed."""
+    given = dict(zip("abc", factors, strict=False))
+    backend = backend_of(**given, add=add, out=out)
+    with backend.current():
+        taken = {name: backend.view(value, name) for name, value in given.items()}
+        added = None if add is None else backend.view(add, "add")[0]
+        spec = chain_spec([array for array, _ in taken.values()], added)
+        target = None
+        if out is not None:
+            gpu = backend.kind == "cuda"
+            target = checked_out(backend.view_out(out), spec.shape, spec.dtype, gpu=gpu)
+        result = _run(backend, spec, target)
+        if target is None:
+            return taken["a"][1](result)
+        if result is not target:
+            backend.assign(target, result)
+        return out
+
+
+def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Layout:
+    """The result, in ``target`` where it can be computed there."""
+    same = {
+        id(x): x if x.dtype == spec.dtype else backend.cast(x, spec.dtype)
+        for x in (*spec.factors, *(() if spec.add is None else (spec.add,)))
+    }
+    factors = [same[id(x)] for x in spec.factors]
+    add = None if spec.add is None else same[id(spec.add)]
+    result = backend.empty(spec.shape, spec.dtype) if target is None else target
+    if 0 in spec.shape:
+        return result
+    if 0 in (x.shape[-1] for x in factors):
+        backend.scale(result, 0)
+        if add is not None:
+            backend.assign(result, add)
+        return result
+    job = chain_of(factors, add, result)
+    if target is not None and not in_place(factors, add, target, job):
+        # Matrices that are still to be read must not be overwritten.
+        result = backend.empty(spec.shape, spec.dtype)
+        job = chain_of(factors, add, result)
+    run = None if isinstance(job, str) else planned(backend, job)[1]
+    if run is not None:
+        assert isinstance(job, ChainJob)
+        run(job.addresses, backend.stream)
+        return result
+    if target is result and any(may_share(x, result) for x in (*factors, *(() if add is None else (add,)))):
+        result = backend.empty(spec.shape, spec.dtype)
+    _composed(backend, factors, add, result)
+    return result
+
+
+def in_place(factors: Sequence[Layout], add: Layout | None, out: Layout, job: ChainJob | str) -> bool:
+    """Whether a chain may be written to ``out`` as it is computed: each operand is elsewhere, or each of its
+    matrices is in the very place of the result that it goes into, and is read before that is written."""
+    arrays = [*factors, *(() if add is None else (add,))]
+    if not any(may_share(array, out) for array in arrays):
+        return True
+    if isinstance(job, str):
+        return False
+    p, at = job.problem, job.addresses[-1]
+    size, length = p.dtype.itemsize, p.batch
+    for address, stored in zip(job.addresses[:-1], p.operands, strict=True):
+        if (address, stored) == (at, p.out):
+            continue
+        spans = [
+            sorted((start, start + (length - 1) * x.stride * size)) + [(x.columns - 1) * x.ld + x.rows]
+            for start, x in ((address, stored), (at, p.out))
+        ]
+        (low, high, more), (from_, to, further) = spans
+        if low < to + further * size and from_ < high + more * size:
+            return False
+    return p.out.ld >= p.out.rows
+
+
+def planned(backend: Backend, job: ChainJob) -> tuple[Plan, Any]:
+    """The plan for a chain, and what launches it: None where it is composed of products."""
+    key = ("chain", backend.key, job.problem)
+    # Another thread may clear the call cache at any moment: look once.
+    found: tuple[Plan, Any] | None = call_cache.BOUND.get(key)
+    if found is None:
+        with making:
+            made = chains.plan(job.problem, dispatch.device(backend.kind, backend.index))
+            found = made, backend.chain(made)
+        call_cache.keep(call_cache.BOUND, key, found)
+    return found
+
+
+# ---- products one after the other
+
+
+def _composed(backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout) -> None:
+    """The chain by products, a block of the batch after the other where that keeps scratch in the caches."""
+    axis, step = _blocks(backend, factors, add, out)
+    if step == 0:
+        _products(backend, factors, add, out)
+        return
+    for first in range(0, out.shape[axis], step):
+        some = [_part(x, axis - out.ndim, first, step) for x in factors]
+        added = None if add is None else _part(add, axis - out.ndim, first, step)
+        _products(backend, some, added, _part(out, axis - out.ndim, first, step))
+
+
+def _blocks(backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout) -> tuple[int, int]:
+    """The batch axis that is cut, and how much of it is a block; 0: all at once. Launches on a GPU have a
+    price of their own, so nothing is cut there."""
+    if backend.kind != "cpu" or out.ndim < 3 or len(factors) < 3:
+        return 0, 0
+    axis = max(range(out.ndim - 2), key=lambda at: out.shape[at])
+    device = dispatch.device("cpu")
+    cores = min(threads() or device["cores"], device["cores"])
+    room = cores * device.limits.get("l2", 1 << 20) // CACHES
+    arrays = [*factors, out, *(() if add is None else (add,))]
+    # The product in between is about as large as the result.
+    each = (sum(x.shape[-2] * x.shape[-1] for x in arrays) + out.shape[-1] * out.shape[-2]) * out.itemsize
+    each *= math.prod(out.shape[:-2]) // out.shape[axis]
+    return axis, max(1, room // each)
+
+
+def _part(array: Layout, axis: int, first: int, count: int) -> Layout:
+    """Some of an array of this process along a batch axis that is counted from the end."""
+    if array.ndim < -axis or array.shape[axis] == 1:
+        return array
+    cut: Any = (..., slice(first, first + count), *(slice(None),) * (-axis - 1))
+    made: Any = array
+    return made[cut]  # type: ignore[no-any-return]
+
+
+def _products(backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout) -> None:
+    """The chain by one product after the other."""
+    if len(factors) == 2:
+        left, right = factors
+    else:
+        a, b, c = factors
+        one, other = (b, c) if right_first(factors) else (a, b)
+        first = gemm_spec(PLAIN, one, other)
+        between = backend.empty(first.shape, out.dtype)
+        product.run(backend, first, between, fresh=True)
+        left, right = (a, between) if right_first(factors) else (between, c)
+    if add is not None:
+        backend.assign(out, add)
+    options = PLAIN if add is None else ADDED
+    product.run(backend, gemm_spec(options, left, right, add), out, fresh=True)
