@@ -629,8 +629,8 @@ class ChainProblem:
         if len(self.factors) == 2:
             m, k, n = self.sizes
             return ((m, n, k),)
-        m, k, l, n = self.sizes
-        return ((k, n, l), (m, n, k)) if self.first else ((m, l, k), (m, n, l))
+        m, k, k_2, n = self.sizes
+        return ((k, n, k_2), (m, n, k)) if self.first else ((m, k_2, k), (m, n, k_2))
 
     @property
     def flops(self) -> int:
@@ -656,7 +656,7 @@ class ChainProblem:
 
     @property
     def spelling(self) -> str:
-        """``TYPE:OPS:MxKxN@BATCH`` with each factor's number and letter, as ``d:0n.1n.0t+2n:6x6x6x6@1000``."""
+        """``TYPE:OPS:MxKxN@BATCH``, OPS each factor's number and letter: ``d:0n.1n.0t+2n:6x6x6x6@1000``."""
         ops = ".".join(f"{factor.operand}{factor.trans}" for factor in self.factors)
         ops += f"+{self.add.operand}{self.add.trans}" if self.add else ""
         return f"{self.dtype.letter}:{ops}:{'x'.join(map(str, self.sizes))}@{self.batch}"

@@ -28,8 +28,8 @@ def chain_of(factors: Sequence[Layout], add: Layout | None, out: Layout) -> Chai
     """The job that computes out = the product of the factors (+ add), or why no kernel takes these arrays.
 
     factors: two or three, (..., m, k), (..., k, l), (..., l, n), batch axes broadcast to those of out;
-    add and out: (..., m, n), all of one supported type. Each array needs whole elements, one unit stride among
-    its matrix axes, and batch axes that one stride covers.
+    add and out: (..., m, n), all of one supported type. Each array needs whole elements, one unit stride
+    among its matrix axes, and batch axes that one stride covers.
     """
     shape, size = out.shape[:-2], out.itemsize
     named = dict(zip("abc", factors, strict=False)) | ({} if add is None else {"add": add}) | {"out": out}
@@ -79,8 +79,8 @@ def chain_of(factors: Sequence[Layout], add: Layout | None, out: Layout) -> Chai
 
 def right_first(factors: Sequence[Layout]) -> bool:
     """Whether a (b c) takes fewer operations than (a b) c; of equals the latter is chosen."""
-    (m, k), (_, l), (_, n) = (x.shape[-2:] for x in factors)  # noqa: E741
-    return k * l * n + m * k * n < m * k * l + m * l * n
+    (m, k), (_, k_2), (_, n) = (x.shape[-2:] for x in factors)
+    return k * k_2 * n + m * k * n < m * k * k_2 + m * k_2 * n
 
 
 def even_step(shape: Sequence[int], strides: Sequence[int]) -> int | None:

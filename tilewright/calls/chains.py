@@ -1,8 +1,8 @@
 """A chain of products: checked, planned, and run in one pass, or composed of products.
 
-On a GPU a chain of matrices of up to 32 rows and columns is one kernel (the stencil of chains). Everywhere else
-it is products, one after the other, whose product in between is scratch: in this process's memory of a block
-of the batch that stays in the caches, so that it is neither written to memory nor read again.
+On a GPU a chain of matrices of up to 32 rows and columns is one kernel (the stencil of chains). Everywhere
+else it is products, one after the other, whose product in between is scratch: in this process's memory of a
+block of the batch that stays in the caches, so that it is neither written to memory nor read again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewright.arrays.chains import ChainJob, chain_of, right_first
 from tilewright.arrays.layout import ACCEPTED, LETTERS, broadcast, promoted
-from tilewright.arrays.overlap import may_share
+from tilewright.arrays.overlap import may_share, same
 from tilewright.arrays.view import Layout, broadcast_to
 from tilewright.calls import product
 from tilewright.calls.settings import threads
@@ -56,8 +56,8 @@ def chain_spec(factors: Sequence[Layout], add: Layout | None) -> ChainSpec:
     for (left, one), (right, other) in pairs:
         if one.shape[-1] != other.shape[-2]:
             raise ArgumentError(
-                f"{left} has shape {one.shape} and {right} {other.shape}: {one.shape[-1]} columns do not meet "
-                f"{other.shape[-2]} rows"
+                f"{left} has shape {one.shape} and {right} {other.shape}: {one.shape[-1]} columns do not "
+                f"meet {other.shape[-2]} rows"
             )
     leading = ", ".join(f"{name} {array.shape[:-2]}" for name, array in named.items())
     try:
@@ -100,57 +100,43 @@ def chain(factors: Sequence[Any], add: Any, out: Any) -> Any:
 
 def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Layout:
     """The result, in ``target`` where it can be computed there."""
-    same = {
-        id(x): x if x.dtype == spec.dtype else backend.cast(x, spec.dtype)
-        for x in (*spec.factors, *(() if spec.add is None else (spec.add,)))
-    }
-    factors = [same[id(x)] for x in spec.factors]
-    add = None if spec.add is None else same[id(spec.add)]
-    result = backend.empty(spec.shape, spec.dtype) if target is None else target
-    if 0 in spec.shape:
-        return result
+
+    def alike(array: Layout) -> Layout:
+        return array if array.dtype == spec.dtype else backend.cast(array, spec.dtype)
+
+    factors = [alike(x) for x in spec.factors]
+    add = None if spec.add is None else alike(spec.add)
+    arrays = [*factors, *(() if add is None else (add,))]
     if 0 in (x.shape[-1] for x in factors):
+        # There are no elements, or no terms of a sum.
+        result = backend.empty(spec.shape, spec.dtype)
         backend.scale(result, 0)
         if add is not None:
             backend.assign(result, add)
         return result
-    job = chain_of(factors, add, result)
-    if target is not None and not in_place(factors, add, target, job):
+    if target is not None and in_place(arrays, target):
+        result, fresh = target, not any(may_share(x, target) for x in arrays)
+    else:
         # Matrices that are still to be read must not be overwritten.
-        result = backend.empty(spec.shape, spec.dtype)
-        job = chain_of(factors, add, result)
-    run = None if isinstance(job, str) else planned(backend, job)[1]
-    if run is not None:
-        assert isinstance(job, ChainJob)
-        run(job.addresses, backend.stream)
-        return result
-    if target is result and any(may_share(x, result) for x in (*factors, *(() if add is None else (add,)))):
+        result, fresh = backend.empty(spec.shape, spec.dtype), True
+    job = chain_of(factors, add, result)
+    if isinstance(job, ChainJob):
+        run = planned(backend, job)[1]
+        if run is not None:
+            run(job.addresses, backend.stream)
+            return result
+    if not fresh:
         result = backend.empty(spec.shape, spec.dtype)
     _composed(backend, factors, add, result)
     return result
 
 
-def in_place(factors: Sequence[Layout], add: Layout | None, out: Layout, job: ChainJob | str) -> bool:
-    """Whether a chain may be written to ``out`` as it is computed: each operand is elsewhere, or each of its
-    matrices is in the very place of the result that it goes into, and is read before that is written."""
-    arrays = [*factors, *(() if add is None else (add,))]
-    if not any(may_share(array, out) for array in arrays):
-        return True
-    if isinstance(job, str):
-        return False
-    p, at = job.problem, job.addresses[-1]
-    size, length = p.dtype.itemsize, p.batch
-    for address, stored in zip(job.addresses[:-1], p.operands, strict=True):
-        if (address, stored) == (at, p.out):
-            continue
-        spans = [
-            sorted((start, start + (length - 1) * x.stride * size)) + [(x.columns - 1) * x.ld + x.rows]
-            for start, x in ((address, stored), (at, p.out))
-        ]
-        (low, high, more), (from_, to, further) = spans
-        if low < to + further * size and from_ < high + more * size:
-            return False
-    return p.out.ld >= p.out.rows
+def in_place(arrays: Sequence[Layout], out: Layout) -> bool:
+    """Whether the kernel may write to ``out`` as it computes: each array is elsewhere, or each of its matrices
+    is in the very place of the result that it goes into, and is read before that is written."""
+    return all(
+        not may_share(array, out) or same(array, out) or same(array, out.swapaxes(-1, -2)) for array in arrays
+    )
 
 
 def planned(backend: Backend, job: ChainJob) -> tuple[Plan, Any]:

@@ -1,5 +1,5 @@
-"""What runs a chain of products: the ladder of ``dispatch``, as far as chains go by it. No chain is tuned yet,
-so there are no rungs of records."""
+"""What runs a chain of products: the ladder of ``dispatch``, as far as chains go by it. No chain is tuned
+yet, so there are no rungs of records."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ def _sides(p: ChainProblem, x: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _cost(p: ChainProblem, device: Device, path: str, columns: Columns, x: Mapping[str, Any]) -> Any:
-    """Clocks of an SM for a matrix: what memory takes for its bytes or multiplying takes, whichever is longer,
-    and something for where they get in each other's way."""
+    """Clocks of an SM for a matrix: what memory takes for its bytes or multiplying takes, whichever is
+    longer, and something for where they get in each other's way."""
     rows, cols, warps, group = (columns[name] for name in ("rows", "columns", "warps", "group"))
     per_sm = np.maximum(columns["blocks"] // device["sms"], 1)
     stage = stage_bytes(p, group)

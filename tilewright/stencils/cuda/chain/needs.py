@@ -90,7 +90,8 @@ def work(p: ChainProblem, rows: Any, columns: Any) -> Any:
 
 
 def busy(p: ChainProblem, rows: Any, columns: Any, warps: Any, group: Any) -> Any:
-    """The part of the threads that have a tile while a group is multiplied, of the product where it is less."""
+    """The part of the threads that have a tile while a group is multiplied, in the product where it is
+    less."""
     least: Any = 1.0
     for count in tiles(p, rows, columns):
         items = group * count
