@@ -132,8 +132,8 @@ def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Layout:
 
 
 def in_place(arrays: Sequence[Layout], out: Layout) -> bool:
-    """Whether the kernel may write to ``out`` as it computes: each array is elsewhere, or each of its matrices
-    is in the very place of the result that it goes into, and is read before that is written."""
+    """Whether the kernel may write to ``out`` as it computes: each array is elsewhere, or each of its
+    matrices is in the very place of the result that it goes into, and is read before that is written."""
     return all(
         not may_share(array, out) or same(array, out) or same(array, out.swapaxes(-1, -2)) for array in arrays
     )
