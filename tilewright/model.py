@@ -618,6 +618,11 @@ class ChainProblem:
     align: int = 16
 
     @property
+    def beta(self) -> str:
+        """The class of what is added, as of a product: "1" for Q, "0" for nothing."""
+        return "0" if self.add is None else "1"
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Rows of X1, then the columns of each factor."""
         shapes = [factor.shape(self.operands) for factor in self.factors]

@@ -22,12 +22,21 @@ template <int STORED_ROWS, int STORED_COLUMNS, bool PACKED, int UNIT> struct Pie
     }
 };
 
+// Operand X of the kernel's argument: its first matrix, and how its columns and matrices are apart.
+template <int X> INLINE const unsigned char *base_of(const Chain &g) {
+    return (const unsigned char *)picked(X, g.in_0, g.in_1, g.in_2, g.in_3);
+}
+template <int X> INLINE long long ld_of(const Chain &g) { return picked(X, g.ld_0, g.ld_1, g.ld_2, g.ld_3); }
+template <int X> INLINE long long stride_of(const Chain &g) {
+    return picked(X, g.stride_0, g.stride_1, g.stride_2, g.stride_3);
+}
+
 // Asks for the matrices from `at` on of operand X and all that follow: those of the whole batch (`ONCE`), or of a stage.
 template <int X, bool ONCE> INLINE void fetch(unsigned char *to, const Chain &g, long long at, int count) {
     if constexpr (X < INPUTS) {
         typedef Pieces<rows_in(X), columns_in(X), packed_in(X), unit_in(X)> In;
-        const unsigned char *const from = (const unsigned char *)g.in[X] + at * g.stride[X] * SIZE;
-        if (once_in(X) == ONCE) In::fetch(to + before(X, ONCE), from, g.ld[X], g.stride[X], count);
+        const unsigned char *const from = base_of<X>(g) + at * stride_of<X>(g) * SIZE;
+        if constexpr (once_in(X) == ONCE) In::fetch(to + before(X, ONCE), from, ld_of<X>(g), stride_of<X>(g), count);
         fetch<X + 1, ONCE>(to, g, at, count);
     }
 }

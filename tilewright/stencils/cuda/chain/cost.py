@@ -17,6 +17,7 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.chain.needs import (
     busy,
     registers,
+    registers_of,
     shared_bytes,
     stage_bytes,
     words_of_sum,
@@ -51,7 +52,10 @@ def _candidates(p: ChainProblem, device: Device, path: str, x: Mapping[str, Any]
     # The compiler takes more registers than the loop needs, for reads ahead.
     needed = (x["registers"] * registers(p, rows, columns)).astype(int) + x["registers_beside"]
     held = np.minimum(resident(shared_bytes(p, path, group, stages), needed, warps, device), x["blocks"])
-    blocks = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
+    blocks = np.zeros(len(rows), int)
+    for per_sm in PER_SM:
+        fits = (per_sm <= held) & (registers_of(device, warps, per_sm) >= needed)
+        blocks[fits] = per_sm * device["sms"]
     names = ("rows", "columns", "warps", "group", "stages", "blocks")
     return dict(zip(names, (rows, columns, warps, group, stages, blocks), strict=True)) | {"path": path}
 

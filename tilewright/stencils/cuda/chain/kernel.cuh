@@ -35,9 +35,9 @@
 // What the kernel is called with. Addresses of the operands' first matrices, leading dimensions and batch strides in
 // elements; those of operands that there are not are never used.
 struct Chain {
-    const void *in[4];
+    const void *in_0, *in_1, *in_2, *in_3;
     void *out;
-    long long ld[4], stride[4], ld_out, stride_out;
+    long long ld_0, ld_1, ld_2, ld_3, stride_0, stride_1, stride_2, stride_3, ld_out, stride_out;
     int batch;
 };
 

@@ -23,7 +23,9 @@ CONSTANT int vector_of(int bytes, int extent, int tile) {
 }
 
 // The operands by number.
-CONSTANT int picked(int which, int a, int b, int c, int d) { return which == 0 ? a : which == 1 ? b : which == 2 ? c : d; }
+template <typename T> CONSTANT T picked(int which, T a, T b, T c, T d) {
+    return which == 0 ? a : which == 1 ? b : which == 2 ? c : d;
+}
 CONSTANT int rows_in(int x) { return picked(x, ROWS_IN); }
 CONSTANT int columns_in(int x) { return picked(x, COLUMNS_IN); }
 CONSTANT bool once_in(int x) { return picked(x, ONCE_IN); }

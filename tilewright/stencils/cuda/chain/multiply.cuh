@@ -58,8 +58,8 @@ INLINE void product(int tile, const X &x, const Y &y, const Put &put) {
 
     _Pragma("unroll UNROLLED") for (int step = 0; step < STEPS; step++) {
         const int k = step * VK;
-        Several<typename X::Type, VK> along_x[X::TRANS ? TILE_M : 1];
-        Several<typename Y::Type, VK> along_y[Y::TRANS ? 1 : TILE_N];
+        Several<typename X::Type, X::TRANS ? VK : 1> along_x[X::TRANS ? TILE_M : 1];
+        Several<typename Y::Type, Y::TRANS ? 1 : VK> along_y[Y::TRANS ? 1 : TILE_N];
         if constexpr (X::TRANS) UNROLL for (int i = 0; i < TILE_M; i++)
             along_x[i] = several<VK>(x.base + k + (row_in(i / VM) + i % VM) * X::LD);
         if constexpr (!Y::TRANS) UNROLL for (int j = 0; j < TILE_N; j++)

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import ChainProblem, Stored
+from tilewright.model import ChainProblem, Device, Factor, Stored
 from tilewright.stencils.cuda.common import WIDEST
 
 PATHS = ("bulk", "async")
 LARGEST = 32
 """Extent up to which whole chains are kept in shared memory."""
+_PARTS = 4
+"""Schedulers of an SM, each with its own registers."""
 MOST_INPUTS = 4
 """Distinct operands that a chain can have: three factors, and what is added."""
 
@@ -70,9 +72,33 @@ def words_of_sum(p: ChainProblem) -> int:
 
 
 def registers(p: ChainProblem, rows: Any, columns: Any) -> Any:
-    """32-bit registers of a thread that its loop cannot do without: sums, one vector of each of its rows and
-    columns, and a few for addresses."""
-    return 32 + words_of_sum(p) * (rows * columns + rows + columns)
+    """32-bit registers of a thread that its loop cannot do without: sums, one element of each of its rows and
+    columns, vectors of them where they are stored along k, and some for addresses."""
+    most: Any = 0
+    for (m, n, k), (left, right) in zip(p.products, _pairs(p), strict=True):
+        high, wide = np.minimum(rows, m), np.minimum(columns, n)
+        # Words of a vector along k, beyond the one that every element takes.
+        along = min(WIDEST // p.dtype.itemsize, k & -k) * p.dtype.itemsize // 4
+        ahead = (along if left.transposed else 0) * high + (0 if right.transposed else along) * wide
+        most = np.maximum(most, words_of_sum(p) * (high * wide + high + wide) + ahead)
+    return 32 + most
+
+
+def _pairs(p: ChainProblem) -> list[tuple[Factor, Factor]]:
+    """The factors of each product, in the order in which they are made; the product in between lies as it is
+    computed."""
+    if len(p.factors) == 2:
+        return [(p.factors[0], p.factors[1])]
+    x_1, x_2, x_3 = p.factors
+    between = Factor(-1)
+    return [(x_2, x_3), (x_1, between)] if p.first else [(x_1, x_2), (between, x_3)]
+
+
+def registers_of(device: Device, warps: Any, per_sm: Any) -> Any:
+    """Registers that each thread of so many blocks of an SM can have: each of its four parts has a fourth of
+    them, and a fourth of the warps, rounded up. They are given out in eights."""
+    warps_of_part = -(-warps * per_sm // _PARTS)
+    return device["registers_per_sm"] // _PARTS // (32 * warps_of_part) // 8 * 8
 
 
 def tiles(p: ChainProblem, rows: Any, columns: Any) -> list[Any]:

@@ -8,7 +8,7 @@ template <int X> INLINE void fetch_bulk(unsigned char *stage, const Chain &g, lo
     if constexpr (X < INPUTS) {
         constexpr int COUNT = GROUP * step_in(X) * SIZE;
         if constexpr (!once_in(X))
-            bulk_load<false>(stage + before(X, false), (const unsigned char *)g.in[X] + group * COUNT, COUNT, barrier, 0);
+            bulk_load<false>(stage + before(X, false), base_of<X>(g) + group * COUNT, COUNT, barrier, 0);
         fetch_bulk<X + 1>(stage, g, group, barrier);
     }
 }

@@ -117,10 +117,10 @@ class ChainStencil(Stencil):
             Struct(
                 "Chain",
                 (
-                    *(Pointer(f"in[{i}]", i if i < count else 0) for i in range(MOST_INPUTS)),
+                    *(Pointer(f"in_{i}", i if i < count else 0) for i in range(MOST_INPUTS)),
                     Pointer("out", count),
-                    *(Scalar(f"ld[{i}]", "q", x.ld) for i, x in enumerate(read)),
-                    *(Scalar(f"stride[{i}]", "q", x.stride) for i, x in enumerate(read)),
+                    *(Scalar(f"ld_{i}", "q", x.ld) for i, x in enumerate(read)),
+                    *(Scalar(f"stride_{i}", "q", x.stride) for i, x in enumerate(read)),
                     Scalar("ld_out", "q", p.out.ld),
                     Scalar("stride_out", "q", p.out.stride),
                     Scalar("batch", "i", p.batch),
