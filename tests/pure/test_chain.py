@@ -126,6 +126,10 @@ def test_the_cheaper_product_is_made_first(columns: bool) -> None:
 
     assert chain(2, 9, 8, 7).flops == 2 * (2 * 9 * 8 + 2 * 8 * 7)
     assert chain(7, 8, 9, 2).flops == 2 * (8 * 9 * 2 + 7 * 8 * 2)
+    found = chain(7, 8, 9, 2)
+    # A number, as the compiler knows it.
+    defines = dict(CHAIN.source(found, CHAIN.default(found, H200), H200).defines)
+    assert defines["FIRST"] == str(found.first) == str(int(found.first))
     # Of equals the first two of the caller's.
     assert chain(4, 4, 4, 4).first == (0 if columns else 1)
 

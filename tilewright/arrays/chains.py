@@ -71,7 +71,7 @@ def chain_of(factors: Sequence[Layout], add: Layout | None, out: Layout) -> Chai
         placed["out"][1],
         math.prod(shape),
         added,
-        (backwards != right_first(factors)) if len(factors) == 3 else 0,
+        int(backwards != right_first(factors)) if len(factors) == 3 else 0,
         math.gcd(WIDEST, *addresses),
     )
     return ChainJob(problem, addresses)
