@@ -139,7 +139,7 @@ def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None)
     On a GPU, chains of matrices with up to 32 rows and columns are one kernel, which reads every operand once
     and writes the result once; the arrays need a unit stride among their last two axes and batch axes that
     one stride covers. What is larger or lies otherwise is composed of products, and so is every chain in this
-    process's memory, where the product in between is made for as much of the batch as the caches hold.
+    process's memory.
 
     Of three factors the two are multiplied first that cost fewer operations, a and b where both cost the
     same: the result is rounded as that association rounds. Types are those of ``gemm``; sums of 16-bit types

@@ -1,4 +1,4 @@
-"""Chains of products on arrays of this process: right in any layout, in place, and block by block."""
+"""Chains of products on arrays of this process: right in any layout, and in place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.calls import chains, product
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
 
@@ -70,25 +69,6 @@ def test_extents_of_zero(shape: tuple[int, int, int, int]) -> None:
     a, b, c, q = drawn(2, m, k), drawn(2, k, l), drawn(2, l, n), drawn(2, m, n)
     np.testing.assert_array_equal(tw.chain(a, b, c, add=q), a @ b @ c + q)
     np.testing.assert_array_equal(tw.chain(a, b, c), np.zeros((2, m, n)))
-
-
-def test_the_product_in_between_is_made_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of the batch cover it once, whatever axis is the longest, and none is larger than the caches."""
-    shapes: list[tuple[int, ...]] = []
-    run = product.run
-
-    def watched(backend: Any, spec: Any, out: Any, **more: Any) -> Any:
-        shapes.append(out.shape)
-        return run(backend, spec, out, **more)
-
-    monkeypatch.setattr(product, "run", watched)
-    monkeypatch.setattr(chains, "CACHES", 1 << 8)
-    a, b, c = drawn(2, 3000, 5, 4), drawn(3000, 4, 3), drawn(2, 1, 3, 5)
-    np.testing.assert_allclose(tw.chain(a, b, c, add=a[..., :1]), a @ b @ c + a[..., :1])
-    results = shapes[1::2]
-    assert len(results) > 3
-    assert sum(shape[1] for shape in results) == 3000
-    assert all(shape[0] == 2 for shape in shapes)
 
 
 def test_what_is_refused_names_the_argument() -> None:

@@ -1,13 +1,13 @@
 """A chain of products: checked, planned, and run in one pass, or composed of products.
 
 On a GPU a chain of matrices of up to 32 rows and columns is one kernel (the stencil of chains). Everywhere
-else it is products, one after the other, whose product in between is scratch: in this process's memory of a
-block of the batch that stays in the caches, so that it is neither written to memory nor read again.
+else it is products, one after the other, each planned by itself, the last one on top of what is added. Making
+the product in between block by block, so that it stays in the caches, was tried on a processor and gained
+nothing that could be told from noise.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,6 @@ from tilewright.arrays.layout import ACCEPTED, LETTERS, broadcast, promoted
 from tilewright.arrays.overlap import may_share, same
 from tilewright.arrays.view import Layout, broadcast_to
 from tilewright.calls import product
-from tilewright.calls.settings import threads
 from tilewright.calls.spec import Options, checked_out, gemm_spec
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.forks import making
@@ -28,8 +27,6 @@ from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import backend_of
 
 PLAIN, ADDED = Options(), Options(beta=1)
-CACHES = 2
-"""Second-level caches that hold a block of the batch and as much again: of each core's, half is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,47 +149,7 @@ def planned(backend: Backend, job: ChainJob) -> tuple[Plan, Any]:
     return found
 
 
-# ---- products one after the other
-
-
 def _composed(backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout) -> None:
-    """The chain by products, a block of the batch after the other where that keeps scratch in the caches."""
-    axis, step = _blocks(backend, factors, add, out)
-    if step == 0:
-        _products(backend, factors, add, out)
-        return
-    for first in range(0, out.shape[axis], step):
-        some = [_part(x, axis - out.ndim, first, step) for x in factors]
-        added = None if add is None else _part(add, axis - out.ndim, first, step)
-        _products(backend, some, added, _part(out, axis - out.ndim, first, step))
-
-
-def _blocks(backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout) -> tuple[int, int]:
-    """The batch axis that is cut, and how much of it is a block; 0: all at once. Launches on a GPU have a
-    price of their own, so nothing is cut there."""
-    if backend.kind != "cpu" or out.ndim < 3 or len(factors) < 3:
-        return 0, 0
-    axis = max(range(out.ndim - 2), key=lambda at: out.shape[at])
-    device = dispatch.device("cpu")
-    cores = min(threads() or device["cores"], device["cores"])
-    room = cores * device.limits.get("l2", 1 << 20) // CACHES
-    arrays = [*factors, out, *(() if add is None else (add,))]
-    # The product in between is about as large as the result.
-    each = (sum(x.shape[-2] * x.shape[-1] for x in arrays) + out.shape[-1] * out.shape[-2]) * out.itemsize
-    each *= math.prod(out.shape[:-2]) // out.shape[axis]
-    return axis, max(1, room // each)
-
-
-def _part(array: Layout, axis: int, first: int, count: int) -> Layout:
-    """Some of an array of this process along a batch axis that is counted from the end."""
-    if array.ndim < -axis or array.shape[axis] == 1:
-        return array
-    cut: Any = (..., slice(first, first + count), *(slice(None),) * (-axis - 1))
-    made: Any = array
-    return made[cut]  # type: ignore[no-any-return]
-
-
-def _products(backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout) -> None:
     """The chain by one product after the other."""
     if len(factors) == 2:
         left, right = factors
