@@ -42,7 +42,7 @@ INLINE void product(int tile, const X &x, const Y &y, const Put &put) {
     constexpr int PIECES_M = TILE_M / VM, PIECES_N = TILE_N / VN;
     constexpr int ACROSS_M = ceiling(M, TILE_M), ACROSS_N = ceiling(N, TILE_N);
     constexpr bool WHOLE_M = ACROSS_M * TILE_M == M, WHOLE_N = ACROSS_N * TILE_N == N;
-    constexpr int STEPS = K / VK, COST = TILE_M * TILE_N * VK * (COMPLEX ? 4 : 1);
+    constexpr int STEPS = K / VK, COST = TILE_M * TILE_N * VK * (COMPLEX ? 4 : 1) * (TYPE_BITS == 64 ? 2 : 1);
     constexpr int UNROLLED = COST * STEPS <= 512 ? STEPS : COST >= 256 ? 1 : smaller(STEPS, 256 / COST);
 
     const int tile_m = tile % ACROSS_M, tile_n = tile / ACROSS_M;
@@ -127,8 +127,6 @@ struct Result {
     }
 };
 
-// A number as a type, for functions that need it as a constant.
-template <int NUMBER_> struct Number { static constexpr int NUMBER = NUMBER_; };
 template <int IN, bool TRANS, bool CONJ> using Given = Factor<Stored, rows_in(IN), TRANS, CONJ>;
 
 // Computes `act` of all tiles of `count` matrices, so many of each.
@@ -137,47 +135,39 @@ template <int TILES, class Act> INLINE void each_tile(int count, Act act) {
 }
 CONSTANT int tiles(int m, int n) { return ceiling(m, smaller(ROWS, m)) * ceiling(n, smaller(COLUMNS, n)); }
 
+// Matrix number `which` of an operand, of the stage or of the whole batch; none of one that there is not.
+template <int IN> INLINE const Stored *matrix_of(const unsigned char *stage, int which) {
+    if constexpr (IN < 0) return nullptr;
+    const unsigned char *const base = once_in(IN) ? shared_memory + AT_ONCE + before(IN, true) : stage + before(IN, false);
+    return (const Stored *)base + which * step_in(IN);
+}
+
 // Multiplies `count` matrices of a stage. All threads of the block call it, and see its results after their next barrier.
 INLINE void multiply_group(const unsigned char *stage, Stored *out, int count) {
-    // The matrix of an operand, of the stage or of the whole batch.
-    auto matrix = [&](auto in, int which) {
-        constexpr int IN = decltype(in)::NUMBER;
-        const unsigned char *const base = once_in(IN) ? shared_memory + AT_ONCE + before(IN, true) : stage + before(IN, false);
-        return (const Stored *)base + which * step_in(IN);
-    };
-    const auto added = [&](int which) -> const Stored * {
-        if constexpr (IN_ADD >= 0) return matrix(Number<IN_ADD>(), which);
-        else return nullptr;
-    };
     typedef Given<IN_1, TRANS_1, CONJ_1> X1;
     typedef Given<IN_2, TRANS_2, CONJ_2> X2;
-    const Number<IN_1> first;
-    const Number<IN_2> second;
-    if constexpr (FACTORS == 2) {
-        each_tile<tiles(SIZE_M, SIZE_N)>(count, [&](int which, int tile) {
-            product<SIZE_M, SIZE_N, SIZE_K>(tile, X1{matrix(first, which)}, X2{matrix(second, which)},
-                                            Result{out + which * MATRIX_OUT, added(which)});
-        });
-    } else {
-        typedef Given<IN_3, TRANS_3, CONJ_3> X3;
-        typedef Factor<Element, ROWS_T, false, false> T;
-        const Number<IN_3> third;
-        Element *const between = (Element *)(shared_memory + AT_BETWEEN);
+    typedef Given<IN_3 < 0 ? 0 : IN_3, TRANS_3, CONJ_3> X3;
+    typedef Factor<Element, ROWS_T, false, false> T;
+    Element *const between = (Element *)(shared_memory + AT_BETWEEN);
+    if constexpr (FACTORS == 3) {
         each_tile<tiles(ROWS_T, COLUMNS_T)>(count, [&](int which, int tile) {
+            const X1 x_1 = {matrix_of<IN_1>(stage, which)};
+            const X2 x_2 = {matrix_of<IN_2>(stage, which)};
+            const X3 x_3 = {matrix_of<IN_3>(stage, which)};
             const Between put = {between + which * MATRIX_T};
-            if constexpr (FIRST)
-                product<ROWS_T, COLUMNS_T, SIZE_L>(tile, X2{matrix(second, which)}, X3{matrix(third, which)}, put);
-            else
-                product<ROWS_T, COLUMNS_T, SIZE_K>(tile, X1{matrix(first, which)}, X2{matrix(second, which)}, put);
+            if constexpr (FIRST) product<ROWS_T, COLUMNS_T, SIZE_L>(tile, x_2, x_3, put);
+            else product<ROWS_T, COLUMNS_T, SIZE_K>(tile, x_1, x_2, put);
         });
         block_sync();
-        each_tile<tiles(SIZE_M, SIZE_N)>(count, [&](int which, int tile) {
-            const Result put = {out + which * MATRIX_OUT, added(which)};
-            const T t = {between + which * MATRIX_T};
-            if constexpr (FIRST)
-                product<SIZE_M, SIZE_N, SIZE_K>(tile, X1{matrix(first, which)}, t, put);
-            else
-                product<SIZE_M, SIZE_N, SIZE_L>(tile, t, X3{matrix(third, which)}, put);
-        });
     }
+    each_tile<tiles(SIZE_M, SIZE_N)>(count, [&](int which, int tile) {
+        const X1 x_1 = {matrix_of<IN_1>(stage, which)};
+        const X2 x_2 = {matrix_of<IN_2>(stage, which)};
+        const X3 x_3 = {matrix_of<IN_3>(stage, which)};
+        const T t = {between + which * MATRIX_T};
+        const Result put = {out + which * MATRIX_OUT, matrix_of<IN_ADD>(stage, which)};
+        if constexpr (FACTORS == 2) product<SIZE_M, SIZE_N, SIZE_K>(tile, x_1, x_2, put);
+        else if constexpr (FIRST) product<SIZE_M, SIZE_N, SIZE_K>(tile, x_1, t, put);
+        else product<SIZE_M, SIZE_N, SIZE_L>(tile, t, x_3, put);
+    });
 }
