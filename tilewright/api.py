@@ -18,6 +18,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
+from tilewright.runtime.chain_calls import again
 
 if TYPE_CHECKING:
     from tilewright.tuning.tuner import Progress, Result
@@ -148,7 +149,8 @@ def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None)
     Raises ``ArgumentError`` for shapes that do not fit, an unusable ``out`` and arrays in different memories,
     ``DTypeError`` for other types, and for tensors as ``matmul`` does.
     """
-    return chains.chain((a, b) if c is None else (a, b, c), add, out)
+    result = again((a, b, c, add, out))
+    return chains.chain(a, b, c, add, out) if result is NotImplemented else result
 
 
 @untraced

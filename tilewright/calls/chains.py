@@ -75,9 +75,9 @@ def chain_spec(factors: Sequence[Layout], add: Layout | None) -> ChainSpec:
     return ChainSpec(tuple(factors), add, shape, dtype)
 
 
-def chain(factors: Sequence[Any], add: Any, out: Any) -> Any:
+def chain(a: Any, b: Any, c: Any, add: Any, out: Any) -> Any:
     """``tw.chain`` with every check and every copy that may be needed."""
-    given = dict(zip("abc", factors, strict=False))
+    given = {"a": a, "b": b} | ({} if c is None else {"c": c})
     backend = backend_of(**given, add=add, out=out)
     with backend.current():
         taken = {name: backend.view(value, name) for name, value in given.items()}
@@ -87,7 +87,12 @@ def chain(factors: Sequence[Any], add: Any, out: Any) -> Any:
         if out is not None:
             gpu = backend.kind == "cuda"
             target = checked_out(backend.view_out(out), spec.shape, spec.dtype, gpu=gpu)
-        result = _run(backend, spec, target)
+        done = _run(backend, spec, target)
+        result = done.result
+        if done.run is not None and (target is None or result is target):
+            third = spec.factors[2] if c is not None else None
+            arrays = (*spec.factors[:2], third, spec.add, result)
+            backend.remember_chain((a, b, c, add, out), arrays, done.job, done.run)
         if target is None:
             return taken["a"][1](result)
         if result is not target:
@@ -95,7 +100,16 @@ def chain(factors: Sequence[Any], add: Any, out: Any) -> Any:
         return out
 
 
-def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Layout:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A result; ``job`` and ``run`` of the kernel that computed it, None where it was composed."""
+
+    result: Layout
+    job: Any = None
+    run: Any = None
+
+
+def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Done:
     """The result, in ``target`` where it can be computed there."""
 
     def alike(array: Layout) -> Layout:
@@ -110,7 +124,7 @@ def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Layout:
         backend.scale(result, 0)
         if add is not None:
             backend.assign(result, add)
-        return result
+        return Done(result)
     if target is not None and in_place(arrays, target):
         result, fresh = target, not any(may_share(x, target) for x in arrays)
     else:
@@ -121,11 +135,11 @@ def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Layout:
         run = planned(backend, job)[1]
         if run is not None:
             run(job.addresses, backend.stream)
-            return result
+            return Done(result, job, run)
     if not fresh:
         result = backend.empty(spec.shape, spec.dtype)
     _composed(backend, factors, add, result)
-    return result
+    return Done(result)
 
 
 def in_place(arrays: Sequence[Layout], out: Layout) -> bool:

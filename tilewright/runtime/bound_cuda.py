@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.arrays import backend, dlpack
+from tilewright.arrays.chains import ChainJob
 from tilewright.arrays.gpu import GpuArrays, need_cuda
 from tilewright.arrays.layout import Job
 from tilewright.arrays.library import Library
@@ -29,10 +30,10 @@ from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.forks import making
 from tilewright.model import Kernel, Plan
-from tilewright.runtime import build, cublaslt, device_calls, fastcall_cuda, launch
+from tilewright.runtime import build, chain_calls, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
 from tilewright.store import binaries
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver
 from tilewright.targets.cuda.arguments import A, B, C
 
 Run = Callable[[int, int, int, int], None]
@@ -300,6 +301,16 @@ class Gpu(GpuArrays):
     def chain(self, plan: Plan) -> BoundChain | None:
         """The kernel of a chain; None where the plan has none."""
         return None if plan.stencil is None else BoundChain(plan, self.index)
+
+    def remember_chain(
+        self, arguments: chain_calls.Arguments, arrays: Sequence[Layout | None], job: ChainJob, run: Any
+    ) -> None:
+        """Do chains like this one the short way from now on."""
+        if self.library is not None:
+            # With one GPU nobody has to ask which one is current.
+            several, index = devices.count() > 1, self.index
+            place = self.library, index, lambda: not several or driver.current_device() == index
+            chain_calls.remember(arguments, arrays, job.addresses, run, place)
 
     def refusal(self, job: Job, plan: Plan) -> str | None:
         """Why a job cannot be launched as planned; None when it can."""
