@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.sanitize import small
+from bench.sanitize import chains
 from tests import tma
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Problem, Source
@@ -108,7 +108,7 @@ def test_python_packs_what_lists_of_products_take() -> None:
 
 
 def test_python_packs_what_chains_take() -> None:
-    p = small.chain(DTYPES["s"], (5, 3, 6, 4), 1, 1)
+    p = chains.chain(DTYPES["s"], (5, 3, 6, 4), 1, 1)
     stencil = ChainStencil()
     config = stencil.default(p, H200)
     source = stencil.source(p, config, H200)

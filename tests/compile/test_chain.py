@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.sanitize import small
+from bench.sanitize import chains
 from tests.chains import LETTERS, covariance
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, ChainProblem, Config, Device
@@ -43,8 +43,8 @@ def test_defaults_keep_what_they_promise(letter: str, device: Device) -> None:
 @pytest.mark.parametrize("turn", range(6))
 def test_every_form(turn: int) -> None:
     """Letters of factors in turns, both associations, two factors and three, packed and with gaps."""
-    letter, extents = LETTERS[turn % len(LETTERS)], small.CHAINS[turn % len(small.CHAINS)]
-    p = small.chain(DTYPES[letter], extents, turn % 2, turn).with_(batch=1_000_000)
+    letter, extents = LETTERS[turn % len(LETTERS)], chains.CHAINS[turn % len(chains.CHAINS)]
+    p = chains.chain(DTYPES[letter], extents, turn % 2, turn).with_(batch=1_000_000)
     promised(p, CHAIN.default(p, H200), H200)
 
 
@@ -72,7 +72,7 @@ def test_gaps_and_odd_addresses_are_not_for_bulk_copies() -> None:
     packed = covariance("s", 5, 1_000_000)
     config = CHAIN.default(packed, H200)
     assert config["path"] == "bulk"
-    gapped = small.chain(DTYPES["s"], (8, 8, 8, 8), 1, 1).with_(batch=1_000_000)
+    gapped = chains.chain(DTYPES["s"], (8, 8, 8, 8), 1, 1).with_(batch=1_000_000)
     for p, words in ((packed.with_(align=8), "bulk-aligned"), (gapped, "bulk-packed")):
         assert words in [rule.name for rule in CHAIN.space(p, H200).why(config)]
         with pytest.raises(CompileError, match=words):

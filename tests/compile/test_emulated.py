@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.sanitize import small
+from bench.sanitize import chains
 from tests.emulator.chains import chain_wrongs
 from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.products import grouped_wrongs, wrongs
@@ -340,7 +340,7 @@ def test_chain_multiplies(letter: str, path: str) -> None:
     """Two groups and a part of one for two blocks, of odd shapes, their operands packed or with gaps."""
     turn = 2 * list(DTYPES).index(letter) + (path == "bulk")
     sizes = ((5, 3, 6, 4), (6, 3, 6), (4, 4, 4, 4))[turn % 3]
-    p = small.chain(DTYPES[letter], sizes, int(path == "async"), turn).with_(batch=19)
+    p = chains.chain(DTYPES[letter], sizes, int(path == "async"), turn).with_(batch=19)
     fixed = {"path": path, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
     config = Config(fixed | {"stages": 2 + turn % 2})
     assert list(chain_wrongs(p, config, H200, schedule=SCHEDULES[turn % len(SCHEDULES)])) == []
@@ -349,7 +349,7 @@ def test_chain_multiplies(letter: str, path: str) -> None:
 @pytest.mark.parametrize("path", ["async", "bulk"])
 def test_chain_waits_for_its_ring(path: str) -> None:
     """One block through more groups than it has stages, so that each is filled again, by three warps."""
-    p = small.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
+    p = chains.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
     config = Config(
         {"path": path, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tilewright.stencils.cuda.chain.stencil as module
-from bench.sanitize import small
+from bench.sanitize import chains as sanitized
 from tests.chains import LETTERS, covariance
 from tilewright.arrays.chains import ChainJob, chain_of, even_step
 from tilewright.arrays.view import ArrayView, view_at
@@ -267,7 +267,7 @@ def test_devices() -> None:
 
 
 def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
-    p = small.chain(DTYPES["hc"], (5, 3, 6, 4), 1, 1)
+    p = sanitized.chain(DTYPES["hc"], (5, 3, 6, 4), 1, 1)
     defines = [name for name, _ in CHAIN.source(p, CHAIN.default(p, H200), H200).defines]
     known = set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M))
     assert sorted(defines) == sorted(known - NOT_ASKED)
@@ -308,7 +308,7 @@ def test_the_default_obeys_every_rule(letter: str, device: Any) -> None:
 
 def test_the_default_breaks_no_hard_rule_of_any_form() -> None:
     for turn, letter in enumerate(LETTERS * 2):
-        p = small.chain(DTYPES[letter], small.CHAINS[turn % len(small.CHAINS)], turn % 2, turn)
+        p = sanitized.chain(DTYPES[letter], sanitized.CHAINS[turn % len(sanitized.CHAINS)], turn % 2, turn)
         config = CHAIN.default(p.with_(batch=99), H200)
         assert not [rule for rule in CHAIN.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]
         assert CHAIN.launch(p, config).shared <= H200["shared_per_block_optin"]
