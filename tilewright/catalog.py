@@ -64,6 +64,7 @@ STENCILS: Table[Stencil] = Table(
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
+        "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
     }
 )
 TARGETS: Table[Target] = Table(
@@ -85,3 +86,8 @@ def of_lists(kind: str) -> Stencil:
         if stencil.lists:
             return stencil
     raise KeyError(kind)
+
+
+def of_chains(kind: str) -> Stencil | None:
+    """The stencil that computes chains of products on a kind of device; None where there is none."""
+    return next((stencil for stencil in of_target(kind).values() if stencil.chains), None)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from bench.sanitize import chains
+from tests.emulator.chains import chain_wrongs
 from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
@@ -365,3 +367,29 @@ def test_grouped_copies_next_to_each_other_in_different_ways(schedule: Schedule)
     config = min(found, key=lambda config: config["ring"])
     wrong = grouped_wrongs("d", "nn", sizes, config, H200, pads=(2, 2, 2), every=2, grid=1, schedule=schedule)
     assert list(wrong) == []
+
+
+# ---- chain
+
+
+@pytest.mark.parametrize("path", ["async", "bulk"])
+@pytest.mark.parametrize("letter", list(DTYPES))
+def test_chain_multiplies(letter: str, path: str) -> None:
+    """Two groups and a part of one for two blocks, of odd shapes, their operands packed or with gaps."""
+    turn = 2 * list(DTYPES).index(letter) + (path == "bulk")
+    sizes = ((5, 3, 6, 4), (6, 3, 6), (4, 4, 4, 4))[turn % 3]
+    p = chains.chain(DTYPES[letter], sizes, int(path == "async"), turn).with_(batch=19)
+    fixed = {"path": path, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
+    config = Config(fixed | {"stages": 2 + turn % 2})
+    assert list(chain_wrongs(p, config, H200, schedule=SCHEDULES[turn % len(SCHEDULES)])) == []
+
+
+@pytest.mark.parametrize("path", ["async", "bulk"])
+def test_chain_waits_for_its_ring(path: str) -> None:
+    """One block through more groups than it has stages, so that each is filled again, by three warps."""
+    p = chains.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
+    config = Config(
+        {"path": path, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
+    )
+    for schedule in SCHEDULES[1:3]:
+        assert list(chain_wrongs(p, config, H200, schedule=schedule, grid=1)) == []

@@ -1,7 +1,7 @@
 """What a caller hands in, as problems: arrays of any stride become BLAS layouts, copied only if they must.
 
 ``problem_of`` is the only place that knows that a row-major product is the column-major one with A
-and B swapped, and the only one that refuses shapes.
+and B swapped (of a chain, ``chains.chain_of``), and the only one that refuses shapes.
 """
 
 from __future__ import annotations

@@ -135,6 +135,12 @@ class Host(NumpyArrays):
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound | None:
         return None if plan.stencil is None else Bound(job, plan, scalars)
 
+    def chain(self, plan: Plan) -> None:
+        return None
+
+    def remember_chain(self, *_: Any) -> None:
+        pass
+
     def run(self, bound: Any, a: Any, b: Any, out: Any) -> None:
         bound.run(a, b, out)
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, GroupedProblem, Launch, Source
+from tilewright.model import ChainProblem, Config, Device, GroupedProblem, Launch, Source
 from tilewright.space import Space
 
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stenci
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""
 MANY_SIZES = "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
 """Why a stencil with ``lists`` does not serve a ``Problem``."""
+ONE_PRODUCT = "it computes one product; a chain of several is for the stencil of chains"
+"""Why a stencil without ``chains`` does not serve a ``ChainProblem``."""
+SEVERAL_PRODUCTS = "it computes chains of products, for tw.chain alone"
+"""Why a stencil with ``chains`` does not serve a ``Problem``."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
 
@@ -33,6 +37,8 @@ class Stencil(ABC):
     """The kind of device that it writes for."""
     lists: ClassVar[bool] = False
     """Whether it serves ``GroupedProblem``s, and these alone, in place of ``Problem``s."""
+    chains: ClassVar[bool] = False
+    """Whether it serves ``ChainProblem``s, and these alone, in place of ``Problem``s."""
     pointers: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie where an array of addresses says."""
     packed_only: ClassVar[bool] = False
@@ -94,7 +100,11 @@ class Stencil(ABC):
 
 
 def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
-    """Why a stencil does not accept a problem, or a list of products, on a device; None when it does."""
+    """Why a stencil does not accept a problem, a list of products or a chain on a device; None if it does."""
+    if isinstance(problem, ChainProblem) != stencil.chains:
+        return SEVERAL_PRODUCTS if stencil.chains else ONE_PRODUCT
+    if stencil.chains:
+        return stencil.accepts(problem, device)
     if isinstance(problem, GroupedProblem) != stencil.lists:
         return MANY_SIZES if stencil.lists else ONE_SIZE
     if not isinstance(problem, GroupedProblem) and problem.pointers and not stencil.pointers:
