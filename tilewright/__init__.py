@@ -31,6 +31,7 @@ __all__ = [
     "matmul",
     "plan",
     "plan_grouped",
+    "segment_matmul",
     "set_threads",
     "tune",
 ]
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         gemm_grouped,
         plan_grouped,
     )
+    from tilewright.calls.segments import segment_matmul
     from tilewright.calls.settings import forget, set_threads
     from tilewright.errors import (
         ArgumentError,
@@ -72,6 +74,7 @@ else:
             "gemm_grouped",
             "plan_grouped",
         ),
+        "tilewright.calls.segments": ("segment_matmul",),
         "tilewright.calls.settings": ("forget", "set_threads"),
         "tilewright.errors": (
             *("ArgumentError", "CompileError", "DTypeError", "DeviceError"),

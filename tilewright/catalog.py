@@ -65,6 +65,7 @@ STENCILS: Table[Stencil] = Table(
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
+        "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
     }
 )
 TARGETS: Table[Target] = Table(
@@ -91,3 +92,11 @@ def of_lists(kind: str) -> Stencil:
 def of_chains(kind: str) -> Stencil | None:
     """The stencil that computes chains of products on a kind of device; None where there is none."""
     return next((stencil for stencil in of_target(kind).values() if stencil.chains), None)
+
+
+def of_segments(kind: str) -> Stencil:
+    """The stencil that multiplies groups on a kind of device. Raises ``KeyError`` without one."""
+    for stencil in of_target(kind).values():
+        if stencil.segments:
+            return stencil
+    raise KeyError(kind)

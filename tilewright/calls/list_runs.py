@@ -115,6 +115,11 @@ class Run:
         self.spec, self.out = spec, out
         self.renew(backend)
 
+    @property
+    def count(self) -> int:
+        """Its products."""
+        return int(self.plan.problem.batch)
+
     def renew(self, backend: Backend) -> None:
         """Plan, by the records as they are now."""
         spec = self.spec

@@ -78,6 +78,10 @@ class Backend(ArrayBackend, Protocol):
         """Do chains like this one, which was served without a copy, the short way from now on: see
         ``chain_calls.remember``."""
 
+    def bind_segments(self, plan: Plan) -> Callable[[Sequence[int], int], None] | None:
+        """The kernel of a plan for groups, to be called with the addresses of A, B, C and the borders and a
+        stream; None where groups are multiplied one after the other."""
+
     def run(self, bound: Any, a: Layout, b: Layout, out: Layout) -> None:
         """The product on arrays of the job's layout (checked by the caller)."""
 

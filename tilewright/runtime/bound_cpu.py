@@ -141,6 +141,9 @@ class Host(NumpyArrays):
     def remember_chain(self, *_: Any) -> None:
         pass
 
+    def bind_segments(self, plan: Plan) -> None:
+        return None
+
     def run(self, bound: Any, a: Any, b: Any, out: Any) -> None:
         bound.run(a, b, out)
 

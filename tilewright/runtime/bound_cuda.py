@@ -30,8 +30,9 @@ from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.forks import making
 from tilewright.model import Kernel, Plan
-from tilewright.runtime import build, cublas, chain_calls, cublaslt, device_calls, fastcall_cuda, launch
+from tilewright.runtime import build, chain_calls, cublas, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
+from tilewright.runtime.bound_segments import BoundSegments
 from tilewright.store import binaries
 from tilewright.targets.cuda import devices, driver
 from tilewright.targets.cuda.arguments import A, B, C
@@ -321,6 +322,10 @@ class Gpu(GpuArrays):
             several, index = devices.count() > 1, self.index
             place = self.library, index, lambda: not several or driver.current_device() == index
             chain_calls.remember(arguments, arrays, job.addresses, run, place)
+
+    def bind_segments(self, plan: Plan) -> BoundSegments:
+        """The kernel of a plan for groups."""
+        return BoundSegments(plan, kernel(plan, self.index), self.index)
 
     def refusal(self, job: Job, plan: Plan) -> str | None:
         """Why a job cannot be launched as planned; None when it can."""

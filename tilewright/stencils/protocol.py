@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
-from tilewright.model import ChainProblem, Config, Device, GroupedProblem, Launch, Source
+from tilewright.model import ChainProblem, Config, Device, GroupedProblem, Launch, SegmentedProblem, Source
 from tilewright.space import Space
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ ONE_PRODUCT = "it computes one product; a chain of several is for the stencil of
 """Why a stencil without ``chains`` does not serve a ``ChainProblem``."""
 SEVERAL_PRODUCTS = "it computes chains of products, for tw.chain alone"
 """Why a stencil with ``chains`` does not serve a ``Problem``."""
+SPLIT = "it multiplies groups that share an axis, for tw.segment_matmul alone"
+"""Why a stencil with ``segments`` serves nothing but a ``SegmentedProblem``."""
+WHOLE = "groups whose borders lie on the device are for the stencil of segments"
+"""Why a stencil without ``segments`` does not serve a ``SegmentedProblem``."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
 
@@ -39,6 +43,8 @@ class Stencil(ABC):
     """Whether it serves ``GroupedProblem``s, and these alone, in place of ``Problem``s."""
     chains: ClassVar[bool] = False
     """Whether it serves ``ChainProblem``s, and these alone, in place of ``Problem``s."""
+    segments: ClassVar[bool] = False
+    """Whether it serves ``SegmentedProblem``s, and these alone."""
     pointers: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie where an array of addresses says."""
     packed_only: ClassVar[bool] = False
@@ -104,6 +110,10 @@ def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
     if isinstance(problem, ChainProblem) != stencil.chains:
         return SEVERAL_PRODUCTS if stencil.chains else ONE_PRODUCT
     if stencil.chains:
+        return stencil.accepts(problem, device)
+    if isinstance(problem, SegmentedProblem) != stencil.segments:
+        return SPLIT if stencil.segments else WHOLE
+    if isinstance(problem, SegmentedProblem):
         return stencil.accepts(problem, device)
     if isinstance(problem, GroupedProblem) != stencil.lists:
         return MANY_SIZES if stencil.lists else ONE_SIZE
