@@ -59,6 +59,7 @@ STENCILS: Table[Stencil] = Table(
     {
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
+        "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),

@@ -92,6 +92,13 @@ def stranger(problem: Gemm, device: Device) -> bool:
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
+def serves(problem: Gemm, device: Device, stencil: str | None) -> bool:
+    """Whether this stencil, or with None any of the device's kind, accepts a problem."""
+    known = candidates(device)
+    some = known if stencil is None else {stencil: known[stencil]} if stencil in known else {}
+    return any(refusal(one, problem, device) is None for one in some.values())
+
+
 def regime(problem: Gemm, device: Device, cores: int | None = None) -> str:
     """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
     they still go faster than memory; else ``memory``."""
@@ -182,12 +189,17 @@ def plan(
 def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
     """Whether only a record makes a stencil the better guess than the library: by what was measured of the
     problem's class, or, where nothing was, by what the stencil says of itself. Lists, matrices that lie
-    anywhere and addresses that no wide access may use were not measured."""
-    if isinstance(problem, Problem) and not problem.pointers and problem.align >= ALIGNED:
+    anywhere or element beside element, and addresses that no wide access may use were not measured."""
+    if isinstance(problem, Problem) and _ordinary(problem) and problem.align >= ALIGNED:
         wins = classes.wins(stencil.name, problem, kind, device)
         if wins is not None:
             return not wins
     return stencil.needs_record(problem)
+
+
+def _ordinary(problem: Problem) -> bool:
+    """Whether matrices lie apart, at one distance: what classes were measured of."""
+    return not problem.pointers and problem.interleaved is None
 
 
 def _forced(

@@ -16,6 +16,10 @@ ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stenci
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""
 MANY_SIZES = "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
 """Why a stencil with ``lists`` does not serve a ``Problem``."""
+BESIDE = "the matrices of the batch lie element beside element"
+"""Why a stencil that is not ``interleaved`` does not serve a problem that is."""
+APART = "the matrices of the batch lie apart, and it multiplies interleaved ones alone"
+"""Why a stencil that is ``interleaved`` does not serve another problem."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
 
@@ -35,6 +39,8 @@ class Stencil(ABC):
     """Whether it serves ``GroupedProblem``s, and these alone, in place of ``Problem``s."""
     pointers: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie where an array of addresses says."""
+    interleaved: ClassVar[bool] = False
+    """Whether it serves problems whose matrices lie element beside element, and these alone."""
     packed_only: ClassVar[bool] = False
     """Whether it serves packed matrices alone."""
     size_specific: ClassVar[bool] = False
@@ -99,4 +105,6 @@ def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
         return MANY_SIZES if stencil.lists else ONE_SIZE
     if not isinstance(problem, GroupedProblem) and problem.pointers and not stencil.pointers:
         return SCATTERED
+    if not isinstance(problem, GroupedProblem) and (problem.interleaved is not None) != stencil.interleaved:
+        return APART if stencil.interleaved else BESIDE
     return stencil.accepts(problem, device)

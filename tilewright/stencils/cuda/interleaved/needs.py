@@ -1,0 +1,45 @@
+"""What interleaved.cuh derives from a problem and a config, in the same words: threads, registers, shared memory.
+
+Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Problem
+
+LARGEST = 32
+"""Extent up to which sizes are compiled in."""
+BESIDE = 44
+"""32-bit registers that a thread has for addresses, counters and what the compiler likes to keep."""
+
+
+def words(p: Problem) -> int:
+    """32-bit registers of an element in arithmetic."""
+    return max(p.dtype.real_bits // 32, 1) * (2 if p.dtype.is_complex else 1)
+
+
+def tiles(p: Problem, rows: Any, columns: Any) -> Any:
+    """Parts of one C."""
+    return -(-p.m // rows) * -(-p.n // columns)
+
+
+def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> Any:
+    """32-bit registers of a thread: sums, the steps of both operands that are read together (of which the
+    compiler holds two where it has to choose), the addresses of these, and some more."""
+    steps = np.minimum(np.minimum(unroll, p.k), 2)
+    held = words(p) * lanes * (rows * columns + steps * (rows + columns))
+    return held + 2 * (rows + columns) + BESIDE
+
+
+def matrices(lanes: Any, warps: Any) -> Any:
+    """Matrices of a block."""
+    return 32 * warps * lanes
+
+
+def shared_bytes(p: Problem, lanes: Any, warps: Any, staged: Any) -> Any:
+    """Shared memory of a block: a scattered C on its way out."""
+    return staged * matrices(lanes, warps) * (p.m * p.n | 1) * p.dtype.itemsize
