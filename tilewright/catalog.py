@@ -57,6 +57,7 @@ class Table(MutableMapping[str, T]):
 # In the order in which an untuned call asks them.
 STENCILS: Table[Stencil] = Table(
     {
+        "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
         "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),

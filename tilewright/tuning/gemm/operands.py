@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from tilewright.dtypes import BFLOAT16, FLOAT16, is_half, widened
 from tilewright.errors import ArgumentError
 from tilewright.model import DType, Gemm, Problem
+from tilewright.stencils.cpu.ir import LAYOUT, layout_words
 
 Array = NDArray[Any]
 
@@ -77,7 +78,8 @@ class Region:
 class Operands:
     """A, B and C of a problem with the scalars; what a kernel is run on.
 
-    ``scalars`` are four reals, alpha and beta as (re, im) pairs, in the type that sums are kept in.
+    ``scalars`` are four reals, alpha and beta as (re, im) pairs, in the type that sums are kept in. After
+    them comes what kernels of a processor read there of interleaved matrices (``stencils.cpu.ir``).
     """
 
     problem: Problem
@@ -274,7 +276,10 @@ def operands(
     Raises ``ArgumentError`` for an alignment that is no multiple of the element size, and for packs.
     """
     a, b, c = (region(problem, name, seed, alignment=alignment, offset=offset, guard=guard) for name in "ABC")
-    return Operands(problem, (a, b, c), *scalars(problem))
+    alpha, beta, four = scalars(problem)
+    block = np.array([0] * (LAYOUT // 8) + list(layout_words(problem)), np.int64)
+    block.view(four.dtype)[:4] = four
+    return Operands(problem, (a, b, c), alpha, beta, block.view(four.dtype))
 
 
 @dataclass(frozen=True, slots=True)
