@@ -28,8 +28,9 @@ from tilewright.stencils.cpu.ir import (
     strides,
 )
 
-STEPS = 512
-"""Vector multiply-adds of a turn of the loop over matrices that are written out; beyond it k is a loop."""
+STEPS = 32
+"""Vector multiply-adds of a part of C that are written out. Beyond it k is a loop: in longer code without a
+branch LLVM brings so many reads forward that vectors are spilled."""
 
 
 def loop(ir: Ir, start: str, stop: str, step: int | str, body: Callable[[str], None]) -> None:
@@ -214,8 +215,7 @@ class Span:
         """The sums over k of a part of C, by rows, the vectors of an element side by side."""
         p, ir = self.p, self.ir
         count = len(rows) * len(columns) * self.vectors
-        work = p.m * p.n * p.k * self.vectors * self.unit
-        if work <= STEPS or p.k == 1:
+        if count * p.k * self.unit <= STEPS:
             sums: list[str | None] = [None] * count
             for k in range(p.k):
                 sums = self._step(bases, rows, columns, k, sums)

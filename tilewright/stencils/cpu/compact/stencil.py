@@ -39,9 +39,11 @@ SHORTEST = 4096
 
 
 def held(p: Problem, rows: int, columns: int, vectors: int) -> int:
-    """Vector registers of a step along k: sums, a column of A, and of B what is multiplied with it."""
+    """Vector registers that a part of C takes: sums, a column of A, what of B it is multiplied with, the scalars,
+    and the signs that complex products turn by."""
     parts = 2 if p.dtype.is_complex else 1
-    return vectors * (rows * columns + parts * rows + parts) + (1 if p.dtype.is_complex else 0)
+    scalars = parts * ((p.alpha == "any") + (p.beta == "any"))
+    return vectors * (rows * columns + parts * rows + parts) + scalars + (parts - 1) * (1 + p.conj_b)
 
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
@@ -51,7 +53,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "registers",
         "tabled",
         "the sums of a part of C and what is multiplied fit in the vector registers",
-        lambda rows, columns, vectors: held(p, rows, columns, vectors) <= device["vector_registers"] - 1,
+        lambda rows, columns, vectors: held(p, rows, columns, vectors) <= device["vector_registers"] - 3,
     )
     yield Rule(
         "sides",
