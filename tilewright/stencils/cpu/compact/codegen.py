@@ -98,22 +98,26 @@ def tiles(p: Problem, rows: int, columns: int) -> Iterator[tuple[range, range]]:
 class Span:
     """The writer of ``main`` or of ``rest``: the products of some neighbouring matrices.
 
-    ``width`` reals to a vector and ``vectors`` of them to a turn. ``masked``: the last vector may be partly
-    out of bounds. ``stream``: C goes past the caches.
+    ``width`` reals to a vector and ``vectors`` of them to a turn. ``whole``: every vector is, and what lies
+    ahead is asked for; else the last one may be partly out of bounds, if there are masks. ``stream``: C goes past
+    the caches.
     """
 
     def __init__(
-        self, problem: Problem, config: Config, width: int, vectors: int, *, masked: bool, stream: bool
+        self, problem: Problem, config: Config, width: int, vectors: int, *, whole: bool, stream: bool = False
     ):
         self.p, self.c, self.ir = problem, config, Ir(problem.dtype)
         self.unit = 2 if problem.dtype.is_complex else 1
-        self.width, self.vectors, self.masked, self.stream = width, vectors, masked, stream
+        self.width, self.vectors, self.whole, self.stream = width, vectors, whole, stream
+        self.masked = not whole and width > self.unit
+        self.block = config["block"] if whole else 0
         self.tables = tables(problem)
         self.scattered = problem.stride_c != 1
         self.per_turn = width // self.unit * vectors
         self.piece = Piece(0, width, width)
         self.scalars = Scalars(None, None)
-        self.mask = self.buffer = ""
+        self.mask = self.buffer = self.number = ""
+        self.next: list[tuple[Table, str, bool]] = []
 
     def function(self) -> Ir:
         """All of it."""
@@ -122,8 +126,60 @@ class Span:
         if self.scattered:
             count = self.p.m * self.p.n * self.width * self.vectors
             self.buffer = ir.let(f"alloca {ir.real}, i64 {count}, align 64")
-        loop(ir, "%sa", "%sb", self.per_turn, self._turn)
+        if self.block:
+            loop(ir, "%sa", "%sb", self.per_turn * self.block, self._block)
+        else:
+            loop(ir, "%sa", "%sb", self.per_turn, self._turn)
         return ir
+
+    def _block(self, first: str) -> None:
+        """The turns of a block of matrices, which ask for the next block row by row, a little at a time: all of
+        a row's lines at once, because it lies in another page than the next one."""
+        ir = self.ir
+        following = ir.let(f"add i64 {first}, {self.per_turn * self.block}")
+        end = self._least(following, "%sb")
+        self.next = [(table, self._moved(base, following), base == "%C") for table, base in self._asked()]
+
+        def turn(here: str) -> None:
+            self.number = ir.let(f"sdiv i64 {ir.let(f'sub i64 {here}, {first}')}, {self.per_turn}")
+            self._turn(here)
+
+        loop(ir, first, end, self.per_turn, turn)
+
+    def _ask(self, part: str, parts: int) -> None:
+        """Ask for one of so many equal parts of the next block's rows."""
+        ir, line = self.ir, 64 // (self.ir.bits // 8)
+        for table, base, written in self.next:
+            rows = table.rows * table.columns
+            share = -(-rows // parts)
+            start = ir.let(f"mul i64 {part}, {share}")
+            stop = self._least(ir.let(f"add i64 {start}, {share}"), str(rows))
+
+            def row(which: str, table: Table = table, base: str = base, written: bool = written) -> None:
+                address = ir.at(base, self._offset(ir.let(f"add i64 {which}, {table.first}")))
+                for at in range(0, self.width * self.vectors * self.block, line):
+                    ir.prefetch(ir.at(address, at), write=written, level=2)
+
+            loop(ir, start, stop, 1, row)
+
+    def _asked(self) -> Iterator[tuple[Table, str]]:
+        """The operands that are asked for ahead of their use."""
+        a, b, c = self.tables
+        if self.p.stride_a:
+            yield a, "%A"
+        if self.p.stride_b:
+            yield b, "%B"
+        if not self.scattered and not self.stream:
+            yield c, "%C"
+
+    def _moved(self, base: str, matrix: str) -> str:
+        """The address of a matrix of an operand that is not shared."""
+        skip = matrix if self.unit == 1 else self.ir.let(f"shl i64 {matrix}, 1")
+        return self.ir.at(base, skip)
+
+    def _least(self, x: str, y: str) -> str:
+        self.ir.declared.add("declare i64 @llvm.smin.i64(i64, i64)")
+        return self.ir.let(f"call i64 @llvm.smin.i64(i64 {x}, i64 {y})")
 
     # -- memory -----------------------------------------------------------------------------------
     def _offset(self, word: int | str) -> str:
@@ -166,17 +222,20 @@ class Span:
     def _turn(self, first: str) -> None:
         """All products of the matrices from ``first`` on that a turn covers."""
         ir, p = self.ir, self.p
-        skip = first if self.unit == 1 else ir.let(f"shl i64 {first}, 1")
         bases = [
-            base if stride == 0 else ir.at(base, skip)
+            base if stride == 0 else self._moved(base, first)
             for base, stride in zip(("%A", "%B", "%C"), (*p.strides[:2], 1), strict=True)
         ]
         left = ""
         if self.masked:
             left = ir.let(f"sub i64 %sb, {first}")
             self.mask = self._mask(left)
-        self._prefetch(bases)
-        for rows, columns in tiles(p, self.c["rows"], self.c["columns"]):
+        self._prefetch(first)
+        parts = list(tiles(p, self.c["rows"], self.c["columns"]))
+        for at, (rows, columns) in enumerate(parts):
+            if self.block:
+                place = ir.let(f"mul i64 {self.number}, {len(parts)}")
+                self._ask(ir.let(f"add i64 {place}, {at}"), self.block * len(parts))
             sums = self._sums(bases, rows, columns)
             for number, (i, j) in enumerate((i, j) for i in rows for j in columns):
                 self._put(bases[2], i, j, sums[number * self.vectors : (number + 1) * self.vectors])
@@ -193,23 +252,18 @@ class Span:
         lanes = ", ".join(f"i64 {lane}" for lane in range(width))
         return ir.let(f"icmp slt {kind} <{lanes}>, {wide}")
 
-    def _prefetch(self, bases: Sequence[str]) -> None:
+    def _prefetch(self, first: str) -> None:
         """Ask for what will be read so many turns later."""
         ahead = self.c["prefetch"] * self.width * self.vectors
-        if not ahead or self.masked or self.width == self.unit:
+        if not ahead or not self.whole:
             return
-        line = max(1, 64 // (self.ir.bits // 8))
-        written = not self.scattered and not self.stream
-        for table, base, stride, used in zip(
-            self.tables, bases, (*self.p.strides[:2], 1), (True, True, written), strict=True
-        ):
-            if stride == 0 or not used:
-                continue
-            for row in range(table.rows):
-                for column in range(table.columns):
-                    address = self.ir.at(base, self._offset(table.at(row, column, self.ir)))
-                    for at in range(0, self.width * self.vectors, line):
-                        self.ir.prefetch(self.ir.at(address, ahead + at), write=base == bases[2])
+        line = 64 // (self.ir.bits // 8)
+        for table, operand in self._asked():
+            base = self.ir.at(self._moved(operand, first), ahead)
+            for word in range(table.first, table.first + table.rows * table.columns):
+                address = self.ir.at(base, self._offset(word))
+                for at in range(0, self.width * self.vectors, line):
+                    self.ir.prefetch(self.ir.at(address, at), write=operand == "%C")
 
     def _sums(self, bases: Sequence[str], rows: range, columns: range) -> list[str]:
         """The sums over k of a part of C, by rows, the vectors of an element side by side."""
@@ -292,10 +346,7 @@ class Span:
     def _scatter(self, first: str, left: str) -> None:
         """The results of a turn from the buffer to where each matrix lies."""
         ir, p = self.ir, self.p
-        most = str(self.per_turn)
-        if left:
-            ir.declared.add("declare i64 @llvm.smin.i64(i64, i64)")
-            most = ir.let(f"call i64 @llvm.smin.i64(i64 {left}, i64 {most})")
+        most = self._least(left, str(self.per_turn)) if left else str(self.per_turn)
         apart = self.vectors * self.width
         offsets = [self._offset(self.tables[2].at(i, j, ir)) for i in range(p.m) for j in range(p.n)]
 

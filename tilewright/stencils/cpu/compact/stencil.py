@@ -115,6 +115,7 @@ class CompactStencil(Stencil):
             Param("vectors", (1, 2, 4)),
             Param("store", ("plain", "stream")),
             Param("prefetch", (0, 1, 2, 4, 8, 16)),
+            Param("block", (0, 2, 4, 8, 16, 32)),
         )
         return Space(params, tuple(_rules(p, device)))
 
@@ -122,6 +123,7 @@ class CompactStencil(Stencil):
         p, space = problem, self.space(problem, device)
         values = {param.name: param.values for param in space.params}
         plain: dict[str, Any] = {"vector_bits": values["vector_bits"][0], "store": "plain", "prefetch": 0}
+        plain["block"] = 0
         found = [
             Config({**plain, "rows": rows, "columns": columns, "vectors": vectors})
             for rows in values["rows"]
@@ -150,11 +152,11 @@ class CompactStencil(Stencil):
         # Without masks what is left over goes one matrix at a time.
         narrow = width if masks else unit
         written = {
-            "main": Span(p, config, width, vectors, masked=False, stream=False),
-            "rest": Span(p, config, narrow, 1, masked=masks, stream=False),
+            "main": Span(p, config, width, vectors, whole=True),
+            "rest": Span(p, config, narrow, 1, whole=False),
         }
         if streams:
-            written["stream"] = Span(p, config, width, vectors, masked=False, stream=True)
+            written["stream"] = Span(p, config, width, vectors, whole=True, stream=True)
         functions = [(f"{ENTRY}_{name}", span.function()) for name, span in written.items()]
         functions.append((ENTRY, Entry(p, device, width, vectors, streams).function()))
         count = sum(ir.fma_count for _, ir in functions)
