@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tilewright.model import Config, Device, Problem
 from tilewright.stencils.cpu.ir import (
@@ -88,8 +89,12 @@ def block_words(p: Problem) -> int:
     return LAYOUT // 8 + p.m * p.k + p.k * p.n + p.m * p.n
 
 
-def tiles(p: Problem, rows: int, columns: int) -> Iterator[tuple[range, range]]:
-    """The rows and columns of each part of C."""
+Part = tuple[range, range]
+"""Rows and columns of a part of C."""
+
+
+def tiles(p: Problem, rows: int, columns: int) -> Iterator[Part]:
+    """All parts of C."""
     for i in range(0, p.m, rows):
         for j in range(0, p.n, columns):
             yield range(i, min(i + rows, p.m)), range(j, min(j + columns, p.n))
@@ -116,7 +121,8 @@ class Span:
         self.per_turn = width // self.unit * vectors
         self.piece = Piece(0, width, width)
         self.scalars = Scalars(None, None)
-        self.mask = self.buffer = self.number = ""
+        self.parts = list(tiles(problem, config["rows"], config["columns"]))
+        self.mask = self.buffer = ""
         self.next: list[tuple[Table, str, bool]] = []
 
     def function(self) -> Ir:
@@ -129,7 +135,7 @@ class Span:
         if self.block:
             loop(ir, "%sa", "%sb", self.per_turn * self.block, self._block)
         else:
-            loop(ir, "%sa", "%sb", self.per_turn, self._turn)
+            loop(ir, "%sa", "%sb", self.per_turn, lambda first: self._turn(first, self.parts))
         return ir
 
     def _block(self, first: str) -> None:
@@ -140,11 +146,15 @@ class Span:
         end = self._least(following, "%sb")
         self.next = [(table, self._moved(base, following), base == "%C") for table, base in self._asked()]
 
-        def turn(here: str) -> None:
-            self.number = ir.let(f"sdiv i64 {ir.let(f'sub i64 {here}, {first}')}, {self.per_turn}")
-            self._turn(here)
+        parts = [self.parts] if self.scattered else [[part] for part in self.parts]
+        for at, some in enumerate(parts):
 
-        loop(ir, first, end, self.per_turn, turn)
+            def turn(here: str, at: int = at, some: list[Part] = some) -> None:
+                number = ir.let(f"sdiv i64 {ir.let(f'sub i64 {here}, {first}')}, {self.per_turn}")
+                self._ask(ir.let(f"add i64 {number}, {at * self.block}"), self.block * len(parts))
+                self._turn(here, some)
+
+            loop(ir, first, end, self.per_turn, turn)
 
     def _ask(self, part: str, parts: int) -> None:
         """Ask for one of so many equal parts of the next block's rows."""
@@ -219,8 +229,8 @@ class Span:
         return [ir.shuffle(real, imaginary, [lane % 2 * (self.width + 1) for lane in range(self.width)], self.width)] * self.vectors
 
     # -- one turn -----------------------------------------------------------------------------------
-    def _turn(self, first: str) -> None:
-        """All products of the matrices from ``first`` on that a turn covers."""
+    def _turn(self, first: str, parts: Sequence[Part]) -> None:
+        """Parts of the products of the matrices from ``first`` on that a turn covers."""
         ir, p = self.ir, self.p
         bases = [
             base if stride == 0 else self._moved(base, first)
@@ -231,11 +241,7 @@ class Span:
             left = ir.let(f"sub i64 %sb, {first}")
             self.mask = self._mask(left)
         self._prefetch(first)
-        parts = list(tiles(p, self.c["rows"], self.c["columns"]))
-        for at, (rows, columns) in enumerate(parts):
-            if self.block:
-                place = ir.let(f"mul i64 {self.number}, {len(parts)}")
-                self._ask(ir.let(f"add i64 {place}, {at}"), self.block * len(parts))
+        for rows, columns in parts:
             sums = self._sums(bases, rows, columns)
             for number, (i, j) in enumerate((i, j) for i in rows for j in columns):
                 self._put(bases[2], i, j, sums[number * self.vectors : (number + 1) * self.vectors])

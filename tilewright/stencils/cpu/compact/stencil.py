@@ -38,6 +38,16 @@ SHORTEST = 4096
 """Bytes of a row of matrices that a core's share is a multiple of, so that few lines are shared by two."""
 
 
+FEW, MANY = 32, 100
+"""Rows of matrices, of A, B and C together, up to which each is asked for by itself a few lines ahead, and up to
+which in short runs: there are more of them than a processor has prefetchers."""
+
+
+def rows_of(p: Problem) -> tuple[int, int, int]:
+    """Rows of matrices side by side of A, B and C: the elements of one matrix; 1 for an operand that is shared."""
+    return p.m * p.k if p.stride_a else 1, p.k * p.n if p.stride_b else 1, p.m * p.n
+
+
 def held(p: Problem, rows: int, columns: int, vectors: int) -> int:
     """Vector registers that a part of C takes: sums, a column of A, what of B it is multiplied with, the scalars,
     and the signs that complex products turn by."""
@@ -71,9 +81,21 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "prefetch-few",
         "soft",
         "lines asked for too far ahead are gone when they are needed",
-        lambda vector_bits, vectors, prefetch: (
-            prefetch * vectors * vector_bits // 8 * (p.m * p.k + p.k * p.n + p.m * p.n) <= device["l2"] // 2
+        lambda vector_bits, vectors, prefetch, block: (
+            max(prefetch, block) * vectors * vector_bits // 8 * sum(rows_of(p)) <= device["l2"] // 2
         ),
+    )
+    yield Rule(
+        "block-or-prefetch",
+        "hard",
+        "lines are asked for by blocks or by turns, not twice",
+        lambda prefetch, block: prefetch == 0 or block == 0,
+    )
+    yield Rule(
+        "block-from-memory",
+        "soft",
+        "what lies in the caches is not worth a prefetch",
+        lambda block: block == 0 or p.footprint > device.knee(),
     )
 
 
@@ -132,7 +154,14 @@ class CompactStencil(Stencil):
         ]
         valid = [config for config in found if not space.why(config)]
         best = min(valid, key=lambda config: self._cost(p, config))
-        return from_memory(p, device, space, best)
+        chosen = from_memory(p, device, space, best)
+        if chosen == best or sum(rows_of(p)) <= FEW:
+            return chosen
+        # Whole runs of lines from each row, as many as the second level has room for twice.
+        lines = max(1, best["vectors"] * best["vector_bits"] // 512)
+        run = 8 if sum(rows_of(p)) <= MANY else 16
+        blocks = [Config({**chosen, "prefetch": 0, "block": max(2, part // lines)}) for part in (run, run // 2, 4, 2)]
+        return next((config for config in blocks if not space.why(config)), chosen)
 
     @staticmethod
     def _cost(p: Problem, config: Config) -> float:
