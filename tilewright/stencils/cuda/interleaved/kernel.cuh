@@ -61,6 +61,9 @@
 #ifndef STAGED
 #define STAGED 0  // 1: a scattered C leaves through shared memory
 #endif
+#ifndef AHEAD
+#define AHEAD 0  // 1: a block first asks the second-level cache for all that it will read
+#endif
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/element.cuh"
@@ -73,7 +76,7 @@ constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;
 constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
 constexpr int AREA = SIZE_M * SIZE_N;
-constexpr int STRIDE = AREA | 1;              // elements from one staged C to the next: odd, so in different banks
+constexpr int PAD = 1 - LANES * AREA % 2;     // after the staged C of a thread, so that threads begin in different banks
 #endif
 
 static_assert(ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
@@ -127,6 +130,55 @@ INLINE long long place(const Interleaved &g, int matrix, long long step, long lo
     return (unsigned)matrix / (unsigned)g.pack * pack + (unsigned)matrix % (unsigned)g.pack * step;
 }
 
+#if STAGED
+// Where an element lies in shared memory, numbered matrix by matrix and row by row.
+INLINE int staged(int element) { return PAD ? element + element / (LANES * AREA) : element; }
+
+// The results of a block to where they belong: as words of 16 bytes where C has no gaps, else element by element.
+INLINE void write_back(const Interleaved &g, int before, int count) {
+    constexpr int WORD = 16 / SIZE;
+    const Stored *from = (const Stored *)shared_memory;
+    int done = 0;
+    Stored *run = (Stored *)g.c + (long long)before * AREA;
+    const bool dense = g.step_c == AREA && g.column_c == 1 && (g.row_c == SIZE_N || SIZE_M == 1);
+    if (!PACKED && dense && (unsigned long long)run % 16 == 0) {
+        for (int word = threadIdx.x; word < count * AREA / WORD; word += THREADS) {
+            Pack<WORD> some;
+            UNROLL for (int i = 0; i < WORD; i++) some.element[i] = from[staged(word * WORD + i)];
+            global_store((decltype(some.vector) *)run + word, some.vector);
+        }
+        done = count * AREA / WORD * WORD;
+    }
+    // Neighbouring threads write neighbouring elements where C lies by rows or by columns.
+    const bool by_rows = g.column_c <= g.row_c;
+    for (int at = done + threadIdx.x; at < count * AREA; at += THREADS) {
+        const int which = at / AREA, element = at % AREA;
+        const int i = by_rows ? element / SIZE_N : element % SIZE_M, j = by_rows ? element % SIZE_N : element / SIZE_M;
+        ((Stored *)g.c)[place(g, before + which, g.step_c, g.pack_c) + i * g.row_c + j * g.column_c] =
+            from[staged(which * AREA + i * SIZE_N + j)];
+    }
+}
+#endif
+
+#if AHEAD
+// All rows of A and B that a block reads, line by line.
+INLINE void ask_ahead(const Interleaved &g, int before) {
+    constexpr int LINE = 128, LINES = (MATRICES * SIZE + LINE - 1) / LINE;
+    constexpr int ROWS_A = SHARED_A ? 0 : SIZE_M * SIZE_K, ROWS_B = SHARED_B ? 0 : SIZE_K * SIZE_N;
+    for (int at = threadIdx.x; at < (ROWS_A + ROWS_B) * LINES; at += THREADS) {
+        const int row = at / LINES, matrix = before + at % LINES * (LINE / SIZE);
+        if (matrix >= g.batch) continue;
+        const Stored *from;
+        if (row < ROWS_A)
+            from = (const Stored *)g.a + place(g, matrix, 1, g.pack_a) + row / SIZE_K * g.row_a + row % SIZE_K * g.column_a;
+        else
+            from = (const Stored *)g.b + place(g, matrix, 1, g.pack_b) + (row - ROWS_A) / SIZE_N * g.row_b +
+                   (row - ROWS_A) % SIZE_N * g.column_b;
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+    }
+}
+#endif
+
 // One part of C of COUNT neighbouring matrices, from row i0 and column j0 on. What lies outside C is computed of the last
 // row and column again, and written nowhere.
 template <int COUNT>
@@ -158,7 +210,7 @@ INLINE void multiply(const Interleaved &g, const Scalars &scalars, int matrix, i
                 result[lane] = scaled(scalars, sum[i][j][lane], zero());
                 const Stored stored = packed<1>(*(const Element(*)[1])&result[lane]).element[0];
 #if STAGED
-                ((Stored *)shared_memory)[(slot + lane) * STRIDE + (i0 + i) * SIZE_N + j0 + j] = stored;
+                ((Stored *)shared_memory)[staged((slot + lane) * AREA + (i0 + i) * SIZE_N + j0 + j)] = stored;
 #else
                 ((Stored *)g.c)[place(g, matrix + lane, g.step_c, g.pack_c) + (i0 + i) * g.row_c +
                                 (j0 + j) * g.column_c] = stored;
@@ -190,6 +242,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) interleaved(const __grid_c
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
     const int before = blockIdx.x * MATRICES, slot = threadIdx.x % SLOTS * LANES, team = threadIdx.x / SLOTS;
     const int matrix = before + slot;
+#if AHEAD
+    ask_ahead(g, before);
+#endif
     if (matrix + LANES <= g.batch) {
         parts<LANES>(g, scalars, matrix, slot, team);
     } else {
@@ -198,14 +253,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) interleaved(const __grid_c
     }
 #if STAGED
     __syncthreads();
-    const int here = min(MATRICES, g.batch - before);
-    // Neighbouring threads write neighbouring elements where C lies by rows or by columns.
-    const bool by_rows = g.column_c <= g.row_c;
-    for (int at = threadIdx.x; at < here * AREA; at += THREADS) {
-        const int which = at / AREA, element = at % AREA;
-        const int i = by_rows ? element / SIZE_N : element % SIZE_M, j = by_rows ? element % SIZE_N : element / SIZE_M;
-        ((Stored *)g.c)[place(g, before + which, g.step_c, g.pack_c) + i * g.row_c + j * g.column_c] =
-            ((const Stored *)shared_memory)[which * STRIDE + i * SIZE_N + j];
-    }
+    write_back(g, before, min(MATRICES, g.batch - before));
 #endif
 }

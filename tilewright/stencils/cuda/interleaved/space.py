@@ -34,6 +34,7 @@ def params(p: Problem) -> list[Param]:
         Param("warps", (1, 2, 4, 8)),
         Param("unroll_k", (1, 2, 4, 8)),
         Param("staged", (0, 1)),
+        Param("ahead", (0, 1)),
     ]
 
 

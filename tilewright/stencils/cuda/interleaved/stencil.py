@@ -10,6 +10,7 @@ LAPACK kernels" (SC 2017), with the threads of a warp for the lanes of a vector.
     warps    of a block, side by side
     unroll_k steps along k whose loads are written out together
     staged   a C whose matrices lie apart leaves through shared memory
+    ahead    a block first asks the second-level cache for all that it will read
 
 Sizes are in elements, shared memory in bytes.
 """
