@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tilewright.tuning.tuner import Progress, Result
 
 
-# dtype and axes may be given by place only because a keyword alone would take every call some nanoseconds to look for.
+# dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.
 @untraced
 def matmul(
     a: Any, b: Any, /, out: Any = None, dtype: str | None = None, axes: list[Any] | None = None
@@ -61,8 +61,8 @@ def matmul(
     waits for it, and a call like an earlier one may be recorded into a CUDA graph. The tracer of
     ``torch.compile`` breaks its graph at a call and runs it as it is.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype`` or ``axes``, an
-    unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype`` or ``axes``,
+    an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
     numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
     gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
     """

@@ -136,12 +136,12 @@ Three = tuple[int, int, int]
 class Interleaved:
     """How the matrices of a batch lie that are interleaved: the same element of neighbours side by side.
 
-    Element (i, j) of matrix b of an operand lies at ``b // P * pack_step + b % P * stride + i * row + j * ld``,
-    where stride and ld are those of the ``Problem``, and P is ``pack``: as many matrices are interleaved
-    before the next pack begins, 0 where the whole batch is one pack. A stride of 0 is an operand that the
-    matrices of a pack share; the stride of C may be any, and that of A and B is else 1. ``rows`` are the
-    elements from one row to the next of A, B and C, and ``packs`` those from one pack to the next (0 without
-    packs). Both are run-time arguments.
+    Element (i, j) of matrix b lies at ``b // P * step + b % P * stride + i * row + j * ld``, where stride and
+    ld are those of the ``Problem``, and P is ``pack``: so many matrices are interleaved before the next pack
+    begins, 0 where the whole batch is one pack. A stride of 0 is an operand that the matrices of a pack
+    share; the stride of C may be any, and that of A and B is else 1. ``rows`` are the elements from one row
+    to the next of A, B and C, and ``packs`` those from one pack to the next (0 without packs). Strides, ld,
+    rows and packs are run-time arguments.
 
     Arrays (m, n, batch) are one pack; packs of few matrices are the compact format of Intel's oneMKL
     (``mkl_?gemm_compact``), and that of K. Kim et al., "Designing vector-friendly compact BLAS and LAPACK
@@ -312,16 +312,16 @@ class Problem(_Transposed):
     def with_(self, **changes: Any) -> Problem:
         """The same problem with some fields changed; layouts are repacked if a size changes, and those of an
         interleaved batch that is one pack if the batch does."""
-        found = self.interleaved
-        if found is not None and changes.keys() & {"m", "n", "k", "interleaved", *(() if found.pack else ("batch",))}:
-            kept = {"stride_a": self.stride_a, "stride_b": self.stride_b, "stride_c": self.stride_c}
-            if self.stride_c != 1 and changes.keys() & {"m", "n"}:
-                kept["stride_c"] = changes.get("m", self.m) * changes.get("n", self.n)
+        found, fresh = self.interleaved, dict[str, Any]()
+        sized = changes.keys() & {"m", "n", "k", "trans_a", "trans_b"}
+        if "interleaved" in changes or (found is None and sized):
+            fresh = dict.fromkeys(("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c"))
+        elif found is not None and (sized or (not found.pack and "batch" in changes)):
+            # What the batch shares stays shared.
             fresh = {"lda": None, "ldb": None, "ldc": None, "interleaved": Interleaved(found.pack)}
-            return replace(self, **{**kept, **fresh, **changes})
-        if changes.keys() & {"m", "n", "k", "trans_a", "trans_b"}:
-            changes = dict.fromkeys(("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")) | changes
-        return replace(self, **changes)
+            if self.stride_c != 1 and sized:
+                fresh["stride_c"] = changes.get("m", self.m) * changes.get("n", self.n)
+        return replace(self, **(fresh | changes))
 
     @staticmethod
     def parse(text: str, **fields: Any) -> list[Problem]:
@@ -341,9 +341,13 @@ class Problem(_Transposed):
         fields = {"batch": _count(found["batch"] or "1", MOST)} | fields
         if found["pack"]:
             pack = 0 if found["pack"] == "all" else _count(found["pack"], LARGEST)
-            if (pack == 0 and found["pack"] != "all") or fields["batch"] % max(pack, 1) or set(trans) & set("tc"):
+            if (
+                (pack == 0 and found["pack"] != "all")
+                or fields["batch"] % max(pack, 1)
+                or set(trans) & set("tc")
+            ):
                 raise ArgumentError(
-                    f"problem={text!r}; accepted: of interleaved matrices whole packs, of one matrix or more, "
+                    f"problem={text!r}; accepted: of interleaved matrices whole packs of one or more, "
                     "and n and j, a transpose being other strides"
                 )
             fields = {"interleaved": Interleaved(pack)} | fields

@@ -83,7 +83,9 @@ def run(
         pointers = listed.address, listed.address + 8 * p.batch, listed.address + 16 * p.batch
         segments.append(listed)
     if p.interleaved is not None:
-        given = arguments.pack(STENCILS[stencil].arguments(p, config), {"alpha": made.alpha, "beta": made.beta})
+        given = arguments.pack(
+            STENCILS[stencil].arguments(p, config), {"alpha": made.alpha, "beta": made.beta}
+        )
         given.put(pointers)
         parameters = bytes(given.block)
     else:

@@ -1,4 +1,4 @@
-"""Batches whose matrices lie element beside element, as problems: arrays (m, n, batch), and packs of matrices.
+"""Batches whose matrices lie element beside element, as problems: arrays (m, n, batch), and packs.
 
 What ``layout.problem_of`` would have copied, because no axis of a matrix has a unit stride, mostly has it
 along the batch. Such arrays are taken as they are, whatever the strides of their rows and columns.
@@ -52,7 +52,9 @@ def interleaved_of(
         for array, step, *others in zip(arrays, steps, rows, columns, packs, strict=True):
             if step == 1:
                 align = math.gcd(align, address_of(array), *(other * size for other in others))
-        align = math.gcd(align, *(s * size for _, far in rest for s, x in zip(far, steps, strict=True) if x == 1))
+        align = math.gcd(
+            align, *(s * size for _, far in rest for s, x in zip(far, steps, strict=True) if x == 1)
+        )
     problem = Problem(
         LETTERS[out.dtype],
         m,
@@ -78,11 +80,7 @@ def interleaved_of(
 
 def _inner(axes: list[Axis], read: bool) -> int | None:
     """The batch axis along which matrices are interleaved, one where out is too if there is one."""
-    fit = [
-        at
-        for at, (_, (a, b, c)) in enumerate(axes)
-        if {a, b} in ({1}, {0, 1}) and (c == 1 or not read)
-    ]
+    fit = [at for at, (_, (a, b, c)) in enumerate(axes) if {a, b} in ({1}, {0, 1}) and (c == 1 or not read)]
     return min(fit, key=lambda at: (axes[at][1][2] != 1, -axes[at][0]), default=None)
 
 

@@ -40,9 +40,7 @@ def along(
     cores.append(sum(cores) - 2)
     if not isinstance(axes, list) or len(axes) != 3:
         raise ArgumentError(f"axes={axes!r}; accepted: {MEANING}")
-    one, two, three = (
-        _entry(axes, at, count) for at, count in enumerate(cores)
-    )
+    one, two, three = (_entry(axes, at, count) for at, count in enumerate(cores))
     left = _moved(a, _last(ranks[0], one, "a", pairs))
     right = _moved(b, _last(ranks[1], two, "b", pairs))
     if out is not None:
@@ -72,7 +70,9 @@ def _last(rank: int, axes: tuple[int, ...], name: str, pairs: bool) -> tuple[int
     """The order of an array's axes that has some last, and the parts of pairs after them."""
     for axis in axes:
         if not -rank <= axis < rank:
-            raise ArgumentError(f"axes has axis {axis} of {name}, which has {rank}; accepted: {-rank}..{rank - 1}")
+            raise ArgumentError(
+                f"axes has axis {axis} of {name}, which has {rank}; accepted: {-rank}..{rank - 1}"
+            )
     return _order(rank, axes, name, pairs)
 
 

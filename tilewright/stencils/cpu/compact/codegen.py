@@ -1,18 +1,17 @@
 """The code of the ``compact`` stencil: what a config means in LLVM IR, from packs down to one multiply-add.
 
-``stencil.py`` has the picture and says which configs there are. A program is three functions of one signature,
-``ir.CALL``: the entry, which sees to packs and to where whole vectors begin, ``main`` for whole vectors and
-``rest`` for what is left of them. For the latter two ``%sa`` and ``%sb`` are the first matrix and the one after
-the last, ``%sc`` is the reals from one matrix of C to the next, and ``%scalars`` a block of the entry's: alpha
-and beta, and after them the offset of every element of A, B and C, which are sums of products of strides and
-would else be computed for every vector.
+``stencil.py`` has the picture and says which configs there are. A program is some functions of one
+signature, ``ir.CALL``: the entry, which sees to packs and to where whole vectors begin, ``main`` (and
+``stream``) for whole vectors and ``rest`` for what is left of them. To these ``%sa`` and ``%sb`` are the first
+matrix and the one after the last, ``%sc`` is the reals from one matrix of C to the next, and ``%scalars`` a
+block of the entry's: alpha and beta, and after them the offset of every element of A, B and C. These are sums
+of products of strides, which would else be computed for every vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tilewright.model import Config, Device, Problem
 from tilewright.stencils.cpu.ir import (
@@ -104,8 +103,8 @@ class Span:
     """The writer of ``main`` or of ``rest``: the products of some neighbouring matrices.
 
     ``width`` reals to a vector and ``vectors`` of them to a turn. ``whole``: every vector is, and what lies
-    ahead is asked for; else the last one may be partly out of bounds, if there are masks. ``stream``: C goes past
-    the caches.
+    ahead is asked for; else the last one may be partly out of bounds, if there are masks. ``stream``: C goes
+    past the caches.
     """
 
     def __init__(
@@ -139,8 +138,8 @@ class Span:
         return ir
 
     def _block(self, first: str) -> None:
-        """The turns of a block of matrices, which ask for the next block row by row, a little at a time: all of
-        a row's lines at once, because it lies in another page than the next one."""
+        """The turns of a block of matrices, which ask for the next block a little at a time: for all of a
+        row's lines at once, because it lies in another page than the next one."""
         ir = self.ir
         following = ir.let(f"add i64 {first}, {self.per_turn * self.block}")
         end = self._least(following, "%sb")
@@ -226,7 +225,11 @@ class Span:
         if self.unit == 1:
             return [ir.broadcast(address, self.width)] * self.vectors
         real, imaginary = (ir.broadcast(ir.at(address, part), self.width) for part in (0, 1))
-        return [ir.shuffle(real, imaginary, [lane % 2 * (self.width + 1) for lane in range(self.width)], self.width)] * self.vectors
+        return [
+            ir.shuffle(
+                real, imaginary, [lane % 2 * (self.width + 1) for lane in range(self.width)], self.width
+            )
+        ] * self.vectors
 
     # -- one turn -----------------------------------------------------------------------------------
     def _turn(self, first: str, parts: Sequence[Part]) -> None:
@@ -325,7 +328,7 @@ class Span:
         return out
 
     def _multiply(self, a: str, b: str, turned: str, total: str | None) -> str:
-        """a*b + total, of real lanes or of (re, im) lanes; ``turned`` is i times b, or with a conjugate -i."""
+        """a*b + total, of real or of (re, im) lanes; ``turned`` is i times b (-i times if a is conjugated)."""
         ir, width = self.ir, self.width
         if self.unit == 1:
             return ir.fma(a, b, total, width)
@@ -421,7 +424,9 @@ class Entry:
             def element(j: str) -> None:
                 offset = ir.let(f"add i64 {start}, {ir.let(f'mul i64 {j}, {column}')}")
                 at = ir.let(f"add i64 {place}, {j}")
-                ir.do(f"store i64 {offset}, ptr {ir.let(f'getelementptr i64, ptr {block}, i64 {at}')}, align 8")
+                ir.do(
+                    f"store i64 {offset}, ptr {ir.let(f'getelementptr i64, ptr {block}, i64 {at}')}, align 8"
+                )
 
             loop(ir, "0", str(table.columns), 1, element)
 

@@ -4,15 +4,19 @@
     A (0, 0)                 [ . . . . . . . . ]              a vector is one element of neighbouring matrices
     A (0, 1)                 [ . . . . . . . . ]
     ...                              *
-    B (0, 0)                 [ . . . . . . . . ]  ...         one multiply-add: A(i, k) * B(k, j) of all of them
+    B (0, 0)                 [ . . . . . . . . ]  ...         a multiply-add: A(i, k) * B(k, j) of all of them
                                      +
-    C (0, 0)                 [ . . . . . . . . ]              rows x columns of sums, for ``vectors`` vectors each
+    C (0, 0)                 [ . . . . . . . . ]              rows x columns of sums, of ``vectors`` vectors
 
 No lane is idle whatever the sizes, nothing is shuffled but the parts of complex numbers, and every access is
 contiguous. This is the compact format of K. Kim et al., "Designing vector-friendly compact BLAS and LAPACK
-kernels" (SC 2017), and any other distance between rows and columns: arrays (m, n, batch) as well as packs, and
-transposes at no cost. An operand that the batch shares is one value copied to all lanes. Where the
-matrices of C are not interleaved, the results of a turn go through a buffer in the first-level cache.
+kernels" (SC 2017), with any distance between rows and columns: arrays (m, n, batch) as well as packs, and
+transposes at no cost. An operand that the batch shares is one value copied to all lanes. Where the matrices
+of C are not interleaved, the results of a turn go through a buffer in the first-level cache.
+
+From memory, few rows of matrices are asked for each by itself, ``prefetch`` turns ahead. There are more rows
+of larger matrices than a processor has prefetchers, or pages at hand: these are gone through in blocks of
+``block`` turns, one part of C after the other, while the next block is asked for row by row, many lines of each.
 
 Requires: extents up to ``LIMIT``; the matrices of A and of B one element apart, or one A or one B for a
 pack; C one element apart, or not read.
@@ -39,18 +43,18 @@ SHORTEST = 4096
 
 
 FEW, MANY = 32, 100
-"""Rows of matrices, of A, B and C together, up to which each is asked for by itself a few lines ahead, and up to
-which in short runs: there are more of them than a processor has prefetchers."""
+"""Rows of matrices, of A, B and C together, up to which each is asked for by itself, and up to which in short
+runs of lines. Both were chosen on a Cascade Lake processor."""
 
 
 def rows_of(p: Problem) -> tuple[int, int, int]:
-    """Rows of matrices side by side of A, B and C: the elements of one matrix; 1 for an operand that is shared."""
+    """Rows of matrices of A, B and C: as many as a matrix has elements; 1 for an operand that is shared."""
     return p.m * p.k if p.stride_a else 1, p.k * p.n if p.stride_b else 1, p.m * p.n
 
 
 def held(p: Problem, rows: int, columns: int, vectors: int) -> int:
-    """Vector registers that a part of C takes: sums, a column of A, what of B it is multiplied with, the scalars,
-    and the signs that complex products turn by."""
+    """Vector registers that a part of C takes: sums, a column of A, what of B it is multiplied with, the
+    scalars, and the signs that complex products turn by."""
     parts = 2 if p.dtype.is_complex else 1
     scalars = parts * ((p.alpha == "any") + (p.beta == "any"))
     return vectors * (rows * columns + parts * rows + parts) + scalars + (parts - 1) * (1 + p.conj_b)
@@ -122,7 +126,9 @@ class CompactStencil(Stencil):
         if set(p.trans) & set("tc"):
             return f"op is {p.trans}; a transpose of interleaved matrices is another pair of strides, and n"
         if p.stride_a not in (0, 1) or p.stride_b not in (0, 1) or p.stride_a == p.stride_b == 0:
-            return f"the matrices of A and B are {p.stride_a} and {p.stride_b} elements apart, and not 1 (or 0)"
+            return (
+                f"the matrices of A and B are {p.stride_a} and {p.stride_b} elements apart, and not 1 (or 0)"
+            )
         if p.stride_c != 1 and (p.beta != "0" or p.stride_c == 0):
             return "the matrices of C lie apart, and are read, or are one"
         return None
@@ -160,7 +166,10 @@ class CompactStencil(Stencil):
         # Whole runs of lines from each row, as many as the second level has room for twice.
         lines = max(1, best["vectors"] * best["vector_bits"] // 512)
         run = 8 if sum(rows_of(p)) <= MANY else 16
-        blocks = [Config({**chosen, "prefetch": 0, "block": max(2, part // lines)}) for part in (run, run // 2, 4, 2)]
+        blocks = [
+            Config({**chosen, "prefetch": 0, "block": max(2, part // lines)})
+            for part in (run, run // 2, 4, 2)
+        ]
         return next((config for config in blocks if not space.why(config)), chosen)
 
     @staticmethod
@@ -171,7 +180,7 @@ class CompactStencil(Stencil):
         parts = -(-p.m // rows) * -(-p.n // columns)
         reads = parts * p.k * (rows + columns) + p.m * p.n
         waiting = max(1.0, 8 / (rows * columns * vectors))
-        return reads * (1 + 1 / vectors) + p.m * p.n * p.k * waiting
+        return float(reads * (1 + 1 / vectors) + p.m * p.n * p.k * waiting)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem

@@ -16,7 +16,7 @@ from tilewright.stencils.cuda.interleaved.needs import registers, shared_bytes, 
 from tilewright.stencils.cuda.interleaved.space import is_scattered
 
 AGAIN = 0.15
-"""What reading an element once more costs, of what it costs from memory: it comes from the first-level cache."""
+"""What reading an element once more costs, of what it costs from memory: it comes from the nearest cache."""
 TURNS = 0.9
 """The same where a thread computes several parts of C in turns."""
 VECTOR = 0.03
@@ -47,6 +47,8 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     found = cheapest(space, columns, cost)
     if found is None:
         # Not even the C of one warp fits in shared memory.
-        found = cheapest(space, {**columns, "staged": np.zeros(len(lanes), int)}, np.where(blocks > 0, cost, reads))
+        found = cheapest(
+            space, {**columns, "staged": np.zeros(len(lanes), int)}, np.where(blocks > 0, cost, reads)
+        )
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""What interleaved.cuh derives from a problem and a config, in the same words: threads, registers, shared memory.
+"""What kernel.cuh derives from a problem and a config: parts of C, registers, shared memory.
 
 Functions on configs work on numbers and on NumPy arrays.
 """

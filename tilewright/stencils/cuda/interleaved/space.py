@@ -1,4 +1,7 @@
-"""The space of interleaved.cuh: parameters and rules. Functions on configs work on numbers and on NumPy arrays."""
+"""The space of kernel.cuh: parameters, and the rules that prune them.
+
+Functions on configs work on numbers and on NumPy arrays.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Batches whose matrices lie element beside element on a GPU: the space, the choice and the launch of kernel.cuh.
+"""Batches whose matrices lie element beside element, on a GPU: the space, the choice and the launch.
 
 A thread computes the products of neighbouring matrices, so that every access of a warp is one run of bytes
-whatever the sizes, as in the interleaved kernels of K. Kim et al., "Designing vector-friendly compact BLAS and
-LAPACK kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory sets the pace:
+whatever the sizes: the compact format of K. Kim et al., "Designing vector-friendly compact BLAS and LAPACK
+kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory sets the pace:
 
     lanes    neighbouring matrices of a thread: the bytes of an access
     rows, columns   of the part of C that a thread sums in registers
@@ -25,7 +25,7 @@ from tilewright.stencils.cuda.interleaved.needs import LARGEST, matrices, shared
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct
+from tilewright.targets.cuda.arguments import A, Argument, B, C, Field, Pointer, Scalar, Struct
 
 
 class InterleavedStencil(Stencil):
@@ -50,7 +50,9 @@ class InterleavedStencil(Stencil):
         if set(p.trans) & set("tc"):
             return f"op is {p.trans}; a transpose of interleaved matrices is another pair of strides, and n"
         if p.stride_a not in (0, 1) or p.stride_b not in (0, 1) or p.stride_a == p.stride_b == 0:
-            return f"the matrices of A and B are {p.stride_a} and {p.stride_b} elements apart, and not 1 (or 0)"
+            return (
+                f"the matrices of A and B are {p.stride_a} and {p.stride_b} elements apart, and not 1 (or 0)"
+            )
         if is_scattered(p) and (p.beta != "0" or p.stride_c == 0):
             return "the matrices of C lie apart, and are read, or are one"
         if p.align % p.dtype.itemsize:
@@ -85,7 +87,7 @@ class InterleavedStencil(Stencil):
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, layout = problem, _layout(problem)
         columns = p.lda or 0, p.ldb or 0, p.ldc or 0
-        fields = (
+        fields: tuple[Field, ...] = (
             *(Pointer(name, operand) for name, operand in (("a", A), ("b", B), ("c", C))),
             *(Scalar(f"row_{name}", "q", step) for name, step in zip("abc", layout.rows, strict=True)),
             *(Scalar(f"column_{name}", "q", step) for name, step in zip("abc", columns, strict=True)),
