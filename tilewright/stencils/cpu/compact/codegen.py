@@ -2,7 +2,7 @@
 
 ``stencil.py`` has the picture and says which configs there are. A program is some functions of one
 signature, ``ir.CALL``: the entry, which sees to packs and to where whole vectors begin, ``main`` (and
-``stream``) for whole vectors and ``rest`` for what is left of them. To these ``%sa`` and ``%sb`` are the first
+``stream``) for whole vectors and ``rest`` for what is left of them. To these ``%sa`` and ``%sb`` are the
 matrix and the one after the last, ``%sc`` is the reals from one matrix of C to the next, and ``%scalars`` a
 block of the entry's: alpha and beta, and after them the offset of every element of A, B and C. These are sums
 of products of strides, which would else be computed for every vector.
