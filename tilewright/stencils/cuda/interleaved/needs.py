@@ -27,6 +27,18 @@ def tiles(p: Problem, rows: Any, columns: Any) -> Any:
     return -(-p.m // rows) * -(-p.n // columns)
 
 
+def copied(p: Problem, lanes: Any) -> Any:
+    """Bytes of an asynchronous copy: as many as every run is aligned to, within a pack those of a thread."""
+    packed = p.interleaved is not None and p.interleaved.pack > 0
+    return lanes * p.dtype.itemsize if packed else p.align + 0 * lanes
+
+
+def stage_bytes(p: Problem, lanes: Any, warps: Any, depth: Any) -> Any:
+    """Shared memory of a stage of the ring."""
+    rows = (p.m if p.stride_a else 0) + (p.n if p.stride_b else 0)
+    return rows * depth * matrices(lanes, warps) * p.dtype.itemsize
+
+
 def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> Any:
     """32-bit registers of a thread: sums, the steps of both operands that are read together (of which the
     compiler holds two where it has to choose), the addresses of these, and some more."""
@@ -40,6 +52,9 @@ def matrices(lanes: Any, warps: Any) -> Any:
     return 32 * warps * lanes
 
 
-def shared_bytes(p: Problem, lanes: Any, warps: Any, staged: Any) -> Any:
-    """Shared memory of a block: a scattered C on its way out."""
-    return staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize
+def shared_bytes(p: Problem, lanes: Any, warps: Any, staged: Any, stages: Any, depth: Any) -> Any:
+    """Shared memory of a block: the ring, and a scattered C on its way out."""
+    return (
+        stages * stage_bytes(p, lanes, warps, depth)
+        + staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize
+    )

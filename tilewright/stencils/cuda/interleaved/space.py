@@ -12,8 +12,9 @@ import numpy as np
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda.common import WIDEST
-from tilewright.stencils.cuda.interleaved.needs import registers, shared_bytes, tiles
+from tilewright.stencils.cuda.interleaved.needs import copied, registers, shared_bytes, tiles
 
+TEAMS = (1, 2, 3, 4, 6, 8, 9, 12, 16)
 MOST_REGISTERS = 255
 """Of a thread, on every device."""
 
@@ -33,11 +34,13 @@ def params(p: Problem) -> list[Param]:
         Param("lanes", (1, 2, 4, 8)),
         Param("rows", sides(p.m)),
         Param("columns", sides(p.n)),
-        Param("team", (1, 2, 4, 8, 16)),
+        Param("team", TEAMS),
         Param("warps", (1, 2, 4, 8)),
         Param("unroll_k", (1, 2, 4, 8)),
         Param("staged", (0, 1)),
         Param("ahead", (0, 1)),
+        Param("stages", (0, 2, 3, 4, 6)),
+        Param("depth", (1, 2, 4)),
     ]
 
 
@@ -80,9 +83,9 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "shared",
         "tabled",
-        "a C on its way out fits in shared memory",
-        lambda lanes, warps, staged: (
-            shared_bytes(p, lanes, warps, staged) <= device["shared_per_block_optin"]
+        "the ring and a C on its way out fit in shared memory",
+        lambda lanes, warps, staged, stages, depth: (
+            shared_bytes(p, lanes, warps, staged, stages, depth) <= device["shared_per_block_optin"]
         ),
     )
     yield Rule(
@@ -90,6 +93,30 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "only a scattered C leaves through shared memory",
         lambda staged: (staged == 0) | scattered,
+    )
+    yield Rule(
+        "ring-aligned",
+        "hard",
+        "copies are of 4 bytes at least",
+        lambda lanes, stages: (stages == 0) | (copied(p, lanes) >= 4),
+    )
+    yield Rule(
+        "ring-alone",
+        "hard",
+        "what comes through a ring is not asked for in another way",
+        lambda unroll_k, ahead, stages: (stages == 0) | ((unroll_k == 1) & (ahead == 0)),
+    )
+    yield Rule(
+        "ring-depth",
+        "hard",
+        "without a ring no stage is deep",
+        lambda stages, depth: (depth == 1) | (stages > 0),
+    )
+    yield Rule(
+        "ring-long",
+        "soft",
+        "stages beyond the end of k stay empty",
+        lambda stages, depth: (stages == 0) | ((stages - 1) * depth <= p.k),
     )
     yield Rule(
         "unroll",

@@ -11,6 +11,7 @@ kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory
     unroll_k steps along k whose loads are written out together
     staged   a C whose matrices lie apart leaves through shared memory
     ahead    a block first asks the second-level cache for all that it will read
+    stages, depth   of a ring in shared memory that A and B come through, and steps along k of a stage
 
 Sizes are in elements, shared memory in bytes.
 """
@@ -105,7 +106,9 @@ class InterleavedStencil(Stencil):
         return Launch(
             grid=(-(-p.batch // matrices(c["lanes"], c["warps"])), 1, 1),
             block=(32 * c["warps"] * c["team"], 1, 1),
-            shared=int(shared_bytes(p, c["lanes"], c["warps"], c["staged"])),
+            shared=int(
+                shared_bytes(p, *(c[name] for name in ("lanes", "warps", "staged", "stages", "depth")))
+            ),
         )
 
 
