@@ -105,7 +105,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     found: dict[str, set[str]] = {name: set() for name in CUDA}
     for stencil, problem, _ in listed.made.values():
         found[stencil.name].add(problem.dtype.letter)
-    assert found["tiny"] == found["grouped"] == set(DTYPES)
+    assert found["tiny"] == found["grouped"] == found["interleaved"] == set(DTYPES)
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     assert found["classic"] == {"s", "d", "c", "z"}
     sizes = {

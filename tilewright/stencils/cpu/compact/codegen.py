@@ -285,7 +285,7 @@ class Span:
             return [value for value in sums if value is not None]
         # k as a loop: the sums are passed from one step to the next.
         kind = ir.vec(self.width)
-        before, top = ir.label("before"), ir.label("k")
+        before, top = ir.label("before"), ir.label("along")
         ir.do(f"br label %{before}")
         ir.place(before)
         ir.do(f"br label %{top}")
