@@ -71,7 +71,9 @@ def test_a_result_lies_as_numpys() -> None:
 def laid(draw: Callable[..., Any], shape: tuple[int, int, int], dtype: str) -> np.ndarray:
     """Matrices (m, n, batch) that lie in one of many ways, as (batch, m, n)."""
     m, n, count = shape
-    way = draw(st.sampled_from(["last", "padded", "odd", "backwards", "turned", "middle", "reversed", "first"]))
+    way = draw(
+        st.sampled_from(["last", "padded", "odd", "backwards", "turned", "middle", "reversed", "first"])
+    )
     if way == "padded":
         return made(m + 1, n + 2, count + 3, dtype=dtype)[:m, 1 : n + 1, 2 : count + 2].transpose(2, 0, 1)
     if way == "odd":

@@ -51,7 +51,9 @@ def some(rng: random.Random, most: int = 6) -> Problem:
     m, n, k = (rng.randint(1, most) for _ in range(3))
     beta = rng.choice(("0", "1", "any"))
     shared = rng.choice(({}, {}, {"stride_a": 0}, {"stride_b": 0}))
-    apart = {"stride_c": m * n + rng.randint(0, 2)} if beta == "0" and m * n > 1 and rng.random() < 0.4 else {}
+    apart = (
+        {"stride_c": m * n + rng.randint(0, 2)} if beta == "0" and m * n > 1 and rng.random() < 0.4 else {}
+    )
     batch = rng.choice((50, 10**8))
     p = problem(f"{letter}:{trans}:{m}x{n}x{k}@{batch}/all", alpha=rng.choice(("1", "any")), beta=beta)
     return p.with_(m=m, **shared, **apart)
@@ -123,7 +125,9 @@ def test_results_go_past_the_caches_from_any_base(shift: int, padding: int) -> N
     first = -rows.ctypes.data % 64 // 8 + shift
     out = rows[first : first + m * n * (count + padding)].reshape(m, n, count + padding)
     layout = Interleaved(0, (k * count, n * count, n * (count + padding)))
-    p = Problem(DTYPES["d"], m, n, k, batch=count, lda=count, ldb=count, ldc=count + padding, interleaved=layout)
+    p = Problem(
+        DTYPES["d"], m, n, k, batch=count, lda=count, ldb=count, ldc=count + padding, interleaved=layout
+    )
     config = STENCIL.default(p.with_(batch=10**8), device)
     assert config["store"] == "stream"
     block = np.array([0] * (LAYOUT // 8) + list(layout_words(p)), np.int64)

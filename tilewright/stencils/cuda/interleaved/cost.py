@@ -12,8 +12,8 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import IN_FLIGHT, cheapest, resident
-from tilewright.stencils.cuda.interleaved.needs import registers, shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.common import IN_FLIGHT, cheapest
+from tilewright.stencils.cuda.interleaved.needs import held, stage_bytes, tiles
 from tilewright.stencils.cuda.interleaved.space import is_scattered
 
 AGAIN = 0.15
@@ -59,7 +59,7 @@ def _grid(space: Space, p: Problem, names: tuple[str, ...], **fixed: int) -> dic
 def _without_ring(space: Space, p: Problem, device: Device) -> tuple[dict[str, Any], Any]:
     columns = _grid(space, p, NAMES, ahead=0, stages=0, depth=1)
     lanes, rows, cols, team, warps, unroll = (columns[name] for name in NAMES)
-    blocks = _resident(p, columns, device)
+    blocks = held(p, columns, device)
     steps = np.minimum(unroll, p.k)
     flying = blocks * warps * 32 * lanes * p.dtype.itemsize * steps * (p.m + p.n)
     # Threads that go through C in turns come back to what others have driven from the cache.
@@ -71,19 +71,11 @@ def _with_ring(space: Space, p: Problem, device: Device) -> tuple[dict[str, Any]
     names = ("lanes", "rows", "columns", "team", "warps", "stages", "depth")
     columns = _grid(space, p, names, ahead=0, unroll_k=1)
     lanes, rows, cols, team, warps, stages, depth = (columns[name] for name in names)
-    blocks = _resident(p, columns, device)
+    blocks = held(p, columns, device)
     flying = blocks * (stages - 1) * stage_bytes(p, lanes, warps, depth)
     again = np.where(tiles(p, rows, cols) > team, TURNS, RING)
     cost = _cost(p, columns, again, blocks, flying) * (WAIT + 0.02 / depth)
     return columns, np.where((stages > 0) & (p.k > 2), cost, np.inf)
-
-
-def _resident(p: Problem, columns: dict[str, Any], device: Device) -> Any:
-    """Blocks of an SM."""
-    of_tile = (columns[name] for name in ("lanes", "rows", "columns", "unroll_k"))
-    of_block = (columns[name] for name in ("lanes", "warps", "staged", "stages", "depth"))
-    shared = shared_bytes(p, *of_block)
-    return resident(shared, registers(p, *of_tile), columns["team"] * columns["warps"], device)
 
 
 def _cost(p: Problem, columns: dict[str, Any], again: Any, blocks: Any, flying: Any) -> Any:

@@ -71,6 +71,9 @@
 #ifndef DEPTH
 #define DEPTH 1  // steps along k of a stage
 #endif
+#ifndef BLOCKS
+#define BLOCKS 1  // minimum resident blocks of a ring: blocks per multiprocessor that registers must allow
+#endif
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/element.cuh"
@@ -167,7 +170,13 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
 #include "interleaved/direct.cuh"
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS) interleaved(const __grid_constant__ Interleaved g) {
+#if STAGES
+#define BOUNDS __launch_bounds__(THREADS, BLOCKS)
+#else
+#define BOUNDS __launch_bounds__(THREADS)
+#endif
+
+extern "C" __global__ void BOUNDS interleaved(const __grid_constant__ Interleaved g) {
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
     const int before = blockIdx.x * MATRICES;
     multiply_all(g, scalars, before, threadIdx.x % SLOTS * LANES, threadIdx.x / SLOTS);

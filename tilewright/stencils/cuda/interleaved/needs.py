@@ -5,11 +5,13 @@ Functions on configs work on numbers and on NumPy arrays.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tilewright.model import Problem
+from tilewright.model import Device, Problem
+from tilewright.stencils.cuda.common import resident
 
 LARGEST = 32
 """Extent up to which sizes are compiled in."""
@@ -58,3 +60,11 @@ def shared_bytes(p: Problem, lanes: Any, warps: Any, staged: Any, stages: Any, d
         stages * stage_bytes(p, lanes, warps, depth)
         + staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize
     )
+
+
+def held(p: Problem, config: Mapping[str, Any], device: Device) -> Any:
+    """Blocks of an SM, by what each needs."""
+    of_tile = (config[name] for name in ("lanes", "rows", "columns", "unroll_k"))
+    of_block = (config[name] for name in ("lanes", "warps", "staged", "stages", "depth"))
+    shared = shared_bytes(p, *of_block)
+    return resident(shared, registers(p, *of_tile), config["team"] * config["warps"], device)

@@ -22,7 +22,7 @@ from tilewright.model import Config, Device, Interleaved, Launch, Problem, Sourc
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import no_gpu, too_old
 from tilewright.stencils.cuda.interleaved.cost import best
-from tilewright.stencils.cuda.interleaved.needs import LARGEST, matrices, shared_bytes
+from tilewright.stencils.cuda.interleaved.needs import LARGEST, held, matrices, shared_bytes
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import Stencil
@@ -82,6 +82,9 @@ class InterleavedStencil(Stencil):
             "SCATTERED": int(is_scattered(p)),
         }
         defines |= {name.upper(): value for name, value in config.items()}
+        if config["stages"]:
+            # Else the compiler makes room for more blocks than shared memory has, and spills for it.
+            defines["BLOCKS"] = max(1, int(held(p, config, device)))
         text, headers = program("interleaved")
         return Source(text, "interleaved", headers, tuple((n, str(value)) for n, value in defines.items()))
 
