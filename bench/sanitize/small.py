@@ -91,7 +91,7 @@ def _accepted(
 
 
 def interleaved(device: Device) -> Iterator[Job]:
-    """Matrices element beside element: in one part and in several, through a ring, and a C that lies apart."""
+    """Matrices element beside element: in one part and in several, through a ring, and a C apart."""
     stencil = STENCILS["interleaved"]
     for turn, (dtype, (m, n, k)) in enumerate((dtype, size) for dtype in DTYPES.values() for size in BESIDE):
         for odd, trans in enumerate(("nn", "jn" if dtype.is_complex else "nn")):

@@ -1,4 +1,4 @@
-"""The stencil of interleaved matrices through NVRTC: no spills, no warnings, and hard rules in the same words."""
+"""The stencil of interleaved matrices through NVRTC: no spills, no warnings, hard rules in the same words."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def compiled(p: Problem, config: Config, device: Device) -> None:
 @pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])
 @pytest.mark.parametrize("letter", tuple(DTYPES))
 def test_defaults_keep_their_sums_in_registers(letter: str, device: Device) -> None:
-    for number, size in enumerate(("3x3x3", "5x7x6", "16x16x16")):
-        beta = ("0", "1", "any")[number]
-        p = problem(f"{letter}:{size}@300000/all", beta=beta, alpha="any" if number else "1")
+    large = device is H200 and letter in "dh"
+    for number, size in enumerate(("3x3x3", "5x4x6", "16x16x16")[: 3 if large else 2]):
+        beta = ("any", "1", "0")[number]
+        p = problem(f"{letter}:{size}@300000/all", beta=beta, alpha="1" if number else "any")
         compiled(p, STENCIL.default(p, device), device)
 
 
@@ -46,28 +47,29 @@ def test_defaults_keep_their_sums_in_registers(letter: str, device: Device) -> N
     ("text", "fields"),
     [
         ("d:4x4x4@300000/all", {"stride_c": 16}),
-        ("h:12x12x12@300000/all", {"stride_c": 144}),
+        ("h:6x8x4@300000/all", {"stride_c": 48}),
         ("z:jn:3x2x5@300000/all", {"stride_a": 0, "stride_c": 6}),
         ("s:6x6x6@300000/8", {"stride_b": 0}),
-        ("b:9x5x7@300000/all", {"align": 2}),
+        ("b:5x5x7@300000/all", {"align": 2}),
     ],
 )
 def test_other_layouts(text: str, fields: dict[str, object]) -> None:
     p = problem(text, **fields)
-    for config in (STENCIL.default(p, H200), *STENCIL.space(p, H200).sample(2, 1)):
+    for config in (STENCIL.default(p, H200), *STENCIL.space(p, H200).sample(1, 1)):
         compiled(p, config, H200)
 
 
 def test_each_parameter_keeps_its_sums_in_registers() -> None:
     """Values of every parameter that may be, each at the edge of what the rules allow."""
-    p = problem("s:8x8x8@300000/all", stride_c=64)
+    p = problem("s:4x6x4@300000/all", stride_c=24)
     space, seen = STENCIL.space(p, A100), set()
     for config in space.sample(400, 5):
         new = {(name, value) for name, value in config.items() if (name, value) not in seen}
-        if len(new) > 1:
+        if len(new) > 2:
             seen |= new
             compiled(p, config, A100)
     assert {name for name, _ in seen} == {param.name for param in space.params}
+    assert {value for name, value in seen if name == "stages"} >= {0, 2, 3}
 
 
 def test_python_packs_what_the_kernel_takes() -> None:

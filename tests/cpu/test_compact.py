@@ -92,7 +92,7 @@ def test_without_mask_registers_the_rest_goes_one_by_one() -> None:
 @pytest.mark.parametrize("end", [False, True])
 @pytest.mark.parametrize("spelling", ["d:3x2x4@{}/all", "c:2x3x3@{}/all", "s:3x3x2@{}/5"])
 def test_nothing_outside_the_operands_is_touched(spelling: str, end: bool) -> None:
-    """Each operand ends or begins at a page that cannot be touched, and whatever vectors leave over is there."""
+    """Each operand ends or begins at a page that cannot be touched."""
     rng, device = np.random.default_rng(1), processor.probe()
     for count in (1, 5, 30, 75):
         batch = count * 5 if spelling.endswith("/5") else count

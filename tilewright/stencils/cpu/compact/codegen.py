@@ -328,7 +328,7 @@ class Span:
         return out
 
     def _multiply(self, a: str, b: str, turned: str, total: str | None) -> str:
-        """a*b + total, of real or of (re, im) lanes; ``turned`` is i times b (-i times if a is conjugated)."""
+        """a*b + total, of real or (re, im) lanes; ``turned`` is i times b (-i times if a is conjugated)."""
         ir, width = self.ir, self.width
         if self.unit == 1:
             return ir.fma(a, b, total, width)

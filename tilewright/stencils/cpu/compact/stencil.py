@@ -16,7 +16,7 @@ of C are not interleaved, the results of a turn go through a buffer in the first
 
 From memory, few rows of matrices are asked for each by itself, ``prefetch`` turns ahead. There are more rows
 of larger matrices than a processor has prefetchers, or pages at hand: these are gone through in blocks of
-``block`` turns, one part of C after the other, while the next block is asked for row by row, many lines of each.
+``block`` turns, one part of C after the other, while the next block is asked for row by row.
 
 Requires: extents up to ``LIMIT``; the matrices of A and of B one element apart, or one A or one B for a
 pack; C one element apart, or not read.

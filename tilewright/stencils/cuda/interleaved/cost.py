@@ -5,7 +5,6 @@ Functions on configs work on numbers and on NumPy arrays.
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,11 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 
 
 def _grid(space: Space, p: Problem, names: tuple[str, ...], **fixed: int) -> dict[str, Any]:
-    """All combinations of the values of some parameters, the others at one value; of teams only those that have
-    all of C between them, or half."""
+    """All combinations of the values of some parameters, the others at one value; of teams those alone that
+    have all of C between them, or half."""
     known = {param.name: param.values for param in space.params}
-    values = np.array(list(product(*(known[name] for name in names)))).T
-    columns = dict(zip(names, values, strict=True))
+    axes = np.meshgrid(*(known[name] for name in names), indexing="ij")
+    columns = {name: axis.ravel() for name, axis in zip(names, axes, strict=True)}
     parts, teams = tiles(p, columns["rows"], columns["columns"]), np.array(known["team"])
     whole, half = (teams[np.searchsorted(teams, some, side="right") - 1] for some in (parts, -(-parts // 2)))
     left = (columns["team"] == whole) | (columns["team"] == half)
