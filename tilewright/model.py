@@ -76,7 +76,7 @@ DTYPES = {
 
 _SPELLING = re.compile(
     r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntcj]{2}))?"
-    r":(?P<size>[0-9]+(?:\.\.[0-9]+)?(?:x[0-9]+x[0-9]+)?)(?:@(?P<batch>[0-9]+)(?:/(?P<pack>all|[0-9]+))?)?"
+    r":(?P<size>[0-9]+(?:\.\.[0-9]+)?(?:x[0-9]+x[0-9]+)?)(?:@(?P<batch>[0-9]+))?(?:/(?P<pack>all|[0-9]+))?"
 )
 LARGEST = 2**31 - 1
 """The largest m, n or k of a spelling."""
@@ -338,17 +338,17 @@ class Problem(_Transposed):
                 "TYPE[:TRANS]:LOW..HIGH[@BATCH], e.g. d:8x8x8@100000, z:nt:4x4x4, d:2..32"
             )
         dtype, trans = DTYPES[found["t"]], found["trans"] or "nn"
-        fields = {"batch": _count(found["batch"] or "1", MOST)} | fields
+        pack = _count(found["pack"], LARGEST) if found["pack"] not in (None, "all") else 0
+        fields = {"batch": _count(found["batch"] or str(max(pack, 1)), MOST)} | fields
         if found["pack"]:
-            pack = 0 if found["pack"] == "all" else _count(found["pack"], LARGEST)
             if (
-                (pack == 0 and found["pack"] != "all")
+                (not pack and found["pack"] != "all")
                 or fields["batch"] % max(pack, 1)
                 or set(trans) & set("tc")
             ):
                 raise ArgumentError(
-                    f"problem={text!r}; accepted: of interleaved matrices whole packs of one or more, "
-                    "and n and j, a transpose being other strides"
+                    f"problem={text!r}; accepted: of interleaved matrices whole packs of one or more, and "
+                    "n and j, a transpose being other strides"
                 )
             fields = {"interleaved": Interleaved(pack)} | fields
         size = found["size"]

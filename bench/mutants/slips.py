@@ -107,7 +107,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/runtime/bound_cpu.py",
-        '"count": min(share, problem.batch - first)',
+        '"count": min(share, self.count - first)',
         '"count": share',
         _API,
     ),

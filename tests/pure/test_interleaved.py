@@ -38,7 +38,7 @@ def test_a_spelling_names_a_layout(text: str) -> None:
     assert p.layout.startswith("interleaved")
 
 
-@pytest.mark.parametrize("text", ["d:3x3x3@9/4", "d:3x3x3@8/0", "d:tn:3x3x3@8/all", "d:3x3x3/all"])
+@pytest.mark.parametrize("text", ["d:3x3x3@9/4", "d:3x3x3@8/0", "d:tn:3x3x3@8/all", "d:3x3x3@/all"])
 def test_a_spelling_of_no_layout_is_refused(text: str) -> None:
     with pytest.raises(ArgumentError, match="accepted"):
         problem(text)
