@@ -10,8 +10,8 @@ packs  arrays (batch / 8, m, k, 8) and so on, the compact format, into ``out``
 In turns with it: a copy of as many bytes as are read and written, half of them read (``copy``), and
 ``einsum("ijn,jkn->ikn")`` of NumPy or PyTorch. A processor is measured on one core and also with data in its
 caches (half of its second level), where a pass is repeated until it takes a millisecond. There is then no
-copy, but the bound that ``tilewright explain`` shows, from ceilings measured in this run. Results are compared
-with those of ``einsum`` first; figures are medians over rounds.
+copy, but the bound that ``tilewright explain`` shows, from ceilings measured in this run. Results are
+compared with those of ``einsum`` first; figures are medians over rounds.
 """
 
 from __future__ import annotations
