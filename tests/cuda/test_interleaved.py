@@ -73,10 +73,8 @@ def on_gpu(values: np.ndarray) -> Any:
 @pytest.mark.parametrize("count", [2, 63, 64, 1000])
 def test_the_call_takes_arrays_whose_last_axis_is_the_batch(dtype: str, count: int) -> None:
     draw = np.random.default_rng(count).standard_normal
-    a, b = (draw(shape) for shape in ((3, 4, count + 1), (4, 5, count)))
-    if dtype.startswith("complex"):
-        a, b = a * (1 + 2j), b * (2 - 1j)
-    a, b = (on_gpu(x.astype(dtype)) for x in (a, b))
+    turn = 1 + 2j if dtype.startswith("complex") else 1
+    a, b = (on_gpu((turn * draw(shape)).astype(dtype)) for shape in ((3, 4, count + 1), (4, 5, count)))
     a = a[..., 1:]
     want = np.einsum("ijn,jkn->ikn", *(x.cpu().numpy().astype("c16") for x in (a, b)))
     out = on_gpu(np.full((3, 5, count), 7, dtype))
