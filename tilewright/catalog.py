@@ -57,14 +57,14 @@ class Table(MutableMapping[str, T]):
 # In the order in which an untuned call asks them.
 STENCILS: Table[Stencil] = Table(
     {
-        "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
-        "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),
+        "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
+        "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),
     }
 )
 TARGETS: Table[Target] = Table(
