@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.arrays.tracing import untraced
 from tilewright.calls import chains, product
+from tilewright.calls.along import along
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.settings import forget, threads
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from tilewright.tuning.tuner import Progress, Result
 
 
-# dtype may be given by place only because a keyword alone would take every call some nanoseconds to look for.
+# dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.
 @untraced
-def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
+def matmul(
+    a: Any, b: Any, /, out: Any = None, dtype: str | None = None, axes: list[Any] | None = None
+) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
@@ -48,16 +51,24 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     allows it: PyTorch does unless ``torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction`` (or
     bf16) was set to False before the call was first made.
 
+    ``axes`` says which axes hold the matrices, as it does for ``numpy.matmul``: ``[(0, 1), (0, 1), (0, 1)]``
+    of arrays (m, k, batch), (k, n, batch) and a result (m, n, batch). A new result lies in memory as NumPy's:
+    the matrices one after the other, by rows. Batches whose elements lie side by side, by ``axes`` or as
+    views (``numpy.moveaxis(a, -1, 0)``), are multiplied where they lie, into such an ``out`` too, up to
+    extents of 32, where no axis of a matrix has unit stride.
+
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
     waits for it, and a call like an earlier one may be recorded into a CUDA graph. The tracer of
     ``torch.compile`` breaks its graph at a call and runs it as it is.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, an
-    unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype`` or ``axes``,
+    an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
     numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
     gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
+    if axes is not None:
+        return along(axes, lambda x, y, z: matmul(x, y, z, dtype), a, b, out, of_pairs(dtype))
     if dtype is not None:
         return _matmul_of_pairs(a, b, out, dtype)
     # A tensor has no strides to be looked up by, and finding that out takes as long as a launch.

@@ -59,6 +59,7 @@ STENCILS: Table[Stencil] = Table(
     {
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
+        "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
         "panel": Row("cuda", "tilewright.stencils.cuda.panel.stencil:PanelStencil"),
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
@@ -66,6 +67,7 @@ STENCILS: Table[Stencil] = Table(
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
         "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
+        "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),
     }
 )
 TARGETS: Table[Target] = Table(

@@ -76,7 +76,7 @@ DTYPES = {
 
 _SPELLING = re.compile(
     r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntcj]{2}))?"
-    r":(?P<size>[0-9]+(?:\.\.[0-9]+)?(?:x[0-9]+x[0-9]+)?)(?:@(?P<batch>[0-9]+))?"
+    r":(?P<size>[0-9]+(?:\.\.[0-9]+)?(?:x[0-9]+x[0-9]+)?)(?:@(?P<batch>[0-9]+))?(?:/(?P<pack>all|[0-9]+))?"
 )
 LARGEST = 2**31 - 1
 """The largest m, n or k of a spelling."""
@@ -128,6 +128,31 @@ class _Transposed:
         return self.dtype.is_complex and self.trans_b in "cj"
 
 
+Three = tuple[int, int, int]
+"""Something of A, B and C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """How the matrices of a batch lie that are interleaved: the same element of neighbours side by side.
+
+    Element (i, j) of matrix b lies at ``b // P * step + b % P * stride + i * row + j * ld``, where stride and
+    ld are those of the ``Problem``, and P is ``pack``: so many matrices are interleaved before the next pack
+    begins, 0 where the whole batch is one pack. A stride of 0 is an operand that the matrices of a pack
+    share; the stride of C may be any, and that of A and B is else 1. ``rows`` are the elements from one row
+    to the next of A, B and C, and ``packs`` those from one pack to the next (0 without packs). Strides, ld,
+    rows and packs are run-time arguments.
+
+    Arrays (m, n, batch) are one pack; packs of few matrices are the compact format of Intel's oneMKL
+    (``mkl_?gemm_compact``), and that of K. Kim et al., "Designing vector-friendly compact BLAS and LAPACK
+    kernels" (SC 2017).
+    """
+
+    pack: int = 0
+    rows: Three = (0, 0, 0)
+    packs: Three = (0, 0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem(_Transposed):
     """What is asked: C = alpha * op(A) * op(B) + beta * C, once or for each matrix of a batch.
@@ -138,7 +163,8 @@ class Problem(_Transposed):
     shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
     value is a run-time argument. ``align`` bytes divide the addresses of all three operands (16 at
     most, the widest access of a GPU; CPU kernels take any address). With ``pointers`` each matrix lies
-    where an array of addresses says, and the batch strides mean nothing.
+    where an array of addresses says, and the batch strides mean nothing. With ``interleaved`` matrices lie
+    element beside element as that says: op is then n or j, for a transpose is another pair of strides.
     """
 
     dtype: DType
@@ -159,8 +185,12 @@ class Problem(_Transposed):
     math: str = "ieee"
     align: int = 16
     pointers: bool = False
+    interleaved: Interleaved | None = None
 
     def __post_init__(self) -> None:
+        if self.interleaved is not None:
+            self._interleave(self.interleaved)
+            return
         rows_a, cols_a = (self.k, self.m) if self.transposed_a else (self.m, self.k)
         rows_b, cols_b = (self.n, self.k) if self.transposed_b else (self.k, self.n)
         for name, packed in (("lda", rows_a), ("ldb", rows_b), ("ldc", self.m)):
@@ -174,6 +204,23 @@ class Problem(_Transposed):
             packed = ld * columns  # type: ignore[operator]  # filled in above
             if getattr(self, name) is None:
                 object.__setattr__(self, name, packed)
+
+    def _interleave(self, given: Interleaved) -> None:
+        """Fill in what is left open of an interleaved layout: arrays in C order, the batch as last axis."""
+        side = given.pack or self.batch
+        rows, packs = list(given.rows), list(given.packs)
+        shapes = (self.m, self.k), (self.k, self.n), (self.m, self.n)
+        for at, (name, (height, width)) in enumerate(zip("abc", shapes, strict=True)):
+            ld, stride = f"ld{name}", f"stride_{name}"
+            if getattr(self, stride) is None:
+                object.__setattr__(self, stride, 1)
+            step = getattr(self, stride)
+            if getattr(self, ld) is None:
+                object.__setattr__(self, ld, side if step == 1 else 1)
+                rows[at] = width * getattr(self, ld)
+                packs[at] = (height * rows[at] if step == 1 else step * side) if given.pack else 0
+        filled = Interleaved(given.pack, (rows[0], rows[1], rows[2]), (packs[0], packs[1], packs[2]))
+        object.__setattr__(self, "interleaved", filled)
 
     @property
     def flops(self) -> int:
@@ -203,11 +250,14 @@ class Problem(_Transposed):
     @property
     def spelling(self) -> str:
         """``TYPE:TRANS:MxNxK@BATCH``, the form that the command and the records use."""
-        return f"{self.dtype.letter}:{self.trans}:{self.m}x{self.n}x{self.k}@{self.batch}"
+        pack = "" if self.interleaved is None else f"/{self.interleaved.pack or 'all'}"
+        return f"{self.dtype.letter}:{self.trans}:{self.m}x{self.n}x{self.k}@{self.batch}{pack}"
 
     @property
     def layout(self) -> str:
         """How the operands lie in memory: ``packed`` or the leading dimensions; shared operands named."""
+        if self.interleaved is not None:
+            return self._interleaved_layout(self.interleaved)
         packed = Problem(self.dtype, self.m, self.n, self.k, self.trans_a, self.trans_b)
         tight = (self.lda, self.ldb, self.ldc) == (packed.lda, packed.ldb, packed.ldc)
         text = "packed" if tight else f"ld{self.lda},{self.ldb},{self.ldc}"
@@ -219,6 +269,12 @@ class Problem(_Transposed):
         text += "+pointers" if self.pointers else ""
         return text + (f"+align{self.align}" if self.align < 16 else "")
 
+    def _interleaved_layout(self, found: Interleaved) -> str:
+        shared = ("A" if self.stride_a == 0 else "") + ("B" if self.stride_b == 0 else "")
+        text = f"interleaved{found.pack or ''}" + ("" if self.stride_c == 1 else "+scatteredC")
+        text += f"+shared{shared}" if shared else ""
+        return text + (f"+align{self.align}" if self.align < 16 else "")
+
     @property
     def strides(self) -> tuple[int, int, int]:
         """Batch strides of A, B and C in elements."""
@@ -227,7 +283,8 @@ class Problem(_Transposed):
     @property
     def family(self) -> str:
         """What near problems have in common: type, transpositions and math mode."""
-        return f"{self.dtype.letter}:{self.trans}:{self.math}"
+        apart = "" if self.interleaved is None else ":interleaved"
+        return f"{self.dtype.letter}:{self.trans}:{self.math}{apart}"
 
     @property
     def extents(self) -> tuple[int, int, int]:
@@ -237,6 +294,10 @@ class Problem(_Transposed):
     @property
     def compiled(self) -> dict[str, Any]:
         """What may be compiled in: batch and strides are run-time arguments, what is shared is not."""
+        if self.interleaved is not None:
+            scattered = self.stride_c != 1
+            plain = self.with_(batch=1, m=self.m, stride_a=self.stride_a, stride_b=self.stride_b, stride_c=1)
+            return plain.to_json() | {"scattered": scattered}
         fixed = self.with_(batch=1).to_json()
         return fixed | {name: bool(fixed[name]) for name in ("stride_a", "stride_b", "stride_c")}
 
@@ -249,14 +310,23 @@ class Problem(_Transposed):
         )
 
     def with_(self, **changes: Any) -> Problem:
-        """The same problem with some fields changed; layouts are repacked if a size changes."""
-        if changes.keys() & {"m", "n", "k", "trans_a", "trans_b"}:
-            changes = dict.fromkeys(("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")) | changes
-        return replace(self, **changes)
+        """The same problem with some fields changed; layouts are repacked if a size changes, and those of an
+        interleaved batch that is one pack if the batch does."""
+        found, fresh = self.interleaved, dict[str, Any]()
+        sized = changes.keys() & {"m", "n", "k", "trans_a", "trans_b"}
+        if "interleaved" in changes or (found is None and sized):
+            fresh = dict.fromkeys(("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c"))
+        elif found is not None and (sized or (not found.pack and "batch" in changes)):
+            # What the batch shares stays shared.
+            fresh = {"lda": None, "ldb": None, "ldc": None, "interleaved": Interleaved(found.pack)}
+            if self.stride_c != 1 and sized:
+                fresh["stride_c"] = changes.get("m", self.m) * changes.get("n", self.n)
+        return replace(self, **(fresh | changes))
 
     @staticmethod
     def parse(text: str, **fields: Any) -> list[Problem]:
         """Problems named by a spelling: ``d:8x8x8@100000``, ``z:nt:4x4x4``, ``d:2..32`` (square, every n).
+        Of an interleaved batch, ``d:3x3x3@100000/all``, or ``d:3x3x3@100000/8`` in packs of eight.
 
         Raises ``ArgumentError`` when the spelling is not understood, when a size is over ``LARGEST`` or the
         batch over ``MOST``, and for a range of more than ``RANGE`` sizes.
@@ -268,7 +338,19 @@ class Problem(_Transposed):
                 "TYPE[:TRANS]:LOW..HIGH[@BATCH], e.g. d:8x8x8@100000, z:nt:4x4x4, d:2..32"
             )
         dtype, trans = DTYPES[found["t"]], found["trans"] or "nn"
-        fields = {"batch": _count(found["batch"] or "1", MOST)} | fields
+        pack = _count(found["pack"], LARGEST) if found["pack"] not in (None, "all") else 0
+        fields = {"batch": _count(found["batch"] or str(max(pack, 1)), MOST)} | fields
+        if found["pack"]:
+            if (
+                (not pack and found["pack"] != "all")
+                or fields["batch"] % max(pack, 1)
+                or set(trans) & set("tc")
+            ):
+                raise ArgumentError(
+                    f"problem={text!r}; accepted: of interleaved matrices whole packs of one or more, and "
+                    "n and j, a transpose being other strides"
+                )
+            fields = {"interleaved": Interleaved(pack)} | fields
         size = found["size"]
         if "x" in size:
             if ".." in size:
@@ -286,12 +368,19 @@ class Problem(_Transposed):
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that ``from_json`` reads back."""
-        data = {f: getattr(self, f) for f in self.__dataclass_fields__}
+        data = {f: getattr(self, f) for f in self.__dataclass_fields__ if f != "interleaved"}
+        if self.interleaved is not None:
+            found = self.interleaved
+            data["interleaved"] = {"pack": found.pack, "rows": list(found.rows), "packs": list(found.packs)}
         return data | {"dtype": self.dtype.letter}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Problem:
         """The problem that ``to_json`` wrote; what an older version had no field for is as it was then."""
+        found = data.get("interleaved")
+        if found is not None:
+            layout = Interleaved(found["pack"], tuple(found["rows"]), tuple(found["packs"]))
+            data = {**data, "interleaved": layout}
         return Problem(**{**data, "dtype": DTYPES[data["dtype"]]})
 
 

@@ -105,7 +105,8 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     found: dict[str, set[str]] = {name: set() for name in CUDA}
     for stencil, problem, _ in listed.made.values():
         found[stencil.name].add(problem.dtype.letter)
-    assert found["tiny"] == found["grouped"] == found["chain"] == found["segments"] == set(DTYPES)
+    for kernel in ("tiny", "panel", "grouped", "chain", "segments", "interleaved"):
+        assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     assert found["classic"] == {"s", "d", "c", "z"}
     sizes = {

@@ -143,7 +143,7 @@ def problem_of(
             return name
     assert left is not None
     assert right is not None
-    extents, steps = _collapsed(a, b, out)
+    extents, steps = collapsed(a, b, out)
     inner = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
     batch, (step_a, step_b, step_c) = (extents[inner], steps[inner]) if extents else (1, (0, 0, 0))
     stride_left, stride_right = (step_b, step_a) if swap else (step_a, step_b)
@@ -181,7 +181,7 @@ def _operand(rows: int, columns: int, row: int, column: int, conj: bool) -> tupl
     return None
 
 
-def _collapsed(a: Layout, b: Layout, out: Layout) -> tuple[list[int], list[tuple[int, int, int]]]:
+def collapsed(a: Layout, b: Layout, out: Layout) -> tuple[list[int], list[tuple[int, int, int]]]:
     """The batch axes of out with neighbours merged where one stride covers both, for all three arrays."""
     shape = out.shape[:-2]
     wide = [broadcast_to(x, shape + x.shape[-2:]).strides[:-2] for x in (a, b)] + [out.strides[:-2]]

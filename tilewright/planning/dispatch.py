@@ -90,6 +90,13 @@ def stranger(problem: Gemm, device: Device) -> bool:
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
+def serves(problem: Gemm, device: Device, stencil: str | None) -> bool:
+    """Whether this stencil, or with None any of the device's kind, accepts a problem."""
+    known = candidates(device)
+    some = known if stencil is None else {stencil: known[stencil]} if stencil in known else {}
+    return any(refusal(one, problem, device) is None for one in some.values())
+
+
 def regime(problem: Gemm, device: Device, cores: int | None = None) -> str:
     """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
     they still go faster than memory; else ``memory``."""

@@ -24,6 +24,10 @@ SPLIT = "it multiplies groups that share an axis, for tw.segment_matmul alone"
 """Why a stencil with ``segments`` serves nothing but a ``SegmentedProblem``."""
 WHOLE = "groups whose borders lie on the device are for the stencil of segments"
 """Why a stencil without ``segments`` does not serve a ``SegmentedProblem``."""
+BESIDE = "the matrices of the batch lie element beside element"
+"""Why a stencil that is not ``interleaved`` does not serve a problem that is."""
+APART = "the matrices of the batch lie apart, and it multiplies interleaved ones alone"
+"""Why a stencil that is ``interleaved`` does not serve another problem."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
 
@@ -47,6 +51,8 @@ class Stencil(ABC):
     """Whether it serves ``SegmentedProblem``s, and these alone."""
     pointers: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie where an array of addresses says."""
+    interleaved: ClassVar[bool] = False
+    """Whether it serves problems whose matrices lie element beside element, and these alone."""
     packed_only: ClassVar[bool] = False
     """Whether it serves packed matrices alone."""
     size_specific: ClassVar[bool] = False
@@ -119,4 +125,6 @@ def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
         return MANY_SIZES if stencil.lists else ONE_SIZE
     if not isinstance(problem, GroupedProblem) and problem.pointers and not stencil.pointers:
         return SCATTERED
+    if not isinstance(problem, GroupedProblem) and (problem.interleaved is not None) != stencil.interleaved:
+        return APART if stencil.interleaved else BESIDE
     return stencil.accepts(problem, device)
