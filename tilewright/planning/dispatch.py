@@ -139,14 +139,16 @@ def plan(
     # What was timed as the vendor's product of complex half is of planes that no caller has; what a caller
     # gets is the library's product of complex64, with copies before and after.
     theirs = vendor and problem.dtype.letter != "hc"
-    best = _tuned(problem.key, problem.with_(batch=1), device, kind, theirs)
+    # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer. Along
+    # several axes they ask for every extent.
+    nested = isinstance(problem, Problem) and problem.outer
+    some = problem if nested else problem.with_(batch=1 if kind == "cached" else 1 + device.knee())
+    best = _tuned(problem.key, problem if nested else problem.with_(batch=1), device, kind, theirs)
     if best is not None and best[0] == VENDOR:
         why = "the records say that it is faster"
         return Plan(problem, device, kind, VENDOR, why, config=best[1] or None)
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
-    # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer.
-    some = problem.with_(batch=1 if kind == "cached" else 1 + device.knee())
     near = _near(problem.key, some, device, kind, problem.batch == 1, theirs)
     if near is not None:
         name, chosen, whose = near
@@ -182,7 +184,11 @@ def plan(
 def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
     """Whether only a record makes a stencil the better guess than the library: by what was measured of the
     problem's class, or, where nothing was, by what the stencil says of itself. Lists, matrices that lie
-    anywhere and addresses that no wide access may use were not measured."""
+    anywhere and addresses that no wide access may use were not measured. Of a batch along several axes the
+    runs were, and the stencil has to say yes to how it goes from one to the next."""
+    if isinstance(problem, Problem) and problem.outer:
+        run = problem.with_(batch=problem.products, outer=())
+        return stencil.needs_record(problem) or _needs_record(stencil, run, kind, device)
     if isinstance(problem, Problem) and not problem.pointers and problem.align >= ALIGNED:
         wins = classes.wins(stencil.name, problem, kind, device)
         if wins is not None:

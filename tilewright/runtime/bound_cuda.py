@@ -76,7 +76,7 @@ def kernel(plan: Plan, index: int) -> Kernel:
 def why_not(job: Job, plan: Plan) -> str | None:
     """Why a job cannot be given to the kernel of its plan; None when it can."""
     p = plan.problem
-    for name in ("m", "n", "k", "batch"):
+    for name in ("m", "n", "k", "products"):
         if getattr(p, name) >= WORD:
             return f"{name}={getattr(p, name)} does not fit 32 bits"
     if plan.stencil is not None and plan.config is not None:

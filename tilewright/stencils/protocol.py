@@ -18,6 +18,8 @@ MANY_SIZES = "it multiplies lists of products of different sizes, for tw.gemm_gr
 """Why a stencil with ``lists`` does not serve a ``Problem``."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
+SEVERAL_AXES = "the batch has several axes, which no one stride covers"
+"""Why a stencil without ``nested`` does not serve a problem that has outer batch axes."""
 
 
 class Stencil(ABC):
@@ -35,6 +37,8 @@ class Stencil(ABC):
     """Whether it serves ``GroupedProblem``s, and these alone, in place of ``Problem``s."""
     pointers: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie where an array of addresses says."""
+    nested: ClassVar[bool] = False
+    """Whether it serves problems with outer batch axes."""
     packed_only: ClassVar[bool] = False
     """Whether it serves packed matrices alone."""
     size_specific: ClassVar[bool] = False
@@ -99,4 +103,6 @@ def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
         return MANY_SIZES if stencil.lists else ONE_SIZE
     if not isinstance(problem, GroupedProblem) and problem.pointers and not stencil.pointers:
         return SCATTERED
+    if not isinstance(problem, GroupedProblem) and problem.outer and not stencil.nested:
+        return SEVERAL_AXES
     return stencil.accepts(problem, device)

@@ -39,10 +39,10 @@ template <> struct Distance<false> { typedef long long Type; };
 // A group as it is stored, in the largest pieces without gaps: all MATRICES of it, whole matrices, or columns.
 template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEAD, int NEXT, int MATRICES> struct Group {
     typedef Matrices<STORED_ROWS, STORED_COLS, FLAT, false> There;
-    static constexpr bool WHOLE = FLAT && LD == STORED_ROWS, ONE_PIECE = WHOLE && !POINTERS;
+    static constexpr bool WHOLE = FLAT && LD == STORED_ROWS, ONE_PIECE = WHOLE && !LISTED;
     static constexpr int COLUMN = (WHOLE ? STORED_COLS : 1) * STORED_ROWS * SIZE, COLUMNS_OF_IT = WHOLE ? 1 : STORED_COLS;
     static constexpr int MATRIX = STORED_ROWS * STORED_COLS * SIZE;
-    static constexpr int VECTOR = ONE_PIECE ? vector_bytes(ALIGN, MATRICES * MATRIX) : vector_bytes(WHOLE ? ALIGN : UNIT, COLUMN);
+    static constexpr int VECTOR = ONE_PIECE ? vector_bytes(ALIGN, MATRICES * MATRIX) : vector_bytes(WHOLE && !OUTER ? ALIGN : UNIT, COLUMN);
     static constexpr int IN_COLUMN = (ONE_PIECE ? MATRICES * MATRIX : COLUMN) / VECTOR;
     static constexpr int COUNT = ONE_PIECE ? IN_COLUMN : IN_COLUMN * COLUMNS_OF_IT * MATRICES;
     static constexpr int AT_ONCE = smaller(ceiling(COUNT, THREADS), 4);
@@ -73,8 +73,8 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
         } else {
             constexpr int HERE_COLUMN = LD * SIZE, HERE_MATRIX = LD * STORED_COLS * SIZE;
             const Far per_column = (LEAD ? LEAD : FLAT ? STORED_ROWS : (Far)ld) * SIZE;
-            const Far per_matrix = POINTERS ? 0 : (LEAD ? NEXT : FLAT ? STORED_ROWS * STORED_COLS : (Far)stride) * SIZE;
-            const unsigned char *const from = (const unsigned char *)(POINTERS ? base : There::at(base, stride, first));
+            const Far per_matrix = LISTED ? 0 : (LEAD ? NEXT : FLAT ? STORED_ROWS * STORED_COLS : (Far)stride) * SIZE;
+            const unsigned char *const from = (const unsigned char *)(LISTED ? base : There::at(base, stride, first));
             const int vectors = count * (IN_COLUMN * COLUMNS_OF_IT);
             VectorWalk<IN_COLUMN, COLUMNS_OF_IT> walk;
             int here = walk.position(VECTOR, HERE_COLUMN, HERE_MATRIX);
@@ -83,9 +83,9 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
                 UNROLL for (int i = 0; i < AT_ONCE; i++) {
                     some.bytes[i] = w + i * THREADS < vectors ? VECTOR : 0;
                     some.here[i] = here;
-                    // With POINTERS, base is a list of addresses in shared memory; for no valid bytes any of them will do.
+                    // Where matrices are LISTED, base is a list of addresses in shared memory; for no valid bytes any of them will do.
                     const int matrix = COUNT % (AT_ONCE * THREADS) ? min(walk.matrix, MATRICES - 1) : walk.matrix;
-                    some.there[i] = (POINTERS ? (const unsigned char *)There::at(base, 0, first + matrix) : from) + there;
+                    some.there[i] = (LISTED ? (const unsigned char *)There::at(base, 0, first + matrix) : from) + there;
                     walk.advance();
                     here += walk.advanced(VECTOR, HERE_COLUMN, HERE_MATRIX);
                     there += walk.advanced((Far)VECTOR, per_column, per_matrix);
@@ -142,6 +142,18 @@ INLINE void write_columns(unsigned char *to, const unsigned char *from) {
         }
         walk.advance();
         at += walk.advanced(UNIT_C, LD_C * SIZE, STEP_C * SIZE);
+    }
+}
+
+// Copies the matrix that a run shares, by a warp; what comes of it is counted by the next arrive_when_copied().
+template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT>
+INLINE void fetch_by_warp(unsigned char *to, const Stored *from, long long ld) {
+    constexpr bool WHOLE = FLAT && LD == STORED_ROWS;
+    constexpr int COLUMN = (WHOLE ? STORED_COLS : 1) * STORED_ROWS * SIZE, COLUMNS_OF_IT = WHOLE ? 1 : STORED_COLS;
+    constexpr int VECTOR = vector_bytes(UNIT, COLUMN), IN_COLUMN = COLUMN / VECTOR;
+    for (int i = threadIdx.x % 32; i < IN_COLUMN * COLUMNS_OF_IT; i += 32) {
+        const int at = i % IN_COLUMN * VECTOR, column = i / IN_COLUMN;
+        cp_async<VECTOR>(to + column * (LD * SIZE) + at, (const unsigned char *)(from + column * ld) + at, VECTOR);
     }
 }
 

@@ -143,7 +143,7 @@ def _groups(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     known = np.array(groups(p))
     columns = {"path": np.repeat(_PATHS, len(known)), "group": np.tile(known, len(_PATHS))}
     left = space.part(("path", "group")).allowed(columns).reshape(len(_PATHS), len(known))
-    many = known * 2 * device["sms"] <= p.batch
+    many = known * 2 * device["sms"] <= p.products
     single = {"bulk": False, "async": known == 1}
     return {path: known[some & (many | single[path])] for path, some in zip(_PATHS, left, strict=True)}
 
@@ -195,7 +195,7 @@ def _score(p: Problem, device: Device, path: str, columns: Columns, x: Mapping[s
     used = busy(p, *tile, warps, group)
     long = np.minimum(stage, x["long"] * 1024)
     # The last round leaves part of the SMs idle.
-    rounds = p.batch / (group * per_sm * device["sms"])
+    rounds = p.products / (group * per_sm * device["sms"])
     alone = np.where(per_sm == 1, x["lone"], 1 - x["crowd"] * (per_sm - 2))
     shape = long / (long + x["start"]) * rounds / (rounds + x["last"]) * alone
     powers = flying ** x["flying_power"] * running ** x["running_power"] * used ** x["used_power"]

@@ -26,12 +26,17 @@
 //          the reads of neighbours.
 // An operand that the whole batch shares is copied once. Persistent blocks walk over the groups, so any grid is right.
 //
+// A batch along several axes (OUTER) is numbered along the innermost one first, whatever the strides of the others are.
+// Bulk copies bring groups that end where a run along the innermost axis does, and one matrix of an operand that the run
+// shares. Elsewhere groups go on from run to run, and threads write down where each matrix of a later group lies.
+//
 // The parts, in this folder: pipeline_*.cuh (a path each), copy.cuh (groups to and from shared memory), group.cuh (which
 // tile a thread or warp computes), multiply_*.cuh (the product of one tile), layout.cuh (shared memory).
 #include "lib/bulk.cuh"
 #include "lib/gemm.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
+#include "lib/nest.cuh"
 #include "lib/problem.cuh"
 #ifndef SIZE_M
 #define SIZE_M 16  // rows of C
@@ -137,16 +142,22 @@
 
 static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 16, 32 or 64 bits");
 static_assert(ALIGN % SIZE == 0, "element: addresses are multiples of an element's bytes");
-static_assert(PATH != 2 || ((FLAT_A || SHARED_A || LEAD_A) && (FLAT_B || SHARED_B || LEAD_B) && (FLAT_C || LEAD_C)),
+static_assert(PATH != 2 || ((FLAT_A || SHARED_A || HELD_A || LEAD_A) && (FLAT_B || SHARED_B || HELD_B || LEAD_B) &&
+                            (FLAT_C || LEAD_C)),
               "bulk-flat: bulk copies take operands without gaps, or with such as are known to the compiler");
-static_assert(PATH != 2 || (STEP_A >= (SHARED_A ? 0 : LD_A * (COLS_A - 1) + ROWS_A) &&
-                            STEP_B >= (SHARED_B ? 0 : LD_B * (COLS_B - 1) + ROWS_B) &&
+static_assert(PATH != 2 || (STEP_A >= (ONCE_A ? 0 : LD_A * (COLS_A - 1) + ROWS_A) &&
+                            STEP_B >= (ONCE_B ? 0 : LD_B * (COLS_B - 1) + ROWS_B) &&
                             STEP_C >= LD_C * (SIZE_N - 1) + SIZE_M),
               "bulk-apart: matrices of a stream do not overlap");
+static_assert(PATH != 2 || !OUTER || ((FLAT_A || SHARED_A || HELD_A) && (FLAT_B || SHARED_B || HELD_B) && FLAT_C),
+              "bulk-flat: along several axes bulk copies take runs without gaps");
+static_assert(PATH != 2 || ((!HELD_A || UNIT_A >= 4) && (!HELD_B || UNIT_B >= 4)),
+              "bulk-flat: what a run shares is copied by words of 4 bytes or more");
+static_assert(!OUTER || !POINTERS, "outer: what lies where an array says lies along no axes");
 static_assert(PATH != 2 || !POINTERS, "bulk-stream: matrices at addresses of an array are no stream");
 static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
-static_assert(PATH != 2 || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 0) &&
-                            (SHARED_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
+static_assert(PATH != 2 || ((ONCE_A || GROUP * STEP_A * SIZE % 16 == 0) &&
+                            (ONCE_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
               "bulk-whole: a group is a multiple of 16 bytes");
 static_assert(STAGES >= 2 || PATH == 0, "ring: one stage is multiplied while others are filled");
 static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps");
@@ -171,7 +182,7 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #include "tiny/pipeline_bulk.cuh"
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_constant__ Gemm g) {
-    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
-    multiply_batch(g, scalars);
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_constant__ Given given) {
+    const Scalars scalars = {scalar(gemm_of(given).alpha), scalar(gemm_of(given).beta)};
+    multiply_batch(given, scalars);
 }

@@ -22,6 +22,9 @@ CONSTANT int vector(int unit, int extent, int tile) {
     return v;
 }
 
+// Whether matrices are found one by one: by addresses of an array, or by the steps of several axes.
+constexpr bool LISTED = POINTERS || OUTER;
+
 // Matrices as they are stored, and in shared memory: leading dimensions, and elements from one matrix to the next.
 constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;
 constexpr int ROWS_B = TRANS_B ? SIZE_N : SIZE_K, COLS_B = TRANS_B ? SIZE_K : SIZE_N;
@@ -29,8 +32,10 @@ CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0)
 CONSTANT int between(int lead, int rows) { return PATH == 2 && lead ? lead : skewed(rows); }
 CONSTANT int apart(int lead, int next, int packed) { return PATH == 2 && lead ? next : packed; }
 constexpr int LD_A = between(LEAD_A, ROWS_A), LD_B = between(LEAD_B, ROWS_B), LD_C = between(LEAD_C, SIZE_M);
-constexpr int STEP_A = SHARED_A ? 0 : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
-constexpr int STEP_B = SHARED_B ? 0 : apart(LEAD_B, NEXT_B, LD_B * COLS_B);
+// Whether a stage has one matrix of an operand, if any: where it is shared, and where bulk copies bring what a run shares.
+constexpr bool RUN_A = HELD_A && PATH == 2, RUN_B = HELD_B && PATH == 2, ONCE_A = SHARED_A || RUN_A, ONCE_B = SHARED_B || RUN_B;
+constexpr int STEP_A = ONCE_A ? 0 : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
+constexpr int STEP_B = ONCE_B ? 0 : apart(LEAD_B, NEXT_B, LD_B * COLS_B);
 constexpr int STEP_C = apart(LEAD_C, NEXT_C, LD_C * SIZE_N);
 #if MMA
 // Whether all columns in shared memory begin at multiples of two elements.
@@ -38,8 +43,8 @@ constexpr bool EVEN_A = LD_A % 2 == 0 && STEP_A % 2 == 0, EVEN_B = LD_B % 2 == 0
 constexpr bool EVEN_C = LD_C % 2 == 0 && STEP_C % 2 == 0;
 #endif
 #if PATH != 0
-constexpr int BYTES_A = padded((SHARED_A ? LD_A * COLS_A : GROUP * STEP_A) * SIZE);
-constexpr int BYTES_B = padded((SHARED_B ? LD_B * COLS_B : GROUP * STEP_B) * SIZE);
+constexpr int BYTES_A = padded((ONCE_A ? LD_A * COLS_A : GROUP * STEP_A) * SIZE);
+constexpr int BYTES_B = padded((ONCE_B ? LD_B * COLS_B : GROUP * STEP_B) * SIZE);
 constexpr int BYTES_C = padded(GROUP * STEP_C * SIZE);
 // Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
 constexpr int AT_A = PATH == 2 ? padded(8 * STAGES) : 0;
@@ -58,7 +63,7 @@ constexpr bool PARTLY =
 constexpr int AT_WASTE = AT_OUT + 2 * BYTES_C;
 #endif
 #if PATH == 1
-// With POINTERS: lists of the addresses of the matrices of later groups, those of C last.
+// Where matrices are LISTED: lists of the addresses of the matrices of later groups, those of C last.
 constexpr int AT_LISTS = AT_OUT + (BETA ? 0 : BYTES_C);
 constexpr int LISTS = 2 * STAGES - 1, LIST = 3 * GROUP * 8;
 #endif

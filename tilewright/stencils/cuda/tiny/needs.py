@@ -10,7 +10,7 @@ from math import gcd
 from typing import Any
 
 from tilewright.model import Problem
-from tilewright.stencils.cuda.common import WIDEST, units
+from tilewright.stencils.cuda.common import WIDEST, outer_steps, units
 
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
@@ -33,6 +33,30 @@ def vector(size: int, extent: int) -> int:
     return v
 
 
+def listed(p: Problem) -> bool:
+    """Whether a group's matrices are found one by one: by addresses of an array, or by several batch axes."""
+    return p.pointers or bool(p.outer)
+
+
+def held(p: Problem) -> tuple[bool, bool, bool]:
+    """Whether A, B and C are shared along the innermost batch axis, but not by the whole batch."""
+    a, b, c = (moves and not stride for moves, stride in zip(p.moves, p.strides, strict=True))
+    return a, b, c
+
+
+def pieces(p: Problem) -> tuple[int, int, int]:
+    """Bytes, at most 16, that divide the addresses from which words may be read: those of columns, or, of a
+    batch with several axes whose matrices have no padding, those of matrices."""
+    if not p.outer:
+        return units(p)
+    size = p.dtype.itemsize
+    a, b, c = (
+        gcd(WIDEST, p.align, *(step * size for step in (stride, *outer))) if tight else unit
+        for unit, tight, stride, outer in zip(units(p), flat(p), p.strides, outer_steps(p), strict=True)
+    )
+    return a, b, c
+
+
 def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Rows and columns of A, B and C as they are stored."""
     a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
@@ -41,9 +65,10 @@ def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int
 
 
 def flat(p: Problem) -> tuple[bool, bool, bool]:
-    """Whether the batches of A, B and C have no gaps."""
+    """Whether the batches of A, B and C have no gaps; where matrices lie anywhere, or along several axes,
+    whether they have none themselves."""
     a, b, c = (
-        ld == rows and (stride == rows * cols or p.pointers)
+        ld == rows and (stride == rows * cols or listed(p))
         for (rows, cols), ld, stride in zip(stored(p), (p.lda, p.ldb, p.ldc), p.strides, strict=True)
     )
     return a, b, c
@@ -52,20 +77,21 @@ def flat(p: Problem) -> tuple[bool, bool, bool]:
 @lru_cache(maxsize=256)
 def spaced(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Leading dimension and batch stride of A, B and C as constants of the compiler: where there is padding
-    in a rhythm, else (0, 0). With pointers there is no stride."""
+    in a rhythm, else (0, 0). With pointers, and along several axes, there is no stride."""
 
-    def known(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> tuple[int, int]:
+    def known(rows: int, cols: int, ld: int, stride: int, is_flat: bool, moves: bool) -> tuple[int, int]:
         extent = ld * (cols - 1) + rows
-        if is_flat or stride == 0 or max(extent, stride) * p.dtype.itemsize > LONGEST or ld < rows:
+        far = extent if p.outer else max(extent, stride)
+        if is_flat or not moves or far * p.dtype.itemsize > LONGEST or ld < rows:
             return 0, 0
-        if p.pointers:
+        if listed(p):
             return ld, 0
         return (ld, stride) if stride >= extent else (0, 0)
 
     a, b, c = (
-        known(rows, cols, ld or 0, stride, is_flat)
-        for (rows, cols), ld, stride, is_flat in zip(
-            stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), strict=True
+        known(rows, cols, ld or 0, stride, is_flat, moves)
+        for (rows, cols), ld, stride, is_flat, moves in zip(
+            stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), p.moves, strict=True
         )
     )
     return a, b, c
@@ -99,19 +125,21 @@ def taken(p: Problem) -> tuple[float, float, float]:
     """Bytes that one matrix of A, B and C takes from memory, which comes 64 at a time: the mean over where
     columns begin. (On an H200 columns of 32 bytes, 64 apart, come at half the speed of a copy.)"""
 
-    def of(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> float:
+    def of(rows: int, cols: int, ld: int, stride: int, outer: list[int], is_flat: bool) -> float:
         size = p.dtype.itemsize
         if is_flat:
             return float(rows * cols * size)
         # Memory is given out at multiples of 64 and more.
-        unit = gcd(64, ld * size, stride * size, p.align if p.align < WIDEST else 0)
+        apart = (step * size for step in (stride, *outer))
+        unit = gcd(64, ld * size, *apart, p.align if p.align < WIDEST else 0)
         column = sum(-(-(start + rows * size) // 64) for start in range(0, 64, unit)) * unit
-        return float(min(max(stride, rows * cols) * size, cols * column))
+        most = ld * cols if p.outer else max(stride, rows * cols)
+        return float(min(most * size, cols * column))
 
     a, b, c = (
-        of(rows, cols, ld or 0, stride, is_flat) if stride else 0.0
-        for (rows, cols), ld, stride, is_flat in zip(
-            stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), strict=True
+        of(rows, cols, ld or 0, stride, outer, is_flat) if moves else 0.0
+        for (rows, cols), ld, stride, outer, is_flat, moves in zip(
+            stored(p), (p.lda, p.ldb, p.ldc), p.strides, outer_steps(p), flat(p), p.moves, strict=True
         )
     )
     return a, b, c
@@ -123,8 +151,8 @@ def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
     sizes = _chunks(p, group, pad, path)
     return sum(
         chunk
-        for chunk, stride, read in zip(sizes, p.strides, (True, True, p.beta != "0"), strict=True)
-        if stride and read
+        for chunk, moves, read in zip(sizes, p.moves, (True, True, p.beta != "0"), strict=True)
+        if moves and read
     )
 
 
@@ -132,25 +160,39 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     a, b, c = (
         _rounded(
-            (group if stride else 1)
+            _matrices(group, bulk, moves, once)
             * (bulk * (step or rows * cols) + (1 - bulk) * (rows + pad * vector(size, rows)) * cols)
             * size
         )
-        for (rows, cols), stride, step in zip(stored(p), p.strides, steps(p), strict=True)
+        for (rows, cols), moves, once, step in zip(stored(p), p.moves, held(p), steps(p), strict=True)
     )
     return a, b, c
 
 
+def _matrices(group: Any, bulk: Any, moves: bool, once: bool) -> Any:
+    """Matrices of an operand in a stage: one that a run shares comes once with bulk copies."""
+    if not moves:
+        return 1
+    return bulk + (1 - bulk) * group if once else group
+
+
 def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> Any:
     """Shared memory of a block: barriers, what the batch shares, the ring, results on their way out (and a C
-    that nobody looks at), and with pointers the addresses of the groups to come."""
+    that nobody looks at), and, of matrices found one by one, the addresses of the groups to come."""
     a, b, c = _chunks(p, group, pad, path)
-    once = (0 if p.strides[0] else a) + (0 if p.strides[1] else b)
+    once = (0 if p.moves[0] else a) + (0 if p.moves[1] else b)
     bulk, plain = path == "bulk", path == "plain"
     outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
-    lists = (2 * stages - 1) * 24 * group * p.pointers * (1 - bulk)
+    lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
     return (_rounded(8 * stages) * bulk + once + ring + outs + lists) * (1 - plain)
+
+
+def runs(p: Problem, group: Any, path: Any) -> Any:
+    """Groups of a batch. Those of bulk copies end where a run along the innermost axis does."""
+    if path == "bulk" and p.outer:
+        return p.products // p.batch * -(-p.batch // group)
+    return -(-p.products // group)
 
 
 def tiles(p: Problem, rows: Any, columns: Any) -> Any:

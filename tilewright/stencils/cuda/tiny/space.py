@@ -13,13 +13,15 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules, units
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, outer_steps, resident_rules, units
 from tilewright.stencils.cuda.tiny.needs import (
     COUNTS,
     PATHS,
     PER_SM,
     busy,
     flat,
+    held,
+    pieces,
     registers,
     shared_bytes,
     spaced,
@@ -31,6 +33,11 @@ from tilewright.stencils.cuda.tiny.needs import (
     whole,
     words_of_sum,
 )
+
+WORD = 4
+"""The fewest bytes of an asynchronous copy by words."""
+RUN = 8 * 1024
+"""Bytes of A, B and C of a run along the innermost batch axis from which on it is worth its own groups."""
 
 
 @cache
@@ -72,12 +79,31 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 
 def is_stream(p: Problem) -> bool:
-    """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch."""
+    """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch.
+    Along several axes: whether each run along the innermost one is such a stream, or has one matrix."""
+    if p.outer:
+        return _streams_in_runs(p)
     streams = all(
         is_flat or stride == 0 or step > 0
         for is_flat, stride, (_, step) in zip(flat(p), p.strides, spaced(p), strict=True)
     )
     return streams and p.strides[2] != 0 and not p.pointers
+
+
+def _streams_in_runs(p: Problem) -> bool:
+    """Whether runs without gaps begin and end at multiples of 16 bytes, and what they share can be copied by
+    words."""
+    size = p.dtype.itemsize
+    for (rows, cols), step, ld, outer, once, moves, unit in zip(
+        stored(p), p.strides, (p.lda, p.ldb, p.ldc), outer_steps(p), held(p), p.moves, pieces(p), strict=True
+    ):
+        if once and unit < WORD:
+            return False
+        if once or not moves:
+            continue
+        if (ld, step) != (rows, rows * cols) or any(x * size % WIDEST for x in (*outer, p.batch * step)):
+            return False
+    return p.strides[2] != 0 and not p.pointers
 
 
 def is_dense(p: Problem) -> bool:
@@ -90,7 +116,7 @@ def is_dense(p: Problem) -> bool:
 
 def bulk_pays(p: Problem, device: Device) -> bool:
     """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words."""
-    worth = p.batch >= 2 * whole(p) * device["sms"]
+    worth = p.products >= 2 * whole(p) * device["sms"]
     return worth and is_stream(p) and is_dense(p) and p.align == WIDEST and "bulk_copy" in device.supports
 
 
@@ -148,6 +174,19 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "bulk copies begin at multiples of 16 bytes",
         lambda path: (path != "bulk") | (p.align == WIDEST),
     )
+    if p.outer:
+        yield Rule(
+            "bulk-run",
+            "soft",
+            f"bulk copies bring runs of {RUN // 1024} KB or more",
+            lambda path: (path != "bulk") | (p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN),
+        )
+        yield Rule(
+            "bulk-rest",
+            "soft",
+            "the last group of a run is nearly as full as the others",
+            lambda path, group: (path != "bulk") | (-(-p.batch // group) * group <= 1.125 * p.batch),
+        )
     yield Rule(
         "staged",
         "soft",
