@@ -274,6 +274,8 @@ def _phases(compiler: Compiler, parts: list[str], operands: tuple[str, ...], fol
         for lane in np.flatnonzero(w.mask):
             found[lane] = _started(w, int(address(w)[lane])).phase != int(parity(w)[lane]) & 1
         if found[w.mask].all():
+            if any(w.identity in _started(w, int(address(w)[i])).ordered for i in np.flatnonzero(w.mask)):
+                w.barrier()
             put(w, found)
             return following
         if w.others:
@@ -300,8 +302,37 @@ def _finish(groups: list[list[Callable[[], None]]], but: int) -> None:
             land()
 
 
+def _arrival(compiler: Compiler, operands: tuple[str, ...], following: int) -> Operation:
+    """Arrivals at a barrier when the copies by words that were asked for so far are there."""
+    address = compiler.address(operands[0])
+
+    def arrive(w: Warp) -> int:
+        copies, w.open = w.open, []
+        barriers = [_started(w, int(address(w)[lane])) for lane in np.flatnonzero(w.mask)]
+
+        def land() -> None:
+            for each in copies:
+                each()
+            for barrier in barriers:
+                barrier.ordered |= {w.identity} if len(barriers) == LANES else set()
+                barrier.pending -= 1
+                if barrier.pending < 0:
+                    raise Fault("more threads arrive at a barrier than it expects")
+                barrier.settle()
+
+        if w.cluster.schedule.soon:
+            land()
+        else:
+            w.cluster.flying.append(land)
+        return following
+
+    return arrive
+
+
 def _copy(compiler: Compiler, parts: list[str], operands: tuple[str, ...], following: int) -> Operation:
     """Copies by words: every lane its own, in groups."""
+    if parts[2] == "mbarrier":
+        return _arrival(compiler, operands, following)
     if parts[2] == "commit_group":
 
         def commit(w: Warp) -> int:

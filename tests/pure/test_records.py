@@ -144,6 +144,7 @@ def different(name: str) -> Any:
         "alpha": "any",
         "beta": "1",
         "math": "tf32",
+        "outer": ((3, 4, 0, 16),),
     }
     plain = getattr(PROBLEM, name)
     if name in named or type(plain) is str:

@@ -106,6 +106,11 @@ def _streams_in_runs(p: Problem) -> bool:
     return p.strides[2] != 0 and not p.pointers
 
 
+def are_long(p: Problem) -> bool:
+    """Whether runs along the innermost of several batch axes are worth groups of their own."""
+    return not p.outer or p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN
+
+
 def is_dense(p: Problem) -> bool:
     """Whether most of the bytes that bulk copies bring must come anyway. Words of 16 bytes are quick; shorter
     ones are worth more padding."""
@@ -115,8 +120,9 @@ def is_dense(p: Problem) -> bool:
 
 
 def bulk_pays(p: Problem, device: Device) -> bool:
-    """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words."""
-    worth = p.products >= 2 * whole(p) * device["sms"]
+    """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words, and
+    so are short runs."""
+    worth = p.products >= 2 * whole(p) * device["sms"] and are_long(p)
     return worth and is_stream(p) and is_dense(p) and p.align == WIDEST and "bulk_copy" in device.supports
 
 
@@ -179,7 +185,7 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
             "bulk-run",
             "soft",
             f"bulk copies bring runs of {RUN // 1024} KB or more",
-            lambda path: (path != "bulk") | (p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN),
+            lambda path: (path != "bulk") | are_long(p),
         )
         yield Rule(
             "bulk-rest",
