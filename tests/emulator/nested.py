@@ -28,7 +28,9 @@ def places(p: Problem, which: int, rows: int, columns: int, ld: int) -> NDArray[
     return out
 
 
-def memory_of(name: str, at: NDArray[np.int64], p: Problem, number: int, written: bool) -> tuple[Segment, int]:
+def memory_of(
+    name: str, at: NDArray[np.int64], p: Problem, number: int, written: bool
+) -> tuple[Segment, int]:
     """Memory that holds the elements at these offsets and nothing else that may be used, and the address of
     the element at 0. Numbers are small and whole, so that sums are exact; what lies between is NaN."""
     size, low = p.dtype.itemsize, int(at.min())
@@ -43,7 +45,9 @@ def memory_of(name: str, at: NDArray[np.int64], p: Problem, number: int, written
     data[bytes_of] = drawn.astype(real).view(np.uint8).ravel()
     used[bytes_of] = True
     start = (1 << 50) + (1 << 40) * number
-    return Segment(name, start, data, used, used if written else np.zeros_like(used)), start + before - low * size
+    return Segment(
+        name, start, data, used, used if written else np.zeros_like(used)
+    ), start + before - low * size
 
 
 def elements(part: Segment, address: int, at: NDArray[np.int64], p: Problem) -> NDArray[Any]:
@@ -57,7 +61,13 @@ def elements(part: Segment, address: int, at: NDArray[np.int64], p: Problem) -> 
 
 
 def nested_wrongs(
-    stencil: str, p: Problem, config: Config, device: Device, *, schedule: Schedule = SCHEDULES[0], grid: int = 2
+    stencil: str,
+    p: Problem,
+    config: Config,
+    device: Device,
+    *,
+    schedule: Schedule = SCHEDULES[0],
+    grid: int = 2,
 ) -> Iterator[str]:
     """What is wrong with the results of one launch on ``grid`` blocks, and whether anything was touched that
     is no element."""
@@ -67,7 +77,9 @@ def nested_wrongs(
         places(p, which, *shape, ld or 0)
         for which, (shape, ld) in enumerate(zip(shapes, (p.lda, p.ldb, p.ldc), strict=True))
     ]
-    made = [memory_of(name, at, p, i, name == "C") for i, (name, at) in enumerate(zip("ABC", ats, strict=True))]
+    made = [
+        memory_of(name, at, p, i, name == "C") for i, (name, at) in enumerate(zip("ABC", ats, strict=True))
+    ]
     a, b, c = (elements(part, start, at, p) for (part, start), at in zip(made, ats, strict=True))
     a = a.swapaxes(-1, -2) if p.transposed_a else a
     b = b.swapaxes(-1, -2) if p.transposed_b else b

@@ -139,24 +139,26 @@ def plan(
     # What was timed as the vendor's product of complex half is of planes that no caller has; what a caller
     # gets is the library's product of complex64, with copies before and after.
     theirs = vendor and problem.dtype.letter != "hc"
+    # Along several axes no library's product is one call, which is what records tell of.
+    nested = isinstance(problem, Problem) and bool(problem.outer)
+    timed = theirs and not nested
     # Rules ask whether the operands fit in the caches: the memo keeps a batch with the same answer. Along
     # several axes they ask for every extent.
-    nested = isinstance(problem, Problem) and problem.outer
     some = problem if nested else problem.with_(batch=1 if kind == "cached" else 1 + device.knee())
-    best = _tuned(problem.key, problem if nested else problem.with_(batch=1), device, kind, theirs)
+    best = _tuned(problem.key, problem if nested else problem.with_(batch=1), device, kind, timed)
     if best is not None and best[0] == VENDOR:
         why = "the records say that it is faster"
         return Plan(problem, device, kind, VENDOR, why, config=best[1] or None)
     if best is not None:
         return made("tuned", f"fastest of the records of {problem.key} in {kind}", *best)
-    near = _near(problem.key, some, device, kind, problem.batch == 1, theirs)
+    near = _near(problem.key, some, device, kind, problem.batch == 1, timed)
     if near is not None:
         name, chosen, whose = near
         if name == VENDOR:
             why = f"the records say that it is faster for the near problem {whose}"
             return Plan(problem, device, kind, VENDOR, why)
         return made("near", f"record of the near problem {whose}", name, chosen)
-    similar = _kin(problem.key, some, device, kind, problem.batch == 1, theirs)
+    similar = _kin(problem.key, some, device, kind, problem.batch == 1, timed)
     if similar is not None:
         name, chosen, whose, relative = similar
         if name == VENDOR:

@@ -23,7 +23,7 @@ CONSTANT int vector(int unit, int extent, int tile) {
 }
 
 // Whether matrices are found one by one: by addresses of an array, or by the steps of several axes.
-constexpr bool LISTED = POINTERS || OUTER;
+#define LISTED (POINTERS || OUTER)
 
 // Matrices as they are stored, and in shared memory: leading dimensions, and elements from one matrix to the next.
 constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;

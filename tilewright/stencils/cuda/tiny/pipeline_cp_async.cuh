@@ -19,20 +19,18 @@ INLINE void multiply_batch(const Given &given, const Scalars &scalars) {
         if (!LISTED || group >= groups) return;
         unsigned char *const list = shared_memory + AT_LISTS + to * LIST;
         const int first = (int)group * GROUP, count = min(GROUP, g.batch - first);
-        if (OUTER) {
-            _Pragma("unroll 1") for (int i = threadIdx.x; i < count; i += THREADS) {
-                const Place at = place(given, first + i);
-                const Stored **const here = (const Stored **)list + i;
-                if (!SHARED_A) here[0] = (const Stored *)g.a + at.a + at.inner * g.stride_a;
-                if (!SHARED_B) here[GROUP] = (const Stored *)g.b + at.b + at.inner * g.stride_b;
-                here[2 * GROUP] = (const Stored *)g.c + at.c + at.inner * g.stride_c;
-            }
-            return;
-        }
         _Pragma("unroll 1") for (int i = threadIdx.x; i < count; i += THREADS) {
+#if OUTER
+            const Place at = place(given, first + i);
+            const Stored **const here = (const Stored **)list + i;
+            if (!SHARED_A) here[0] = (const Stored *)g.a + at.a + at.inner * g.stride_a;
+            if (!SHARED_B) here[GROUP] = (const Stored *)g.b + at.b + at.inner * g.stride_b;
+            here[2 * GROUP] = (const Stored *)g.c + at.c + at.inner * g.stride_c;
+#else
             if (!SHARED_A) cp_async<8>(list + 8 * i, (const void *const *)g.a + first + i, 8);
             if (!SHARED_B) cp_async<8>(list + 8 * (GROUP + i), (const void *const *)g.b + first + i, 8);
             cp_async<8>(list + 8 * (2 * GROUP + i), (const void *const *)g.c + first + i, 8);
+#endif
         }
     };
     // Chooses the operands of a group: where matrices are LISTED, those of list number `by`.
