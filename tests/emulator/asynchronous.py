@@ -259,6 +259,7 @@ def _phases(compiler: Compiler, parts: list[str], operands: tuple[str, ...], fol
         def arrive(w: Warp) -> int:
             for lane in np.flatnonzero(w.mask):
                 barrier = _started(w, int(address(w)[lane]))
+                w.cluster.watch.released(w.epoch, np.array([lane]))
                 barrier.bytes += int(more(w)[lane]) if more else 0
                 barrier.pending -= 1
                 if barrier.pending < 0:
@@ -274,8 +275,6 @@ def _phases(compiler: Compiler, parts: list[str], operands: tuple[str, ...], fol
         for lane in np.flatnonzero(w.mask):
             found[lane] = _started(w, int(address(w)[lane])).phase != int(parity(w)[lane]) & 1
         if found[w.mask].all():
-            if any(w.identity in _started(w, int(address(w)[i])).ordered for i in np.flatnonzero(w.mask)):
-                w.barrier()
             put(w, found)
             return following
         if w.others:
@@ -308,13 +307,15 @@ def _arrival(compiler: Compiler, operands: tuple[str, ...], following: int) -> O
 
     def arrive(w: Warp) -> int:
         copies, w.open = w.open, []
-        barriers = [_started(w, int(address(w)[lane])) for lane in np.flatnonzero(w.mask)]
+        lanes = np.flatnonzero(w.mask)
+        barriers = [_started(w, int(address(w)[lane])) for lane in lanes]
 
         def land() -> None:
             for each in copies:
                 each()
+            # Who waits for the barrier is ordered behind these.
+            w.cluster.watch.released(w.epoch, lanes)
             for barrier in barriers:
-                barrier.ordered |= {w.identity} if len(barriers) == LANES else set()
                 barrier.pending -= 1
                 if barrier.pending < 0:
                     raise Fault("more threads arrive at a barrier than it expects")

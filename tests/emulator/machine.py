@@ -66,8 +66,6 @@ class Phases:
     pending: int
     bytes: int = 0
     phase: int = 0
-    ordered: set[int] = field(default_factory=set)
-    """Warps each lane of which arrives with its copies, so that who waits is ordered behind all of them."""
 
     def settle(self) -> None:
         """Begin the next phase if this one is over."""

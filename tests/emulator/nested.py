@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,80 +17,85 @@ from tilewright.model import Config, Device, Problem
 from tilewright.targets.cuda import arguments
 
 ALPHA, BETA = 2.0, 3.0
+REAL = {16: np.float16, 32: np.float32, 64: np.float64}
 
 
-def places(p: Problem, which: int, rows: int, columns: int, ld: int) -> NDArray[np.int64]:
-    """Offsets of all elements of operand number ``which``, in elements: (batch axes..., rows, columns)."""
+@dataclass(frozen=True)
+class Part:
+    """The memory of an operand: ``segment`` holds its elements, at these offsets (batch axes..., rows,
+    columns) from ``start``, and nothing else that may be used."""
+
+    problem: Problem
+    segment: Segment
+    start: int
+    at: NDArray[np.int64]
+
+    def elements(self) -> NDArray[Any]:
+        """What the memory holds, as complex128."""
+        size, bits = self.problem.dtype.itemsize, self.problem.dtype.real_bits
+        first = self.start - self.segment.address + self.at.ravel() * size
+        raw = self.segment.data[first[:, None] + np.arange(size)].reshape(-1).view(REAL[bits])
+        pairs = raw.astype(np.float64).reshape(*self.at.shape, -1)
+        return np.asarray(pairs[..., 0] + 1j * (pairs[..., 1] if self.problem.dtype.is_complex else 0))
+
+
+def part(p: Problem, which: int) -> Part:
+    """Operand number ``which`` with small whole numbers, so that sums are exact, and NaN between them."""
+    stored = ((p.k, p.m) if p.transposed_a else (p.m, p.k), (p.n, p.k) if p.transposed_b else (p.k, p.n))
+    rows, columns = (*stored, (p.m, p.n))[which]
     axes = [*((extent, steps[which]) for extent, *steps in p.outer), (p.batch, p.strides[which])]
-    axes += [(rows, 1), (columns, ld)]
-    out = np.zeros([extent for extent, _ in axes], np.int64)
+    axes += [(rows, 1), (columns, (p.lda, p.ldb, p.ldc)[which] or 0)]
+    at = np.zeros([extent for extent, _ in axes], np.int64)
     for number, (extent, step) in enumerate(axes):
-        out += (np.arange(extent) * step).reshape(-1, *(1,) * (len(axes) - number - 1))
-    return out
-
-
-def memory_of(
-    name: str, at: NDArray[np.int64], p: Problem, number: int, written: bool
-) -> tuple[Segment, int]:
-    """Memory that holds the elements at these offsets and nothing else that may be used, and the address of
-    the element at 0. Numbers are small and whole, so that sums are exact; what lies between is NaN."""
+        at += (np.arange(extent) * step).reshape(-1, *(1,) * (len(axes) - number - 1))
     size, low = p.dtype.itemsize, int(at.min())
     # Element 0 is aligned as the problem says and no better.
-    before = -(low * size) % 16 + (p.align if p.align < 16 else 0)
+    before = low * size % 16 + p.align % 16
     data = np.full(-(-(before + (int(at.max()) - low + 1) * size) // LINE) * LINE, 0xFF, np.uint8)
     used = np.zeros(data.size, bool)
-    first = before + (at.ravel() - low) * size
-    bytes_of = (first[:, None] + np.arange(size)).ravel()
-    drawn = np.random.default_rng(number).integers(-3, 4, (at.size, 2 if p.dtype.is_complex else 1))
-    real = {16: np.float16, 32: np.float32, 64: np.float64}[p.dtype.real_bits]
-    data[bytes_of] = drawn.astype(real).view(np.uint8).ravel()
+    bytes_of = ((before + (at.ravel() - low) * size)[:, None] + np.arange(size)).ravel()
+    drawn = np.random.default_rng(which).integers(-3, 4, (at.size, 1 + p.dtype.is_complex))
+    data[bytes_of] = drawn.astype(REAL[p.dtype.real_bits]).view(np.uint8).ravel()
     used[bytes_of] = True
-    start = (1 << 50) + (1 << 40) * number
-    return Segment(
-        name, start, data, used, used if written else np.zeros_like(used)
-    ), start + before - low * size
+    # A vector may be read whole up to an element in it.
+    lines = np.maximum.accumulate(used.reshape(-1, 16)[:, ::-1], axis=1)[:, ::-1].ravel()
+    address = (1 << 50) + (1 << 40) * which
+    written = used if which == 2 else np.zeros_like(used)
+    return Part(p, Segment("ABC"[which], address, data, lines, written), address + before - low * size, at)
 
 
-def elements(part: Segment, address: int, at: NDArray[np.int64], p: Problem) -> NDArray[Any]:
-    """What the memory holds at these offsets, as complex128."""
-    real = {16: np.float16, 32: np.float32, 64: np.float64}[p.dtype.real_bits]
-    count = 2 if p.dtype.is_complex else 1
-    first = address - part.address + at.ravel() * p.dtype.itemsize
-    raw = part.data[first[:, None] + np.arange(p.dtype.itemsize)].reshape(-1).view(real).astype(np.float64)
-    parts = raw.reshape(*at.shape, count)
-    return np.asarray(parts[..., 0] + 1j * (parts[..., 1] if count == 2 else 0))
+@dataclass(frozen=True)
+class Batch:
+    """Operands of a problem and the right answer."""
+
+    parts: tuple[Part, Part, Part]
+    expected: NDArray[Any]
+    scalars: tuple[float, float]
+
+    @staticmethod
+    def of(p: Problem) -> Batch:
+        parts = part(p, 0), part(p, 1), part(p, 2)
+        a, b, c = (each.elements() for each in parts)
+        a = a.swapaxes(-1, -2) if p.transposed_a else a
+        b = b.swapaxes(-1, -2) if p.transposed_b else b
+        alpha, beta = (ALPHA if p.alpha == "any" else 1.0), {"0": 0.0, "1": 1.0}.get(p.beta, BETA)
+        expected = alpha * (a.conj() if p.conj_a else a) @ (b.conj() if p.conj_b else b)
+        return Batch(parts, expected + beta * c if beta else expected, (alpha, beta))
+
+    def wrong(self) -> str:
+        """What of C is not the right answer, "" for nothing."""
+        where = np.argwhere(self.parts[2].elements() != self.expected)
+        return f"{len(where)} of {self.expected.size} elements, the first at {where[0]}" if len(where) else ""
 
 
 def nested_wrongs(
-    stencil: str,
-    p: Problem,
-    config: Config,
-    device: Device,
-    *,
-    schedule: Schedule = SCHEDULES[0],
-    grid: int = 2,
+    stencil: str, p: Problem, config: Config, device: Device, schedule: Schedule = SCHEDULES[0], grid: int = 2
 ) -> Iterator[str]:
-    """What is wrong with the results of one launch on ``grid`` blocks, and whether anything was touched that
-    is no element."""
-    shapes = [(p.k, p.m) if p.transposed_a else (p.m, p.k), (p.n, p.k) if p.transposed_b else (p.k, p.n)]
-    shapes.append((p.m, p.n))
-    ats = [
-        places(p, which, *shape, ld or 0)
-        for which, (shape, ld) in enumerate(zip(shapes, (p.lda, p.ldb, p.ldc), strict=True))
-    ]
-    made = [
-        memory_of(name, at, p, i, name == "C") for i, (name, at) in enumerate(zip("ABC", ats, strict=True))
-    ]
-    a, b, c = (elements(part, start, at, p) for (part, start), at in zip(made, ats, strict=True))
-    a = a.swapaxes(-1, -2) if p.transposed_a else a
-    b = b.swapaxes(-1, -2) if p.transposed_b else b
-    alpha, beta = (ALPHA if p.alpha == "any" else 1.0), {"0": 0.0, "1": 1.0}.get(p.beta, BETA)
-    expected = alpha * (a.conj() if p.conj_a else a) @ (b.conj() if p.conj_b else b)
-    if beta:
-        expected = expected + beta * c
-    chosen = STENCILS[stencil]
+    """What is wrong with the results of one launch on ``grid`` blocks; so is touching what is no element."""
+    batch, chosen = Batch.of(p), STENCILS[stencil]
+    alpha, beta = batch.scalars
     packed = arguments.pack(chosen.arguments(p, config), {"alpha": alpha, "beta": beta})
-    packed.put([start for _, start in made])
+    packed.put([each.start for each in batch.parts])
     asked = chosen.launch(p, config)
     try:
         launch(
@@ -98,13 +104,11 @@ def nested_wrongs(
             asked.block[0],
             asked.shared,
             bytes(packed.block),
-            Memory([part for part, _ in made]),
+            Memory([each.segment for each in batch.parts]),
             schedule=schedule,
         )
+        wrong = batch.wrong()
     except Fault as fault:
-        yield f"{p.key} {config} {schedule}: {fault}"
-        return
-    got = elements(made[2][0], made[2][1], ats[2], p)
-    if not np.array_equal(got, expected):
-        where = np.argwhere(got != expected)
-        yield f"{p.key} {config} {schedule}: {len(where)} of {got.size} elements, the first at {where[0]}"
+        wrong = str(fault)
+    if wrong:
+        yield f"{p.key} {config} {schedule}: {wrong}"

@@ -46,7 +46,7 @@ def gemm(problem: Problem, reading: str = "") -> tuple[Argument, ...]:
 
 def nested(problem: Problem, group: int = 1) -> tuple[Argument, ...]:
     """What a kernel is called with that finds its matrices along several batch axes: ``struct Nested`` of
-    ``lib/nest.cuh``. Positions along the innermost axis are counted in groups of so many products."""
+    ``lib/nest.cuh``. Along the innermost axis it counts pieces of ``group`` products."""
     p = problem
     leading = p.lda or 0, p.ldb or 0, p.ldc or 0
     plain = struct_gemm((p.m, p.n, p.k), leading, p.strides, p.products)
@@ -68,7 +68,7 @@ def nested(problem: Problem, group: int = 1) -> tuple[Argument, ...]:
             for which, name in enumerate("abc", 1)
         ),
         Scalar("run", "i", p.batch),
-        Scalar("groups", "i", p.products // p.batch * counts[0]),
+        Scalar("pieces", "i", p.products // p.batch * counts[0]),
     )
     return (Struct("Nested", (*plain.fields, *nest)),)
 

@@ -16,10 +16,13 @@
 #ifndef HELD_B
 #define HELD_B 0  // the same for B
 #endif
+#ifndef RUN_LENGTH
+#define RUN_LENGTH 0  // products along the innermost axis, where a group has several runs
+#endif
 
 #define NEST_INLINE __device__ __forceinline__
 
-// A position along the innermost axis, and elements from the first matrices to those at its outer positions.
+// A product's, or a piece's, number in its run, and elements from the first matrices to those at its outer positions.
 struct Place {
     int inner;
     long long a, b, c;
@@ -29,15 +32,13 @@ struct Place {
 // What a kernel is called with: one block of arguments, by value. gemm.batch counts all products.
 struct Nested {
     Gemm gemm;
-    unsigned int count[4], factor[4];           // positions along the innermost axis, then along all others but the last
+    unsigned int count[4], factor[4];           // products or pieces of a run, then extents of all other axes but the last
     int shift[4];
     long long step_a[4], step_b[4], step_c[4];  // elements from one position to the next along each outer axis
-    int run, groups;                            // products along the innermost axis, and groups of them in all runs
+    int run, pieces;                            // products along the innermost axis, and pieces of all runs
 };
 typedef Nested Given;
 NEST_INLINE const Gemm &gemm_of(const Nested &n) { return n.gemm; }
-NEST_INLINE int run_of(const Nested &n) { return n.run; }
-NEST_INLINE int groups_of(const Nested &n) { return n.groups; }
 
 NEST_INLINE Place place(const Nested &n, unsigned int number) {
     Place out = {0, 0, 0, 0};
@@ -62,7 +63,5 @@ NEST_INLINE Place place(const Nested &n, unsigned int number) {
 #else
 typedef Gemm Given;
 NEST_INLINE const Gemm &gemm_of(const Gemm &g) { return g; }
-NEST_INLINE int run_of(const Gemm &g) { return g.batch; }
-NEST_INLINE int groups_of(const Gemm &g) { return g.batch; }
 NEST_INLINE Place place(const Gemm &, int number) { return Place{number, 0, 0, 0}; }
 #endif

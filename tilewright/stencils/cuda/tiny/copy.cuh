@@ -145,18 +145,6 @@ INLINE void write_columns(unsigned char *to, const unsigned char *from) {
     }
 }
 
-// Copies the matrix that a run shares, by a warp; what comes of it is counted by the next arrive_when_copied().
-template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT>
-INLINE void fetch_by_warp(unsigned char *to, const Stored *from, long long ld) {
-    constexpr bool WHOLE = FLAT && LD == STORED_ROWS;
-    constexpr int COLUMN = (WHOLE ? STORED_COLS : 1) * STORED_ROWS * SIZE, COLUMNS_OF_IT = WHOLE ? 1 : STORED_COLS;
-    constexpr int VECTOR = vector_bytes(UNIT, COLUMN), IN_COLUMN = COLUMN / VECTOR;
-    for (int i = threadIdx.x % 32; i < IN_COLUMN * COLUMNS_OF_IT; i += 32) {
-        const int at = i % IN_COLUMN * VECTOR, column = i / IN_COLUMN;
-        cp_async<VECTOR>(to + column * (LD * SIZE) + at, (const unsigned char *)(from + column * ld) + at, VECTOR);
-    }
-}
-
 // Copies an operand that the whole batch shares, element by element.
 template <int STORED_ROWS, int STORED_COLS, int LD> INLINE void fetch_once(unsigned char *to, const void *from, long long ld) {
     for (int i = threadIdx.x; i < STORED_ROWS * STORED_COLS; i += THREADS) {

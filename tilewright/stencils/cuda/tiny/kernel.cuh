@@ -27,8 +27,8 @@
 // An operand that the whole batch shares is copied once. Persistent blocks walk over the groups, so any grid is right.
 //
 // A batch along several axes (OUTER) is numbered along the innermost one first, whatever the strides of the others are.
-// Bulk copies bring groups that end where a run along the innermost axis does, and one matrix of an operand that the run
-// shares. Elsewhere groups go on from run to run, and threads write down where each matrix of a later group lies.
+// Bulk copies bring pieces of runs along the innermost axis, or several short runs together, wherever they begin, and one
+// matrix of an operand that a run shares. Elsewhere threads write down where each matrix of a later group lies.
 //
 // The parts, in this folder: pipeline_*.cuh (a path each), copy.cuh (groups to and from shared memory), group.cuh (which
 // tile a thread or warp computes), multiply_*.cuh (the product of one tile), layout.cuh (shared memory).
@@ -142,22 +142,23 @@
 
 static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 16, 32 or 64 bits");
 static_assert(ALIGN % SIZE == 0, "element: addresses are multiples of an element's bytes");
-static_assert(PATH != 2 || ((FLAT_A || SHARED_A || HELD_A || LEAD_A) && (FLAT_B || SHARED_B || HELD_B || LEAD_B) &&
-                            (FLAT_C || LEAD_C)),
+static_assert(PATH != 2 || ((FLAT_A || SHARED_A || LEAD_A) && (FLAT_B || SHARED_B || LEAD_B) && (FLAT_C || LEAD_C)),
               "bulk-flat: bulk copies take operands without gaps, or with such as are known to the compiler");
-static_assert(PATH != 2 || (STEP_A >= (ONCE_A ? 0 : LD_A * (COLS_A - 1) + ROWS_A) &&
-                            STEP_B >= (ONCE_B ? 0 : LD_B * (COLS_B - 1) + ROWS_B) &&
+static_assert(PATH != 2 || (STEP_A >= (SHARED_A || RUN_A ? 0 : LD_A * (COLS_A - 1) + ROWS_A) &&
+                            STEP_B >= (SHARED_B || RUN_B ? 0 : LD_B * (COLS_B - 1) + ROWS_B) &&
                             STEP_C >= LD_C * (SIZE_N - 1) + SIZE_M),
               "bulk-apart: matrices of a stream do not overlap");
-static_assert(PATH != 2 || !OUTER || ((FLAT_A || SHARED_A || HELD_A) && (FLAT_B || SHARED_B || HELD_B) && FLAT_C),
+static_assert(!PIECEWISE || ((FLAT_A || SHARED_A) && (FLAT_B || SHARED_B) && FLAT_C),
               "bulk-flat: along several axes bulk copies take runs without gaps");
-static_assert(PATH != 2 || ((!HELD_A || UNIT_A >= 4) && (!HELD_B || UNIT_B >= 4)),
-              "bulk-flat: what a run shares is copied by words of 4 bytes or more");
+#if PIECEWISE
+static_assert(PIECES <= 32, "bulk-pieces: a warp asks for the runs of a group, a lane for each");
+static_assert(PIECE < 1 << 20, "bulk-pieces: the products of a piece are counted by 20 bits");
+#endif
 static_assert(!OUTER || !POINTERS, "outer: what lies where an array says lies along no axes");
 static_assert(PATH != 2 || !POINTERS, "bulk-stream: matrices at addresses of an array are no stream");
-static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
-static_assert(PATH != 2 || ((ONCE_A || GROUP * STEP_A * SIZE % 16 == 0) &&
-                            (ONCE_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
+static_assert(PATH != 2 || OUTER || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
+static_assert(PATH != 2 || OUTER || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 0) &&
+                                     (SHARED_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
               "bulk-whole: a group is a multiple of 16 bytes");
 static_assert(STAGES >= 2 || PATH == 0, "ring: one stage is multiplied while others are filled");
 static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps");
@@ -178,6 +179,8 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #include "tiny/pipeline_direct.cuh"
 #elif PATH == 1
 #include "tiny/pipeline_cp_async.cuh"
+#elif PIECEWISE
+#include "tiny/pipeline_runs.cuh"
 #else
 #include "tiny/pipeline_bulk.cuh"
 #endif

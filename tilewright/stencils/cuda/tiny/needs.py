@@ -9,6 +9,8 @@ from functools import lru_cache
 from math import gcd
 from typing import Any
 
+import numpy as np
+
 from tilewright.model import Problem
 from tilewright.stencils.cuda.common import WIDEST, outer_steps, units
 
@@ -44,7 +46,7 @@ def held(p: Problem) -> tuple[bool, bool, bool]:
     return a, b, c
 
 
-def pieces(p: Problem) -> tuple[int, int, int]:
+def words(p: Problem) -> tuple[int, int, int]:
     """Bytes, at most 16, that divide the addresses from which words may be read: those of columns, or, of a
     batch with several axes whose matrices have no padding, those of matrices."""
     if not p.outer:
@@ -108,7 +110,10 @@ def steps(p: Problem) -> tuple[int, int, int]:
 
 
 def whole(p: Problem) -> int:
-    """Fewest matrices that are a multiple of 16 bytes of each operand that is not shared."""
+    """Fewest matrices that are a multiple of 16 bytes of each operand that is not shared; along several axes
+    bulk copies take any number."""
+    if p.outer:
+        return 1
     return max(WIDEST // gcd(WIDEST, step * p.dtype.itemsize) for step in (*steps(p), WIDEST) if step)
 
 
@@ -156,42 +161,67 @@ def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
     )
 
 
-def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
-    size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
+def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
+    """How many pieces of runs along the innermost of several axes bulk copies bring as a group, and the most
+    products of a piece: one of a long run, or several whole runs."""
+    if not p.outer:
+        return 1, group
+    return np.maximum(group // p.batch, 1), np.minimum(group, p.batch)
+
+
+def skewed(p: Problem) -> tuple[bool, bool, bool]:
+    """Whether the runs of A, B and C along the innermost of several axes begin or end between multiples of 16
+    bytes."""
     a, b, c = (
-        _rounded(
-            _matrices(group, bulk, moves, once)
-            * (bulk * (step or rows * cols) + (1 - bulk) * (rows + pad * vector(size, rows)) * cols)
-            * size
-        )
-        for (rows, cols), moves, once, step in zip(stored(p), p.moves, held(p), steps(p), strict=True)
+        bool(p.outer) and moves and (word < WIDEST or rows * cols * p.dtype.itemsize % WIDEST != 0)
+        for (rows, cols), moves, word in zip(stored(p), p.moves, words(p), strict=True)
     )
     return a, b, c
 
 
-def _matrices(group: Any, bulk: Any, moves: bool, once: bool) -> Any:
-    """Matrices of an operand in a stage: one that a run shares comes once with bulk copies."""
-    if not moves:
-        return 1
-    return bulk + (1 - bulk) * group if once else group
+def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
+    size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
+    count, piece = pieces(p, group)
+
+    def brought(matrix: int, step: int, moves: bool, once: bool, odd: bool) -> Any:
+        """Bytes of an operand in a stage of bulk copies."""
+        if not moves:
+            return matrix * size
+        if not p.outer:
+            return group * (step or matrix) * size
+        return count * (-(-(1 if once else piece) * matrix * size // WIDEST) * WIDEST + WIDEST * odd)
+
+    a, b, c = (
+        _rounded(
+            bulk * brought(rows * cols, step, moves, once, odd)
+            + (1 - bulk) * (group if moves else 1) * (rows + pad * vector(size, rows)) * cols * size
+        )
+        for (rows, cols), moves, once, odd, step in zip(
+            stored(p), p.moves, held(p), skewed(p), steps(p), strict=True
+        )
+    )
+    return a, b, c
 
 
 def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> Any:
-    """Shared memory of a block: barriers, what the batch shares, the ring, results on their way out (and a C
-    that nobody looks at), and, of matrices found one by one, the addresses of the groups to come."""
+    """Shared memory of a block: barriers (and what is known of pieces), what the batch shares, the ring,
+    results on their way out (and a C that nobody looks at), and, of matrices found one by one, the addresses
+    of the groups to come."""
     a, b, c = _chunks(p, group, pad, path)
     once = (0 if p.moves[0] else a) + (0 if p.moves[1] else b)
     bulk, plain = path == "bulk", path == "plain"
     outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
-    return (_rounded(8 * stages) * bulk + once + ring + outs + lists) * (1 - plain)
+    notes = 4 * stages * pieces(p, group)[0] * bool(p.outer)
+    return (_rounded(8 * stages + notes) * bulk + once + ring + outs + lists) * (1 - plain)
 
 
-def runs(p: Problem, group: Any, path: Any) -> Any:
-    """Groups of a batch. Those of bulk copies end where a run along the innermost axis does."""
+def rounds(p: Problem, group: Any, path: Any) -> Any:
+    """Groups of a batch, those of bulk copies in pieces of runs."""
     if path == "bulk" and p.outer:
-        return p.products // p.batch * -(-p.batch // group)
+        count, piece = pieces(p, group)
+        return -(-(p.products // p.batch * -(-p.batch // piece)) // count)
     return -(-p.products // group)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, outer_steps, resident_rules, units
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules, units
 from tilewright.stencils.cuda.tiny.needs import (
     COUNTS,
     PATHS,
@@ -21,7 +21,6 @@ from tilewright.stencils.cuda.tiny.needs import (
     busy,
     flat,
     held,
-    pieces,
     registers,
     shared_bytes,
     spaced,
@@ -34,10 +33,12 @@ from tilewright.stencils.cuda.tiny.needs import (
     words_of_sum,
 )
 
-WORD = 4
-"""The fewest bytes of an asynchronous copy by words."""
-RUN = 8 * 1024
-"""Bytes of A, B and C of a run along the innermost batch axis from which on it is worth its own groups."""
+RUN = 512
+"""Bytes of A, B and C of a run along the innermost batch axis from which on bulk copies are worth it."""
+MOST = 32 * 1024
+"""Bytes of the largest operand in a stage, at most."""
+PIECES = 32
+"""Runs of a group, at most: each lane of a warp asks for one."""
 
 
 @cache
@@ -52,13 +53,18 @@ def groups(p: Problem) -> tuple[int, ...]:
     """Matrices of a stage: some and many, whole for bulk copies; at most 32 KB of the largest operand."""
     largest = max(rows * cols for rows, cols in stored(p))
     largest = max(largest, *steps(p)) * p.dtype.itemsize
-    return _groups_of(largest, whole(p))
+    found = _groups_of(largest, whole(p))
+    if not p.outer:
+        return found
+    # Whole runs, too.
+    several = {p.batch * count for count in range(1, PIECES + 1) if p.batch * count * largest <= MOST}
+    return tuple(sorted({*found, *several}))
 
 
 @cache
 def _groups_of(largest: int, least: int) -> tuple[int, ...]:
     values = {1} | {least * count for count in COUNTS}
-    return tuple(sorted(g for g in values if g in (1, least) or g * largest <= 32 * 1024))
+    return tuple(sorted(g for g in values if g in (1, least) or g * largest <= MOST))
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -80,7 +86,7 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 def is_stream(p: Problem) -> bool:
     """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch.
-    Along several axes: whether each run along the innermost one is such a stream, or has one matrix."""
+    Along several axes: whether each run along the innermost one is one, without padding, or one matrix."""
     if p.outer:
         return _streams_in_runs(p)
     streams = all(
@@ -91,23 +97,17 @@ def is_stream(p: Problem) -> bool:
 
 
 def _streams_in_runs(p: Problem) -> bool:
-    """Whether runs without gaps begin and end at multiples of 16 bytes, and what they share can be copied by
-    words."""
-    size = p.dtype.itemsize
-    for (rows, cols), step, ld, outer, once, moves, unit in zip(
-        stored(p), p.strides, (p.lda, p.ldb, p.ldc), outer_steps(p), held(p), p.moves, pieces(p), strict=True
-    ):
-        if once and unit < WORD:
-            return False
-        if once or not moves:
-            continue
-        if (ld, step) != (rows, rows * cols) or any(x * size % WIDEST for x in (*outer, p.batch * step)):
-            return False
-    return p.strides[2] != 0 and not p.pointers
+    """Whether runs have no gaps, or one matrix."""
+    return all(
+        not moves or (ld == rows and (once or step == rows * cols))
+        for (rows, cols), step, ld, once, moves in zip(
+            stored(p), p.strides, (p.lda, p.ldb, p.ldc), held(p), p.moves, strict=True
+        )
+    ) and bool(p.strides[2])
 
 
 def are_long(p: Problem) -> bool:
-    """Whether runs along the innermost of several batch axes are worth groups of their own."""
+    """Whether runs along the innermost of several batch axes are worth bulk copies of their own."""
     return not p.outer or p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN
 
 
@@ -123,7 +123,8 @@ def bulk_pays(p: Problem, device: Device) -> bool:
     """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words, and
     so are short runs."""
     worth = p.products >= 2 * whole(p) * device["sms"] and are_long(p)
-    return worth and is_stream(p) and is_dense(p) and p.align == WIDEST and "bulk_copy" in device.supports
+    aligned = p.align == WIDEST or bool(p.outer)
+    return worth and is_stream(p) and is_dense(p) and aligned and "bulk_copy" in device.supports
 
 
 def is_crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> bool:
@@ -178,20 +179,30 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "bulk-aligned",
         "hard",
         "bulk copies begin at multiples of 16 bytes",
-        lambda path: (path != "bulk") | (p.align == WIDEST),
+        lambda path: (path != "bulk") | (p.align == WIDEST) | bool(p.outer),
     )
     if p.outer:
         yield Rule(
             "bulk-run",
             "soft",
-            f"bulk copies bring runs of {RUN // 1024} KB or more",
+            f"bulk copies bring runs of {RUN} bytes or more",
             lambda path: (path != "bulk") | are_long(p),
         )
         yield Rule(
             "bulk-rest",
             "soft",
-            "the last group of a run is nearly as full as the others",
-            lambda path, group: (path != "bulk") | (-(-p.batch // group) * group <= 1.125 * p.batch),
+            "the last group of a run, or the last run of a group, is nearly whole",
+            lambda path, group: (
+                (path != "bulk")
+                | ((group <= p.batch) & (-(-p.batch // group) * group <= 1.125 * p.batch))
+                | ((group > p.batch) & (group // p.batch * p.batch >= 0.9 * group))
+            ),
+        )
+        yield Rule(
+            "bulk-pieces",
+            "hard",
+            f"a warp asks for the runs of a group: {PIECES} at most",
+            lambda path, group: (path != "bulk") | (group // p.batch <= PIECES),
         )
     yield Rule(
         "staged",

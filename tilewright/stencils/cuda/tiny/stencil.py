@@ -33,9 +33,10 @@ from tilewright.stencils.cuda.tiny.needs import (
     flat,
     held,
     pieces,
-    runs,
+    rounds,
     shared_bytes,
     spaced,
+    words,
 )
 from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules
 from tilewright.stencils.protocol import Stencil
@@ -87,7 +88,7 @@ class TinyStencil(Stencil):
         from_rows = 16 if problem.dtype.real_bits == 16 else 24
         streams = is_stream(problem) and is_dense(problem)
         packed = streams and not any(lead for lead, _ in spaced(problem))
-        short = min(pieces(problem)) < WIDEST and not (packed or (streams and problem.align == WIDEST))
+        short = min(words(problem)) < WIDEST and not (packed or (streams and problem.align == WIDEST))
         return short and max(problem.m, problem.n, problem.k) >= from_rows
 
     def space(self, problem: Problem, device: Device) -> Space:
@@ -108,10 +109,11 @@ class TinyStencil(Stencil):
             "POINTERS": int(p.pointers),
         }
         defines |= {f"FLAT_{x}": int(f) for x, f in zip("ABC", flat(p), strict=True)}
-        defines |= {f"UNIT_{x}": u for x, u in zip("ABC", pieces(p), strict=True)}
+        defines |= {f"UNIT_{x}": u for x, u in zip("ABC", words(p), strict=True)}
         if p.outer:
             defines["OUTER"] = len(p.outer)
             defines |= {f"HELD_{x}": int(once) for x, once in zip("AB", held(p), strict=False)}
+            defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch else 0
         # What is not staged needs no constants, and one program serves all leading dimensions.
         known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
         defines |= {f"LEAD_{x}": lead for x, (lead, _) in zip("ABC", known, strict=True)}
@@ -126,8 +128,9 @@ class TinyStencil(Stencil):
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         if not problem.outer:
             return args.gemm(problem)
-        # Groups of bulk copies end where a run does.
-        return args.nested(problem, config["group"] if config["path"] == "bulk" else 1)
+        # Bulk copies bring pieces of runs.
+        most = pieces(problem, config["group"])[1]
+        return args.nested(problem, int(most) if config["path"] == "bulk" else 1)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
@@ -136,7 +139,7 @@ class TinyStencil(Stencil):
         rest = c["path"] == "bulk" and not p.outer
         left_over = -(-min(p.batch, c["group"]) * p.m * p.n // threads) if rest else 1
         return Launch(
-            grid=(min(c["blocks"], max(runs(p, c["group"], c["path"]), left_over)), 1, 1),
+            grid=(min(c["blocks"], max(rounds(p, c["group"], c["path"]), left_over)), 1, 1),
             block=(threads, 1, 1),
             shared=int(shared_bytes(p, c["path"], c["group"], c["stages"], c["pad"])),
         )

@@ -1,0 +1,120 @@
+"""Batches along several axes on a GPU: every matrix is found, nothing between them is touched, one launch."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tests.compile.test_nested import STRUCTURES
+from tests.emulator.nested import Batch
+from tilewright.calls.product import plan as planned
+from tilewright.calls.spec import PLAIN
+from tilewright.errors import ArgumentError
+from tilewright.model import Problem
+from tilewright.runtime import launch
+from tilewright.runtime.bound_cuda import Gpu
+from tilewright.stencils.cuda.tiny.stencil import TinyStencil
+from tilewright.targets.cuda import devices, driver, modules, nvrtc
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
+]
+
+TINY = TinyStencil()
+
+
+def wrong(p: Problem, config: Any) -> str:
+    """What is wrong after one launch on operands of the problem, in memory that holds nothing else."""
+    driver.context()
+    batch = Batch.of(p)
+    before = [part.segment.data.copy() for part in batch.parts]
+    held = [driver.allocate(data.nbytes) for data in before]
+    for memory, data in zip(held, before, strict=True):
+        driver.upload(memory.address, data)
+    starts = [m.address + x.start - x.segment.address for m, x in zip(held, batch.parts, strict=True)]
+    device = devices.probe()
+    kernel = modules.load(nvrtc.compile(TINY.source(p, config, device), device))
+    launch.bind(TINY, kernel, p, config, batch.scalars, starts)()
+    driver.synchronize()
+    for memory, part in zip(held, batch.parts, strict=True):
+        driver.download(memory.address, part.segment.data)
+    for part, data in zip(batch.parts, before, strict=True):
+        writable = part.segment.writable
+        assert writable is not None
+        if (part.segment.data != data)[~writable].any():
+            return f"{part.segment.name}: what is no element was written to"
+    return batch.wrong()
+
+
+@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_each_matrix_is_found(name: str, path: str) -> None:
+    p, device = STRUCTURES[name], devices.probe()
+    space = TINY.space(p, device).only(("tabled", "queryable", "hard")).restricted(path=path)
+    for config in space.sample(4, len(name)):
+        if config["rows"] * config["columns"] <= 64 or config["mma"]:
+            assert wrong(p, config) == "", config
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_axes(seed: int) -> None:
+    """More groups than blocks, along axes in any order of memory, by the default."""
+    draw = random.Random(seed)
+    m, n, k = (draw.randrange(1, 18) for _ in range(3))
+    letter = draw.choice("sdczh")
+    extents = [draw.randrange(2, 9) for _ in range(draw.randrange(1, 5))] + [draw.choice((3, 16, 100))]
+    steps = []
+    for number, size in enumerate((m * k, k * n, m * n)):
+        order, room, found = list(range(len(extents))), size, [0] * len(extents)
+        draw.shuffle(order)
+        for axis in order:
+            if number == 2 or draw.random() < 0.7:
+                found[axis] = room * draw.choice((1, -1))
+                room *= extents[axis] * draw.choice((1, 1, 2))
+        steps.append(found)
+    axes = [(extent, *(each[axis] for each in steps)) for axis, extent in enumerate(extents)]
+    batch, a, b, c = axes.pop()
+    p = Problem.parse(
+        f"{letter}:{draw.choice(('nn', 'tn', 'nt'))}:{m}x{n}x{k}@{batch}", beta=draw.choice("01")
+    )[0]
+    p = p.with_(
+        stride_a=a, stride_b=b, stride_c=c, outer=tuple(axes), align=draw.choice((16, p.dtype.itemsize))
+    )
+    config = TINY.default(p, devices.probe())
+    assert wrong(p, config) == "", config
+
+
+@pytest.mark.parametrize(
+    "shapes", [((8, 1, 4, 4), (8, 500, 4, 4)), ((5, 1, 7, 6, 4), (9, 1, 4, 3)), ((40, 1, 70, 4), (3, 4, 2))]
+)
+def test_a_call_is_one_launch_where_a_kernel_knows_all_axes(shapes: Any) -> None:
+    torch: Any = pytest.importorskip("torch")
+    a, b = (torch.randn(*shape, device="cuda", dtype=torch.float64) for shape in shapes)
+    out = torch.empty(
+        (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]),
+        dtype=a.dtype,
+        device="cuda",
+    )
+    for _ in range(3):
+        tw.matmul(a, b, out=out.fill_(np.nan))
+        assert torch.allclose(out, torch.matmul(a, b))
+    place = Gpu.of({"a": a})
+    assert place is not None
+    with place.current():
+        views = [place.view(x, "x")[0] for x in (a, b, out)]
+        bound = planned(place, PLAIN[False], *views, fresh=True).bound
+    whole = max(*a.shape[-2:], b.shape[-1]) <= 64
+    assert (bound.job.outer == ()) == whole
+
+
+def test_outputs_that_overlap_are_refused() -> None:
+    torch: Any = pytest.importorskip("torch")
+    a, b = torch.randn(4, 3, 2, 2, device="cuda"), torch.randn(3, 2, 2, device="cuda")
+    out = torch.empty(3, 2, 2, device="cuda").expand(4, 3, 2, 2)
+    with pytest.raises(ArgumentError, match="out"):
+        tw.gemm(a, b, out=out)
