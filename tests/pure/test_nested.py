@@ -166,7 +166,7 @@ def test_positions_are_found_by_multiplications(extents: list[int], group: int, 
     fields: dict[str, Any] = {x.name: getattr(x, "value", None) for x in packed.fields}
     counts = [-(-batch // group), *outer[:0:-1]]
     assert list(fields["count"][: len(counts)]) == counts
-    assert fields["groups"] == counts[0] * prod(outer)
+    assert fields["pieces"] == counts[0] * prod(outer)
     for count, factor, shift in zip(counts, fields["factor"], fields["shift"], strict=False):
         assert factor < 1 << 32
         for number in (*(int(part * 2**31) for part in parts), 0, count - 1, count, 2**31 - 1):
@@ -176,7 +176,7 @@ def test_positions_are_found_by_multiplications(extents: list[int], group: int, 
 def test_a_default_brings_long_runs_by_bulk_copies_and_finds_others_one_by_one() -> None:
     tiny = STENCILS["tiny"]
     assert tiny.default(NESTED, H200)["path"] == "bulk"
-    short = NESTED.with_(batch=6, outer=((100_000, 16, 96, 96),))
+    short = NESTED.with_(batch=3, outer=((100_000, 16, 48, 48),))
     assert tiny.default(short, H200)["path"] == "async"
     for p in (NESTED, short):
         assert tiny.space(p, H200).member(tiny.default(p, H200)) is None

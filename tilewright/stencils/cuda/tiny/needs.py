@@ -161,12 +161,19 @@ def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
     )
 
 
+def run_length(p: Problem) -> int:
+    """Products along the innermost of several axes whose matrices follow each other without gaps: all of
+    them, or one alone."""
+    follow = all(step in (0, rows * cols) for (rows, cols), step in zip(stored(p), p.strides, strict=True))
+    return p.batch if follow else 1
+
+
 def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
     """How many pieces of runs along the innermost of several axes bulk copies bring as a group, and the most
     products of a piece: one of a long run, or several whole runs."""
     if not p.outer:
         return 1, group
-    return np.maximum(group // p.batch, 1), np.minimum(group, p.batch)
+    return np.maximum(group // run_length(p), 1), np.minimum(group, run_length(p))
 
 
 def skewed(p: Problem) -> tuple[bool, bool, bool]:

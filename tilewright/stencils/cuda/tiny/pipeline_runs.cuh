@@ -1,5 +1,6 @@
 // The pipeline of bulk copies for batches along several axes (PATH 2, OUTER): a group is a piece of a run along the innermost
-// axis, or several whole runs. The lanes of the first warp ask for a piece each.
+// axis, or several whole runs. The lanes of the first warp ask for a piece each. Where an operand has gaps between the
+// matrices of a run, a piece is one product.
 //
 // Bulk copies take multiples of 16 bytes, and runs may begin and end anywhere. So a piece comes with the bytes before it up
 // to such a multiple, and the last bytes, less than 16, by a copy that ends with them. What leaves goes by a bulk copy of
@@ -74,7 +75,7 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
     const unsigned long long policy = EVICT ? evict_first() : 0;
     // What is left of a piece's run, and the first of its C.
     auto products_at = [&](const Place &at) { return min(PIECE, given.run - at.inner * PIECE); };
-    auto c_at = [&](const Place &at) { return (Stored *)g.c + at.c + (long long)at.inner * PIECE * STEP_C; };
+    auto c_at = [&](const Place &at) { return (Stored *)g.c + at.c + (long long)at.inner * PIECE * g.stride_c; };
     // By a lane that asks. It arrives with the bytes of its bulk copies, and once more when its other copies have come.
     constexpr bool TWICE = SKEWED_A || SKEWED_B || (BETA && SKEWED_C);
     auto fetch = [&](long long group, int to) {
@@ -89,7 +90,8 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             const Place at = place(given, (unsigned int)piece);
             const int count = products_at(at);
             const long long first = (long long)at.inner * PIECE;
-            const Stored *const a = (const Stored *)g.a + at.a + first * STEP_A, *const b = (const Stored *)g.b + at.b + first * STEP_B;
+            const Stored *const a = (const Stored *)g.a + at.a + first * g.stride_a;
+            const Stored *const b = (const Stored *)g.b + at.b + first * g.stride_b;
             const Stored *const c = c_at(at);
             const int bytes_a = SHARED_A ? 0 : (RUN_A ? 1 : count) * LD_A * COLS_A * SIZE;
             const int bytes_b = SHARED_B ? 0 : (RUN_B ? 1 : count) * LD_B * COLS_B * SIZE, bytes_c = BETA ? count * STEP_C * SIZE : 0;

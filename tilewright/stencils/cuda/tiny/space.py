@@ -20,8 +20,8 @@ from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
     busy,
     flat,
-    held,
     registers,
+    run_length,
     shared_bytes,
     spaced,
     stage_bytes,
@@ -57,7 +57,8 @@ def groups(p: Problem) -> tuple[int, ...]:
     if not p.outer:
         return found
     # Whole runs, too.
-    several = {p.batch * count for count in range(1, PIECES + 1) if p.batch * count * largest <= MOST}
+    run = run_length(p)
+    several = {run * count for count in range(1, PIECES + 1) if run * count * largest <= MOST}
     return tuple(sorted({*found, *several}))
 
 
@@ -86,9 +87,9 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 def is_stream(p: Problem) -> bool:
     """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch.
-    Along several axes: whether each run along the innermost one is one, without padding, or one matrix."""
+    Along several axes: whether no matrix has padding."""
     if p.outer:
-        return _streams_in_runs(p)
+        return _come_whole(p)
     streams = all(
         is_flat or stride == 0 or step > 0
         for is_flat, stride, (_, step) in zip(flat(p), p.strides, spaced(p), strict=True)
@@ -96,19 +97,17 @@ def is_stream(p: Problem) -> bool:
     return streams and p.strides[2] != 0 and not p.pointers
 
 
-def _streams_in_runs(p: Problem) -> bool:
-    """Whether runs have no gaps, or one matrix."""
+def _come_whole(p: Problem) -> bool:
+    """Whether no matrix has padding."""
     return all(
-        not moves or (ld == rows and (once or step == rows * cols))
-        for (rows, cols), step, ld, once, moves in zip(
-            stored(p), p.strides, (p.lda, p.ldb, p.ldc), held(p), p.moves, strict=True
-        )
-    ) and bool(p.strides[2])
+        not moves or ld == rows
+        for (rows, _), ld, moves in zip(stored(p), (p.lda, p.ldb, p.ldc), p.moves, strict=True)
+    )
 
 
 def are_long(p: Problem) -> bool:
     """Whether runs along the innermost of several batch axes are worth bulk copies of their own."""
-    return not p.outer or p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN
+    return not p.outer or run_length(p) * sum(steps(p)) * p.dtype.itemsize >= RUN
 
 
 def is_dense(p: Problem) -> bool:
@@ -182,6 +181,7 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         lambda path: (path != "bulk") | (p.align == WIDEST) | bool(p.outer),
     )
     if p.outer:
+        run = run_length(p)
         yield Rule(
             "bulk-run",
             "soft",
@@ -194,15 +194,15 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
             "the last group of a run, or the last run of a group, is nearly whole",
             lambda path, group: (
                 (path != "bulk")
-                | ((group <= p.batch) & (-(-p.batch // group) * group <= 1.125 * p.batch))
-                | ((group > p.batch) & (group // p.batch * p.batch >= 0.9 * group))
+                | ((group <= run) & (-(-run // group) * group <= 1.125 * run))
+                | ((group > run) & (group // run * run >= 0.9 * group))
             ),
         )
         yield Rule(
             "bulk-pieces",
             "hard",
             f"a warp asks for the runs of a group: {PIECES} at most",
-            lambda path, group: (path != "bulk") | (group // p.batch <= PIECES),
+            lambda path, group: (path != "bulk") | (group // run <= PIECES),
         )
     yield Rule(
         "staged",
