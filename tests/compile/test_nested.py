@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.compile.test_arguments import assertions, structure_of
-from tests.compile.test_emulated import smallest
+from tests.compile.test_emulated import allowed, smallest
 from tests.emulator.machine import SCHEDULES
 from tests.emulator.nested import nested_wrongs
 from tilewright.model import Problem, Source
@@ -59,14 +59,36 @@ def test_each_matrix_is_found(name: str, path: str) -> None:
     assert list(nested_wrongs("tiny", p, config, H200, SCHEDULES[number % 4])) == []
 
 
-def test_tensor_cores_take_what_a_run_shares() -> None:
-    p = nested("d:8x8x4@3", (32, 0, 64), ((2, 96, 32, 192),))
-    config = smallest(p, 0, path="bulk", mma=8, warps=2)
-    assert list(nested_wrongs("tiny", p, config, H200, grid=1)) == []
+PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
+    "several-runs": (nested("h:3x3x3@3", (9, 0, 9), ((5, 27, 9, 27),), align=2, beta="any"), {"group": 6}),
+    "whole-vectors": (nested("s:2x4x2@2", (4, 8, 8), ((5, 0, 16, 20),)), {"group": 4}),
+    "part-of-a-run": (nested("d:5x1x5@7", (0, 5, 5), ((3, 25, 0, 35),), beta="1"), {"group": 3}),
+    "product-by-product": (nested("z:tn:3x2x3@3", (0, 10, 6), ((3, 9, 0, 18),), alpha="any"), {"group": 4}),
+    "tensor-cores": (nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8), {"group": 6, "mma": 8}),
+    "halves": (nested("h:9x8x7@3", (63, 56, 72), ((3, 200, 0, 216),), align=2), {"group": 6, "mma": 16}),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_come_from_any_address(name: str) -> None:
+    """Whole runs together, and parts of one, with what is left over of each and of the last group."""
+    p, own = PIECES[name]
+    fixed: dict[str, Any] = {
+        "path": "bulk",
+        "warps": 2,
+        "stages": 2,
+        "mma": 0,
+        "rows": min(p.m, 3),
+        "columns": 1,
+    } | own
+    fixed |= {"rows": 16, "columns": 8} if fixed["mma"] else {}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed)
+    for schedule in SCHEDULES:
+        assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
 
 
 @pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])
-@pytest.mark.parametrize("text", ["s:4x4x4@3000", "z:16x16x16@200", "h:tn:24x24x24@7", "d:9x9x9@500"])
+@pytest.mark.parametrize("text", ["s:4x4x4@3000", "z:tn:16x16x16@200", "h:24x24x24@7"])
 def test_defaults_do_not_spill(text: str, device: Any) -> None:
     p = Problem.parse(text, beta="any")[0]
     a, b, c = p.strides

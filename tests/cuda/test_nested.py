@@ -42,7 +42,7 @@ def wrong(p: Problem, config: Any) -> str:
     launch.bind(TINY, kernel, p, config, batch.scalars, starts)()
     driver.synchronize()
     for memory, part in zip(held, batch.parts, strict=True):
-        driver.download(memory.address, part.segment.data)
+        driver.download(part.segment.data, memory.address)
     for part, data in zip(batch.parts, before, strict=True):
         writable = part.segment.writable
         assert writable is not None
@@ -61,55 +61,93 @@ def test_each_matrix_is_found(name: str, path: str) -> None:
             assert wrong(p, config) == "", config
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_random_axes(seed: int) -> None:
-    """More groups than blocks, along axes in any order of memory, by the default."""
+def drawn(seed: int) -> Problem:
+    """Axes in any order of memory, shared, with gaps and backwards."""
     draw = random.Random(seed)
     m, n, k = (draw.randrange(1, 18) for _ in range(3))
-    letter = draw.choice("sdczh")
+    text = f"{draw.choice('sdczh')}:{draw.choice(('nn', 'tn', 'nt'))}:{m}x{n}x{k}"
     extents = [draw.randrange(2, 9) for _ in range(draw.randrange(1, 5))] + [draw.choice((3, 16, 100))]
     steps = []
-    for number, size in enumerate((m * k, k * n, m * n)):
-        order, room, found = list(range(len(extents))), size, [0] * len(extents)
+    for number, room in enumerate((m * k, k * n, m * n)):
+        order, found = list(range(len(extents))), [0] * len(extents)
+        # Half of them have the innermost axis of C innermost, too.
         draw.shuffle(order)
+        order.sort(key=lambda axis: seed % 2 and axis == len(extents) - 1, reverse=True)
         for axis in order:
             if number == 2 or draw.random() < 0.7:
-                found[axis] = room * draw.choice((1, -1))
-                room *= extents[axis] * draw.choice((1, 1, 2))
+                found[axis] = room * draw.choice((1, 1, -1))
+                room *= extents[axis] * draw.choice((1, 1, 1, 2))
         steps.append(found)
     axes = [(extent, *(each[axis] for each in steps)) for axis, extent in enumerate(extents)]
     batch, a, b, c = axes.pop()
-    p = Problem.parse(
-        f"{letter}:{draw.choice(('nn', 'tn', 'nt'))}:{m}x{n}x{k}@{batch}", beta=draw.choice("01")
-    )[0]
-    p = p.with_(
-        stride_a=a, stride_b=b, stride_c=c, outer=tuple(axes), align=draw.choice((16, p.dtype.itemsize))
-    )
-    config = TINY.default(p, devices.probe())
-    assert wrong(p, config) == "", config
+    p = Problem.parse(f"{text}@{batch}", beta=draw.choice("01"))[0]
+    align = draw.choice((16, p.dtype.itemsize))
+    return p.with_(stride_a=a, stride_b=b, stride_c=c, outer=tuple(axes), align=align)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_axes(seed: int) -> None:
+    """By the default, and by a config drawn from all that the hardware takes."""
+    p, device = drawn(seed), devices.probe()
+    space = TINY.space(p, device)
+    some = space.only(("tabled", "queryable", "hard")).restricted(path="bulk", mma=0, rows=1, columns=1)
+    for config in (TINY.default(p, device), *some.sample(1, seed)):
+        assert wrong(p, config) == "", (p, config)
 
 
 @pytest.mark.parametrize(
-    "shapes", [((8, 1, 4, 4), (8, 500, 4, 4)), ((5, 1, 7, 6, 4), (9, 1, 4, 3)), ((40, 1, 70, 4), (3, 4, 2))]
+    ("first", "second", "launches"),
+    [
+        ((8, 1, 4, 4), (8, 500, 4, 4), 1),
+        ((5, 1, 7, 6, 4), (9, 1, 4, 3), 1),
+        ((40, 1, 70, 4), (3, 4, 2), 3),
+    ],
 )
-def test_a_call_is_one_launch_where_a_kernel_knows_all_axes(shapes: Any) -> None:
+def test_a_call_is_one_launch_where_a_kernel_knows_all_axes(
+    first: tuple[int, ...], second: tuple[int, ...], launches: int
+) -> None:
     torch: Any = pytest.importorskip("torch")
-    a, b = (torch.randn(*shape, device="cuda", dtype=torch.float64) for shape in shapes)
-    out = torch.empty(
-        (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]),
-        dtype=a.dtype,
-        device="cuda",
-    )
+    a, b = (torch.randn(*shape, device="cuda", dtype=torch.float64) for shape in (first, second))
+    want = torch.matmul(a, b)
+    out = torch.empty_like(want)
     for _ in range(3):
         tw.matmul(a, b, out=out.fill_(np.nan))
-        assert torch.allclose(out, torch.matmul(a, b))
+        assert torch.allclose(out, want)
     place = Gpu.of({"a": a})
     assert place is not None
     with place.current():
-        views = [place.view(x, "x")[0] for x in (a, b, out)]
-        bound = planned(place, PLAIN[False], *views, fresh=True).bound
-    whole = max(*a.shape[-2:], b.shape[-1]) <= 64
-    assert (bound.job.outer == ()) == whole
+        x, y, z = (place.view(value, "x")[0] for value in (a, b, out))
+        bound = planned(place, PLAIN[False], x, y, z, fresh=True).bound
+    if bound is not None:
+        assert np.prod(bound.job.outer, dtype=int) == launches
+
+
+class Backwards:
+    """A tensor whose first axis is read from its end, as PyTorch itself has none."""
+
+    def __init__(self, tensor: Any):
+        self.tensor = tensor
+        size = tensor.element_size()
+        steps = [step * size for step in tensor.stride()]
+        last = tensor.data_ptr() + (len(tensor) - 1) * steps[0]
+        self.__cuda_array_interface__ = {
+            "shape": tuple(tensor.shape),
+            "strides": (-steps[0], *steps[1:]),
+            "typestr": "<f8",
+            "data": (last, False),
+            "version": 3,
+            "stream": None,
+        }
+
+
+@pytest.mark.parametrize("order", [4, 70])
+def test_batches_that_run_backwards(order: int) -> None:
+    """By a kernel, and where only the library multiplies, which takes no negative steps."""
+    torch: Any = pytest.importorskip("torch")
+    a, b = (torch.randn(6, 1, order, order, device="cuda", dtype=torch.float64) for _ in range(2))
+    out = torch.empty(6, 3, order, order, device="cuda", dtype=torch.float64)
+    tw.gemm(Backwards(a), b.expand(6, 3, order, order), out=Backwards(out))
+    assert torch.allclose(out.flip(0), (a.flip(0) @ b).expand(6, 3, order, order))
 
 
 def test_outputs_that_overlap_are_refused() -> None:
