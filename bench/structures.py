@@ -10,8 +10,9 @@ All three are timed in turns by the clock of the GPU, which is kept busy while t
     copy    half the bytes of A, B and C, each counted once, copied to the other half
     torch   ``torch.matmul(a, b, out=out)``
 
-``of_copy`` is the copy's time over ours, and ``of_torch`` PyTorch's time over ours. Each line of the file is
-one batch; the first says on what all of it ran.
+``of_copy`` is the copy's time over ours, ``of_bound`` the longer of the copy's time and that of the
+multiply-adds at the device's peak over ours, and ``of_torch`` PyTorch's time over ours. Each line of the file
+is one batch; the first says on what all of it ran.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines
+from tilewright.catalog import TARGETS
 from tilewright.model import DTYPES
 from tilewright.planning import dispatch
 
@@ -39,6 +41,7 @@ BYTES = 192 << 20
 """Of A, B and C together, about: several times what the second-level cache of any GPU holds."""
 BUSY = 400_000
 """Clocks for which the GPU sleeps before a sample, so that the host is ahead of it."""
+RATIOS = ("of_copy", "of_bound", "of_torch")
 Run = Callable[[], object]
 
 
@@ -180,6 +183,9 @@ def timed(torch: Any, structure: Structure, rounds: int) -> lines.Line:
         },
         rounds,
     )
+    ceilings = TARGETS["cuda"].ceilings(dispatch.device("cuda"))
+    peak = ceilings.get(f"tensor.{s.letter}.1") or ceilings[f"peak.{s.letter}.1"]
+    least = max(found["copy"], prod(s.extents) * made.problem.flops / peak)
     return {
         "structure": s.name,
         "bytes": s.bytes,
@@ -190,6 +196,7 @@ def timed(torch: Any, structure: Structure, rounds: int) -> lines.Line:
         "config": dict(made.config or {}),
         "seconds": found,
         "of_copy": found["copy"] / found["ours"],
+        "of_bound": least / found["ours"],
         "of_torch": found["torch"] / found["ours"],
         "difference": difference,
     }
@@ -198,17 +205,17 @@ def timed(torch: Any, structure: Structure, rounds: int) -> lines.Line:
 def summary(found: Sequence[lines.Line], worst: int = 10) -> Table:
     """The worst batches, and the geometric mean, median and least of all."""
     table = Table(title=f"{len(found)} batches along several axes")
-    for head in ("batch", "path", "of a copy", "of PyTorch's speed"):
+    for head in ("batch", "path", "of a copy", "of the bound", "of PyTorch's speed"):
         table.add_column(head)
     for line in sorted(found, key=lambda line: line["of_copy"])[:worst]:
         path = line["config"].get("path", line["stencil"] or "library")
-        table.add_row(line["structure"], path, f"{line['of_copy']:.2f}", f"{line['of_torch']:.2f}")
+        table.add_row(line["structure"], path, *(f"{line[name]:.2f}" for name in RATIOS))
     for name, of in (
         ("geometric mean", statistics.geometric_mean),
         ("median", statistics.median),
         ("least", min),
     ):
-        columns = ([line[which] for line in found] for which in ("of_copy", "of_torch"))
+        columns = ([line[which] for line in found] for which in RATIOS)
         table.add_row(name, "", *(f"{of(column):.2f}" for column in columns))
     return table
 
@@ -240,7 +247,8 @@ def main() -> None:
         sink.write(line)
         found.append(line)
         console.print(
-            f"{line['structure']}: {line['of_copy']:.2f} of a copy, {line['of_torch']:.2f} of PyTorch, "
+            f"{line['structure']}: {line['of_copy']:.2f} of a copy, {line['of_bound']:.2f} of the bound, "
+            f"{line['of_torch']:.2f} of PyTorch, "
             f"{line['config'].get('path', line['stencil'])}, off by {line['difference']:.1e}",
             soft_wrap=True,
         )

@@ -17,7 +17,7 @@
 #define HELD_B 0  // the same for B
 #endif
 #ifndef RUN_LENGTH
-#define RUN_LENGTH 0  // products that follow each other along the innermost axis, where a group has several such runs
+#define RUN_LENGTH 0  // products along the innermost axis, where a group has several runs
 #endif
 
 #define NEST_INLINE __device__ __forceinline__

@@ -37,7 +37,8 @@ template <bool KNOWN> struct Distance { typedef int Type; };
 template <> struct Distance<false> { typedef long long Type; };
 
 // A group as it is stored, in the largest pieces without gaps: all MATRICES of it, whole matrices, or columns.
-template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEAD, int NEXT, int MATRICES> struct Group {
+template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEAD, int NEXT, int MATRICES, bool SKEWED = false>
+struct Group {
     typedef Matrices<STORED_ROWS, STORED_COLS, FLAT, false> There;
     static constexpr bool WHOLE = FLAT && LD == STORED_ROWS, ONE_PIECE = WHOLE && !LISTED;
     static constexpr int COLUMN = (WHOLE ? STORED_COLS : 1) * STORED_ROWS * SIZE, COLUMNS_OF_IT = WHOLE ? 1 : STORED_COLS;
@@ -95,7 +96,18 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
         }
     }
 
+    // Whole matrices at the addresses of a list, from the multiple of 16 bytes before each on.
+    static INLINE void fetch_skewed(unsigned char *to, const unsigned long long *list, int count) {
+        constexpr int ROOM = room(MATRIX, true), VECTORS = ROOM / 16;
+        _Pragma("unroll 4") for (int w = threadIdx.x; w < count * VECTORS; w += THREADS) {
+            const unsigned long long from = list[w / VECTORS];
+            const int at = w % VECTORS * 16, bytes = min((int)(from % 16) + MATRIX - at, 16);
+            if (bytes > 0) cp_async<16>(to + w / VECTORS * ROOM + at, (const unsigned char *)(from / 16 * 16) + at, bytes);
+        }
+    }
+
     static INLINE void fetch(unsigned char *to, const void *from, long long ld, long long stride, int first, int count) {
+        if (SKEWED) return fetch_skewed(to, (const unsigned long long *)from, count);
         each(from, ld, stride, first, count, [&](const Some &some) {
             UNROLL for (int i = 0; i < AT_ONCE; i++) {
                 if (some.bytes[i] == VECTOR) cp_async<VECTOR>(to + some.here[i], some.there[i], VECTOR);
@@ -121,8 +133,8 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
     }
 };
 
-typedef Group<ROWS_A, COLS_A, LD_A, FLAT_A, UNIT_A, LEAD_A, NEXT_A, GROUP> GroupA;
-typedef Group<ROWS_B, COLS_B, LD_B, FLAT_B, UNIT_B, LEAD_B, NEXT_B, GROUP> GroupB;
+typedef Group<ROWS_A, COLS_A, LD_A, FLAT_A, UNIT_A, LEAD_A, NEXT_A, GROUP, (PATH == 1 && SKEWED_A)> GroupA;
+typedef Group<ROWS_B, COLS_B, LD_B, FLAT_B, UNIT_B, LEAD_B, NEXT_B, GROUP, (PATH == 1 && SKEWED_B)> GroupB;
 typedef Group<SIZE_M, SIZE_N, LD_C, FLAT_C, UNIT_C, LEAD_C, NEXT_C, GROUP> GroupC;
 
 // Writes a group of C from shared memory, where its layout is that of device memory: its columns and nothing between them.

@@ -8,18 +8,21 @@
 #include "tiny/multiply_mma_f16.cuh"
 #endif
 
-// Multiplies `count` matrices in shared memory.
-INLINE void multiply_group(const Stored *a, const Stored *b, const Stored *c, Stored *out, int count, const Scalars &s) {
+// Multiplies `count` matrices in shared memory. `list` says where they are in device memory, if that is asked for.
+INLINE void multiply_group(const Stored *a, const Stored *b, const Stored *c, Stored *out, int count, const Scalars &s,
+                           const unsigned long long *list = nullptr) {
     const int items = (ACROSS ? GROUP : count) * TILES;
     _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < items; item += SLOTS) {
         const int matrix = ACROSS ? item % GROUP : item / TILES, tile = ACROSS ? item / GROUP : item % TILES;
         if (ACROSS && matrix >= count) continue;
         const Stored *from_a = a + matrix * STEP_A, *from_b = b + matrix * STEP_B;
+        if (SKEWED_A) from_a += (int)(list[matrix] % 16) / SIZE;
+        if (SKEWED_B) from_b += (int)(list[GROUP + matrix] % 16) / SIZE;
 #if MMA
         multiply_mma(tile, from_a, from_b, c + matrix * STEP_C, out + matrix * STEP_C, s);
 #else
-        multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, STEP_A * SIZE), vector_bytes(LD_B * SIZE, STEP_B * SIZE),
-                 vector_bytes(LD_C * SIZE, STEP_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C,
+        multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, APART_A * SIZE), vector_bytes(LD_B * SIZE, APART_B * SIZE),
+                 vector_bytes(LD_C * SIZE, APART_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C,
                                                          out + matrix * STEP_C, LD_C, s);
 #endif
     }

@@ -34,16 +34,22 @@ CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0)
 CONSTANT int between(int lead, int rows) { return PATH == 2 && lead ? lead : skewed(rows); }
 CONSTANT int apart(int lead, int next, int packed) { return PATH == 2 && lead ? next : packed; }
 constexpr int LD_A = between(LEAD_A, ROWS_A), LD_B = between(LEAD_B, ROWS_B), LD_C = between(LEAD_C, SIZE_M);
+// Along several axes, whether what is copied as a whole (a run, or by words a matrix of A or B) begins or ends between
+// multiples of 16 bytes. It then begins in shared memory as far behind one as in device memory, has room for one vector more,
+// and its matrices begin at multiples of UNIT and no better.
+#define SKEWS (PIECEWISE || (OUTER && PATH == 1 && !PAD))
+#define SKEWED_A (SKEWS && FLAT_A && !SHARED_A && (UNIT_A < 16 || ROWS_A * COLS_A * SIZE % 16))
+#define SKEWED_B (SKEWS && FLAT_B && !SHARED_B && (UNIT_B < 16 || ROWS_B * COLS_B * SIZE % 16))
+#define SKEWED_C (PIECEWISE && (UNIT_C < 16 || SIZE_M * SIZE_N * SIZE % 16))
+CONSTANT int room(int bytes, bool skewed) { return ceiling(bytes, 16) * 16 + (skewed ? 16 : 0); }
 // Whether bulk copies bring one matrix that a run shares.
 #define RUN_A (HELD_A && PATH == 2)
 #define RUN_B (HELD_B && PATH == 2)
-constexpr int STEP_A = SHARED_A || RUN_A ? 0 : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
-constexpr int STEP_B = SHARED_B || RUN_B ? 0 : apart(LEAD_B, NEXT_B, LD_B * COLS_B);
+constexpr int STEP_A = SHARED_A || RUN_A ? 0 : PATH == 1 && SKEWED_A ? room(ROWS_A * COLS_A * SIZE, true) / SIZE
+                                                                       : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
+constexpr int STEP_B = SHARED_B || RUN_B ? 0 : PATH == 1 && SKEWED_B ? room(ROWS_B * COLS_B * SIZE, true) / SIZE
+                                                                       : apart(LEAD_B, NEXT_B, LD_B * COLS_B);
 constexpr int STEP_C = apart(LEAD_C, NEXT_C, LD_C * SIZE_N);
-// Whether runs begin or end between multiples of 16 bytes; then a matrix begins at multiples of UNIT, and no better.
-#define SKEWED_A (PIECEWISE && !SHARED_A && (UNIT_A < 16 || ROWS_A * COLS_A * SIZE % 16))
-#define SKEWED_B (PIECEWISE && !SHARED_B && (UNIT_B < 16 || ROWS_B * COLS_B * SIZE % 16))
-#define SKEWED_C (PIECEWISE && (UNIT_C < 16 || SIZE_M * SIZE_N * SIZE % 16))
 // Elements that divide the distances between matrices in shared memory.
 constexpr int APART_A = SKEWED_A ? UNIT_A / SIZE : STEP_A, APART_B = SKEWED_B ? UNIT_B / SIZE : STEP_B;
 constexpr int APART_C = SKEWED_C ? UNIT_C / SIZE : STEP_C;
@@ -54,10 +60,8 @@ constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 #endif
 #if PATH != 0
 #if PIECEWISE
-// A group is PIECES runs, or a piece of one: PIECE products each, or what is left of a run. Each begins in shared memory as
-// far behind a multiple of 16 bytes as in device memory, and so has ROOM for one vector more.
+// A group is PIECES runs, or a piece of one: PIECE products each, or what is left of a run.
 constexpr int PIECE = RUN_LENGTH && RUN_LENGTH < GROUP ? RUN_LENGTH : GROUP, PIECES = GROUP / PIECE;
-CONSTANT int room(int bytes, bool skewed) { return ceiling(bytes, 16) * 16 + (skewed ? 16 : 0); }
 constexpr int ROOM_A = room((RUN_A ? 1 : PIECE) * LD_A * COLS_A * SIZE, SKEWED_A);
 constexpr int ROOM_B = room((RUN_B ? 1 : PIECE) * LD_B * COLS_B * SIZE, SKEWED_B);
 constexpr int ROOM_C = room(PIECE * LD_C * SIZE_N * SIZE, SKEWED_C);

@@ -161,29 +161,27 @@ def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
     )
 
 
-def run_length(p: Problem) -> int:
-    """Products along the innermost of several axes whose matrices follow each other without gaps: all of
-    them, or one alone."""
-    follow = all(step in (0, rows * cols) for (rows, cols), step in zip(stored(p), p.strides, strict=True))
-    return p.batch if follow else 1
-
-
 def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
     """How many pieces of runs along the innermost of several axes bulk copies bring as a group, and the most
     products of a piece: one of a long run, or several whole runs."""
     if not p.outer:
         return 1, group
-    return np.maximum(group // run_length(p), 1), np.minimum(group, run_length(p))
+    return np.maximum(group // p.batch, 1), np.minimum(group, p.batch)
 
 
 def skewed(p: Problem) -> tuple[bool, bool, bool]:
-    """Whether the runs of A, B and C along the innermost of several axes begin or end between multiples of 16
-    bytes."""
+    """Whether the matrices of A, B and C of a batch along several axes have no padding, and begin or end
+    between multiples of 16 bytes. They then lie in shared memory as far behind such a multiple."""
     a, b, c = (
-        bool(p.outer) and moves and (word < WIDEST or rows * cols * p.dtype.itemsize % WIDEST != 0)
-        for (rows, cols), moves, word in zip(stored(p), p.moves, words(p), strict=True)
+        bool(p.outer) and moves and tight and (word < WIDEST or rows * cols * p.dtype.itemsize % WIDEST != 0)
+        for (rows, cols), moves, tight, word in zip(stored(p), p.moves, flat(p), words(p), strict=True)
     )
     return a, b, c
+
+
+def room(size: Any, odd: bool) -> Any:
+    """Bytes of shared memory for so many: whole vectors, and one more where they begin anywhere."""
+    return -(-size // WIDEST) * WIDEST + WIDEST * odd
 
 
 def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
@@ -196,15 +194,21 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
             return matrix * size
         if not p.outer:
             return group * (step or matrix) * size
-        return count * (-(-(1 if once else piece) * matrix * size // WIDEST) * WIDEST + WIDEST * odd)
+        return count * room((1 if once else piece) * matrix * size, odd)
+
+    def word_by_word(rows: int, cols: int, moves: bool, odd: bool) -> Any:
+        """The same of copies by words, which leave a matrix where it begins, but for C and what has gaps."""
+        plain = (rows + pad * vector(size, rows)) * cols * size
+        each = plain if not odd else pad * plain + (1 - pad) * room(rows * cols * size, True)
+        return (group if moves else 1) * each
 
     a, b, c = (
         _rounded(
             bulk * brought(rows * cols, step, moves, once, odd)
-            + (1 - bulk) * (group if moves else 1) * (rows + pad * vector(size, rows)) * cols * size
+            + (1 - bulk) * word_by_word(rows, cols, moves, odd and not is_c)
         )
-        for (rows, cols), moves, once, odd, step in zip(
-            stored(p), p.moves, held(p), skewed(p), steps(p), strict=True
+        for (rows, cols), moves, once, odd, step, is_c in zip(
+            stored(p), p.moves, held(p), skewed(p), steps(p), (False, False, True), strict=True
         )
     )
     return a, b, c

@@ -70,7 +70,8 @@ INLINE void multiply_batch(const Given &given, const Scalars &scalars) {
         // With beta, the result takes the place of C.
         unsigned char *const out = BETA != 0 ? stage + STAGE_C : shared_memory + AT_OUT;
         const int first = (int)group * GROUP, count = min(GROUP, g.batch - first);
-        multiply_group(a_of(stage), b_of(stage), (const Stored *)out, (Stored *)out, count, scalars);
+        multiply_group(a_of(stage), b_of(stage), (const Stored *)out, (Stored *)out, count, scalars,
+                       (const unsigned long long *)(shared_memory + AT_LISTS + list * LIST));
         block_sync();
         at_list(list);
         GroupC::write(list_c, out, g.ldc, g.stride_c, LISTED ? 0 : first, count);

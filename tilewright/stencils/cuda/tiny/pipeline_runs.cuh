@@ -1,6 +1,5 @@
 // The pipeline of bulk copies for batches along several axes (PATH 2, OUTER): a group is a piece of a run along the innermost
-// axis, or several whole runs. The lanes of the first warp ask for a piece each. Where an operand has gaps between the
-// matrices of a run, a piece is one product.
+// axis, or several whole runs. The lanes of the first warp ask for a piece each.
 //
 // Bulk copies take multiples of 16 bytes, and runs may begin and end anywhere. So a piece comes with the bytes before it up
 // to such a multiple, and the last bytes, less than 16, by a copy that ends with them. What leaves goes by a bulk copy of

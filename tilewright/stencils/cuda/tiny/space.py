@@ -21,7 +21,6 @@ from tilewright.stencils.cuda.tiny.needs import (
     busy,
     flat,
     registers,
-    run_length,
     shared_bytes,
     spaced,
     stage_bytes,
@@ -57,7 +56,7 @@ def groups(p: Problem) -> tuple[int, ...]:
     if not p.outer:
         return found
     # Whole runs, too.
-    run = run_length(p)
+    run = p.batch
     several = {run * count for count in range(1, PIECES + 1) if run * count * largest <= MOST}
     return tuple(sorted({*found, *several}))
 
@@ -87,9 +86,9 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 def is_stream(p: Problem) -> bool:
     """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch.
-    Along several axes: whether no matrix has padding."""
+    Along several axes: whether each run along the innermost one is one, or one matrix."""
     if p.outer:
-        return _come_whole(p)
+        return _streams_in_runs(p)
     streams = all(
         is_flat or stride == 0 or step > 0
         for is_flat, stride, (_, step) in zip(flat(p), p.strides, spaced(p), strict=True)
@@ -97,17 +96,19 @@ def is_stream(p: Problem) -> bool:
     return streams and p.strides[2] != 0 and not p.pointers
 
 
-def _come_whole(p: Problem) -> bool:
-    """Whether no matrix has padding."""
+def _streams_in_runs(p: Problem) -> bool:
+    """Whether runs have no gaps, or one matrix."""
     return all(
-        not moves or ld == rows
-        for (rows, _), ld, moves in zip(stored(p), (p.lda, p.ldb, p.ldc), p.moves, strict=True)
+        not moves or (ld == rows and step in (0, rows * cols))
+        for (rows, cols), step, ld, moves in zip(
+            stored(p), p.strides, (p.lda, p.ldb, p.ldc), p.moves, strict=True
+        )
     )
 
 
 def are_long(p: Problem) -> bool:
     """Whether runs along the innermost of several batch axes are worth bulk copies of their own."""
-    return not p.outer or run_length(p) * sum(steps(p)) * p.dtype.itemsize >= RUN
+    return not p.outer or p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN
 
 
 def is_dense(p: Problem) -> bool:
@@ -181,7 +182,7 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         lambda path: (path != "bulk") | (p.align == WIDEST) | bool(p.outer),
     )
     if p.outer:
-        run = run_length(p)
+        run = p.batch
         yield Rule(
             "bulk-run",
             "soft",

@@ -34,7 +34,6 @@ from tilewright.stencils.cuda.tiny.needs import (
     held,
     pieces,
     rounds,
-    run_length,
     shared_bytes,
     spaced,
     words,
@@ -114,8 +113,7 @@ class TinyStencil(Stencil):
         if p.outer:
             defines["OUTER"] = len(p.outer)
             defines |= {f"HELD_{x}": int(once) for x, once in zip("AB", held(p), strict=False)}
-            run = run_length(p)
-            defines["RUN_LENGTH"] = run if config["group"] > run else 0
+            defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch else 0
         # What is not staged needs no constants, and one program serves all leading dimensions.
         known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
         defines |= {f"LEAD_{x}": lead for x, (lead, _) in zip("ABC", known, strict=True)}
