@@ -106,6 +106,14 @@ class Job:
     outer: tuple[int, ...]
     outer_steps: tuple[tuple[int, int, int], ...]
 
+    def starts(self) -> list[tuple[int, int, int]]:
+        """Bytes from the first run to each, for (a, b, out)."""
+        found = np.zeros((1, 3), np.int64)
+        for extent, steps in zip(self.outer[::-1], self.outer_steps[::-1], strict=True):
+            here = np.arange(extent)[:, None, None] * np.array(steps, np.int64)
+            found = (here + found).reshape(-1, 3)
+        return [(a, b, out) for a, b, out in found.tolist()]
+
     def looped(self) -> Job:
         """The same product for kernels that know one batch axis: the longest one, in runs over all others."""
         p = self.problem
