@@ -63,6 +63,8 @@ PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
     "several-runs": (nested("h:3x3x3@3", (9, 0, 9), ((5, 27, 9, 27),), align=2, beta="any"), {"group": 6}),
     "whole-vectors": (nested("s:2x4x2@2", (4, 8, 8), ((5, 0, 16, 20),)), {"group": 4}),
     "part-of-a-run": (nested("d:5x1x5@7", (0, 5, 5), ((3, 25, 0, 35),), beta="1"), {"group": 3}),
+    "b-stays": (nested("s:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18), (2, 27, 0, 54)), align=4), {"group": 6}),
+    "part-stays": (nested("d:2x3x2@5", (4, 0, 6), ((2, 0, 6, 30), (2, 0, 12, 60)), beta="1"), {"group": 2}),
     "by-rows": (nested("z:tn:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18),), alpha="any"), {"group": 6}),
     "tensor-cores": (nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8), {"group": 6, "mma": 8}),
     "halves": (nested("h:9x8x7@3", (63, 56, 72), ((3, 200, 0, 216),), align=2), {"group": 6, "mma": 16}),

@@ -16,6 +16,12 @@
 #ifndef HELD_B
 #define HELD_B 0  // the same for B
 #endif
+#ifndef KEPT_A
+#define KEPT_A 0  // matrices A of a run, where all runs have the same and they stay in shared memory
+#endif
+#ifndef KEPT_B
+#define KEPT_B 0  // the same for B
+#endif
 #ifndef RUN_LENGTH
 #define RUN_LENGTH 0  // products along the innermost axis, where a group has several runs
 #endif

@@ -19,10 +19,10 @@ from tilewright.stencils.cuda.common import cheapest, fitted, resident
 from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
     busy,
+    moved_bytes,
     registers,
     shared_bytes,
     spaced,
-    stage_bytes,
     stored,
     tiles,
     vector,
@@ -187,7 +187,7 @@ def _score(p: Problem, device: Device, path: str, columns: Columns, x: Mapping[s
     group, warps = columns["group"], columns["warps"]
     tile = columns["mma"], columns["rows"], columns["columns"]
     per_sm = np.maximum(columns["blocks"] // device["sms"], 1)
-    stage = stage_bytes(p, group, 0, path)
+    stage = moved_bytes(p, group, 0, path)
     # Where words are moved by all threads, they take part in it.
     movers = x["movers_bulk"] if path == "bulk" and not spaced(p)[2][0] else x["movers"]
     flying = np.minimum(1.0, per_sm * columns["stages"] * stage / (x["flying"] * 1024))

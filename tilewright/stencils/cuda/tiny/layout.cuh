@@ -34,12 +34,16 @@ CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0)
 CONSTANT int between(int lead, int rows) { return PATH == 2 && lead ? lead : skewed(rows); }
 CONSTANT int apart(int lead, int next, int packed) { return PATH == 2 && lead ? next : packed; }
 constexpr int LD_A = between(LEAD_A, ROWS_A), LD_B = between(LEAD_B, ROWS_B), LD_C = between(LEAD_C, SIZE_M);
+// Whether an operand is copied once, and how many matrices of it.
+#define STAYS_A (SHARED_A || KEPT_A)
+#define STAYS_B (SHARED_B || KEPT_B)
+constexpr int STAYING_A = KEPT_A ? KEPT_A : 1, STAYING_B = KEPT_B ? KEPT_B : 1;
 // Along several axes, whether what is copied as a whole (a run, or by words a matrix of A or B) begins or ends between
 // multiples of 16 bytes. It then begins in shared memory as far behind one as in device memory, has room for one vector more,
 // and its matrices begin at multiples of UNIT and no better.
 #define SKEWS (PIECEWISE || (OUTER && PATH == 1 && !PAD))
-#define SKEWED_A (SKEWS && FLAT_A && !SHARED_A && (UNIT_A < 16 || ROWS_A * COLS_A * SIZE % 16))
-#define SKEWED_B (SKEWS && FLAT_B && !SHARED_B && (UNIT_B < 16 || ROWS_B * COLS_B * SIZE % 16))
+#define SKEWED_A (SKEWS && FLAT_A && !STAYS_A && (UNIT_A < 16 || ROWS_A * COLS_A * SIZE % 16))
+#define SKEWED_B (SKEWS && FLAT_B && !STAYS_B && (UNIT_B < 16 || ROWS_B * COLS_B * SIZE % 16))
 #define SKEWED_C (PIECEWISE && (UNIT_C < 16 || SIZE_M * SIZE_N * SIZE % 16))
 CONSTANT int room(int bytes, bool skewed) { return ceiling(bytes, 16) * 16 + (skewed ? 16 : 0); }
 // Whether bulk copies bring one matrix that a run shares.
@@ -65,8 +69,8 @@ constexpr int PIECE = RUN_LENGTH && RUN_LENGTH < GROUP ? RUN_LENGTH : GROUP, PIE
 constexpr int ROOM_A = room((RUN_A ? 1 : PIECE) * LD_A * COLS_A * SIZE, SKEWED_A);
 constexpr int ROOM_B = room((RUN_B ? 1 : PIECE) * LD_B * COLS_B * SIZE, SKEWED_B);
 constexpr int ROOM_C = room(PIECE * LD_C * SIZE_N * SIZE, SKEWED_C);
-constexpr int BYTES_A = padded(SHARED_A ? LD_A * COLS_A * SIZE : PIECES * ROOM_A);
-constexpr int BYTES_B = padded(SHARED_B ? LD_B * COLS_B * SIZE : PIECES * ROOM_B);
+constexpr int BYTES_A = padded(STAYS_A ? STAYING_A * LD_A * COLS_A * SIZE : PIECES * ROOM_A);
+constexpr int BYTES_B = padded(STAYS_B ? STAYING_B * LD_B * COLS_B * SIZE : PIECES * ROOM_B);
 constexpr int BYTES_C = padded(PIECES * ROOM_C);
 constexpr int AT_NOTES = 8 * STAGES, NOTES = 4 * PIECES * STAGES;
 #else
@@ -77,9 +81,9 @@ constexpr int NOTES = 0;
 #endif
 // Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
 constexpr int AT_A = PATH == 2 ? padded(8 * STAGES + NOTES) : 0;
-constexpr int AT_B = AT_A + (SHARED_A ? BYTES_A : 0);
-constexpr int AT_RING = AT_B + (SHARED_B ? BYTES_B : 0);
-constexpr int STAGE_B = SHARED_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (SHARED_B ? 0 : BYTES_B);
+constexpr int AT_B = AT_A + (STAYS_A ? BYTES_A : 0);
+constexpr int AT_RING = AT_B + (STAYS_B ? BYTES_B : 0);
+constexpr int STAGE_B = STAYS_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (STAYS_B ? 0 : BYTES_B);
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
 constexpr int AT_OUT = AT_RING + STAGES * STAGE;
 #endif

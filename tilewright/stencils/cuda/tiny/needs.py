@@ -17,6 +17,8 @@ from tilewright.stencils.cuda.common import WIDEST, outer_steps, units
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
 """Extent up to which whole matrices are kept in shared memory."""
+KEPT = 16 * 1024
+"""Bytes up to which operands that all runs have stay in shared memory."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 LONGEST = 128 * 1024
 """Bytes from one matrix to the next up to which they are constants of the compiler."""
@@ -153,12 +155,20 @@ def taken(p: Problem) -> tuple[float, float, float]:
 def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
     """Bytes of a stage: a group of every operand that is read and not shared, with bulk copies as it lies in
     memory."""
-    sizes = _chunks(p, group, pad, path)
+    sizes, bulk = _chunks(p, group, pad, path), 1 * (path == "bulk")
+    reads = True, True, p.beta != "0"
     return sum(
-        chunk
-        for chunk, moves, read in zip(sizes, p.moves, (True, True, p.beta != "0"), strict=True)
+        chunk * (1 - bulk) if stays else chunk
+        for chunk, moves, stays, read in zip(sizes, p.moves, kept(p), reads, strict=True)
         if moves and read
     )
+
+
+def moved_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
+    """What speaks for a stage: its bytes. Of runs along several axes hardly anything may be read, and what is
+    written counts, too."""
+    written = _chunks(p, group, pad, path)[2] if p.outer and p.beta == "0" else 0
+    return stage_bytes(p, group, pad, path) + written * (path == "bulk")
 
 
 def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
@@ -167,6 +177,20 @@ def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
     if not p.outer:
         return 1, group
     return np.maximum(group // p.batch, 1), np.minimum(group, p.batch)
+
+
+def kept(p: Problem) -> tuple[bool, bool, bool]:
+    """Whether all runs along the innermost of several axes have the same A (or B), so few of them that bulk
+    copies are spared: they stay in shared memory. Else all SMs would ask for the same lines at a time."""
+    a, b = (
+        bool(p.outer and stride == rows * cols and ld == rows)
+        and not any(outer)
+        and p.batch * stride * p.dtype.itemsize <= KEPT
+        for (rows, cols), ld, stride, outer in zip(
+            stored(p)[:2], (p.lda, p.ldb), p.strides[:2], outer_steps(p)[:2], strict=True
+        )
+    )
+    return a, b, False
 
 
 def skewed(p: Problem) -> tuple[bool, bool, bool]:
@@ -188,10 +212,10 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     count, piece = pieces(p, group)
 
-    def brought(matrix: int, step: int, moves: bool, once: bool, odd: bool) -> Any:
-        """Bytes of an operand in a stage of bulk copies."""
-        if not moves:
-            return matrix * size
+    def brought(matrix: int, step: int, moves: bool, once: bool, odd: bool, stays: bool) -> Any:
+        """Bytes of an operand in a stage of bulk copies, or of what stays."""
+        if not moves or stays:
+            return (p.batch if stays else 1) * matrix * size
         if not p.outer:
             return group * (step or matrix) * size
         return count * room((1 if once else piece) * matrix * size, odd)
@@ -204,11 +228,11 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
 
     a, b, c = (
         _rounded(
-            bulk * brought(rows * cols, step, moves, once, odd)
+            bulk * brought(rows * cols, step, moves, once, odd, stays)
             + (1 - bulk) * word_by_word(rows, cols, moves, odd and not is_c)
         )
-        for (rows, cols), moves, once, odd, step, is_c in zip(
-            stored(p), p.moves, held(p), skewed(p), steps(p), (False, False, True), strict=True
+        for (rows, cols), moves, once, odd, stays, step, is_c in zip(
+            stored(p), p.moves, held(p), skewed(p), kept(p), steps(p), (False, False, True), strict=True
         )
     )
     return a, b, c
@@ -219,8 +243,11 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> An
     results on their way out (and a C that nobody looks at), and, of matrices found one by one, the addresses
     of the groups to come."""
     a, b, c = _chunks(p, group, pad, path)
-    once = (0 if p.moves[0] else a) + (0 if p.moves[1] else b)
     bulk, plain = path == "bulk", path == "plain"
+    once = sum(
+        chunk * bulk if stays else chunk * (not moves)
+        for chunk, moves, stays in zip((a, b), p.moves, kept(p), strict=False)
+    )
     outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)

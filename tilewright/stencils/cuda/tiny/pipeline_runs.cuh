@@ -40,8 +40,8 @@ INLINE void write_piece(Stored *to, const unsigned char *from, int bytes, unsign
     if (!SKEWED_C || whole) bulk_store<EVICT>((unsigned char *)to + before, from + skew + before, whole, policy);
 }
 
-// Multiplies the pieces of a group.
-INLINE void multiply_pieces(const unsigned int *notes, const unsigned char *a, const unsigned char *b, const unsigned char *c,
+// Multiplies the pieces of a group, of which the first product has number `first` of its run.
+INLINE void multiply_pieces(const unsigned int *notes, int first, const unsigned char *a, const unsigned char *b, const unsigned char *c,
                             unsigned char *out, const Scalars &s) {
     constexpr int MATRICES = PIECES * PIECE;
     _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < MATRICES * TILES; item += SLOTS) {
@@ -50,8 +50,8 @@ INLINE void multiply_pieces(const unsigned int *notes, const unsigned char *a, c
         const unsigned int known = notes[piece];
         if (product >= products_of(known)) continue;
         const int at_c = piece * ROOM_C + skew_of(known, 2) + product * STEP_C * SIZE;
-        const Stored *const from_a = (const Stored *)(a + (SHARED_A ? 0 : piece * ROOM_A + skew_of(known, 0))) + product * STEP_A;
-        const Stored *const from_b = (const Stored *)(b + (SHARED_B ? 0 : piece * ROOM_B + skew_of(known, 1))) + product * STEP_B;
+        const Stored *const from_a = (const Stored *)(a + (STAYS_A ? 0 : piece * ROOM_A + skew_of(known, 0))) + (KEPT_A ? first + product : product) * STEP_A;
+        const Stored *const from_b = (const Stored *)(b + (STAYS_B ? 0 : piece * ROOM_B + skew_of(known, 1))) + (KEPT_B ? first + product : product) * STEP_B;
 #if MMA
         multiply_mma(tile, from_a, from_b, (const Stored *)(c + at_c), (Stored *)(out + at_c), s);
 #else
@@ -67,8 +67,8 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
     const int blocks = gridDim.x, groups = given.pieces / PIECES + (given.pieces % PIECES != 0);
     unsigned char *const ring = shared_memory + AT_RING;
     unsigned int *const notes = (unsigned int *)(shared_memory + AT_NOTES);
-    if (SHARED_A) fetch_once<ROWS_A, COLS_A, LD_A>(shared_memory + AT_A, g.a, g.lda);
-    if (SHARED_B) fetch_once<ROWS_B, COLS_B, LD_B>(shared_memory + AT_B, g.b, g.ldb);
+    if (STAYS_A) fetch_once<ROWS_A, COLS_A * STAYING_A, LD_A>(shared_memory + AT_A, g.a, g.lda);
+    if (STAYS_B) fetch_once<ROWS_B, COLS_B * STAYING_B, LD_B>(shared_memory + AT_B, g.b, g.ldb);
     const bool asks = threadIdx.x < PIECES;
     const unsigned int barriers = shared_address(shared_memory);
     const unsigned long long policy = EVICT ? evict_first() : 0;
@@ -92,13 +92,13 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             const Stored *const a = (const Stored *)g.a + at.a + first * g.stride_a;
             const Stored *const b = (const Stored *)g.b + at.b + first * g.stride_b;
             const Stored *const c = c_at(at);
-            const int bytes_a = SHARED_A ? 0 : (RUN_A ? 1 : count) * LD_A * COLS_A * SIZE;
-            const int bytes_b = SHARED_B ? 0 : (RUN_B ? 1 : count) * LD_B * COLS_B * SIZE, bytes_c = BETA ? count * STEP_C * SIZE : 0;
+            const int bytes_a = STAYS_A ? 0 : (RUN_A ? 1 : count) * LD_A * COLS_A * SIZE;
+            const int bytes_b = STAYS_B ? 0 : (RUN_B ? 1 : count) * LD_B * COLS_B * SIZE, bytes_c = BETA ? count * STEP_C * SIZE : 0;
             notes[to * PIECES + threadIdx.x] = note(count, a, b, c);
-            barrier_expect(barrier, (SHARED_A ? 0 : whole_vectors(a, bytes_a)) + (SHARED_B ? 0 : whole_vectors(b, bytes_b)) +
+            barrier_expect(barrier, (STAYS_A ? 0 : whole_vectors(a, bytes_a)) + (STAYS_B ? 0 : whole_vectors(b, bytes_b)) +
                                         (BETA ? whole_vectors(c, bytes_c) : 0));
-            if (!SHARED_A) fetch_piece<SKEWED_A>(stage + threadIdx.x * ROOM_A, a, bytes_a, barrier, policy);
-            if (!SHARED_B) fetch_piece<SKEWED_B>(stage + STAGE_B + threadIdx.x * ROOM_B, b, bytes_b, barrier, policy);
+            if (!STAYS_A) fetch_piece<SKEWED_A>(stage + threadIdx.x * ROOM_A, a, bytes_a, barrier, policy);
+            if (!STAYS_B) fetch_piece<SKEWED_B>(stage + STAGE_B + threadIdx.x * ROOM_B, b, bytes_b, barrier, policy);
             if (BETA) fetch_piece<SKEWED_C>(stage + STAGE_C + threadIdx.x * ROOM_C, c, bytes_c, barrier, policy);
         }
         if (TWICE) arrive_when_copied(barrier);
@@ -117,8 +117,10 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
     _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
         unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + out * BYTES_C;
         barrier_wait(barriers + 8 * now, parity);
-        multiply_pieces(notes + now * PIECES, SHARED_A ? shared_memory + AT_A : stage,
-                        SHARED_B ? shared_memory + AT_B : stage + STAGE_B, stage + STAGE_C, to, scalars);
+        // Several pieces are whole runs.
+        const int first = (KEPT_A || KEPT_B) && PIECES == 1 ? place(given, (unsigned int)group).inner * PIECE : 0;
+        multiply_pieces(notes + now * PIECES, first, STAYS_A ? shared_memory + AT_A : stage,
+                        STAYS_B ? shared_memory + AT_B : stage + STAGE_B, stage + STAGE_C, to, scalars);
         async_fence();
         if (asks) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
         block_sync();              // this one is written, and the stage is free

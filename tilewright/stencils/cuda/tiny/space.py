@@ -20,10 +20,10 @@ from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
     busy,
     flat,
+    moved_bytes,
     registers,
     shared_bytes,
     spaced,
-    stage_bytes,
     steps,
     stored,
     taken,
@@ -397,7 +397,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
         lambda path, group, stages, pad, blocks: (
-            (path == "plain") | (stage_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
+            (path == "plain") | (moved_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
         ),
     )
     yield Rule(

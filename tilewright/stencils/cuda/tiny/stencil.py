@@ -32,6 +32,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     PATHS,
     flat,
     held,
+    kept,
     pieces,
     rounds,
     shared_bytes,
@@ -113,6 +114,9 @@ class TinyStencil(Stencil):
         if p.outer:
             defines["OUTER"] = len(p.outer)
             defines |= {f"HELD_{x}": int(once) for x, once in zip("AB", held(p), strict=False)}
+            bulk = config["path"] == "bulk"
+            stays = zip("AB", kept(p), strict=False)
+            defines |= {f"KEPT_{x}": p.batch * (bulk and few) for x, few in stays}
             defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch else 0
         # What is not staged needs no constants, and one program serves all leading dimensions.
         known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
