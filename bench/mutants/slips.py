@@ -460,8 +460,8 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
-        "        single(before + whole, bytes);\n",
-        "",
+        "slot ? slot - 1 : STAGES",
+        "slot",
         f"{_NESTED} pieces",
     ),
     Slip(

@@ -72,15 +72,15 @@ constexpr int ROOM_C = room(PIECE * LD_C * SIZE_N * SIZE, SKEWED_C);
 constexpr int BYTES_A = padded(STAYS_A ? STAYING_A * LD_A * COLS_A * SIZE : PIECES * ROOM_A);
 constexpr int BYTES_B = padded(STAYS_B ? STAYING_B * LD_B * COLS_B * SIZE : PIECES * ROOM_B);
 constexpr int BYTES_C = padded(PIECES * ROOM_C);
-constexpr int AT_NOTES = 8 * STAGES, NOTES = 4 * PIECES * STAGES;
+constexpr int AT_KNOWN = 8 * STAGES, KNOWN = 16 * PIECES * (STAGES + 1);
 #else
 constexpr int BYTES_A = padded((SHARED_A ? LD_A * COLS_A : GROUP * STEP_A) * SIZE);
 constexpr int BYTES_B = padded((SHARED_B ? LD_B * COLS_B : GROUP * STEP_B) * SIZE);
 constexpr int BYTES_C = padded(GROUP * STEP_C * SIZE);
-constexpr int NOTES = 0;
+constexpr int KNOWN = 0;
 #endif
 // Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
-constexpr int AT_A = PATH == 2 ? padded(8 * STAGES + NOTES) : 0;
+constexpr int AT_A = PATH == 2 ? padded(8 * STAGES + KNOWN) : 0;
 constexpr int AT_B = AT_A + (STAYS_A ? BYTES_A : 0);
 constexpr int AT_RING = AT_B + (STAYS_B ? BYTES_B : 0);
 constexpr int STAGE_B = STAYS_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (STAYS_B ? 0 : BYTES_B);

@@ -251,8 +251,8 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> An
     outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
-    notes = 4 * stages * pieces(p, group)[0] * bool(p.outer)
-    return (_rounded(8 * stages + notes) * bulk + once + ring + outs + lists) * (1 - plain)
+    known = 16 * (stages + 1) * pieces(p, group)[0] * bool(p.outer)
+    return (_rounded(8 * stages + known) * bulk + once + ring + outs + lists) * (1 - plain)
 
 
 def rounds(p: Problem, group: Any, path: Any) -> Any:

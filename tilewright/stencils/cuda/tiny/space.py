@@ -37,7 +37,7 @@ RUN = 512
 MOST = 32 * 1024
 """Bytes of the largest operand in a stage, at most."""
 PIECES = 32
-"""Runs of a group, at most: each lane of a warp asks for one."""
+"""Runs of a group, at most: a thread asks for each."""
 
 
 @cache
@@ -202,7 +202,7 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         yield Rule(
             "bulk-pieces",
             "hard",
-            f"a warp asks for the runs of a group: {PIECES} at most",
+            f"threads ask for the runs of a group: {PIECES} at most",
             lambda path, group: (path != "bulk") | (group // run <= PIECES),
         )
     yield Rule(
