@@ -128,6 +128,12 @@ class _Transposed:
         return self.dtype.is_complex and self.trans_b in "cj"
 
 
+Axis = tuple[int, int, int, int]
+"""A batch axis: its extent, and the elements from one position to the next of A, B and C."""
+OUTER_AXES = 4
+"""The most batch axes of a ``Problem`` beside the innermost one."""
+
+
 Three = tuple[int, int, int]
 """Something of A, B and C."""
 
@@ -165,6 +171,10 @@ class Problem(_Transposed):
     most, the widest access of a GPU; CPU kernels take any address). With ``pointers`` each matrix lies
     where an array of addresses says, and the batch strides mean nothing. With ``interleaved`` matrices lie
     element beside element as that says: op is then n or j, for a transpose is another pair of strides.
+
+    ``batch`` counts the products along one axis. Where no stride covers all of a batch, ``outer`` has its
+    other axes, the outermost first and ``OUTER_AXES`` at most: the product at i of the innermost axis and at j of
+    an outer one has its A at ``i * stride_a + j * step_a``. A step of 0 is an operand shared along an axis.
     """
 
     dtype: DType
@@ -186,8 +196,11 @@ class Problem(_Transposed):
     align: int = 16
     pointers: bool = False
     interleaved: Interleaved | None = None
+    outer: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
+        # As the lines of records have it, which know no tuples.
+        object.__setattr__(self, "outer", tuple(tuple(axis) for axis in self.outer))
         if self.interleaved is not None:
             self._interleave(self.interleaved)
             return
@@ -230,22 +243,28 @@ class Problem(_Transposed):
     @property
     def bytes(self) -> int:
         """Fewest bytes of one product: A and B read (if not shared), C written, and read if beta != 0."""
-        a = self.m * self.k if self.stride_a else 0
-        b = self.k * self.n if self.stride_b else 0
+        a, b = (
+            elements // math.prod(extent for extent, step in steps if not step) if moves else 0
+            for elements, steps, moves in zip(
+                (self.m * self.k, self.k * self.n), self._steps[:2], self.moves[:2], strict=True
+            )
+        )
         c = self.m * self.n * (1 if self.beta == "0" else 2)
         return (a + b + c) * self.dtype.itemsize
 
     @property
     def footprint(self) -> int:
         """Bytes of memory that the whole batch occupies, shared operands once."""
-        a = self.m * self.k * (self.batch if self.stride_a else 1)
-        b = self.k * self.n * (self.batch if self.stride_b else 1)
-        return (a + b + self.m * self.n * self.batch) * self.dtype.itemsize
+        a, b = (
+            elements * math.prod(extent for extent, step in steps if step)
+            for elements, steps in zip((self.m * self.k, self.k * self.n), self._steps[:2], strict=True)
+        )
+        return (a + b + self.m * self.n * self.products) * self.dtype.itemsize
 
     @property
     def updated(self) -> int:
         """Bytes of C that the whole batch reads: none with beta class 0."""
-        return 0 if self.beta == "0" else self.batch * self.m * self.n * self.dtype.itemsize
+        return 0 if self.beta == "0" else self.products * self.m * self.n * self.dtype.itemsize
 
     @property
     def spelling(self) -> str:
@@ -261,12 +280,17 @@ class Problem(_Transposed):
         packed = Problem(self.dtype, self.m, self.n, self.k, self.trans_a, self.trans_b)
         tight = (self.lda, self.ldb, self.ldc) == (packed.lda, packed.ldb, packed.ldc)
         text = "packed" if tight else f"ld{self.lda},{self.ldb},{self.ldc}"
-        shared = ("A" if self.stride_a == 0 else "") + ("B" if self.stride_b == 0 else "")
+        shared = "".join(name for name, moves in zip("AB", self.moves[:2], strict=True) if not moves)
         gaps = tight and any(
             got not in (0, want) for got, want in zip(self.strides, packed.strides, strict=True)
         )
         text += ("+gaps" if gaps else "") + (f"+shared{shared}" if shared else "")
         text += "+pointers" if self.pointers else ""
+        if self.outer:
+            # By axis, the outermost first, which operands go on with it.
+            axes = [steps for _, *steps in self.outer] + [list(self.strides)]
+            moving = ("".join(x for x, step in zip("ABC", steps, strict=True) if step) for steps in axes)
+            text += f"+nested{'.'.join(moving)}"
         return text + (f"+align{self.align}" if self.align < 16 else "")
 
     def _interleaved_layout(self, found: Interleaved) -> str:
@@ -279,6 +303,23 @@ class Problem(_Transposed):
     def strides(self) -> tuple[int, int, int]:
         """Batch strides of A, B and C in elements."""
         return self.stride_a, self.stride_b, self.stride_c  # type: ignore[return-value]
+
+    @property
+    def _steps(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Of A, B and C: the extent and the step of each batch axis."""
+        axes = ((self.batch, *self.strides), *self.outer)
+        return tuple(tuple((axis[0], axis[which]) for axis in axes) for which in (1, 2, 3))
+
+    @property
+    def products(self) -> int:
+        """The number of products along all batch axes."""
+        return self.batch * math.prod(extent for extent, *_ in self.outer)
+
+    @property
+    def moves(self) -> tuple[bool, bool, bool]:
+        """Whether there are several matrices of A, B and C, and not one for the whole batch."""
+        a, b, c = (any(step for _, step in steps) for steps in self._steps)
+        return a, b, c
 
     @property
     def family(self) -> str:
@@ -367,8 +408,9 @@ class Problem(_Transposed):
         return [Problem(dtype, m, n, k, trans[0], trans[1], **fields) for m, n, k in shapes]
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary that ``from_json`` reads back."""
-        data = {f: getattr(self, f) for f in self.__dataclass_fields__ if f != "interleaved"}
+        """A plain dictionary that ``from_json`` reads back; without ``outer`` where it is empty."""
+        left = {"interleaved"} | (set() if self.outer else {"outer"})
+        data = {f: getattr(self, f) for f in self.__dataclass_fields__ if f not in left}
         if self.interleaved is not None:
             found = self.interleaved
             data["interleaved"] = {"pack": found.pack, "rows": list(found.rows), "packs": list(found.packs)}

@@ -36,6 +36,7 @@ pytestmark = [
 
 H200 = named("h200")
 TYPES = {"q": "long long", "i": "int", "2d": "double[2]"}
+TYPES |= {"4q": "long long[4]", "4I": "unsigned int[4]", "4i": "int[4]"}
 """What a format is in C++; an address or a handle has any type of 8 bytes."""
 MAP = "struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };\n"
 """As in cuda.h, which NVRTC does not have."""

@@ -12,7 +12,6 @@ import functools
 import math
 import threading
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,7 @@ def kernel(plan: Plan, index: int) -> Kernel:
 def why_not(job: Job, plan: Plan) -> str | None:
     """Why a job cannot be given to the kernel of its plan; None when it can."""
     p = plan.problem
-    for name in ("m", "n", "k", "batch"):
+    for name in ("m", "n", "k", "products"):
         if getattr(p, name) >= WORD:
             return f"{name}={getattr(p, name)} does not fit 32 bits"
     if plan.stencil is not None and plan.config is not None:
@@ -114,7 +113,7 @@ class Bound:
         self.binding = launch.bind(stencil, kernel(plan, index), plan.problem, plan.config, scalars)
         # One block for all calls: its addresses and launches must not be interleaved by threads.
         self.lock = threading.Lock()
-        self._steps = steps_of(job)
+        self._starts = job.starts()
         self.run: Run = self._compiled() or self._slow
 
     def _compiled(self) -> Run | None:
@@ -129,7 +128,7 @@ class Bound:
     def _slow(self, a: int, b: int, out: int, stream: int) -> None:
         """The launch in Python, for each run of the batch axes that no stride covers."""
         with self.lock:
-            for step_a, step_b, step_out in self._steps:
+            for step_a, step_b, step_out in self._starts:
                 addresses = a + step_a, b + step_b, out + step_out
                 if self.job.swap:
                     addresses = addresses[1], addresses[0], addresses[2]
@@ -164,17 +163,6 @@ class BoundChain:
                 self.binding.put(addresses)(stream)
 
 
-def steps_of(job: Job) -> list[tuple[int, int, int]]:
-    """Bytes from the first run of a job to each, for a, b and out."""
-    steps = []
-    for at in product(*(range(extent) for extent in job.outer)):
-        a, b, c = (
-            sum(i * step[which] for i, step in zip(at, job.outer_steps, strict=True)) for which in range(3)
-        )
-        steps.append((a, b, c))
-    return steps
-
-
 class Vendor:
     """cuBLASLt's product for one kind of call, as ``Bound`` is a kernel for it."""
 
@@ -184,10 +172,10 @@ class Vendor:
         self.run: Run = start if not job.outer else self._each(start)
 
     def _each(self, start: Run) -> Run:
-        steps = steps_of(self.job)
+        starts = self.job.starts()
 
         def run(a: int, b: int, out: int, stream: int) -> None:
-            for step_a, step_b, step_out in steps:
+            for step_a, step_b, step_out in starts:
                 start(a + step_a, b + step_b, out + step_out, stream)
 
         return run

@@ -30,6 +30,8 @@ APART = "the matrices of the batch lie apart, and it multiplies interleaved ones
 """Why a stencil that is ``interleaved`` does not serve another problem."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
+SEVERAL_AXES = "the batch has several axes, which no one stride covers"
+"""Why a stencil without ``nested`` does not serve a problem that has outer batch axes."""
 
 
 class Stencil(ABC):
@@ -53,6 +55,8 @@ class Stencil(ABC):
     """Whether it serves problems whose matrices lie where an array of addresses says."""
     interleaved: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie element beside element, and these alone."""
+    nested: ClassVar[bool] = False
+    """Whether it serves problems with outer batch axes."""
     packed_only: ClassVar[bool] = False
     """Whether it serves packed matrices alone."""
     size_specific: ClassVar[bool] = False
@@ -127,4 +131,6 @@ def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
         return SCATTERED
     if not isinstance(problem, GroupedProblem) and (problem.interleaved is not None) != stencil.interleaved:
         return APART if stencil.interleaved else BESIDE
+    if not isinstance(problem, GroupedProblem) and problem.outer and not stencil.nested:
+        return SEVERAL_AXES
     return stencil.accepts(problem, device)

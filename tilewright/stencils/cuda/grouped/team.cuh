@@ -22,3 +22,5 @@ INLINE int next_place(unsigned int counter, int most) {
                  : "=r"(place) : "r"(counter), "r"(most) : "memory");
     return place;
 }
+
+

@@ -73,9 +73,9 @@ CONSTANT int best_run() {
     return best;
 }
 
-constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A, STEP_A), deep(LD_B, STEP_B))
-                     : TRANS_A           ? deep(LD_A, STEP_A)
-                     : !TRANS_B          ? deep(LD_B, STEP_B)
+constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A, APART_A), deep(LD_B, APART_B))
+                     : TRANS_A           ? deep(LD_A, APART_A)
+                     : !TRANS_B          ? deep(LD_B, APART_B)
                                          : COMPLEX && SIZE_K % 8 == 0 ? 2 : 1;
 constexpr int RUN = WIDE > 1 ? WIDE : best_run();
 constexpr int SPREAD = !PAIR_N && FRAGMENTS_N > 1 && all_conflicts(RUN, FRAGMENTS_N) < all_conflicts(RUN, 1) ? FRAGMENTS_N : 1;
