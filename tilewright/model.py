@@ -173,8 +173,9 @@ class Problem(_Transposed):
     element beside element as that says: op is then n or j, for a transpose is another pair of strides.
 
     ``batch`` counts the products along one axis. Where no stride covers all of a batch, ``outer`` has its
-    other axes, the outermost first and ``OUTER_AXES`` at most: the product at i of the innermost axis and at j of
-    an outer one has its A at ``i * stride_a + j * step_a``. A step of 0 is an operand shared along an axis.
+    other axes, the outermost first and ``OUTER_AXES`` at most: the product at i of the innermost axis and
+    at j of an outer one has its A at ``i * stride_a + j * step_a``. A step of 0 is an operand shared along an
+    axis.
     """
 
     dtype: DType
