@@ -22,6 +22,7 @@ __all__ = [
     "RecordsError",
     "TilewrightError",
     "UnsupportedError",
+    "chain",
     "explain",
     "forget",
     "gemm",
@@ -39,7 +40,7 @@ __all__ = [
 # ``typing`` would cost as much as all the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewright.api import explain, gemm, matmul, plan, tune
+    from tilewright.api import chain, explain, gemm, matmul, plan, tune
     from tilewright.calls.executable import Executable
     from tilewright.calls.list_forms import (
         Grouped,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from tilewright.model import Problem
 else:
     _MODULES = {
-        "tilewright.api": ("explain", "gemm", "matmul", "plan", "tune"),
+        "tilewright.api": ("chain", "explain", "gemm", "matmul", "plan", "tune"),
         "tilewright.calls.executable": ("Executable",),
         "tilewright.calls.list_forms": (
             "Grouped",

@@ -41,6 +41,7 @@ _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
 _PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
 _EMULATED = "tests/compile/test_emulated.py -k"
+_NESTED = "tests/compile/test_nested.py -k"
 """The interpreter of kernels is slow: only the tests of what a slip changes are run."""
 
 SLIPS: tuple[Slip, ...] = (
@@ -107,7 +108,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/runtime/bound_cpu.py",
-        '"count": min(share, problem.batch - first)',
+        '"count": min(share, self.count - first)',
         '"count": share',
         _API,
     ),
@@ -458,6 +459,42 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED} tiny_waits",
     ),
     Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
+        "slot ? slot - 1 : STAGES",
+        "slot",
+        f"{_NESTED} pieces",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
+        "if (TWICE) arrive_when_copied(barrier);",
+        "if (TWICE) barrier_expect(barrier, 0);",
+        f"{_NESTED} pieces",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/group.cuh",
+        "list[GROUP + matrix] % 16",
+        "list[matrix] % 16",
+        f"{_NESTED} each_matrix",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/lib/nest.cuh",
+        "            at -= left * n.count[axis];\n",
+        "",
+        f"{_NESTED} each_matrix",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/args.py",
+        "(1 << 31 + shift) // count + 1",
+        "(1 << 31 + shift) // count",
+        "tests/pure/test_nested.py",
+    ),
+    Slip(
+        "tilewright/arrays/layout.py",
+        "order = (2, 1, 3) if self.swap else (1, 2, 3)",
+        "order = (1, 2, 3) if self.swap else (2, 1, 3)",
+        "tests/pure/test_nested.py",
+    ),
+    Slip(
         "tilewright/stencils/cuda/tensor/mainloop_wgmma.cuh",
         "cp_async_wait<STAGES - 3>();",
         "cp_async_wait<STAGES - 2>();",
@@ -586,5 +623,42 @@ SLIPS: tuple[Slip, ...] = (
         "<< 16 * (put - done - 1);",
         "<< 16 * (put - done);",
         f"{_EMULATED} grouped_multiplies",
+    ),
+    # ---- interleaved matrices
+    Slip(
+        "tilewright/arrays/interleaved.py",
+        "if {a, b} in ({1}, {0, 1}) and (c == 1 or not read)",
+        "if {a, b} in ({1}, {0, 1})",
+        "tests/pure/test_interleaved.py",
+    ),
+    Slip(
+        "tilewright/calls/along.py",
+        "return tuple(sorted(range(len(order)), key=order.__getitem__))",
+        "return order",
+        "tests/cpu/test_batch_last.py",
+    ),
+    Slip(
+        "tilewright/stencils/cpu/compact/codegen.py",
+        "self._least(left, str(self.per_turn)) if left else str(self.per_turn)",
+        "str(self.per_turn)",
+        "tests/cpu/test_compact.py",
+    ),
+    Slip(
+        "tilewright/stencils/cpu/compact/codegen.py",
+        "(1, -1) if p.conj_a else (-1, 1)",
+        "(-1, 1)",
+        "tests/cpu/test_compact.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/interleaved/ring.cuh",
+        '"n"(STAGES - 2) : "memory");',
+        '"n"(STAGES - 1) : "memory");',
+        f"{_EMULATED} interleaved",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/interleaved/result.cuh",
+        "if (i0 + i >= SIZE_M || j0 + j >= SIZE_N) continue;",
+        "if (i0 + i >= SIZE_M) continue;",
+        f"{_EMULATED} interleaved",
     ),
 )

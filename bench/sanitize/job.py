@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilewright.model import Config, Device, Gemm, Launch, SegmentedProblem, Source
+from tilewright.model import ChainProblem, Config, Device, Gemm, Launch, SegmentedProblem, Source
 from tilewright.space import HARDWARE
 from tilewright.targets.cuda.arguments import Argument
 
@@ -16,7 +16,7 @@ class Job:
 
     name: str
     problem: Any
-    """A ``Problem``, the ``GroupedProblem`` of a list, or the ``SegmentedProblem`` of groups."""
+    """A ``Problem``, the ``GroupedProblem`` of a list, a ``ChainProblem``, or a ``SegmentedProblem``."""
     launch: Launch
     source: Source
     stencil: str
@@ -34,7 +34,12 @@ def named(source: Source, name: str) -> Source:
 
 
 def made(
-    stencil: Any, problem: Gemm | SegmentedProblem, config: Config, name: str, device: Device, shift: int = 0
+    stencil: Any,
+    problem: Gemm | ChainProblem | SegmentedProblem,
+    config: Config,
+    name: str,
+    device: Device,
+    shift: int = 0,
 ) -> Job:
     """The job of a stencil's config for a problem that it accepts."""
     source = named(stencil.source(problem, config, device), name)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bench import lines
-from bench.sanitize import forms, groups, lists, small, tool
+from bench.sanitize import chains, forms, groups, lists, small, tool
 from bench.sanitize.__main__ import SHOWN, report
 from bench.sanitize.child import results
 from bench.sanitize.job import Job, fits, made, named
@@ -65,7 +65,7 @@ def listed(request: pytest.FixtureRequest) -> Listed:
     device = capability.named(request.param)
     kept: dict[str, Made] = {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (forms, groups, small):
+        for module in (chains, forms, groups, small):
             patch.setattr(module, "made", watched(module.made, kept))
         return Listed(device, list(jobs(device)), kept)
 
@@ -105,7 +105,8 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     found: dict[str, set[str]] = {name: set() for name in CUDA}
     for stencil, problem, _ in listed.made.values():
         found[stencil.name].add(problem.dtype.letter)
-    assert found["tiny"] == found["grouped"] == found["segments"] == set(DTYPES)
+    for kernel in ("tiny", "panel", "grouped", "chain", "segments", "interleaved"):
+        assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     assert found["classic"] == {"s", "d", "c", "z"}
     sizes = {

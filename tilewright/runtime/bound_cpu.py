@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from tilewright.model import Plan
 from tilewright.runtime import build, host_calls
 from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.fastcall_cpu import RANK_MAX, find_team, native
+from tilewright.stencils.cpu.ir import LAYOUT_WORDS, launched, layout_words
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -49,12 +49,14 @@ class Bound:
         kind = np.float64 if problem.dtype.real_bits == 64 else np.float32
         self.scalars = np.array(parts, kind).tobytes()
         self.threads = plan.threads
+        self.strides, self.count = launched(problem)
         self.words = {
             "kernel": self.kernel.address,
-            "stride_a": problem.strides[0],
-            "stride_b": problem.strides[1],
-            "stride_c": problem.strides[2],
-            "count": problem.batch,
+            **dict(zip(LAYOUT_WORDS, layout_words(problem), strict=True)),
+            "stride_a": self.strides[0],
+            "stride_b": self.strides[1],
+            "stride_c": self.strides[2],
+            "count": self.count,
             "itemsize": problem.dtype.itemsize,
             "threads": self.threads if find_team() else 1,
             "unit": STENCILS[plan.stencil].launch(problem, plan.config).unit,
@@ -62,6 +64,7 @@ class Bound:
             "release": int(problem.flops * problem.batch > RELEASE_FLOPS),
         }
         self.context = self.native.context(self.words, self.scalars)
+        self.starts = job.starts()
 
     def function(self, a: Layout, b: Layout, out: Layout) -> Function | None:
         """A builtin for arrays just like these; None where every call needs the slow path."""
@@ -83,11 +86,7 @@ class Bound:
         left, right, result = a.ctypes.data, b.ctypes.data, out.ctypes.data
         if self.job.swap:
             left, right = right, left
-        for index in product(*(range(extent) for extent in self.job.outer)):
-            step_a, step_b, step_c = (
-                sum(i * steps[which] for i, steps in zip(index, self.job.outer_steps, strict=True))
-                for which in range(3)
-            )
+        for step_a, step_b, step_c in self.starts:
             if self.job.swap:
                 step_a, step_b = step_b, step_a
             self._launch(left + step_a, right + step_b, result + step_c)
@@ -97,17 +96,16 @@ class Bound:
             self.native.run(self.context, a, b, c)
             return
         # No OpenMP runtime on this machine: Python's threads, at some ten microseconds a call.
-        problem = self.plan.problem
-        share = -(-problem.batch // self.threads)
+        share = -(-self.count // self.threads)
         share = -(-share // self.words["unit"]) * self.words["unit"]
-        size = problem.dtype.itemsize
+        size = self.plan.problem.dtype.itemsize
 
         def part(first: int) -> None:
-            words = {**self.words, "count": min(share, problem.batch - first)}
-            skip = [first * step * size for step in problem.strides]
+            words = {**self.words, "count": min(share, self.count - first)}
+            skip = [first * step * size for step in self.strides]
             self.native.run(self.native.context(words, self.scalars), a + skip[0], b + skip[1], c + skip[2])
 
-        list(_pool(self.threads, os.getpid()).map(part, range(0, problem.batch, share)))
+        list(_pool(self.threads, os.getpid()).map(part, range(0, self.count, share)))
 
 
 @cache
@@ -134,6 +132,12 @@ class Host(NumpyArrays):
 
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound | None:
         return None if plan.stencil is None else Bound(job, plan, scalars)
+
+    def chain(self, plan: Plan) -> None:
+        return None
+
+    def remember_chain(self, *_: Any) -> None:
+        pass
 
     def bind_segments(self, plan: Plan) -> None:
         return None
