@@ -98,7 +98,7 @@ def test_groups_are_right_in_all_types_and_forms(torch: Any, number: int) -> Non
     want = wanted(torch, wide(torch, a), wide(torch, b), ranges, split)
     size = wanted(torch, wide(torch, a).abs(), wide(torch, b).abs(), ranges, split)
     borders = {"sizes" if sizes else "offsets": ends}
-    for _ in range(2):  # the second call goes the short way
+    for _ in range(2):  # the second call is in the call cache
         got = tw.segment_matmul(a, b, **borders, split=split)
         assert got.dtype == a.dtype
         worst = ((wide(torch, got) - want).abs() / (size + 1e-4 * (letter in ("h", "hc")) + 1e-30)).max()

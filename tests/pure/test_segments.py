@@ -5,6 +5,7 @@ The launcher does in NumPy, on host memory, what the kernel would do with its ar
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import struct
@@ -20,7 +21,10 @@ import tilewright as tw
 import tilewright.stencils.cuda.segments.stencil as module
 from tilewright.arrays import backend as lookup
 from tilewright.arrays import dlpack
+from tilewright.arrays.library import Library
 from tilewright.arrays.segments import shapes_of
+from tilewright.arrays.view import ArrayView, Looker, Owner, address_of, view_at
+from tilewright.calls import segments as calls
 from tilewright.calls import settings
 from tilewright.calls.segments import clamped
 from tilewright.catalog import STENCILS
@@ -243,6 +247,79 @@ def test_nothing_to_add_up_and_nothing_at_all() -> None:
     np.testing.assert_array_equal(got, np.zeros((2, 4)))
     got = tw.segment_matmul(np.ones((2, 3)), np.ones((0, 3, 4)), np.zeros(0, np.int32))
     np.testing.assert_array_equal(got, np.zeros((2, 4)))
+
+
+class Arrays(Library):
+    """A library whose arrays are ``Bare``."""
+
+    name = "bare"
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def on_gpu(self, value: Any) -> bool:
+        return True
+
+    def index(self, value: Any) -> int:
+        return 0
+
+    def view(self, value: Any, name: str) -> Any:
+        x = value.array
+        return view_at(address_of(x), x.shape, x.strides, x.dtype, Owner(value, self, 0, 0))
+
+    def stream(self, index: int) -> int:
+        return 0
+
+    def guard(self, index: int) -> Any:
+        return contextlib.nullcontext()
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype, index: int) -> Bare:
+        room = np.empty(int(np.prod(shape)) * dtype.itemsize + 16, np.uint8)
+        at = -address_of(room) % 16
+        return Bare(room[at : len(room) - 16 + at].view(dtype).reshape(shape))
+
+    def assign(self, target: Any, source: Any) -> None:
+        target.array[...] = source.array
+
+    def real(self, array: ArrayView) -> Any:
+        return array.owner.value
+
+
+def test_a_call_that_was_made_before_is_not_looked_at_again(
+    gpu: list[SegmentedProblem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Arrays()
+    monkeypatch.setattr(lookup, "library_of", lambda value: library if isinstance(value, Bare) else None)
+    look = Looker(
+        lambda x: (x.array.shape, x.array.strides, x.array.dtype) if isinstance(x, Bare) else None,
+        lambda x: address_of(x.array),
+    )
+    monkeypatch.setattr(calls, "looker", lambda value: look if isinstance(value, Bare) else None)
+    made = []
+    monkeypatch.setattr(calls, "shapes_of", lambda *given: made.append(1) or shapes_of(*given))
+    a, b = (library.empty(shape, np.dtype("f4"), 0) for shape in ((8, 4), (2, 4, 4)))
+    ends = Bare(np.array([3, 6]))
+    for turn in range(3):
+        a.array[...], b.array[...], ends.array[0] = turn + np.arange(32).reshape(8, 4), turn + 1, turn
+        want = wanted(a.array, b.array, clamped(ends.array, 8, 2, False), "m")
+        np.testing.assert_array_equal(tw.segment_matmul(a, b, ends).array, want)
+        out = library.empty((8, 4), np.dtype("f4"), 0)
+        assert tw.segment_matmul(a, b, ends, out=out) is out
+        np.testing.assert_array_equal(out.array, want)
+    # Once with a new result, and once with an array for it.
+    assert len(made) == 2
+    # Another split, sizes, and an out over an operand are other calls.
+    np.testing.assert_array_equal(
+        tw.segment_matmul(a, b, sizes=ends).array,
+        wanted(a.array, b.array, clamped(ends.array, 8, 2, True), "m"),
+    )
+    want = tw.segment_matmul(a, b, ends).array
+    tw.segment_matmul(a, b, ends, out=a)
+    np.testing.assert_array_equal(a.array, want)
+    assert len(made) == 4
+    settings.forget()
+    tw.segment_matmul(a, b, ends)
+    assert len(made) == 5
 
 
 A, B, ENDS = np.ones((6, 3)), np.ones((2, 3, 4)), np.array([2, 6])

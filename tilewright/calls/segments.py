@@ -6,7 +6,7 @@ process's memory each group is a product of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from itertools import product as places
 from typing import Any, cast
@@ -88,7 +88,7 @@ def segment_matmul(
         called = _call_of(a, b, given, out, name, split)
         found = None if called is None else call_cache.BOUND.get(called[0])
         if found is not None and called is not None:
-            result = found(called[1], out)
+            result = found(*called[1:], out)
             if result is not None:
                 return result
     pairs = of_pairs(dtype)
@@ -147,12 +147,12 @@ class _Remembered:
         self.shape, self.dtype = arrays[3].shape, arrays[3].dtype
         self.reaches = [bounds(array) for array in arrays]
 
-    def __call__(self, addresses: tuple[int, ...], out: Any) -> Any:
-        """The result; None where ``out`` shares memory with what is read, and the long way has to do it."""
+    def __call__(self, addresses: tuple[int, ...], address: Callable[[Any], int], out: Any) -> Any:
+        """The result; None where ``out`` shares memory with what is read, and the slow path has to do it."""
         library, made = self.library, out
         if out is None:
             made = library.empty(self.shape, self.dtype, self.index)
-            addresses = (*addresses, library.view(made, "out").address)
+            addresses = (*addresses, address(made))
         elif self._meets(addresses):
             return None
         a, b, ends, c = addresses
@@ -172,8 +172,8 @@ class _Remembered:
 
 def _call_of(
     a: Any, b: Any, ends: Any, out: Any, name: str, split: str
-) -> tuple[Any, tuple[int, ...]] | None:
-    """All that a call on arrays of one class goes by, and the addresses; None for other arrays."""
+) -> tuple[Any, tuple[int, ...], Callable[[Any], int]] | None:
+    """All that a call on arrays of one class goes by, the addresses, and what reads them; None for others."""
     found = looker(a)
     if found is None:
         return None
@@ -185,7 +185,7 @@ def _call_of(
         addresses = tuple(map(found.address, given))
         # A new result begins wherever widest accesses may.
         together = addresses[0] | addresses[1] | (addresses[3] if out is not None else 0)
-        return ("segments call", name, split, *looks, together % WIDEST), addresses
+        return ("segments call", name, split, *looks, together % WIDEST), addresses, found.address
     except (TypeError, RuntimeError):
         return None  # Not to be hashed, or without memory.
 
@@ -198,7 +198,7 @@ def _remember(
     name: str,
     split: str,
 ) -> None:
-    """Do calls like this one the short way from now on, where nothing had to be copied."""
+    """Put calls like this one into the call cache, where nothing had to be copied."""
     if backend.library is None or arrays[3].dtype == COMPLEX_HALF:
         return
     # Whether gradients are wanted changes from call to call.

@@ -2,94 +2,136 @@
 
 Groups of few rows (or columns) are read faster than they can be multiplied: their tiles are no longer than a
 group, and many of them are on their way. Long groups get tiles in which what is loaded is multiplied often.
+The tiles are those that were fastest of 10 to 100 on an H200, without spills, for each of thirteen shapes of
+public programs (``bench.segments`` has them); no model stands behind them, and other shapes were not measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.space import Space
-from tilewright.stencils.cuda.segments.needs import WGMMA, aligned, units_of
+from tilewright.stencils.cuda.common import WIDEST
+from tilewright.stencils.cuda.segments.needs import WGMMA, aligned
 
-Tile = tuple[int, int, int, int, int]
-"""blk_m, blk_n, blk_k, warps_m, warps_n."""
+SHORT = 32
+"""A k up to which a tile is one or two k-tiles, so that what is written of C sets the pace."""
 
 
-def _up(extent: float, least: int, most: int) -> int:
-    """The first doubling of ``least`` that is not below an extent, up to ``most``."""
-    found = least
-    while found < extent and found < most:
-        found *= 2
-    return found
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What multiplies, a tile (blk_m, blk_n, blk_k), its warps along m and n, stages, resident blocks of an
+    SM, lanes along m of multiply-add units, and whether fragments are prefetched."""
+
+    tc: str
+    tile: tuple[int, int, int]
+    warps: tuple[int, int]
+    stages: int = 3
+    blocks: int = 2
+    lanes: int = 8
+    ahead: int = 0
 
 
 def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
-    """The first of the candidates, in the order of preference, that all rules allow, else the hardware."""
-    candidates = [Config(values) for values in _candidates(p, device)]
+    """The first of the choices, in the order of preference, that all rules allow, else the hardware.
+
+    Of a choice that does not fit, fewer blocks come before fewer stages.
+    """
+    configs = [_config(p, choice, device) for choice in _fitting(p, device)]
     for kinds in (None, ("hard", "queryable", "tabled")):
-        for config in candidates:
-            broken = space.why(config)
-            if not any(kinds is None or rule.kind in kinds for rule in broken):
+        for config in configs:
+            if not any(kinds is None or rule.kind in kinds for rule in space.why(config)):
                 return config
     raise AssertionError(f"no config for {p.key}")
 
 
-def _candidates(p: SegmentedProblem, device: Device) -> Iterator[dict[str, Any]]:
+def _config(p: SegmentedProblem, choice: Choice, device: Device) -> Config:
     size = p.dtype.itemsize
     unit_a, unit_b, unit_c = aligned(p)
-    vec, vec_c = min(unit_a, unit_b) // size, unit_c // size
+    vec = min(unit_a, unit_b) // size
+    values: dict[str, Any] = {
+        "tc": choice.tc,
+        "stages": choice.stages,
+        "ahead": choice.ahead,
+        "vec": min(vec, *choice.tile),
+        "vec_c": unit_c // size,
+        "blk_m": choice.tile[0],
+        "blk_n": choice.tile[1],
+        "blk_k": choice.tile[2],
+        "warps_m": choice.warps[0],
+        "warps_n": choice.warps[1],
+        "lanes_m": choice.lanes,
+        # Narrow reads are those of a whole warp along a stored column.
+        "dim_x": 8 if vec * size == WIDEST else 32,
+        "blocks": choice.blocks * device["sms"],
+    }
+    return Config(values)
+
+
+def _fitting(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
+    """The choices, each with fewer blocks and stages behind it. What is narrower than a copy to shared memory
+    passes through registers."""
+    narrow = min(aligned(p)[:2]) < 4
+    for choice in _choices(p, device):
+        for stages in (1,) if narrow else range(choice.stages, 1, -1):
+            for blocks in range(choice.blocks, 0, -1):
+                found = replace(choice, stages=stages, blocks=blocks)
+                yield replace(found, ahead=0) if stages == 1 else found
+
+
+def _choices(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
+    """The preferred first, the last for any device."""
     mean = p.length / max(p.groups, 1)
     m, n = (mean if p.axis == "m" else p.m), (mean if p.axis == "n" else p.n)
-    for tc, (blk_m, blk_n, blk_k, warps_m, warps_n), lanes in _tiles(p, m, n, device):
-        for stages in (6, 4, 3, 2) if vec * size >= 4 else (1,):
-            for per_sm in (4, 3, 2, 1):
-                yield {
-                    "tc": tc,
-                    "stages": stages,
-                    "ahead": 0,
-                    "vec": min(vec, blk_m, blk_n, blk_k),
-                    "vec_c": vec_c,
-                    "blk_k": blk_k,
-                    "blk_m": blk_m,
-                    "blk_n": blk_n,
-                    "warps_m": warps_m,
-                    "warps_n": warps_n,
-                    "lanes_m": lanes,
-                    "dim_x": 8,
-                    "blocks": per_sm * device["sms"],
-                }
+    if p.dtype.real_bits == 16:
+        yield from _halves(p, m, n, device)
+    elif p.dtype.real_bits == 64:
+        yield from _doubles(p, n, device)
+    else:
+        yield from _singles(p, n)
 
 
-def _tiles(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator[tuple[str, Tile, int]]:
-    """What multiplies, tiles, and lanes along m: the preferred first, the last for any device."""
-    letter, names = p.dtype.letter, units_of(p)
-    if p.dtype.real_bits == 32:
-        lanes = 32 if aligned(p)[2] < 16 and m >= 64 else 8
-        wide, deep = (64, 16) if letter == "c" else (128, 16)
-        blk_m, blk_n = _up(m, 32, wide), _up(n, 16, 64)
-        if min(m, n) >= 96 and letter == "s" and lanes == 8:
-            yield "fma", (128, 128, deep, 2, 4), lanes
-        yield (
-            "fma",
-            (blk_m, blk_n, deep, 1 if blk_m < 64 or lanes == 32 else 2, 2 if blk_m < 64 else 4),
-            lanes,
-        )
-        yield "fma", (64, 16, deep, 1, 4), lanes
-        yield "fma", (32, 16, 8, 1, 2), 8
-        return
-    if p.dtype.real_bits == 64:
-        tall = names[0] if "mma_f64_m16" in device.supports else "8x8x4"
-        wide = 64 if letter == "d" else 32
-        yield tall, (_up(m, 32, wide), _up(n, 8, wide), 16, 2, 1 if n <= 8 else 2), 8
-        yield tall, (32, 16, 8, 2, 1), 8
-        return
-    blk_k = 128 // p.dtype.itemsize if p.k >= 64 or p.axis == "k" else 32
+def _halves(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator[Choice]:
+    deep = 128 // p.dtype.itemsize
+    if p.axis == "k" or p.k > SHORT:
+        if n <= 8 or m < 96:
+            yield Choice(WGMMA, (64, 16 if n <= 8 else 32, deep), (4, 1), 3, 5)
+        elif n <= 48:
+            yield Choice(WGMMA, (128, 32, deep), (4, 1), 3, 3)
+        elif n <= 256:
+            yield Choice(WGMMA, (128, 96, deep), (8, 1), 3, 2)
+        else:
+            yield Choice(WGMMA, (256, 96, deep), (8, 1), 4, 1)
     if min(m, n) >= 64:
-        yield WGMMA, (128, 128, blk_k, 8, 1), 8
-        yield names[0], (128, 128, 32, 2, 4), 8
-    blk_m, blk_n = _up(m, 32, 64), _up(n, 8, 64)
-    yield names[0], (blk_m, blk_n, blk_k, 2 if blk_m < 64 else 4, 1), 8
-    yield names[0], (32, 16, 32, 2, 1), 8
-    yield names[0], (32, 8, 16, 1, 1), 8
+        yield Choice("16x8x16", (128, 128, 32), (2, 2), 3, 2, ahead=1)
+        yield Choice("16x8x16", (128, 64, 32), (2, 2), 3, 3, ahead=1)
+    yield Choice("16x8x16", (64, 8 if n <= 8 else 16 if n <= 24 else 32, min(deep, 32)), (4, 1), 4, 4)
+    yield Choice("16x8x16", (32, 8, 16), (1, 1))
+
+
+def _doubles(p: SegmentedProblem, n: float, device: Device) -> Iterator[Choice]:
+    tall = "mma_f64_m16" in device.supports
+    if p.dtype.is_complex:
+        yield Choice("16x8x4" if tall else "8x8x4", (32, 32 if n > 16 else 16, 16), (2, 2), 3, 3)
+    else:
+        tile = (64, 8, 16) if n <= 8 else (64, 32 if n > 16 else 16, 16)
+        yield Choice("16x8x8" if tall else "8x8x4", tile, (2, 1 if n <= 8 else 2), 3, 4)
+    yield Choice("16x8x4" if tall else "8x8x4", (32, 16, 8), (2, 1), 2, 1)
+
+
+def _singles(p: SegmentedProblem, n: float) -> Iterator[Choice]:
+    if p.dtype.is_complex:
+        yield Choice("fma", (64, 32, 16) if n > 16 else (64, 16, 16), (1, 4), 3, 4)
+    elif p.axis != "k" and p.k <= SHORT and aligned(p)[2] < WIDEST:
+        # Lines of C that begin anywhere are written by whole warps.
+        yield Choice("fma", (128, 64, 16), (1, 4), 4, 2, lanes=32)
+    elif p.axis != "k" and p.k <= SHORT:
+        yield Choice("fma", (128, 64, 16), (2, 2), 2, 3)
+    elif n <= 40:
+        yield Choice("fma", (64, 16, 16), (2, 1), 3, 8)
+    else:
+        yield Choice("fma", (128, 32, 16), (4, 1), 3, 4)
+    yield Choice("fma", (32, 16, 8), (1, 2), 2, 1)

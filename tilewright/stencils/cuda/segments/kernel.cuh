@@ -10,9 +10,9 @@
 // each product where it lies and how large it is.
 //
 //        groups   0      1  2         3
-//              +------+---+-+---------------+- - -+      the blocks of the grid stay and take tiles in turns; every block
-//         A_g  | t  t | t |t| t  t  t  t  t |     |      reads the borders, counts the tiles before each group and finds
-//              | t  t | t |t| t  t  t  t  t |     |      its own by a search of these counts
+//              +------+---+-+---------------+- - -+      persistent blocks take tiles in turns; every block reads the
+//         A_g  | t  t | t |t| t  t  t  t  t |     |      borders, counts the tiles before each group and finds its
+//              | t  t | t |t| t  t  t  t  t |     |      own by a search of these counts
 //              +------+---+-+---------------+- - -+
 //                       C, split along n   | zeros: no group's
 //
@@ -186,6 +186,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segments(const __g
             Accumulators sum;
             clear(sum);
             mainloop.run(sum, max(1, (k + BLK_K - 1) / BLK_K), k);
+            if constexpr (WGMMA) tile.find();  // once more, rather than held in registers meanwhile
             const WarpTile c(tile, position);
             if (c.inside())
                 Epilogue::store<true>(sum, c, c.ldc, unscaled, staging, nullptr, lane);

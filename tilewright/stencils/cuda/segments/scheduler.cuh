@@ -1,8 +1,8 @@
 // The tile scheduler of persistent blocks: block b computes tiles b, b + gridDim, b + 2 gridDim, ... of all groups, and finds
 // out of which by a binary search of the table that says how many tiles there are before each.
 //
-// Of a group, tiles along the split axis (with a split k: along m) come first, then those along the other, then the batch: so
-// what a group has for itself is read by blocks that run together.
+// Of a group, tiles along the split axis (with a split k, and in a list: along m) come first, then those along the other,
+// then the batch: so what a group has for itself is read by blocks that run together.
 #pragma once
 
 struct TileScheduler {

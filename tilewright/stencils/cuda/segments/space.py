@@ -88,13 +88,13 @@ def _of_the_product(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "ahead-copies",
         "hard",
-        "what is loaded ahead has been copied to shared memory",
+        "fragment prefetch needs the next k-tile in shared memory",
         lambda stages, ahead: (ahead == 0) | (stages > 1),
     )
     yield Rule(
         "ahead-mma",
         "hard",
-        "only fragments of mma are loaded ahead by choice",
+        "only fragments of mma are prefetched by choice",
         lambda tc, ahead: (ahead == 0) | np.logical_not(np.equal(tc, WGMMA) | plain),
     )
 
@@ -133,7 +133,7 @@ def _of_warp_groups(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "wgmma-words",
         "hard",
-        "in rows of B, words of 16 bytes change places",
+        "B uses the 128-byte swizzle, which permutes vectors of 16 bytes",
         lambda tc, vec: np.not_equal(tc, WGMMA) | (vec * size == WIDEST),
     )
     yield Rule(

@@ -2,8 +2,8 @@
 
 Rows, columns or the sum of a product are split among groups, as mixtures of experts, message passing on
 graphs and element-wise weights of equivariant networks ask for (`torch._grouped_mm`, DGL's `segment_mm`,
-PyG's `segment_matmul`). The borders are known to the device alone, so the grid is fixed: blocks stay, read
-the borders, and find their tiles by a scan. What multiplies is that of ``tensor``, and for float32 and
+PyG's `segment_matmul`). The borders are known to the device alone, so the grid is fixed: persistent blocks
+read the borders, and find their tiles by a scan. What multiplies is that of ``tensor``, and for float32 and
 complex64 multiply-add units. Parameters are named as there:
 
     tc       what multiplies: "16x8x16", "16x8x4", "16x8x8", "8x8x4" by mma, "64x8x16" by wgmma (four warps
@@ -13,9 +13,9 @@ complex64 multiply-add units. Parameters are named as there:
     lanes_m  lanes of a warp along m, for "fma": 32 write whole lines of C element by element
     dim_x    threads along the stored columns while operands are read, or the most that divides them
     stages   k-tiles in shared memory, all but one on their way; 1: the next waits in registers
-    ahead    whether a warp loads the fragments of its next product before it multiplies those that it has
+    ahead    fragment prefetch: whether fragments of the next product are loaded before this one is multiplied
     vec, vec_c   elements of one access to A and B, and to C
-    blocks   of the whole grid, in multiples of the SMs
+    blocks   persistent blocks of the whole grid, in multiples of the SMs
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
