@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.arrays.tracing import untraced
-from tilewright.calls import product
+from tilewright.calls import chains, product
+from tilewright.calls.along import along
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.settings import forget, threads
@@ -18,14 +19,17 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
+from tilewright.runtime.chain_calls import again
 
 if TYPE_CHECKING:
     from tilewright.tuning.tuner import Progress, Result
 
 
-# dtype may be given by place only because a keyword alone would take every call some nanoseconds to look for.
+# dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.
 @untraced
-def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
+def matmul(
+    a: Any, b: Any, /, out: Any = None, dtype: str | None = None, axes: list[Any] | None = None
+) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
     a: (..., m, k) or (k,). b: (..., k, n) or (k,). Returns (..., m, n), without the axis that a
@@ -47,16 +51,24 @@ def matmul(a: Any, b: Any, /, out: Any = None, dtype: str | None = None) -> Any:
     allows it: PyTorch does unless ``torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction`` (or
     bf16) was set to False before the call was first made.
 
+    ``axes`` says which axes hold the matrices, as it does for ``numpy.matmul``: ``[(0, 1), (0, 1), (0, 1)]``
+    of arrays (m, k, batch), (k, n, batch) and a result (m, n, batch). A new result lies in memory as NumPy's:
+    the matrices one after the other, by rows. Batches whose elements lie side by side, by ``axes`` or as
+    views (``numpy.moveaxis(a, -1, 0)``), are multiplied where they lie, into such an ``out`` too, up to
+    extents of 32, where no axis of a matrix has unit stride.
+
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
     waits for it, and a call like an earlier one may be recorded into a CUDA graph. The tracer of
     ``torch.compile`` breaks its graph at a call and runs it as it is.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, an
-    unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype`` or ``axes``,
+    an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
     numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
     gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
+    if axes is not None:
+        return along(axes, lambda x, y, z: matmul(x, y, z, dtype), a, b, out, of_pairs(dtype))
     if dtype is not None:
         return _matmul_of_pairs(a, b, out, dtype)
     # A tensor has no strides to be looked up by, and finding that out takes as long as a launch.
@@ -124,6 +136,32 @@ def gemm(
         if result is not NotImplemented:
             return result
     return product.gemm(Options.of(alpha, beta, trans_a, trans_b), a, b, c, out)
+
+
+@untraced
+def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None) -> Any:
+    """a @ b, or a @ b @ c, and ``add`` added to it, for one chain or a stack of them.
+
+    a: (..., m, k), b: (..., k, l), c: (..., l, n), ``add``: what broadcasts to (..., m, n). Leading axes
+    broadcast, so an operand without them is shared by all. Transposed and conjugated views are free: a
+    covariance's step is ``chain(f, p, f.mT, add=q)``, a rotation and back ``chain(d, x, d.mH)``, H H^H + S
+    ``chain(h, h.mH, add=s)``, and an array that stands in the chain twice is read once. Returns (..., m, n),
+    in ``out`` where it is given, which has the result's shape and type; it may be an operand, in place.
+
+    On a GPU, chains of matrices with up to 32 rows and columns are one kernel, which reads every operand once
+    and writes the result once; the arrays need a unit stride among their last two axes and batch axes that
+    one stride covers. What is larger or lies otherwise is composed of products, and so is every chain in this
+    process's memory.
+
+    Of three factors the two are multiplied first that cost fewer operations, a and b where both cost the
+    same: the result is rounded as that association rounds. Types are those of ``gemm``; sums of 16-bit types
+    are kept in float32, and in one kernel so is the product in between.
+
+    Raises ``ArgumentError`` for shapes that do not fit, an unusable ``out`` and arrays in different memories,
+    ``DTypeError`` for other types, and for tensors as ``matmul`` does.
+    """
+    result = again((a, b, c, add, out))
+    return chains.chain(a, b, c, add, out) if result is NotImplemented else result
 
 
 @untraced

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ DTYPES = {
 
 _SPELLING = re.compile(
     r"(?P<t>hc|[hbsdcz])(?::(?P<trans>[ntcj]{2}))?"
-    r":(?P<size>[0-9]+(?:\.\.[0-9]+)?(?:x[0-9]+x[0-9]+)?)(?:@(?P<batch>[0-9]+))?"
+    r":(?P<size>[0-9]+(?:\.\.[0-9]+)?(?:x[0-9]+x[0-9]+)?)(?:@(?P<batch>[0-9]+))?(?:/(?P<pack>all|[0-9]+))?"
 )
 LARGEST = 2**31 - 1
 """The largest m, n or k of a spelling."""
@@ -130,8 +130,33 @@ class _Transposed:
 
 Axis = tuple[int, int, int, int]
 """A batch axis: its extent, and the elements from one position to the next of A, B and C."""
-AXES = 4
+OUTER_AXES = 4
 """The most batch axes of a ``Problem`` beside the innermost one."""
+
+
+Three = tuple[int, int, int]
+"""Something of A, B and C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """How the matrices of a batch lie that are interleaved: the same element of neighbours side by side.
+
+    Element (i, j) of matrix b lies at ``b // P * step + b % P * stride + i * row + j * ld``, where stride and
+    ld are those of the ``Problem``, and P is ``pack``: so many matrices are interleaved before the next pack
+    begins, 0 where the whole batch is one pack. A stride of 0 is an operand that the matrices of a pack
+    share; the stride of C may be any, and that of A and B is else 1. ``rows`` are the elements from one row
+    to the next of A, B and C, and ``packs`` those from one pack to the next (0 without packs). Strides, ld,
+    rows and packs are run-time arguments.
+
+    Arrays (m, n, batch) are one pack; packs of few matrices are the compact format of Intel's oneMKL
+    (``mkl_?gemm_compact``), and that of K. Kim et al., "Designing vector-friendly compact BLAS and LAPACK
+    kernels" (SC 2017).
+    """
+
+    pack: int = 0
+    rows: Three = (0, 0, 0)
+    packs: Three = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +169,13 @@ class Problem(_Transposed):
     shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
     value is a run-time argument. ``align`` bytes divide the addresses of all three operands (16 at
     most, the widest access of a GPU; CPU kernels take any address). With ``pointers`` each matrix lies
-    where an array of addresses says, and the batch strides mean nothing.
+    where an array of addresses says, and the batch strides mean nothing. With ``interleaved`` matrices lie
+    element beside element as that says: op is then n or j, for a transpose is another pair of strides.
 
     ``batch`` counts the products along one axis. Where no stride covers all of a batch, ``outer`` has its
-    other axes, the outermost first and ``AXES`` at most: the product at i of the innermost axis and at j of
-    an outer one has its A at ``i * stride_a + j * step_a``. A step of 0 is an operand shared along an axis.
+    other axes, the outermost first and ``OUTER_AXES`` at most: the product at i of the innermost axis and
+    at j of an outer one has its A at ``i * stride_a + j * step_a``. A step of 0 is an operand shared along an
+    axis.
     """
 
     dtype: DType
@@ -169,11 +196,15 @@ class Problem(_Transposed):
     math: str = "ieee"
     align: int = 16
     pointers: bool = False
+    interleaved: Interleaved | None = None
     outer: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
         # As the lines of records have it, which know no tuples.
         object.__setattr__(self, "outer", tuple(tuple(axis) for axis in self.outer))
+        if self.interleaved is not None:
+            self._interleave(self.interleaved)
+            return
         rows_a, cols_a = (self.k, self.m) if self.transposed_a else (self.m, self.k)
         rows_b, cols_b = (self.n, self.k) if self.transposed_b else (self.k, self.n)
         for name, packed in (("lda", rows_a), ("ldb", rows_b), ("ldc", self.m)):
@@ -187,6 +218,23 @@ class Problem(_Transposed):
             packed = ld * columns  # type: ignore[operator]  # filled in above
             if getattr(self, name) is None:
                 object.__setattr__(self, name, packed)
+
+    def _interleave(self, given: Interleaved) -> None:
+        """Fill in what is left open of an interleaved layout: arrays in C order, the batch as last axis."""
+        side = given.pack or self.batch
+        rows, packs = list(given.rows), list(given.packs)
+        shapes = (self.m, self.k), (self.k, self.n), (self.m, self.n)
+        for at, (name, (height, width)) in enumerate(zip("abc", shapes, strict=True)):
+            ld, stride = f"ld{name}", f"stride_{name}"
+            if getattr(self, stride) is None:
+                object.__setattr__(self, stride, 1)
+            step = getattr(self, stride)
+            if getattr(self, ld) is None:
+                object.__setattr__(self, ld, side if step == 1 else 1)
+                rows[at] = width * getattr(self, ld)
+                packs[at] = (height * rows[at] if step == 1 else step * side) if given.pack else 0
+        filled = Interleaved(given.pack, (rows[0], rows[1], rows[2]), (packs[0], packs[1], packs[2]))
+        object.__setattr__(self, "interleaved", filled)
 
     @property
     def flops(self) -> int:
@@ -222,11 +270,14 @@ class Problem(_Transposed):
     @property
     def spelling(self) -> str:
         """``TYPE:TRANS:MxNxK@BATCH``, the form that the command and the records use."""
-        return f"{self.dtype.letter}:{self.trans}:{self.m}x{self.n}x{self.k}@{self.batch}"
+        pack = "" if self.interleaved is None else f"/{self.interleaved.pack or 'all'}"
+        return f"{self.dtype.letter}:{self.trans}:{self.m}x{self.n}x{self.k}@{self.batch}{pack}"
 
     @property
     def layout(self) -> str:
         """How the operands lie in memory: ``packed`` or the leading dimensions; shared operands named."""
+        if self.interleaved is not None:
+            return self._interleaved_layout(self.interleaved)
         packed = Problem(self.dtype, self.m, self.n, self.k, self.trans_a, self.trans_b)
         tight = (self.lda, self.ldb, self.ldc) == (packed.lda, packed.ldb, packed.ldc)
         text = "packed" if tight else f"ld{self.lda},{self.ldb},{self.ldc}"
@@ -241,6 +292,12 @@ class Problem(_Transposed):
             axes = [steps for _, *steps in self.outer] + [list(self.strides)]
             moving = ("".join(x for x, step in zip("ABC", steps, strict=True) if step) for steps in axes)
             text += f"+nested{'.'.join(moving)}"
+        return text + (f"+align{self.align}" if self.align < 16 else "")
+
+    def _interleaved_layout(self, found: Interleaved) -> str:
+        shared = ("A" if self.stride_a == 0 else "") + ("B" if self.stride_b == 0 else "")
+        text = f"interleaved{found.pack or ''}" + ("" if self.stride_c == 1 else "+scatteredC")
+        text += f"+shared{shared}" if shared else ""
         return text + (f"+align{self.align}" if self.align < 16 else "")
 
     @property
@@ -268,7 +325,8 @@ class Problem(_Transposed):
     @property
     def family(self) -> str:
         """What near problems have in common: type, transpositions and math mode."""
-        return f"{self.dtype.letter}:{self.trans}:{self.math}"
+        apart = "" if self.interleaved is None else ":interleaved"
+        return f"{self.dtype.letter}:{self.trans}:{self.math}{apart}"
 
     @property
     def extents(self) -> tuple[int, int, int]:
@@ -278,6 +336,10 @@ class Problem(_Transposed):
     @property
     def compiled(self) -> dict[str, Any]:
         """What may be compiled in: batch and strides are run-time arguments, what is shared is not."""
+        if self.interleaved is not None:
+            scattered = self.stride_c != 1
+            plain = self.with_(batch=1, m=self.m, stride_a=self.stride_a, stride_b=self.stride_b, stride_c=1)
+            return plain.to_json() | {"scattered": scattered}
         fixed = self.with_(batch=1).to_json()
         return fixed | {name: bool(fixed[name]) for name in ("stride_a", "stride_b", "stride_c")}
 
@@ -290,14 +352,23 @@ class Problem(_Transposed):
         )
 
     def with_(self, **changes: Any) -> Problem:
-        """The same problem with some fields changed; layouts are repacked if a size changes."""
-        if changes.keys() & {"m", "n", "k", "trans_a", "trans_b"}:
-            changes = dict.fromkeys(("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c")) | changes
-        return replace(self, **changes)
+        """The same problem with some fields changed; layouts are repacked if a size changes, and those of an
+        interleaved batch that is one pack if the batch does."""
+        found, fresh = self.interleaved, dict[str, Any]()
+        sized = changes.keys() & {"m", "n", "k", "trans_a", "trans_b"}
+        if "interleaved" in changes or (found is None and sized):
+            fresh = dict.fromkeys(("lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c"))
+        elif found is not None and (sized or (not found.pack and "batch" in changes)):
+            # What the batch shares stays shared.
+            fresh = {"lda": None, "ldb": None, "ldc": None, "interleaved": Interleaved(found.pack)}
+            if self.stride_c != 1 and sized:
+                fresh["stride_c"] = changes.get("m", self.m) * changes.get("n", self.n)
+        return replace(self, **(fresh | changes))
 
     @staticmethod
     def parse(text: str, **fields: Any) -> list[Problem]:
         """Problems named by a spelling: ``d:8x8x8@100000``, ``z:nt:4x4x4``, ``d:2..32`` (square, every n).
+        Of an interleaved batch, ``d:3x3x3@100000/all``, or ``d:3x3x3@100000/8`` in packs of eight.
 
         Raises ``ArgumentError`` when the spelling is not understood, when a size is over ``LARGEST`` or the
         batch over ``MOST``, and for a range of more than ``RANGE`` sizes.
@@ -309,7 +380,19 @@ class Problem(_Transposed):
                 "TYPE[:TRANS]:LOW..HIGH[@BATCH], e.g. d:8x8x8@100000, z:nt:4x4x4, d:2..32"
             )
         dtype, trans = DTYPES[found["t"]], found["trans"] or "nn"
-        fields = {"batch": _count(found["batch"] or "1", MOST)} | fields
+        pack = _count(found["pack"], LARGEST) if found["pack"] not in (None, "all") else 0
+        fields = {"batch": _count(found["batch"] or str(max(pack, 1)), MOST)} | fields
+        if found["pack"]:
+            if (
+                (not pack and found["pack"] != "all")
+                or fields["batch"] % max(pack, 1)
+                or set(trans) & set("tc")
+            ):
+                raise ArgumentError(
+                    f"problem={text!r}; accepted: of interleaved matrices whole packs of one or more, and "
+                    "n and j, a transpose being other strides"
+                )
+            fields = {"interleaved": Interleaved(pack)} | fields
         size = found["size"]
         if "x" in size:
             if ".." in size:
@@ -327,12 +410,20 @@ class Problem(_Transposed):
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that ``from_json`` reads back; without ``outer`` where it is empty."""
-        data = {f: getattr(self, f) for f in self.__dataclass_fields__ if f != "outer" or self.outer}
+        left = {"interleaved"} | (set() if self.outer else {"outer"})
+        data = {f: getattr(self, f) for f in self.__dataclass_fields__ if f not in left}
+        if self.interleaved is not None:
+            found = self.interleaved
+            data["interleaved"] = {"pack": found.pack, "rows": list(found.rows), "packs": list(found.packs)}
         return data | {"dtype": self.dtype.letter}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Problem:
         """The problem that ``to_json`` wrote; what an older version had no field for is as it was then."""
+        found = data.get("interleaved")
+        if found is not None:
+            layout = Interleaved(found["pack"], tuple(found["rows"]), tuple(found["packs"]))
+            data = {**data, "interleaved": layout}
         return Problem(**{**data, "dtype": DTYPES[data["dtype"]]})
 
 
@@ -594,12 +685,261 @@ class GroupedProblem(_Transposed):
         return GroupedProblem.parse(data["problem"], **fields)
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A batch of matrices as it lies in memory, column-major: rows and columns of one, and in elements the
+    leading dimension and what is between one matrix and the next, 0 where the whole batch shares one."""
+
+    rows: int
+    columns: int
+    ld: int
+    stride: int
+
+    @property
+    def size(self) -> int:
+        """Elements of one matrix."""
+        return self.rows * self.columns
+
+    @property
+    def packed(self) -> bool:
+        """Whether a batch of its own lies in memory without gaps."""
+        return self.ld == self.rows and self.stride == self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """op of the operand of that number: n (as stored), t (transposed), c (conjugate transposed) or j
+    (conjugated only)."""
+
+    operand: int
+    trans: str = "n"
+
+    @property
+    def transposed(self) -> bool:
+        """Whether the operand is stored transposed."""
+        return self.trans in "tc"
+
+    @property
+    def conjugated(self) -> bool:
+        """Whether the operand enters conjugated."""
+        return self.trans in "cj"
+
+    def shape(self, operands: Sequence[Stored]) -> tuple[int, int]:
+        """Rows and columns of op."""
+        stored = operands[self.operand]
+        return (stored.columns, stored.rows) if self.transposed else (stored.rows, stored.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainProblem:
+    """What is asked of a chain: C = op(X1) * op(X2) [* op(X3)] [+ op(Q)], for each matrix of a batch.
+
+    ``operands`` are the distinct arrays that are read; ``factors``, two or three, and ``add`` say by number
+    which of them they are, so that one that stands in the chain twice is read once. ``out`` is C, m x n.
+    ``first`` is the product of three factors that is made first: 0 for X1 X2, 1 for X2 X3. ``align`` bytes
+    divide the addresses of all operands.
+    """
+
+    dtype: DType
+    operands: tuple[Stored, ...]
+    factors: tuple[Factor, ...]
+    out: Stored
+    batch: int = 1
+    add: Factor | None = None
+    first: int = 0
+    align: int = 16
+
+    @property
+    def beta(self) -> str:
+        """The class of what is added, as of a product: "1" for Q, "0" for nothing."""
+        return "0" if self.add is None else "1"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of X1, then the columns of each factor."""
+        shapes = [factor.shape(self.operands) for factor in self.factors]
+        return (shapes[0][0], *(columns for _, columns in shapes))
+
+    @property
+    def products(self) -> tuple[tuple[int, int, int], ...]:
+        """m, n and k of each product, in the order in which they are made."""
+        if len(self.factors) == 2:
+            m, k, n = self.sizes
+            return ((m, n, k),)
+        m, k, k_2, n = self.sizes
+        return ((k, n, k_2), (m, n, k)) if self.first else ((m, k_2, k), (m, n, k_2))
+
+    @property
+    def flops(self) -> int:
+        """Operations of one chain, without those of the sum."""
+        return self.dtype.flops_per_fma * sum(m * n * k for m, n, k in self.products)
+
+    @property
+    def bytes(self) -> int:
+        """Fewest bytes of one chain: each operand that is not shared read once, C written."""
+        read = sum(operand.size for operand in self.operands if operand.stride)
+        return (read + self.out.size) * self.dtype.itemsize
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of memory that the whole batch occupies, shared operands once."""
+        read = sum(x.size * (self.batch if x.stride else 1) for x in self.operands)
+        return (read + self.batch * self.out.size) * self.dtype.itemsize
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """m and n of C, and the largest extent that is summed over."""
+        return self.sizes[0], self.sizes[-1], max(self.sizes[1:-1])
+
+    @property
+    def spelling(self) -> str:
+        """``TYPE:OPS:MxKxN@BATCH``, OPS each factor's number and letter: ``d:0n.1n.0t+2n:6x6x6x6@1000``."""
+        ops = ".".join(f"{factor.operand}{factor.trans}" for factor in self.factors)
+        ops += f"+{self.add.operand}{self.add.trans}" if self.add else ""
+        return f"{self.dtype.letter}:{ops}:{'x'.join(map(str, self.sizes))}@{self.batch}"
+
+    @property
+    def layout(self) -> str:
+        """How the operands lie in memory: ``packed``, or which have gaps; shared operands by number."""
+        gaps = [str(i) for i, x in enumerate(self.operands) if x.stride and not x.packed]
+        gaps += [] if self.out.packed or self.batch == 1 else ["C"]
+        shared = [str(i) for i, x in enumerate(self.operands) if x.stride == 0]
+        text = f"gaps{','.join(gaps)}" if gaps else "packed"
+        text += f"+shared{','.join(shared)}" if shared else ""
+        return text + (f"+align{self.align}" if self.align < 16 else "")
+
+    @property
+    def family(self) -> str:
+        """What near chains have in common: type, factors and how they are associated."""
+        return f"{self.spelling.rpartition(':')[0]}:{self.first}"
+
+    @property
+    def compiled(self) -> dict[str, Any]:
+        """What may be compiled in: a chain has as many matrices as it likes."""
+        return asdict(replace(self, batch=1)) | {"dtype": self.dtype.letter}
+
+    @property
+    def key(self) -> str:
+        """Everything that is compiled in, without the batch count."""
+        return f"{self.with_(batch=1).spelling[:-2]}|{self.layout}|first={self.first}"
+
+    def with_(self, **changes: Any) -> ChainProblem:
+        """The same chain with some fields changed."""
+        return replace(self, **changes)
+
+
 _LIST_FIELDS = ("alpha", "beta", "math", "align")
 
 
 def _is_list(terms: str) -> bool:
     """Whether what follows the type in a spelling is a list and no problem or range of problems."""
     return "+" in terms or (".." in terms and "x" in terms)
+
+
+AXES = ("m", "n", "k")
+"""The axes of a product, any of which can be split among groups."""
+EACH = "each"
+"""What stands for an axis where groups have all of them for themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentedProblem(_Transposed):
+    """What is asked of groups whose borders lie on the device: products that share an axis, split among them.
+
+    ``axis`` says which. With m, rows of op(A) and of C are split and each group has a B; with n, columns of
+    op(B) and of C, and each group has an A; with k, what is summed over, and each group has a C. ``m``, ``n``
+    and ``k`` are whole extents, that of the split axis the one that the ``groups`` share. Matrices are
+    column-major; leading dimensions and strides count elements. ``strides`` are those of the batch, in which
+    every matrix is split alike, ``steps`` those from one group to the next: 0 for what is split.
+
+    With ``EACH`` for an axis nothing is split: a list on the device says where each product lies and how
+    large it is; extents and ``batch`` are the largest, leading dimensions and ``strides`` what divides all.
+
+    ``wide``: borders are integers of 64 bits, else of 32. ``first``: there is one more of them, where the
+    first group begins. ``sizes``: they are sizes of groups, not ends. ``align`` as in ``Problem``.
+    """
+
+    dtype: DType
+    axis: str
+    m: int
+    n: int
+    k: int
+    groups: int
+    trans_a: str = "n"
+    trans_b: str = "n"
+    batch: int = 1
+    lda: int = 0
+    ldb: int = 0
+    ldc: int = 0
+    strides: tuple[int, int, int] = (0, 0, 0)
+    steps: tuple[int, int, int] = (0, 0, 0)
+    wide: bool = False
+    first: bool = False
+    sizes: bool = False
+    alpha: str = "1"
+    beta: str = "0"
+    math: str = "ieee"
+    align: int = 16
+
+    @property
+    def length(self) -> int:
+        """The extent of the axis that is split; 0 where none is."""
+        return self.extents[AXES.index(self.axis)] if self.axis in AXES else 0
+
+    @property
+    def flops(self) -> int:
+        """Operations of one product of the batch, where groups cover all of the axis."""
+        return self.dtype.flops_per_fma * math.prod(self.extents)
+
+    @property
+    def bytes(self) -> int:
+        """Fewest bytes of one product of the batch: all groups' operands read and results written."""
+        sizes = (self.m * self.k, self.k * self.n, self.m * self.n)
+        stacked = {"m": (1,), "n": (0,), "k": (2,), EACH: (0, 1, 2)}[self.axis]
+        total = sum(size * (self.groups if at in stacked else 1) for at, size in enumerate(sizes))
+        return total * self.dtype.itemsize
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of memory that the whole batch occupies, at most."""
+        return self.bytes * self.batch
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """m, n and k."""
+        return self.m, self.n, self.k
+
+    @property
+    def spelling(self) -> str:
+        """Type, transpositions, extents, how many groups share which axis, and the batch."""
+        size = f"{self.m}x{self.n}x{self.k}"
+        return f"{self.dtype.letter}:{self.trans}:{size}/{self.groups}{self.axis}@{self.batch}"
+
+    @property
+    def layout(self) -> str:
+        """What takes the place of a layout: all strides are arguments."""
+        return "segments" + (f"+align{self.align}" if self.align < 16 else "")
+
+    @property
+    def family(self) -> str:
+        """Type, transpositions and math mode, with a mark: single products say nothing of groups."""
+        return f"{self.dtype.letter}:{self.trans}:{self.math}:segments{self.axis}"
+
+    @property
+    def compiled(self) -> dict[str, Any]:
+        """What may be compiled in, as plain JSON values."""
+        fields = {name: getattr(self.with_(batch=1), name) for name in self.__dataclass_fields__}
+        return fields | {"dtype": self.dtype.letter}
+
+    @property
+    def key(self) -> str:
+        """What a record is filed under."""
+        size = f"{self.m}x{self.n}x{self.k}/{self.groups}{self.axis}"
+        return f"{self.dtype.letter}:{self.trans}:{size}|{self.layout}|{self.math}"
+
+    def with_(self, **changes: Any) -> SegmentedProblem:
+        """The same problem with some fields changed."""
+        return replace(self, **changes)
 
 
 Gemm = Problem | GroupedProblem

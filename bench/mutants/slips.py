@@ -108,7 +108,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/runtime/bound_cpu.py",
-        '"count": min(share, problem.batch - first)',
+        '"count": min(share, self.count - first)',
         '"count": share',
         _API,
     ),
@@ -623,5 +623,42 @@ SLIPS: tuple[Slip, ...] = (
         "<< 16 * (put - done - 1);",
         "<< 16 * (put - done);",
         f"{_EMULATED} grouped_multiplies",
+    ),
+    # ---- interleaved matrices
+    Slip(
+        "tilewright/arrays/interleaved.py",
+        "if {a, b} in ({1}, {0, 1}) and (c == 1 or not read)",
+        "if {a, b} in ({1}, {0, 1})",
+        "tests/pure/test_interleaved.py",
+    ),
+    Slip(
+        "tilewright/calls/along.py",
+        "return tuple(sorted(range(len(order)), key=order.__getitem__))",
+        "return order",
+        "tests/cpu/test_batch_last.py",
+    ),
+    Slip(
+        "tilewright/stencils/cpu/compact/codegen.py",
+        "self._least(left, str(self.per_turn)) if left else str(self.per_turn)",
+        "str(self.per_turn)",
+        "tests/cpu/test_compact.py",
+    ),
+    Slip(
+        "tilewright/stencils/cpu/compact/codegen.py",
+        "(1, -1) if p.conj_a else (-1, 1)",
+        "(-1, 1)",
+        "tests/cpu/test_compact.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/interleaved/ring.cuh",
+        '"n"(STAGES - 2) : "memory");',
+        '"n"(STAGES - 1) : "memory");',
+        f"{_EMULATED} interleaved",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/interleaved/result.cuh",
+        "if (i0 + i >= SIZE_M || j0 + j >= SIZE_N) continue;",
+        "if (i0 + i >= SIZE_M) continue;",
+        f"{_EMULATED} interleaved",
     ),
 )

@@ -20,6 +20,10 @@ ODD = (
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
 )
 """m, n and k of products for tensor cores."""
+LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
+"""m, n and k of which one is long."""
+BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
+"""The same of interleaved matrices."""
 LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
 """Of lists: the largest extent, the number of products, and the class of beta."""
 
@@ -58,6 +62,21 @@ def streams(device: Device) -> Iterator[Job]:
             yield from _accepted(stencil, some, name, device, config)
 
 
+def panel(device: Device) -> Iterator[Job]:
+    """One long extent, m or n, along and across, packed and padded: the default, and the other path."""
+    stencil = STENCILS["panel"]
+    for turn, (dtype, (m, n, k)) in enumerate((dtype, long) for dtype in DTYPES.values() for long in LONG):
+        for trans in ORDERS[dtype.is_complex]:
+            beta = ("any", "0")[turn % 2]
+            (problem,) = Problem.parse(f"{dtype.letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta)
+            name = f"panel_{dtype.letter}_{trans}_{m}_{n}_{k}"
+            config = stencil.default(problem.with_(batch=10**5), device)
+            yield from _accepted(stencil, problem, name, device, config)
+            other = config.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
+            if fits(stencil, problem, other, device):
+                yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
+
+
 def tensor(device: Device) -> Iterator[Job]:
     """Odd shapes of 16-bit types, with columns anywhere and with such that words of 16 bytes divide; where C
     is read, also with what of it comes early."""
@@ -86,6 +105,25 @@ def _accepted(
         config = config or stencil.default(problem, device)
         shift = problem.align if problem.align == problem.dtype.itemsize else 0
         yield made(stencil, problem, config, name, device, shift)
+
+
+def interleaved(device: Device) -> Iterator[Job]:
+    """Matrices element beside element: in one part and in several, through a ring, and a C apart."""
+    stencil = STENCILS["interleaved"]
+    for turn, (dtype, (m, n, k)) in enumerate((dtype, size) for dtype in DTYPES.values() for size in BESIDE):
+        for odd, trans in enumerate(("nn", "jn" if dtype.is_complex else "nn")):
+            count, beta = (71, "any") if odd else (128, "0")
+            align = dtype.itemsize if odd else 16
+            (p,) = Problem.parse(
+                f"{dtype.letter}:{trans}:{m}x{n}x{k}@{count}/all", alpha="any", beta=beta, align=align
+            )
+            p = p.with_(m=m, stride_a=0 if turn % 4 == 3 else 1, stride_c=1 if odd or turn % 2 else m * n)
+            name = f"interleaved_{dtype.letter}_{m}_{n}_{k}_{odd}"
+            config = stencil.default(p, device)
+            yield from _accepted(stencil, p, name, device, config)
+            ring = config.with_(stages=2, depth=2, unroll_k=1)
+            if not config["stages"] and stencil.space(p, device).member(ring) is None:
+                yield from _accepted(stencil, p, f"{name}_ring", device, ring)
 
 
 def lists(device: Device) -> Iterator[Job]:

@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.grouped.descriptors import describe
 from tilewright.stencils.cuda.grouped.descriptors import pack as grouped_argument
 from tilewright.stencils.cuda.grouped.stencil import products
-from tilewright.targets.cuda import disassemble
+from tilewright.targets.cuda import arguments, disassemble
 from tilewright.tuning.gemm.operands import Operands, Region
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 
@@ -82,7 +82,14 @@ def run(
         listed = lists(p, pointers)
         pointers = listed.address, listed.address + 8 * p.batch, listed.address + 16 * p.batch
         segments.append(listed)
-    parameters = bytes(pack(p, pointers, made.alpha, made.beta, (1, 2) if textures else (0, 0)))
+    if p.interleaved is not None:
+        given = arguments.pack(
+            STENCILS[stencil].arguments(p, config), {"alpha": made.alpha, "beta": made.beta}
+        )
+        given.put(pointers)
+        parameters = bytes(given.block)
+    else:
+        parameters = bytes(pack(p, pointers, made.alpha, made.beta, (1, 2) if textures else (0, 0)))
     launch(
         program,
         (grid_x or asked.grid[0], asked.grid[1], grid_z or asked.grid[2]),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tilewright.arrays.layout import Job, problem_of
 from tilewright.catalog import STENCILS
-from tilewright.model import AXES, DTYPES, Problem
+from tilewright.model import DTYPES, OUTER_AXES, Problem
 from tilewright.stencils.cuda import args
 from tilewright.stencils.protocol import SEVERAL_AXES, refused
 from tilewright.targets.cuda.arguments import Struct
@@ -80,7 +80,7 @@ def test_every_product_is_where_the_arrays_have_it(trio: tuple[Any, Any, Any]) -
     for gpu in (False, True):
         found = job_of(*trio, gpu)
         assert matrices(found) == wanted
-        assert len(found.problem.outer) <= AXES
+        assert len(found.problem.outer) <= OUTER_AXES
         assert found.problem.products * prod(found.outer) == prod(shape)
         if not gpu:
             assert found.problem.outer == ()
@@ -144,7 +144,7 @@ def test_others_say_that_they_know_one_axis(name: str) -> None:
     ("outer", "why"),
     [
         (((3, 16, 16, 0),), "one C"),
-        (((2, 16, 16, 99),) * (AXES + 1), f"more than {AXES}"),
+        (((2, 16, 16, 99),) * (OUTER_AXES + 1), f"more than {OUTER_AXES}"),
         (((3_000_000, 16, 16, 16_000),), "close to it"),
     ],
 )

@@ -1,7 +1,7 @@
 """What a caller hands in, as problems: arrays of any stride become BLAS layouts, copied only if they must.
 
 ``problem_of`` is the only place that knows that a row-major product is the column-major one with A
-and B swapped, and the only one that refuses shapes.
+and B swapped (of a chain, ``chains.chain_of``), and the only one that refuses shapes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tilewright.arrays import view
 from tilewright.arrays.view import Layout, address_of, aligned, broadcast_to
 from tilewright.dtypes import COMPLEX_HALF, FLOAT16
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import AXES, DTYPES, Problem
+from tilewright.model import DTYPES, OUTER_AXES, Problem
 
 LETTERS = {d.numpy: d for d in DTYPES.values()}
 ACCEPTED = "float16, bfloat16, float32, float64, complex64, complex128 and complex half"
@@ -166,7 +166,7 @@ def problem_of(
             return name
     assert left is not None
     assert right is not None
-    extents, steps = _collapsed(a, b, out, ordered=gpu)
+    extents, steps = collapsed(a, b, out, ordered=gpu)
     # A processor's loop over runs costs little, so it takes the longest; a GPU's kernel has all axes.
     longest = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
     inner = len(extents) - 1 if gpu else longest
@@ -174,7 +174,7 @@ def problem_of(
     stride_left, stride_right = (step_b, step_a) if swap else (step_a, step_b)
     rest = [axis for axis in range(len(extents)) if axis != inner]
     # The longest of them, where there are more than a problem may have.
-    covered = sorted(sorted(rest, key=lambda axis: -extents[axis])[:AXES]) if gpu else []
+    covered = sorted(sorted(rest, key=lambda axis: -extents[axis])[:OUTER_AXES]) if gpu else []
     rest = [axis for axis in rest if axis not in covered]
     starts = [address_of(array) for array in (a, b, out)] if gpu else []
     # Every run begins some of the outer steps further on.
@@ -211,8 +211,8 @@ def _operand(rows: int, columns: int, row: int, column: int, conj: bool) -> tupl
     return None
 
 
-def _collapsed(
-    a: Layout, b: Layout, out: Layout, ordered: bool
+def collapsed(
+    a: Layout, b: Layout, out: Layout, ordered: bool = False
 ) -> tuple[list[int], list[tuple[int, int, int]]]:
     """The batch axes of out with neighbours merged where one stride covers both, for all three arrays.
     ``ordered``: neighbours are those that lie next to each other in out."""

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.arrays.interleaved import interleaved_of
 from tilewright.arrays.layout import LETTERS, Job, paired, problem_of
 from tilewright.arrays.numpy_ import itself
 from tilewright.arrays.overlap import may_share
@@ -294,12 +295,18 @@ def usable(
         arrays["out"] = copied(out)
     conj_a, conj_b = options.conjugated(a, b)
     alpha, beta = options.classes
+    gpu = backend.kind == "cuda"
 
     def job() -> Job | str:
-        gpu = backend.kind == "cuda"
         return problem_of(*arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu)
 
     found = job()
+    beside = interleaved_of(*arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu)
+    # A result that is not interleaved is written so only where an operand would have to be copied.
+    if beside is not None and (isinstance(found, str) or beside.problem.stride_c == 1):
+        device = dispatch.device(backend.kind, backend.index)
+        if dispatch.serves(beside.problem, device, options.stencil):
+            return (*arrays.values(), beside)  # type: ignore[return-value]  # three arrays and the job
     # A copy is contiguous, so each of the three is copied once at most.
     while isinstance(found, str):
         arrays[found] = copied(arrays[found])

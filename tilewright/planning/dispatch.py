@@ -17,8 +17,6 @@ from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
 from tilewright.task import Task
 
-ALIGNED = 16
-"""Bytes that the addresses of what was measured for ``classes`` are multiples of."""
 VENDOR = "vendor"
 COMPLEX = 24
 """Order of complex products up to which memory may set the pace where they share an operand."""
@@ -94,6 +92,13 @@ def stranger(problem: Gemm, device: Device) -> bool:
     return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
 
 
+def serves(problem: Gemm, device: Device, stencil: str | None) -> bool:
+    """Whether this stencil, or with None any of the device's kind, accepts a problem."""
+    known = candidates(device)
+    some = known if stencil is None else {stencil: known[stencil]} if stencil in known else {}
+    return any(refusal(one, problem, device) is None for one in some.values())
+
+
 def regime(problem: Gemm, device: Device, cores: int | None = None) -> str:
     """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
     they still go faster than memory; else ``memory``."""
@@ -139,8 +144,10 @@ def plan(
     if stencil is not None or config is not None:
         return made("forced", "named by the caller", *_forced(problem, device, stencil, config))
     # What was timed as the vendor's product of complex half is of planes that no caller has; what a caller
-    # gets is the library's product of complex64, with copies before and after.
-    theirs = vendor and problem.dtype.letter != "hc"
+    # gets is the library's product of complex64, with copies before and after. And of matrices that lie
+    # anywhere no record tells, for its batches were evenly spaced.
+    rival = vendor and problem.dtype.letter != "hc"
+    theirs = rival and isinstance(problem, Problem) and not problem.pointers
     # What was timed has one batch axis. Along several there is less to move where a run shares an operand,
     # and other tiles are better (z of order 9 on an H200: 0.97 of a copy in place of 0.62); and no library's
     # product is one call.
@@ -154,7 +161,7 @@ def plan(
     reasons = []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
-        if reason is None and theirs and _needs_record(candidate, problem, kind, device):
+        if reason is None and rival and _needs_record(candidate, problem, kind, device):
             tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
             reasons.append(f"{name}: {tuned}")
             break
@@ -174,7 +181,7 @@ def _recorded(
     """The plan of the rungs that go by records, which ``made`` makes of origin, reason, stencil and config.
     ``theirs``: the vendor's records count."""
     # Along several axes rules ask for all extents.
-    one = problem if getattr(problem, "outer", ()) else problem.with_(batch=1)
+    one = problem if isinstance(problem, Problem) and problem.outer else problem.with_(batch=1)
     best = _tuned(problem.key, one, device, kind, theirs)
     if best is not None and best[0] == VENDOR:
         why = "the records say that it is faster"
@@ -203,17 +210,16 @@ def _recorded(
 
 def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
     """Whether only a record makes a stencil the better guess than the library: by what was measured of the
-    problem's class, or, where nothing was, by what the stencil says of itself. Lists, matrices that lie
-    anywhere and addresses that no wide access may use were not measured. Of a batch along several axes the
-    runs were, and the stencil has to say yes to how it goes from one to the next."""
+    problem's class, or, where nothing was, by what the stencil says of itself. That is said of batches that
+    are evenly spaced: of other lists a library may have a call, and it is seldom fast. Of a batch along
+    several axes the runs were measured, and the stencil has to say yes to how it goes on between them."""
     if isinstance(problem, Problem) and problem.outer:
         run = problem.with_(batch=problem.products, outer=())
         return stencil.needs_record(problem) or _needs_record(stencil, run, kind, device)
-    if isinstance(problem, Problem) and not problem.pointers and problem.align >= ALIGNED:
-        wins = classes.wins(stencil.name, problem, kind, device)
-        if wins is not None:
-            return not wins
-    return stencil.needs_record(problem)
+    wins = classes.wins(stencil.name, problem, kind, device)
+    if wins is not None:
+        return not wins
+    return isinstance(problem, Problem) and not problem.pointers and stencil.needs_record(problem)
 
 
 def _forced(

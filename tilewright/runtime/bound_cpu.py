@@ -25,6 +25,7 @@ from tilewright.model import Plan
 from tilewright.runtime import build, host_calls
 from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.fastcall_cpu import RANK_MAX, find_team, native
+from tilewright.stencils.cpu.ir import LAYOUT_WORDS, launched, layout_words
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -48,12 +49,14 @@ class Bound:
         kind = np.float64 if problem.dtype.real_bits == 64 else np.float32
         self.scalars = np.array(parts, kind).tobytes()
         self.threads = plan.threads
+        self.strides, self.count = launched(problem)
         self.words = {
             "kernel": self.kernel.address,
-            "stride_a": problem.strides[0],
-            "stride_b": problem.strides[1],
-            "stride_c": problem.strides[2],
-            "count": problem.batch,
+            **dict(zip(LAYOUT_WORDS, layout_words(problem), strict=True)),
+            "stride_a": self.strides[0],
+            "stride_b": self.strides[1],
+            "stride_c": self.strides[2],
+            "count": self.count,
             "itemsize": problem.dtype.itemsize,
             "threads": self.threads if find_team() else 1,
             "unit": STENCILS[plan.stencil].launch(problem, plan.config).unit,
@@ -93,17 +96,16 @@ class Bound:
             self.native.run(self.context, a, b, c)
             return
         # No OpenMP runtime on this machine: Python's threads, at some ten microseconds a call.
-        problem = self.plan.problem
-        share = -(-problem.batch // self.threads)
+        share = -(-self.count // self.threads)
         share = -(-share // self.words["unit"]) * self.words["unit"]
-        size = problem.dtype.itemsize
+        size = self.plan.problem.dtype.itemsize
 
         def part(first: int) -> None:
-            words = {**self.words, "count": min(share, problem.batch - first)}
-            skip = [first * step * size for step in problem.strides]
+            words = {**self.words, "count": min(share, self.count - first)}
+            skip = [first * step * size for step in self.strides]
             self.native.run(self.native.context(words, self.scalars), a + skip[0], b + skip[1], c + skip[2])
 
-        list(_pool(self.threads, os.getpid()).map(part, range(0, problem.batch, share)))
+        list(_pool(self.threads, os.getpid()).map(part, range(0, self.count, share)))
 
 
 @cache
@@ -130,6 +132,15 @@ class Host(NumpyArrays):
 
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound | None:
         return None if plan.stencil is None else Bound(job, plan, scalars)
+
+    def chain(self, plan: Plan) -> None:
+        return None
+
+    def remember_chain(self, *_: Any) -> None:
+        pass
+
+    def bind_segments(self, plan: Plan) -> None:
+        return None
 
     def run(self, bound: Any, a: Any, b: Any, out: Any) -> None:
         bound.run(a, b, out)

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Device, Kernel, Source
+from tilewright.stencils.cpu.ir import LAYOUT_WORDS
 from tilewright.store import binaries
 from tilewright.targets.cpu import llvm
 
@@ -41,6 +42,7 @@ WORDS = [
     "scalar1",
     "scalar2",
     "scalar3",
+    *LAYOUT_WORDS,
     "stride_a",
     "stride_b",
     "stride_c",

@@ -30,7 +30,7 @@ class Codec:
     decode: Callable[[Mapping[str, Any]], Any]
 
 
-_SPELLED = ("dtype", "m", "n", "k", "trans_a", "trans_b", "batch")
+_SPELLED = ("dtype", "m", "n", "k", "trans_a", "trans_b", "batch", "interleaved")
 """The fields of a problem that its spelling holds."""
 _CLASSES = {
     "alpha": ("1", "any"),
@@ -44,16 +44,18 @@ def gemm_codec(noun: type[Problem]) -> Codec:
     """The codec of matrix products: a spelling, and every other field that is not what it implies.
 
     A field with the default None is part of the layout. The layout is written as a whole, because the
-    default of one part may follow from another.
+    default of one part may follow from another. Of an interleaved one only what the batch shares and where C
+    lies apart is written: rows and columns, which are arguments of a kernel, are then as they are by default.
     """
     accepted = checks(noun, _SPELLED, _CLASSES)
     layout = tuple(each.name for each in fields(noun) if each.name in accepted and each.default is None)
-    groups = [layout, *((name,) for name in accepted if name not in layout)]
+    steps = tuple(name for name in layout if name.startswith("stride"))
+    others = [*((name,) for name in accepted if name not in layout)]
 
     def encoded(problem: Problem) -> dict[str, Any]:
         plain = noun(**{name: getattr(problem, name) for name in _SPELLED})
         line: dict[str, Any] = {"problem": problem.spelling}
-        for names in groups:
+        for names in (layout if problem.interleaved is None else steps, *others):
             values = {name: getattr(problem, name) for name in names}
             line |= values if any(getattr(plain, name) != value for name, value in values.items()) else {}
         return line

@@ -5,7 +5,10 @@ that sees tiles share operands keeps them all live and spills (measured on LLVM 
 a 32x32 product that has none without it).
 
 Every kernel has the same signature, ``CALL``: three base pointers, three batch strides in elements,
-the number of products, and a pointer to four reals, alpha and beta as (re, im) pairs.
+the number of products, and a pointer to four reals, alpha and beta as (re, im) pairs. For interleaved
+matrices 64-bit words follow ``LAYOUT`` bytes after that pointer, ``LAYOUT_WORDS``: elements from row to row
+and from column to column, the matrices of a pack, and the elements from one C to the next. Batch strides are
+then those from pack to pack, and the number is that of packs, or of matrices where there is one pack.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from dataclasses import dataclass
 from tilewright.model import Device, DType, Problem
 
 CALL = "ptr %A, ptr %B, ptr %C, i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars"
+LAYOUT = 32
+LAYOUT_WORDS = ("row_a", "row_b", "row_c", "column_a", "column_b", "column_c", "pack", "step_c")
 ENTRY = "tilewright_kernel"
 _NAMES = ", ".join(part.strip() for part in CALL.split(","))
 
@@ -171,6 +176,22 @@ def grain(problem: Problem) -> int:
     return max(1, int(15e-6 * 20e9 / max(problem.flops, problem.bytes, 1)))
 
 
+def layout_words(problem: Problem) -> tuple[int, ...]:
+    """The values of ``LAYOUT_WORDS``: zeros where matrices lie apart."""
+    p, found = problem, problem.interleaved
+    if found is None:
+        return (0,) * len(LAYOUT_WORDS)
+    return (*found.rows, p.lda or 0, p.ldb or 0, p.ldc or 0, found.pack, p.strides[2])
+
+
+def launched(problem: Problem) -> tuple[tuple[int, int, int], int]:
+    """What a kernel is called with as batch strides and as the number of products."""
+    found = problem.interleaved
+    if found is None or not found.pack:
+        return problem.strides, problem.batch
+    return found.packs, problem.batch // found.pack
+
+
 def load_scalars(ir: Ir, problem: Problem) -> Scalars:
     """Read from ``%scalars`` what the alpha and beta classes leave open."""
 
@@ -290,13 +311,13 @@ def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool],
         ir.place(name)
         ir.do(f"call void @{ENTRY}_{name}({_NAMES})")
         if streams:
-            _fence(ir, device)
+            fence(ir, device)
         if not number:
             ir.do("ret void")
     return ir
 
 
-def _fence(ir: Ir, device: Device) -> None:
+def fence(ir: Ir, device: Device) -> None:
     """Streaming stores are weakly ordered: another thread must not see the call done before they are."""
     if device.features.startswith("x86_64"):
         ir.declared.add("declare void @llvm.x86.sse.sfence()")

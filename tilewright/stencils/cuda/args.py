@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from tilewright.model import AXES, DTYPES, Problem
+from tilewright.model import DTYPES, OUTER_AXES, Problem
 from tilewright.targets.cuda import arguments
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, Texture
 
@@ -57,7 +57,7 @@ def nested(problem: Problem, group: int = 1) -> tuple[Argument, ...]:
     factors = [(1 << 31 + shift) // count + 1 for count, shift in zip(counts, shifts, strict=True)]
 
     def four(values: Iterable[int]) -> tuple[int, ...]:
-        return (*values, *(0,) * AXES)[:AXES]
+        return (*values, *(0,) * OUTER_AXES)[:OUTER_AXES]
 
     nest = (
         Scalar("count", "4I", four(counts)),

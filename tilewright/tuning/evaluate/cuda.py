@@ -262,8 +262,14 @@ class CudaEvaluation(EventEvaluation[Problem]):
     def prepare(self, problem: Problem, regime: str) -> None:
         """Put operands on the device: in the regime ``memory`` as many copies as fill twice its cache.
 
-        Raises ``TilewrightError`` with the bytes it takes when there is not enough memory.
+        Raises ``TilewrightError`` with the bytes it takes when memory is too small, and for interleaved
+        matrices, whose results nothing here can read back.
         """
+        if problem.interleaved is not None:
+            raise TilewrightError(
+                f"problem={problem.spelling}: on a GPU interleaved matrices run the cost model's config; "
+                "accepted: matrices that lie apart"
+            )
         # What was there before goes first: there may not be room for both.
         self.release()
         self.problem, self.regime = problem, regime

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from tilewright.dtypes import BFLOAT16, FLOAT16, is_half, widened
 from tilewright.errors import ArgumentError
 from tilewright.model import DType, Gemm, Problem
+from tilewright.stencils.cpu.ir import LAYOUT, layout_words
 
 Array = NDArray[Any]
 
@@ -77,7 +78,8 @@ class Region:
 class Operands:
     """A, B and C of a problem with the scalars; what a kernel is run on.
 
-    ``scalars`` are four reals, alpha and beta as (re, im) pairs, in the type that sums are kept in.
+    ``scalars`` are four reals, alpha and beta as (re, im) pairs, in the type that sums are kept in. After
+    them comes what kernels of a processor read there of interleaved matrices (``stencils.cpu.ir``).
     """
 
     problem: Problem
@@ -192,14 +194,16 @@ def _region(
     stride: int,
     fill: tuple[int, int] | None,
     place: tuple[int, int, int],
+    row: int = 1,
 ) -> Region:
     """One operand: ``shape`` is (batch, rows, columns), ``fill`` a seed or None for poison,
-    ``place`` is (alignment in bytes, offset in elements, guard in bytes)."""
+    ``place`` is (alignment in bytes, offset in elements, guard in bytes), ``row`` the elements from one row
+    to the next."""
     (batch, rows, cols), (alignment, offset, guard) = shape, place
     size, real = dtype.itemsize, _real(dtype)
     # An empty batch still gets the memory of one matrix, to see that it is left alone.
     reach = (max(batch, 1) - 1) * stride
-    one = (cols - 1) * ld + rows if rows and cols else 0
+    one = (cols - 1) * ld + (rows - 1) * row + 1 if rows and cols else 0
     before = -(-guard // size)
     elements = before + abs(reach) + one + before
     raw = np.empty(elements * size + alignment, np.uint8)
@@ -208,13 +212,13 @@ def _region(
     # The least shift that puts matrix 0 on an aligned address moved by the offset.
     shift = (offset * size - (first + origin * size)) % alignment
     words = raw[shift : shift + elements * size].view(f"u{real.itemsize}")
-    view = _strided(words.view(dtype.numpy), origin, shape, (stride * size, size, ld * size), size)
+    view = _strided(words.view(dtype.numpy), origin, shape, (stride * size, row * size, ld * size), size)
     region = Region(words, view, origin)
     poison = _poison(real)
     if fill is None:
         words[:] = poison
     else:
-        packed = ld == rows and (stride in (0, rows * cols) or batch == 1) and batch > 0
+        packed = row == 1 and ld == rows and (stride in (0, rows * cols) or batch == 1) and batch > 0
         _fill(words.view(real), fill)
         edge = before * (size // real.itemsize)
         if packed:
@@ -236,14 +240,17 @@ def region(
     place = (alignment, offset, guard)
     lda, ldb, ldc = (ld or 0 for ld in (p.lda, p.ldb, p.ldc))  # Problem has filled them in
     stride_a, stride_b, stride_c = p.strides
+    row_a, row_b, row_c = (1, 1, 1) if p.interleaved is None else p.interleaved.rows
+    if p.interleaved is not None and p.interleaved.pack:
+        raise ArgumentError(f"problem={p.spelling}; accepted: interleaved matrices in one pack, @BATCH/all")
     if name == "A":
         rows, cols = (p.k, p.m) if p.transposed_a else (p.m, p.k)
-        return _region(p.dtype, (p.batch, rows, cols), lda, stride_a, (seed, 0), place)
+        return _region(p.dtype, (p.batch, rows, cols), lda, stride_a, (seed, 0), place, row_a)
     if name == "B":
         rows, cols = (p.n, p.k) if p.transposed_b else (p.k, p.n)
-        return _region(p.dtype, (p.batch, rows, cols), ldb, stride_b, (seed, 1), place)
+        return _region(p.dtype, (p.batch, rows, cols), ldb, stride_b, (seed, 1), place, row_b)
     fill = None if p.beta == "0" else (seed, 2)
-    return _region(p.dtype, (p.batch, p.m, p.n), ldc, stride_c, fill, place)
+    return _region(p.dtype, (p.batch, p.m, p.n), ldc, stride_c, fill, place, row_c)
 
 
 def scalars(problem: Gemm) -> tuple[float | complex, float | complex, Array]:
@@ -266,10 +273,13 @@ def operands(
     Every base address is ``offset`` elements past a multiple of ``alignment`` bytes. ``guard`` bytes
     lie on either side. Who has no room for all three asks for one ``region`` after the other.
 
-    Raises ``ArgumentError`` for an alignment that is no multiple of the element size.
+    Raises ``ArgumentError`` for an alignment that is no multiple of the element size, and for packs.
     """
     a, b, c = (region(problem, name, seed, alignment=alignment, offset=offset, guard=guard) for name in "ABC")
-    return Operands(problem, (a, b, c), *scalars(problem))
+    alpha, beta, four = scalars(problem)
+    block = np.array([0] * (LAYOUT // 8) + list(layout_words(problem)), np.int64)
+    block.view(four.dtype)[:4] = four
+    return Operands(problem, (a, b, c), alpha, beta, block.view(four.dtype))
 
 
 @dataclass(frozen=True, slots=True)

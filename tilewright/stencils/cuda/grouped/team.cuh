@@ -23,3 +23,4 @@ INLINE int next_place(unsigned int counter, int most) {
     return place;
 }
 
+

@@ -21,7 +21,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
-from tilewright.model import AXES, Config, Device, Launch, Problem, Source
+from tilewright.model import OUTER_AXES, Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old
@@ -66,8 +66,8 @@ class TinyStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
         if p.products >= 2**31 - 2**16:
             return f"a batch of {p.products} is 2^31 or close to it"
-        if len(p.outer) > AXES:
-            return f"{len(p.outer)} outer batch axes are more than {AXES}"
+        if len(p.outer) > OUTER_AXES:
+            return f"{len(p.outer)} outer batch axes are more than {OUTER_AXES}"
         axes = ((p.batch, *p.strides), *p.outer)
         if any(extent > 1 and step == 0 for extent, _, _, step in axes) and not p.pointers:
             return "all products would be written to one C"

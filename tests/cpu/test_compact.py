@@ -1,0 +1,180 @@
+"""The ``compact`` stencil: right for every type, layout and class, and never outside its operands."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cpu.test_lanes import Fenced
+from tilewright.model import DTYPES, Config, Device, Interleaved, Problem
+from tilewright.stencils.cpu.compact.stencil import CompactStencil
+from tilewright.stencils.cpu.ir import LAYOUT, launched, layout_words
+from tilewright.targets.cpu import llvm, processor
+from tilewright.tuning.gemm.verify import verify
+
+pytestmark = pytest.mark.cpu
+
+STENCIL = CompactStencil()
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+def older() -> Device:
+    """A processor without mask registers; skips the test where this one cannot run its code."""
+    host = processor.probe()
+    if not (host.features.startswith("x86_64") and host["vector_bits"] >= 256):
+        pytest.skip("needs a processor that runs AVX2 code")
+    limits = {**host.limits, "vector_bits": 256, "vector_registers": 16, "masks": 0}
+    return Device("cpu", "AVX2", "haswell-avx2", limits, features="x86_64/haswell +avx2,+fma")
+
+
+def right(p: Problem, config: Config, device: Device) -> None:
+    """What is written keeps its multiply-adds, and its results their bound."""
+    source = STENCIL.source(p, config, device)
+    binary = llvm.compile(source, device)
+    assert binary.facts["fma"] == dict(source.expect)["fma"], (p.key, config)
+    kernel = llvm.load(binary)
+    verdict = verify(p, lambda made: llvm.PROTOTYPE(kernel.address)(*made.arguments))
+    assert verdict.ok, (p.key, config, verdict.why)
+
+
+def some(rng: random.Random, most: int = 6) -> Problem:
+    """A problem of random type, sizes, conjugates, classes and sharing."""
+    letter = rng.choice("sdcz")
+    trans = "".join(rng.choice("nj") for _ in "ab")
+    m, n, k = (rng.randint(1, most) for _ in range(3))
+    beta = rng.choice(("0", "1", "any"))
+    shared = rng.choice(({}, {}, {"stride_a": 0}, {"stride_b": 0}))
+    apart = (
+        {"stride_c": m * n + rng.randint(0, 2)} if beta == "0" and m * n > 1 and rng.random() < 0.4 else {}
+    )
+    batch = rng.choice((50, 10**8))
+    p = problem(f"{letter}:{trans}:{m}x{n}x{k}@{batch}/all", alpha=rng.choice(("1", "any")), beta=beta)
+    return p.with_(m=m, **shared, **apart)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_configs_of_random_problems_are_right(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(5):
+        p = some(rng)
+        for config in STENCIL.space(p, processor.probe()).sample(2, seed):
+            right(p, config, processor.probe())
+
+
+def test_defaults_are_right_and_keep_their_sums_in_registers() -> None:
+    rng, device = random.Random(11), processor.probe()
+    for _ in range(12):
+        p = some(rng, 9)
+        config = STENCIL.default(p, device)
+        assert not STENCIL.space(p, device).why(config), (p.key, config)
+        assert llvm.compile(STENCIL.source(p, config, device), device).facts["spills"] <= 2, (p.key, config)
+        right(p.with_(batch=50), config, device)
+    right(problem("d:17x16x18@50/all"), STENCIL.default(problem("d:17x16x18@50/all"), device), device)
+
+
+def test_without_mask_registers_the_rest_goes_one_by_one() -> None:
+    rng, device = random.Random(3), older()
+    for _ in range(5):
+        p = some(rng)
+        config = STENCIL.default(p, device)
+        text = llvm.assembly(STENCIL.source(p, config, device), device)
+        assert not any(name in text for name in ("zmm", "%k1"))
+        right(p, config, device)
+
+
+@pytest.mark.parametrize("end", [False, True])
+@pytest.mark.parametrize("spelling", ["d:3x2x4@{}/all", "c:2x3x3@{}/all", "s:3x3x2@{}/5"])
+def test_nothing_outside_the_operands_is_touched(spelling: str, end: bool) -> None:
+    """Each operand ends or begins at a page that cannot be touched."""
+    rng, device = np.random.default_rng(1), processor.probe()
+    for count in (1, 5, 30, 75):
+        batch = count * 5 if spelling.endswith("/5") else count
+        p = problem(spelling.format(batch), beta="1")
+        assert p.interleaved is not None
+        side = p.interleaved.pack or batch
+        shapes = [(batch // side, *shape, side) for shape in ((p.m, p.k), (p.k, p.n), (p.m, p.n))]
+        values = [rng.standard_normal(shape).astype(p.dtype.name) for shape in shapes]
+        a, b, c = (Fenced(value, end) for value in values)
+        block = np.array([0] * (LAYOUT // 8) + list(layout_words(p)), np.int64)
+        for config in (STENCIL.default(p, device), STENCIL.default(p, device).with_(block=2)):
+            c.view[...] = c.raw
+            kernel = llvm.load(llvm.compile(STENCIL.source(p, config, device), device))
+            strides, number = launched(p)
+            addresses = (x.address for x in (a, b, c))
+            llvm.PROTOTYPE(kernel.address)(*addresses, *strides, number, block.ctypes.data)
+            want = values[2] + np.einsum("gikb,gkjb->gijb", values[0], values[1])
+            np.testing.assert_allclose(c.view, want, rtol=1e-4, atol=1e-5)
+            assert all(x.intact() for x in (a, b, c))
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3, 8])
+@pytest.mark.parametrize("padding", [0, 1, 8])
+def test_results_go_past_the_caches_from_any_base(shift: int, padding: int) -> None:
+    """Rows of C that lie alike to vectors are streamed from their first whole one on, others are not."""
+    device, m, n, k, count = processor.probe(), 2, 3, 2, 64 + shift
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((m, k, count)), rng.standard_normal((k, n, count))
+    rows = np.full(m * n * (count + padding) + 16, 7.0)
+    first = -rows.ctypes.data % 64 // 8 + shift
+    out = rows[first : first + m * n * (count + padding)].reshape(m, n, count + padding)
+    layout = Interleaved(0, (k * count, n * count, n * (count + padding)))
+    p = Problem(
+        DTYPES["d"], m, n, k, batch=count, lda=count, ldb=count, ldc=count + padding, interleaved=layout
+    )
+    config = STENCIL.default(p.with_(batch=10**8), device)
+    assert config["store"] == "stream"
+    block = np.array([0] * (LAYOUT // 8) + list(layout_words(p)), np.int64)
+    kernel = llvm.load(llvm.compile(STENCIL.source(p, config, device), device))
+    addresses = a.ctypes.data, b.ctypes.data, out.ctypes.data
+    llvm.PROTOTYPE(kernel.address)(*addresses, *p.strides, count, block.ctypes.data)
+    np.testing.assert_allclose(out[..., :count], np.einsum("ikb,kjb->ijb", a, b), rtol=1e-13, atol=1e-13)
+    assert (out[..., count:] == 7).all()
+    assert (rows[:first] == 7).all()
+
+
+def test_what_a_large_batch_is_asked_for_ahead() -> None:
+    device = processor.probe()
+    assert STENCIL.default(problem("d:3x3x3@100/all"), device)["prefetch"] == 0
+    large = STENCIL.default(problem("d:8x8x8@100000000/all"), device)
+    if device.limits.get("prefetch"):
+        assert large["block"] > 0
+    assert large["store"] == "stream"
+    assert STENCIL.default(problem("d:8x8x8@100000000/all", beta="any"), device)["store"] == "plain"
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "word"),
+    [
+        ("h:3x3x3@9/all", {}, "type"),
+        ("d:33x3x3@9/all", {}, "larger"),
+        ("d:3x0x3@9/all", {}, "nothing"),
+        ("d:3x3x3@9/all", {"trans_a": "t"}, "strides"),
+        ("d:3x3x3@9/all", {"stride_a": 2}, "not 1"),
+        ("d:3x3x3@9/all", {"stride_a": 0, "stride_b": 0}, "not 1"),
+        ("d:3x3x3@9/all", {"stride_c": 9, "beta": "1"}, "apart"),
+    ],
+)
+def test_what_is_refused_is_refused_with_its_reason(text: str, fields: dict[str, object], word: str) -> None:
+    reason = STENCIL.accepts(problem(text).with_(**fields), processor.probe())
+    assert reason is not None
+    assert word in reason
+
+
+def test_golden(request: pytest.FixtureRequest) -> None:
+    """What is written for a small kernel, to be read in a review (``--update-golden``)."""
+    p = problem("d:2x2x2@1000/all")
+    limits = {"vector_bits": 512, "vector_registers": 32, "masks": 1, "cores": 4}
+    limits |= {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20, "prefetch": 4}
+    device = Device("cpu", "golden", "skylake-avx512", limits, features="x86_64/skylake-avx512")
+    text = STENCIL.source(p, STENCIL.default(p, device), device).text
+    path = GOLDEN / "compact-d-2x2x2.skylake-avx512.ll"
+    if request.config.getoption("--update-golden"):
+        path.write_text(text)
+    assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"

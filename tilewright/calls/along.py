@@ -1,0 +1,99 @@
+"""The keyword ``axes``, with the meaning that it has for NumPy's ufuncs: which axes hold the matrices.
+
+Arrays are turned so that their matrices come last, multiplied, and the result is turned back. Only strides
+change: no element is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ArgumentError
+
+Axes = tuple[tuple[int, ...], ...]
+MEANING = "a list of three tuples, the matrix axes of a, of b and of the result: two, or one of a vector"
+
+
+def along(
+    axes: Any, multiply: Callable[[Any, Any, Any], Any], a: Any, b: Any, out: Any, pairs: bool = False
+) -> Any:
+    """``multiply(a, b, out)`` of arrays whose matrices lie along ``axes``.
+
+    ``axes`` is a list of one tuple for a, b and the result, of two axes, or of one for a vector (an integer
+    will do). ``pairs``: the last axis of arrays holds
+    real and imaginary parts, and is not counted. ``out`` is returned where it is given.
+
+    Raises ``ArgumentError`` for what is no such list, and for axes that an array does not have, twice.
+    """
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    a, b = (x if hasattr(x, "ndim") else np.asarray(x) for x in (a, b))
+    ranks = a.ndim - pairs, b.ndim - pairs
+    cores = [min(rank, 2) for rank in ranks]
+    if min(cores) < 1:
+        raise ArgumentError(f"a and b have {ranks[0]} and {ranks[1]} axes; accepted: one or more")
+    cores.append(sum(cores) - 2)
+    if not isinstance(axes, list) or len(axes) != 3:
+        raise ArgumentError(f"axes={axes!r}; accepted: {MEANING}")
+    one, two, three = (_entry(axes, at, count) for at, count in enumerate(cores))
+    left = _moved(a, _last(ranks[0], one, "a", pairs))
+    right = _moved(b, _last(ranks[1], two, "b", pairs))
+    if out is not None:
+        if not hasattr(out, "ndim"):
+            raise ArgumentError(f"out of type {type(out).__name__}; accepted: an array")
+        multiply(left, right, _moved(out, _last(out.ndim - pairs, three, "out", pairs)))
+        return out
+    result = multiply(left, right, None)
+    if not three:
+        return result
+    return _moved(result, _inverse(_last(result.ndim - pairs, three, "the result", pairs)))
+
+
+def _entry(axes: list[Any], at: int, count: int) -> tuple[int, ...]:
+    """The axes of one array, of which there are to be so many, as a tuple."""
+    entry = axes[at]
+    try:
+        found = tuple(map(index, entry)) if isinstance(entry, tuple) else (index(entry),)
+    except TypeError:
+        found = None
+    if found is None or len(found) != count:
+        raise ArgumentError(f"axes[{at}]={entry!r} for {count} matrix axes; accepted: {MEANING}")
+    return found
+
+
+def _last(rank: int, axes: tuple[int, ...], name: str, pairs: bool) -> tuple[int, ...]:
+    """The order of an array's axes that has some last, and the parts of pairs after them."""
+    for axis in axes:
+        if not -rank <= axis < rank:
+            raise ArgumentError(
+                f"axes has axis {axis} of {name}, which has {rank}; accepted: {-rank}..{rank - 1}"
+            )
+    return _order(rank, axes, name, pairs)
+
+
+@lru_cache(maxsize=1024)
+def _order(rank: int, axes: tuple[int, ...], name: str, pairs: bool) -> tuple[int, ...]:
+    chosen = [axis % rank for axis in axes]
+    if len(set(chosen)) < len(chosen):
+        raise ArgumentError(f"axes has axis {axes[0]} of {name} twice; accepted: different axes")
+    rest = [axis for axis in range(rank) if axis not in chosen]
+    return (*rest, *chosen, *([rank] if pairs else []))
+
+
+@lru_cache(maxsize=1024)
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+def _moved(array: Any, order: Sequence[int]) -> Any:
+    """The same memory with its axes in another order, by the array's own library."""
+    if hasattr(array, "permute"):
+        return array.permute(order)  # PyTorch's word for it
+    if hasattr(array, "__array_namespace__") and not hasattr(array, "__array_interface__"):
+        return array.__array_namespace__().permute_dims(array, tuple(order))
+    return array.transpose(order)

@@ -1,0 +1,477 @@
+"""The code of the ``compact`` stencil: what a config means in LLVM IR, from packs down to one multiply-add.
+
+``stencil.py`` has the picture and says which configs there are. A program is some functions of one
+signature, ``ir.CALL``: the entry, which sees to packs and to where whole vectors begin, ``main`` (and
+``stream``) for whole vectors and ``rest`` for what is left of them. To these ``%sa`` and ``%sb`` are the
+matrix and the one after the last, ``%sc`` is the reals from one matrix of C to the next, and ``%scalars`` a
+block of the entry's: alpha and beta, and after them the offset of every element of A, B and C. These are sums
+of products of strides, which would else be computed for every vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tilewright.model import Config, Device, Problem
+from tilewright.stencils.cpu.ir import (
+    ENTRY,
+    LAYOUT,
+    LAYOUT_WORDS,
+    Ir,
+    Piece,
+    Scalars,
+    batch_loop,
+    fence,
+    finish,
+    load_scalars,
+    strides,
+)
+
+STEPS = 32
+"""Vector multiply-adds of a part of C that are written out. Beyond it k is a loop: in longer code without a
+branch LLVM brings so many reads forward that vectors are spilled."""
+
+
+def loop(ir: Ir, start: str, stop: str, step: int | str, body: Callable[[str], None]) -> None:
+    """``body(i)`` for i from ``start`` in steps while it is below ``stop``."""
+    before, top, latch, after = (ir.label(x) for x in ("before", "loop", "latch", "after"))
+    ir.do(f"br label %{before}")
+    ir.place(before)
+    ir.do(f"br i1 {ir.let(f'icmp slt i64 {start}, {stop}')}, label %{top}, label %{after}")
+    ir.place(top)
+    name, at = f"%{top}.i", len(ir.lines)
+    body(name)
+    ir.do(f"br label %{latch}")
+    ir.place(latch)
+    following = ir.let(f"add i64 {name}, {step}")
+    more = ir.let(f"icmp slt i64 {following}, {stop}")
+    ir.do(f"br i1 {more}, label %{top}, label %{after}")
+    ir.place(after)
+    ir.lines[at:at] = [f"  {name} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where the offsets of an operand's elements are in the entry's block, and the words they are made of."""
+
+    first: int
+    rows: int
+    columns: int
+    row_word: int
+    column_word: int
+
+    def at(self, row: int, column: int | str, ir: Ir) -> int | str:
+        """The word of an element's offset; ``column`` may be known at run time alone."""
+        if isinstance(column, int):
+            return self.first + row * self.columns + column
+        return ir.let(f"add i64 {column}, {self.first + row * self.columns}")
+
+    def below(self, row: int | str, column: int, ir: Ir) -> int | str:
+        """The same with a row that may be known at run time alone."""
+        if isinstance(row, int):
+            return self.at(row, column, ir)
+        return ir.let(f"add i64 {ir.let(f'mul i64 {row}, {self.columns}')}, {self.first + column}")
+
+
+def tables(p: Problem) -> tuple[Table, Table, Table]:
+    """Those of A, B and C, after the four scalars."""
+    first = LAYOUT // 8
+    a = Table(first, p.m, p.k, 0, 3)
+    b = Table(first + p.m * p.k, p.k, p.n, 1, 4)
+    c = Table(first + p.m * p.k + p.k * p.n, p.m, p.n, 2, 5)
+    return a, b, c
+
+
+def block_words(p: Problem) -> int:
+    """64-bit words of the entry's block."""
+    return LAYOUT // 8 + p.m * p.k + p.k * p.n + p.m * p.n
+
+
+Part = tuple[range, range]
+"""Rows and columns of a part of C."""
+
+
+def tiles(p: Problem, rows: int, columns: int) -> Iterator[Part]:
+    """All parts of C."""
+    for i in range(0, p.m, rows):
+        for j in range(0, p.n, columns):
+            yield range(i, min(i + rows, p.m)), range(j, min(j + columns, p.n))
+
+
+class Span:
+    """The writer of ``main`` or of ``rest``: the products of some neighbouring matrices.
+
+    ``width`` reals to a vector and ``vectors`` of them to a turn. ``whole``: every vector is, and what lies
+    ahead is asked for; else the last one may be partly out of bounds, if there are masks. ``stream``: C goes
+    past the caches.
+    """
+
+    def __init__(
+        self, problem: Problem, config: Config, width: int, vectors: int, *, whole: bool, stream: bool = False
+    ):
+        self.p, self.c, self.ir = problem, config, Ir(problem.dtype)
+        self.unit = 2 if problem.dtype.is_complex else 1
+        self.width, self.vectors, self.whole, self.stream = width, vectors, whole, stream
+        self.masked = not whole and width > self.unit
+        self.block = config["block"] if whole else 0
+        self.tables = tables(problem)
+        self.scattered = problem.stride_c != 1
+        self.per_turn = width // self.unit * vectors
+        self.piece = Piece(0, width, width)
+        self.scalars = Scalars(None, None)
+        self.parts = list(tiles(problem, config["rows"], config["columns"]))
+        self.mask = self.buffer = ""
+        self.next: list[tuple[Table, str, bool]] = []
+
+    def function(self) -> Ir:
+        """All of it."""
+        ir = self.ir
+        self.scalars = load_scalars(ir, self.p)
+        if self.scattered:
+            count = self.p.m * self.p.n * self.width * self.vectors
+            self.buffer = ir.let(f"alloca {ir.real}, i64 {count}, align 64")
+        if self.block:
+            loop(ir, "%sa", "%sb", self.per_turn * self.block, self._block)
+        else:
+            loop(ir, "%sa", "%sb", self.per_turn, lambda first: self._turn(first, self.parts))
+        return ir
+
+    def _block(self, first: str) -> None:
+        """The turns of a block of matrices, which ask for the next block a little at a time: for all of a
+        row's lines at once, because it lies in another page than the next one."""
+        ir = self.ir
+        following = ir.let(f"add i64 {first}, {self.per_turn * self.block}")
+        end = self._least(following, "%sb")
+        self.next = [(table, self._moved(base, following), base == "%C") for table, base in self._asked()]
+
+        parts = [self.parts] if self.scattered else [[part] for part in self.parts]
+        for at, some in enumerate(parts):
+
+            def turn(here: str, at: int = at, some: list[Part] = some) -> None:
+                number = ir.let(f"sdiv i64 {ir.let(f'sub i64 {here}, {first}')}, {self.per_turn}")
+                self._ask(ir.let(f"add i64 {number}, {at * self.block}"), self.block * len(parts))
+                self._turn(here, some)
+
+            loop(ir, first, end, self.per_turn, turn)
+
+    def _ask(self, part: str, parts: int) -> None:
+        """Ask for one of so many equal parts of the next block's rows."""
+        ir, line = self.ir, 64 // (self.ir.bits // 8)
+        for table, base, written in self.next:
+            rows = table.rows * table.columns
+            share = -(-rows // parts)
+            start = ir.let(f"mul i64 {part}, {share}")
+            stop = self._least(ir.let(f"add i64 {start}, {share}"), str(rows))
+
+            def row(which: str, table: Table = table, base: str = base, written: bool = written) -> None:
+                address = ir.at(base, self._offset(ir.let(f"add i64 {which}, {table.first}")))
+                for at in range(0, self.width * self.vectors * self.block, line):
+                    ir.prefetch(ir.at(address, at), write=written, level=2)
+
+            loop(ir, start, stop, 1, row)
+
+    def _asked(self) -> Iterator[tuple[Table, str]]:
+        """The operands that are asked for ahead of their use."""
+        a, b, c = self.tables
+        if self.p.stride_a:
+            yield a, "%A"
+        if self.p.stride_b:
+            yield b, "%B"
+        if not self.scattered and not self.stream:
+            yield c, "%C"
+
+    def _moved(self, base: str, matrix: str) -> str:
+        """The address of a matrix of an operand that is not shared."""
+        skip = matrix if self.unit == 1 else self.ir.let(f"shl i64 {matrix}, 1")
+        return self.ir.at(base, skip)
+
+    def _least(self, x: str, y: str) -> str:
+        self.ir.declared.add("declare i64 @llvm.smin.i64(i64, i64)")
+        return self.ir.let(f"call i64 @llvm.smin.i64(i64 {x}, i64 {y})")
+
+    # -- memory -----------------------------------------------------------------------------------
+    def _offset(self, word: int | str) -> str:
+        ir = self.ir
+        place = ir.let(f"getelementptr i64, ptr %scalars, i64 {word}")
+        return ir.let(f"load i64, ptr {place}, align 8")
+
+    def _load(self, address: str) -> str:
+        ir, kind = self.ir, self.ir.vec(self.width)
+        if not self.masked:
+            return ir.load(address, self.piece)
+        name = f"@llvm.masked.load.v{self.width}{ir.short}.p0"
+        bits = f"<{self.width} x i1>"
+        ir.declared.add(f"declare {kind} {name}(ptr, i32, {bits}, {kind})")
+        given = f"ptr {address}, i32 {ir.bits // 8}, {bits} {self.mask}, {kind} zeroinitializer"
+        return ir.let(f"call {kind} {name}({given})")
+
+    def _store(self, value: str, address: str) -> None:
+        ir, kind = self.ir, self.ir.vec(self.width)
+        if not self.masked:
+            ir.store(value, address, self.piece, self.stream)
+            return
+        name = f"@llvm.masked.store.v{self.width}{ir.short}.p0"
+        bits = f"<{self.width} x i1>"
+        ir.declared.add(f"declare void {name}({kind}, ptr, i32, {bits})")
+        ir.do(f"call void {name}({kind} {value}, ptr {address}, i32 {ir.bits // 8}, {bits} {self.mask})")
+
+    def _read(self, base: str, shared: bool, word: int | str) -> list[str]:
+        """An element of the matrices of a turn: vectors side by side, or one value for all lanes."""
+        ir = self.ir
+        address = ir.at(base, self._offset(word))
+        if not shared:
+            return [self._load(ir.at(address, vector * self.width)) for vector in range(self.vectors)]
+        if self.unit == 1:
+            return [ir.broadcast(address, self.width)] * self.vectors
+        real, imaginary = (ir.broadcast(ir.at(address, part), self.width) for part in (0, 1))
+        return [
+            ir.shuffle(
+                real, imaginary, [lane % 2 * (self.width + 1) for lane in range(self.width)], self.width
+            )
+        ] * self.vectors
+
+    # -- one turn -----------------------------------------------------------------------------------
+    def _turn(self, first: str, parts: Sequence[Part]) -> None:
+        """Parts of the products of the matrices from ``first`` on that a turn covers."""
+        ir, p = self.ir, self.p
+        bases = [
+            base if stride == 0 else self._moved(base, first)
+            for base, stride in zip(("%A", "%B", "%C"), (*p.strides[:2], 1), strict=True)
+        ]
+        left = ""
+        if self.masked:
+            left = ir.let(f"sub i64 %sb, {first}")
+            self.mask = self._mask(left)
+        self._prefetch(first)
+        for rows, columns in parts:
+            sums = self._sums(bases, rows, columns)
+            for number, (i, j) in enumerate((i, j) for i in rows for j in columns):
+                self._put(bases[2], i, j, sums[number * self.vectors : (number + 1) * self.vectors])
+        if self.scattered:
+            self._scatter(first, left)
+
+    def _mask(self, left: str) -> str:
+        """The lanes of a vector that lie within so many matrices."""
+        ir, width = self.ir, self.width
+        kind = f"<{width} x i64>"
+        reals = left if self.unit == 1 else ir.let(f"shl i64 {left}, 1")
+        one = ir.let(f"insertelement {kind} poison, i64 {reals}, i64 0")
+        wide = ir.let(f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer")
+        lanes = ", ".join(f"i64 {lane}" for lane in range(width))
+        return ir.let(f"icmp slt {kind} <{lanes}>, {wide}")
+
+    def _prefetch(self, first: str) -> None:
+        """Ask for what will be read so many turns later."""
+        ahead = self.c["prefetch"] * self.width * self.vectors
+        if not ahead or not self.whole:
+            return
+        line = 64 // (self.ir.bits // 8)
+        for table, operand in self._asked():
+            base = self.ir.at(self._moved(operand, first), ahead)
+            for word in range(table.first, table.first + table.rows * table.columns):
+                address = self.ir.at(base, self._offset(word))
+                for at in range(0, self.width * self.vectors, line):
+                    self.ir.prefetch(self.ir.at(address, at), write=operand == "%C")
+
+    def _sums(self, bases: Sequence[str], rows: range, columns: range) -> list[str]:
+        """The sums over k of a part of C, by rows, the vectors of an element side by side."""
+        p, ir = self.p, self.ir
+        count = len(rows) * len(columns) * self.vectors
+        if count * p.k * self.unit <= STEPS:
+            sums: list[str | None] = [None] * count
+            for k in range(p.k):
+                sums = self._step(bases, rows, columns, k, sums)
+            return [value for value in sums if value is not None]
+        # k as a loop: the sums are passed from one step to the next.
+        kind = ir.vec(self.width)
+        before, top = ir.label("before"), ir.label("along")
+        ir.do(f"br label %{before}")
+        ir.place(before)
+        ir.do(f"br label %{top}")
+        ir.place(top)
+        names = [f"%{top}.{number}" for number in range(count)]
+        counter, at = f"%{top}.i", len(ir.lines)
+        made = self._step(bases, rows, columns, counter, list(names))
+        following = ir.let(f"add i64 {counter}, 1")
+        more = ir.let(f"icmp slt i64 {following}, {p.k}")
+        after = ir.label("after")
+        ir.do(f"br i1 {more}, label %{top}, label %{after}")
+        ir.place(after)
+        phis = [f"  {counter} = phi i64 [ 0, %{before} ], [ {following}, %{top} ]"]
+        phis += [
+            f"  {name} = phi {kind} [ zeroinitializer, %{before} ], [ {value}, %{top} ]"
+            for name, value in zip(names, made, strict=True)
+        ]
+        if self.width == 1:
+            phis = [line.replace("zeroinitializer", "0.0") for line in phis]
+        ir.lines[at:at] = phis
+        return [value for value in made if value is not None]
+
+    def _step(
+        self, bases: Sequence[str], rows: range, columns: range, k: int | str, sums: list[str | None]
+    ) -> list[str | None]:
+        """A column of A times a row of B, added to the sums."""
+        p, ir, out = self.p, self.ir, list(sums)
+        left = [self._read(bases[0], p.stride_a == 0, self.tables[0].at(i, k, ir)) for i in rows]
+        for y, j in enumerate(columns):
+            right = self._read(bases[1], p.stride_b == 0, self.tables[1].below(k, j, ir))
+            for vector in range(self.vectors):
+                b = right[vector]
+                turned = ""
+                if self.unit == 2:
+                    b = ir.flip(b, (1, -1), self.width) if p.conj_b else b
+                    turned = ir.flip(ir.swap(b, self.width), (1, -1) if p.conj_a else (-1, 1), self.width)
+                for x in range(len(rows)):
+                    at = (x * len(columns) + y) * self.vectors + vector
+                    out[at] = self._multiply(left[x][vector], b, turned, out[at])
+        return out
+
+    def _multiply(self, a: str, b: str, turned: str, total: str | None) -> str:
+        """a*b + total, of real or (re, im) lanes; ``turned`` is i times b (-i times if a is conjugated)."""
+        ir, width = self.ir, self.width
+        if self.unit == 1:
+            return ir.fma(a, b, total, width)
+        real = ir.shuffle(a, "poison", [lane & ~1 for lane in range(width)], width)
+        imaginary = ir.shuffle(a, "poison", [lane | 1 for lane in range(width)], width)
+        return ir.fma(imaginary, turned, ir.fma(real, b, total, width), width)
+
+    # -- C --------------------------------------------------------------------------------------------
+    def _put(self, c: str, i: int, j: int, sums: Sequence[str]) -> None:
+        """alpha * sum + beta * C for one element of the matrices of a turn."""
+        ir = self.ir
+        if self.scattered:
+            place = (i * self.p.n + j) * self.vectors * self.width
+            for vector, total in enumerate(sums):
+                value = finish(ir, self.p, self.scalars, total, None, self.width)
+                ir.store(value, ir.at(self.buffer, place + vector * self.width), self.piece)
+            return
+        address = ir.at(c, self._offset(self.tables[2].at(i, j, ir)))
+        for vector, total in enumerate(sums):
+            here = ir.at(address, vector * self.width)
+            old = self._load(here) if self.p.beta != "0" else None
+            self._store(finish(ir, self.p, self.scalars, total, old, self.width), here)
+
+    def _scatter(self, first: str, left: str) -> None:
+        """The results of a turn from the buffer to where each matrix lies."""
+        ir, p = self.ir, self.p
+        most = self._least(left, str(self.per_turn)) if left else str(self.per_turn)
+        apart = self.vectors * self.width
+        offsets = [self._offset(self.tables[2].at(i, j, ir)) for i in range(p.m) for j in range(p.n)]
+
+        def matrix(lane: str) -> None:
+            place = ir.let(f"add i64 {first}, {lane}")
+            to = ir.at("%C", ir.let(f"mul i64 {place}, %sc"))
+            inside = lane if self.unit == 1 else ir.let(f"shl i64 {lane}, 1")
+            of = ir.at(self.buffer, inside)
+            kind = f"<{self.unit} x {ir.real}>" if self.unit == 2 else ir.real
+            for number, offset in enumerate(offsets):
+                value = ir.let(f"load {kind}, ptr {ir.at(of, number * apart)}, align {ir.bits // 8}")
+                ir.do(f"store {kind} {value}, ptr {ir.at(to, offset)}, align {ir.bits // 8}")
+
+        loop(ir, "0", most, 1, matrix)
+
+
+class Entry:
+    """The writer of the entry: offsets, packs, and where whole vectors begin."""
+
+    def __init__(self, problem: Problem, device: Device, width: int, vectors: int, stream: bool):
+        self.p, self.device, self.stream = problem, device, stream
+        self.ir, self.unit = Ir(problem.dtype), 2 if problem.dtype.is_complex else 1
+        self.width, self.per_turn = width, width // self.unit * vectors
+
+    def function(self) -> Ir:
+        """All of it."""
+        ir, p = self.ir, self.p
+        assert p.interleaved is not None
+        words = [self._word(name) for name in LAYOUT_WORDS]
+        block = ir.let(f"alloca i64, i64 {block_words(p)}, align 64")
+        for at in range(LAYOUT // 8):
+            old = ir.let(f"load i64, ptr {ir.let(f'getelementptr i64, ptr %scalars, i64 {at}')}, align 4")
+            ir.do(f"store i64 {old}, ptr {ir.let(f'getelementptr i64, ptr {block}, i64 {at}')}, align 8")
+        for table in tables(p):
+            self._fill(block, table, words[table.row_word], words[table.column_word])
+        self.steady = "true" if self.stream else "false"
+        if self.stream:
+            self._aligned(words)
+        pack, step_c = words[6], words[7]
+        if p.interleaved.pack:
+            batch_loop(
+                ir, ("%A", "%B", "%C"), strides(ir, p), "%count",
+                lambda a, b, c: self._span((a, b, c), pack, step_c, block),
+            )  # fmt: skip
+        else:
+            self._span(("%A", "%B", "%C"), "%count", step_c, block)
+        if self.stream:
+            fence(ir, self.device)
+        return ir
+
+    def _word(self, name: str) -> str:
+        """A word of the layout, strides in reals."""
+        ir = self.ir
+        at = LAYOUT // 8 + LAYOUT_WORDS.index(name)
+        found = ir.let(f"load i64, ptr {ir.let(f'getelementptr i64, ptr %scalars, i64 {at}')}, align 4")
+        return found if self.unit == 1 or name == "pack" else ir.let(f"shl i64 {found}, 1")
+
+    def _fill(self, block: str, table: Table, row: str, column: str) -> None:
+        """The offsets of an operand's elements."""
+        ir = self.ir
+
+        def line(i: str) -> None:
+            start = ir.let(f"mul i64 {i}, {row}")
+            place = ir.let(f"add i64 {ir.let(f'mul i64 {i}, {table.columns}')}, {table.first}")
+
+            def element(j: str) -> None:
+                offset = ir.let(f"add i64 {start}, {ir.let(f'mul i64 {j}, {column}')}")
+                at = ir.let(f"add i64 {place}, {j}")
+                ir.do(
+                    f"store i64 {offset}, ptr {ir.let(f'getelementptr i64, ptr {block}, i64 {at}')}, align 8"
+                )
+
+            loop(ir, "0", str(table.columns), 1, element)
+
+        loop(ir, "0", str(table.rows), 1, line)
+
+    def _aligned(self, words: Sequence[str]) -> None:
+        """Whether all rows of C lie alike to vectors, so that what aligns one aligns all."""
+        ir = self.ir
+        together = ir.let(f"or i64 {words[2]}, {words[5]}")
+        off = ir.let(f"and i64 {together}, {self.width - 1}")
+        self.steady = ir.let(f"icmp eq i64 {off}, 0")
+
+    def _span(self, bases: tuple[str, str, str], count: str, step_c: str, block: str) -> None:
+        """``count`` matrices: those before the first whole vector of C, whole vectors, and the others."""
+        ir = self.ir
+        head = "0"
+        if self.stream:
+            # Reals from C to the next multiple of a vector, in matrices; none where vectors do not matter.
+            place = ir.let(f"ptrtoint ptr {bases[2]} to i64")
+            size = ir.bits // 8
+            back = ir.let(f"and i64 {ir.let(f'sub i64 0, {place}')}, {self.width * size - 1}")
+            ahead = ir.let(f"sdiv i64 {back}, {size * self.unit}")
+            ir.declared.add("declare i64 @llvm.smin.i64(i64, i64)")
+            ahead = ir.let(f"call i64 @llvm.smin.i64(i64 {ahead}, i64 {count})")
+            head = ir.let(f"select i1 {self.steady}, i64 {ahead}, i64 0")
+        rest = ir.let(f"sub i64 {count}, {head}")
+        whole = ir.let(f"sub i64 {rest}, {ir.let(f'srem i64 {rest}, {self.per_turn}')}")
+        end = ir.let(f"add i64 {head}, {whole}")
+
+        def call(name: str, first: str, last: str, condition: str) -> None:
+            some, after = ir.label(name), ir.label("next")
+            ir.do(f"br i1 {condition}, label %{some}, label %{after}")
+            ir.place(some)
+            given = f"ptr {bases[0]}, ptr {bases[1]}, ptr {bases[2]}, i64 {first}, i64 {last}, i64 {step_c}"
+            ir.do(f"call void @{ENTRY}_{name}({given}, i64 0, ptr {block})")
+            ir.do(f"br label %{after}")
+            ir.place(after)
+
+        def some(first: str, last: str, also: str = "true") -> str:
+            return ir.let(f"and i1 {ir.let(f'icmp slt i64 {first}, {last}')}, {also}")
+
+        if self.stream:
+            call("rest", "0", head, some("0", head))
+            call("stream", head, end, some(head, end, self.steady))
+            call("main", head, end, some(head, end, ir.let(f"xor i1 {self.steady}, true")))
+        else:
+            call("main", head, end, some(head, end))
+        call("rest", end, count, some(end, count))

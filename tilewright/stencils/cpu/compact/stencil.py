@@ -1,0 +1,208 @@
+"""Matrices that lie element beside element, across the vector lanes, in LLVM IR.
+
+                     matrix   0 1 2 3 4 5 6 7 | 8 9 ...
+    A (0, 0)                 [ . . . . . . . . ]              a vector is one element of neighbouring matrices
+    A (0, 1)                 [ . . . . . . . . ]
+    ...                              *
+    B (0, 0)                 [ . . . . . . . . ]  ...         a multiply-add: A(i, k) * B(k, j) of all of them
+                                     +
+    C (0, 0)                 [ . . . . . . . . ]              rows x columns of sums, of ``vectors`` vectors
+
+No lane is idle whatever the sizes, nothing is shuffled but the parts of complex numbers, and every access is
+contiguous. This is the compact format of K. Kim et al., "Designing vector-friendly compact BLAS and LAPACK
+kernels" (SC 2017), with any distance between rows and columns: arrays (m, n, batch) as well as packs, and
+transposes at no cost. An operand that the batch shares is one value copied to all lanes. Where the matrices
+of C are not interleaved, the results of a turn go through a buffer in the first-level cache.
+
+From memory, few rows of matrices are asked for each by itself, ``prefetch`` turns ahead. There are more rows
+of larger matrices than a processor has prefetchers, or pages at hand: these are gone through in blocks of
+``block`` turns, one part of C after the other, while the next block is asked for row by row.
+
+Requires: extents up to ``LIMIT``; the matrices of A and of B one element apart, or one A or one B for a
+pack; C one element apart, or not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.common import from_memory, memory_rules
+from tilewright.stencils.cpu.compact.codegen import Entry, Span
+from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.protocol import Stencil
+
+LIMIT = 32
+"""The largest m, n and k."""
+SIDES = tuple(range(1, 9))
+"""Rows and columns of a part of C."""
+SHORTEST = 4096
+"""Bytes of a row of matrices that a core's share is a multiple of, so that few lines are shared by two."""
+
+
+FEW, MANY = 32, 100
+"""Rows of matrices, of A, B and C together, up to which each is asked for by itself, and up to which in short
+runs of lines. Both were chosen on a Cascade Lake processor."""
+
+
+def rows_of(p: Problem) -> tuple[int, int, int]:
+    """Rows of matrices of A, B and C: as many as a matrix has elements; 1 for an operand that is shared."""
+    return p.m * p.k if p.stride_a else 1, p.k * p.n if p.stride_b else 1, p.m * p.n
+
+
+def held(p: Problem, rows: int, columns: int, vectors: int) -> int:
+    """Vector registers that a part of C takes: sums, a column of A, what of B it is multiplied with, the
+    scalars, and the signs that complex products turn by."""
+    parts = 2 if p.dtype.is_complex else 1
+    scalars = parts * ((p.alpha == "any") + (p.beta == "any"))
+    return vectors * (rows * columns + parts * rows + parts) + scalars + (parts - 1) * (1 + p.conj_b)
+
+
+def _rules(p: Problem, device: Device) -> Iterator[Rule]:
+    scattered = p.stride_c != 1
+    yield from memory_rules(p, device)
+    yield Rule(
+        "registers",
+        "tabled",
+        "the sums of a part of C and what is multiplied fit in the vector registers",
+        lambda rows, columns, vectors: held(p, rows, columns, vectors) <= device["vector_registers"] - 3,
+    )
+    yield Rule(
+        "sides",
+        "soft",
+        "parts of C of unequal size are narrower than they could be",
+        lambda rows, columns: _even(p.m, rows) and _even(p.n, columns),
+    )
+    yield Rule(
+        "stream-unread",
+        "hard",
+        "a streaming store is for a C that nobody reads, and that is written by vectors",
+        lambda store: store == "plain" or (p.beta == "0" and not scattered),
+    )
+    yield Rule(
+        "prefetch-few",
+        "soft",
+        "lines asked for too far ahead are gone when they are needed",
+        lambda vector_bits, vectors, prefetch, block: (
+            max(prefetch, block) * vectors * vector_bits // 8 * sum(rows_of(p)) <= device["l2"] // 2
+        ),
+    )
+    yield Rule(
+        "block-or-prefetch",
+        "hard",
+        "lines are asked for by blocks or by turns, not twice",
+        lambda prefetch, block: prefetch == 0 or block == 0,
+    )
+    yield Rule(
+        "block-from-memory",
+        "soft",
+        "what lies in the caches is not worth a prefetch",
+        lambda block: block == 0 or p.footprint > device.knee(),
+    )
+
+
+def _even(extent: int, side: int) -> bool:
+    """Whether no part of an extent is smaller than it must be for so many parts."""
+    return side == -(-extent // -(-extent // side))
+
+
+class CompactStencil(Stencil):
+    """``compact``: the stencil above as the five functions of the protocol."""
+
+    name = "compact"
+    target = "cpu"
+    interleaved = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if p.dtype.letter not in "sdcz":
+            return f"type {p.dtype.letter} is not one of s, d, c, z"
+        if min(p.m, p.n, p.k) < 1:
+            return "there is nothing to compute"
+        if max(p.m, p.n, p.k) > LIMIT:
+            return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction"
+        if set(p.trans) & set("tc"):
+            return f"op is {p.trans}; a transpose of interleaved matrices is another pair of strides, and n"
+        if p.stride_a not in (0, 1) or p.stride_b not in (0, 1) or p.stride_a == p.stride_b == 0:
+            return (
+                f"the matrices of A and B are {p.stride_a} and {p.stride_b} elements apart, and not 1 (or 0)"
+            )
+        if p.stride_c != 1 and (p.beta != "0" or p.stride_c == 0):
+            return "the matrices of C lie apart, and are read, or are one"
+        return None
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        p = problem
+        bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
+        params = (
+            Param("vector_bits", bits),
+            Param("rows", tuple(side for side in SIDES if side <= p.m)),
+            Param("columns", tuple(side for side in SIDES if side <= p.n)),
+            Param("vectors", (1, 2, 4)),
+            Param("store", ("plain", "stream")),
+            Param("prefetch", (0, 1, 2, 4, 8, 16)),
+            Param("block", (0, 2, 4, 8, 16, 32)),
+        )
+        return Space(params, tuple(_rules(p, device)))
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        p, space = problem, self.space(problem, device)
+        values = {param.name: param.values for param in space.params}
+        plain: dict[str, Any] = {"vector_bits": values["vector_bits"][0], "store": "plain", "prefetch": 0}
+        plain["block"] = 0
+        found = [
+            Config({**plain, "rows": rows, "columns": columns, "vectors": vectors})
+            for rows in values["rows"]
+            for columns in values["columns"]
+            for vectors in (1, 2)
+        ]
+        valid = [config for config in found if not space.why(config)]
+        best = min(valid, key=lambda config: self._cost(p, config))
+        chosen = from_memory(p, device, space, best)
+        if chosen == best or sum(rows_of(p)) <= FEW:
+            return chosen
+        # Whole runs of lines from each row, as many as the second level has room for twice.
+        lines = max(1, best["vectors"] * best["vector_bits"] // 512)
+        run = 8 if sum(rows_of(p)) <= MANY else 16
+        blocks = [
+            Config({**chosen, "prefetch": 0, "block": max(2, part // lines)})
+            for part in (run, run // 2, 4, 2)
+        ]
+        return next((config for config in blocks if not space.why(config)), chosen)
+
+    @staticmethod
+    def _cost(p: Problem, config: Config) -> float:
+        """Accesses to the first-level cache for a vector of matrices, offsets among them; few sums at a time
+        leave the multiply-adds waiting for one another."""
+        rows, columns, vectors = config["rows"], config["columns"], config["vectors"]
+        parts = -(-p.m // rows) * -(-p.n // columns)
+        reads = parts * p.k * (rows + columns) + p.m * p.n
+        waiting = max(1.0, 8 / (rows * columns * vectors))
+        return float(reads * (1 + 1 / vectors) + p.m * p.n * p.k * waiting)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        p = problem
+        unit = 2 if p.dtype.is_complex else 1
+        width, vectors = config["vector_bits"] // p.dtype.real_bits, config["vectors"]
+        masks, streams = bool(device["masks"]), config["store"] == "stream"
+        # Without masks what is left over goes one matrix at a time.
+        narrow = width if masks else unit
+        written = {
+            "main": Span(p, config, width, vectors, whole=True),
+            "rest": Span(p, config, narrow, 1, whole=False),
+        }
+        if streams:
+            written["stream"] = Span(p, config, width, vectors, whole=True, stream=True)
+        functions = [(f"{ENTRY}_{name}", span.function()) for name, span in written.items()]
+        functions.append((ENTRY, Entry(p, device, width, vectors, streams).function()))
+        count = sum(ir.fma_count for _, ir in functions)
+        return Source(module(functions), ENTRY, expect=(("fma", count),))
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p = problem
+        assert p.interleaved is not None
+        if p.interleaved.pack:
+            return Launch(grain=grain(p), unit=1)
+        return Launch(grain=grain(p), unit=SHORTEST // p.dtype.itemsize)

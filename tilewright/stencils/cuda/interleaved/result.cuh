@@ -1,0 +1,69 @@
+// What a thread has summed on its way to C: vectors of neighbouring matrices, single elements, or shared memory and from
+// there matrix by matrix.
+#pragma once
+
+#if STAGED
+// Where an element lies in shared memory, numbered matrix by matrix and row by row.
+INLINE int staged(int element) { return PAD ? element + element / (LANES * AREA) : element; }
+
+// The results of a block to where they belong: as words of 16 bytes where C has no gaps, else element by element.
+INLINE void write_back(const Interleaved &g, int before, int count) {
+    constexpr int WORD = 16 / SIZE;
+    const Stored *from = (const Stored *)results;
+    int done = 0;
+    Stored *run = (Stored *)g.c + (long long)before * AREA;
+    const bool dense = g.step_c == AREA && g.column_c == 1 && (g.row_c == SIZE_N || SIZE_M == 1);
+    if (!PACKED && dense && (unsigned long long)run % 16 == 0) {
+        for (int word = threadIdx.x; word < count * AREA / WORD; word += THREADS) {
+            Pack<WORD> some;
+            UNROLL for (int i = 0; i < WORD; i++) some.element[i] = from[staged(word * WORD + i)];
+            global_store((decltype(some.vector) *)run + word, some.vector);
+        }
+        done = count * AREA / WORD * WORD;
+    }
+    // Neighbouring threads write neighbouring elements where C lies by rows or by columns.
+    const bool by_rows = g.column_c <= g.row_c;
+    for (int at = done + threadIdx.x; at < count * AREA; at += THREADS) {
+        const int which = at / AREA, element = at % AREA;
+        const int i = by_rows ? element / SIZE_N : element % SIZE_M, j = by_rows ? element % SIZE_N : element / SIZE_M;
+        ((Stored *)g.c)[place(g, before + which, g.step_c, g.pack_c) + i * g.row_c + j * g.column_c] =
+            from[staged(which * AREA + i * SIZE_N + j)];
+    }
+}
+#endif
+
+// The sums of COUNT neighbouring matrices from row i0 and column j0 on. Only the first count matrices are there if
+// PARTIAL. What lies outside C is written nowhere.
+template <int COUNT, bool PARTIAL>
+INLINE void put(const Interleaved &g, const Scalars &scalars, const Element (&sum)[ROWS][COLUMNS][COUNT], int matrix,
+                int slot, int i0, int j0, int count) {
+    Stored *c = (Stored *)g.c + place(g, matrix, SCATTERED ? g.step_c : 1, g.pack_c);
+    UNROLL for (int i = 0; i < ROWS; i++) {
+        UNROLL for (int j = 0; j < COLUMNS; j++) {
+            if (i0 + i >= SIZE_M || j0 + j >= SIZE_N) continue;
+            Stored *to = c + (i0 + i) * g.row_c + (j0 + j) * g.column_c;
+            if (SCATTERED || PARTIAL) {
+                UNROLL for (int lane = 0; lane < COUNT; lane++) {
+                    if (PARTIAL && lane >= count) continue;
+#if STAGED
+                    Stored *here = (Stored *)results + staged((slot + lane) * AREA + (i0 + i) * SIZE_N + j0 + j);
+#elif SCATTERED
+                    Stored *here = to - place(g, matrix, g.step_c, g.pack_c) + place(g, matrix + lane, g.step_c, g.pack_c);
+#else
+                    Stored *here = to + lane;
+#endif
+                    const Element result[1] = {scaled(scalars, sum[i][j][lane], BETA ? widened(*here) : zero())};
+                    *here = packed<1>(result).element[0];
+                }
+            } else {
+                typedef typename Vector<COUNT * SIZE>::Type Wide;
+                Element result[COUNT];
+                Pack<COUNT> old;
+                if (BETA) global_load(old.vector, (Wide *)to);
+                UNROLL for (int lane = 0; lane < COUNT; lane++)
+                    result[lane] = scaled(scalars, sum[i][j][lane], BETA ? widened(old.element[lane]) : zero());
+                global_store((Wide *)to, packed<COUNT>(result).vector);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+"""The space of kernel.cuh: parameters, and the rules that prune them.
+
+Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda.common import WIDEST
+from tilewright.stencils.cuda.interleaved.needs import copied, registers, shared_bytes, tiles
+
+TEAMS = (1, 2, 3, 4, 6, 8, 9, 12, 16)
+MOST_REGISTERS = 255
+"""Of a thread, on every device."""
+
+
+def sides(extent: int) -> tuple[int, ...]:
+    """Rows or columns of a part of C: equal parts of a matrix, up to 8."""
+    return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)} & set(range(1, 9))))
+
+
+def is_scattered(p: Problem) -> bool:
+    """Whether the matrices of C are not interleaved."""
+    return p.stride_c != 1
+
+
+def params(p: Problem) -> list[Param]:
+    return [
+        Param("lanes", (1, 2, 4, 8)),
+        Param("rows", sides(p.m)),
+        Param("columns", sides(p.n)),
+        Param("team", TEAMS),
+        Param("warps", (1, 2, 4, 8)),
+        Param("unroll_k", (1, 2, 4, 8)),
+        Param("staged", (0, 1)),
+        Param("ahead", (0, 1)),
+        Param("stages", (0, 2, 3, 4, 6)),
+        Param("depth", (1, 2, 4)),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    pack = p.interleaved.pack if p.interleaved is not None else 0
+    size, scattered = p.dtype.itemsize, is_scattered(p)
+    yield Rule(
+        "lanes-aligned",
+        "hard",
+        "a vector begins at a multiple of its bytes",
+        lambda lanes: (lanes * size <= WIDEST) & (p.align % (lanes * size) == 0),
+    )
+    yield Rule(
+        "lanes-pack",
+        "hard",
+        "a vector does not reach into the next pack",
+        lambda lanes: pack % lanes == 0,
+    )
+    yield Rule(
+        "team-tiles",
+        "hard",
+        "every thread has a part of C",
+        lambda rows, columns, team: team <= tiles(p, rows, columns),
+    )
+    yield Rule(
+        "threads",
+        "tabled",
+        "a block has at most 1024 threads",
+        lambda team, warps: 32 * team * warps <= 1024,
+    )
+    yield Rule(
+        "registers",
+        "tabled",
+        "the sums of a thread stay in its registers, and all threads of a block find theirs",
+        lambda lanes, rows, columns, team, warps, unroll_k: (
+            registers(p, lanes, rows, columns, unroll_k)
+            <= np.minimum(MOST_REGISTERS, device["registers_per_sm"] // (32 * team * warps))
+        ),
+    )
+    yield Rule(
+        "shared",
+        "tabled",
+        "the ring and a C on its way out fit in shared memory",
+        lambda lanes, warps, staged, stages, depth: (
+            shared_bytes(p, lanes, warps, staged, stages, depth) <= device["shared_per_block_optin"]
+        ),
+    )
+    yield Rule(
+        "staged",
+        "hard",
+        "only a scattered C leaves through shared memory",
+        lambda staged: (staged == 0) | scattered,
+    )
+    yield Rule(
+        "ring-aligned",
+        "hard",
+        "copies are of 4 bytes at least",
+        lambda lanes, stages: (stages == 0) | (copied(p, lanes) >= 4),
+    )
+    yield Rule(
+        "ring-alone",
+        "hard",
+        "what comes through a ring is not asked for in another way",
+        lambda unroll_k, ahead, stages: (stages == 0) | ((unroll_k == 1) & (ahead == 0)),
+    )
+    yield Rule(
+        "ring-depth",
+        "hard",
+        "without a ring no stage is deep",
+        lambda stages, depth: (depth == 1) | (stages > 0),
+    )
+    yield Rule(
+        "ring-long",
+        "soft",
+        "stages beyond the end of k stay empty",
+        lambda stages, depth: (stages == 0) | ((stages - 1) * depth <= p.k),
+    )
+    yield Rule(
+        "unroll",
+        "soft",
+        "more steps than there are make the same program",
+        lambda unroll_k: (unroll_k == 1) | (unroll_k < 2 * p.k),
+    )
+    yield Rule(
+        "team-few",
+        "soft",
+        "many threads that read the same come too far apart in time",
+        lambda team, warps: (team == 1) | (team * warps <= 16),
+    )

@@ -1,0 +1,120 @@
+"""Batches whose matrices lie element beside element, on a GPU: the space, the choice and the launch.
+
+A thread computes the products of neighbouring matrices, so that every access of a warp is one run of bytes
+whatever the sizes: the compact format of K. Kim et al., "Designing vector-friendly compact BLAS and LAPACK
+kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory sets the pace:
+
+    lanes    neighbouring matrices of a thread: the bytes of an access
+    rows, columns   of the part of C that a thread sums in registers
+    team     threads that have the same matrices and other parts of their C
+    warps    of a block, side by side
+    unroll_k steps along k whose loads are written out together
+    staged   a C whose matrices lie apart leaves through shared memory
+    ahead    a block first asks the second-level cache for all that it will read
+    stages, depth   of a ring in shared memory that A and B come through, and steps along k of a stage
+
+Sizes are in elements, shared memory in bytes.
+"""
+
+from __future__ import annotations
+
+from tilewright.model import Config, Device, Interleaved, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda.common import no_gpu, too_old
+from tilewright.stencils.cuda.interleaved.cost import best
+from tilewright.stencils.cuda.interleaved.needs import LARGEST, held, matrices, shared_bytes
+from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
+from tilewright.targets.cuda.arguments import A, Argument, B, C, Field, Pointer, Scalar, Struct
+
+
+class InterleavedStencil(Stencil):
+    """``interleaved``: one thread for neighbouring matrices, as the five functions of the protocol."""
+
+    name = "interleaved"
+    target = "cuda"
+    interleaved = True
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
+        if min(p.m, p.n, p.k, p.batch) < 1:
+            return "there is nothing to multiply"
+        if max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
+        if p.batch >= 2**31 - 2**16:
+            return f"a batch of {p.batch} is 2^31 or close to it"
+        if set(p.trans) & set("tc"):
+            return f"op is {p.trans}; a transpose of interleaved matrices is another pair of strides, and n"
+        if p.stride_a not in (0, 1) or p.stride_b not in (0, 1) or p.stride_a == p.stride_b == 0:
+            return (
+                f"the matrices of A and B are {p.stride_a} and {p.stride_b} elements apart, and not 1 (or 0)"
+            )
+        if is_scattered(p) and (p.beta != "0" or p.stride_c == 0):
+            return "the matrices of C lie apart, and are read, or are one"
+        if p.align % p.dtype.itemsize:
+            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        p = problem
+        defines = asked(p) | {
+            "SIZE_M": p.m,
+            "SIZE_N": p.n,
+            "SIZE_K": p.k,
+            "ALIGN": p.align,
+            "PACKED": int(_layout(p).pack > 0),
+            "SHARED_A": int(p.stride_a == 0),
+            "SHARED_B": int(p.stride_b == 0),
+            "SCATTERED": int(is_scattered(p)),
+        }
+        defines |= {name.upper(): value for name, value in config.items()}
+        if config["stages"]:
+            # Else the compiler makes room for more blocks than shared memory has, and spills for it.
+            defines["BLOCKS"] = max(1, int(held(p, config, device)))
+        text, headers = program("interleaved")
+        return Source(text, "interleaved", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        p, layout = problem, _layout(problem)
+        columns = p.lda or 0, p.ldb or 0, p.ldc or 0
+        fields: tuple[Field, ...] = (
+            *(Pointer(name, operand) for name, operand in (("a", A), ("b", B), ("c", C))),
+            *(Scalar(f"row_{name}", "q", step) for name, step in zip("abc", layout.rows, strict=True)),
+            *(Scalar(f"column_{name}", "q", step) for name, step in zip("abc", columns, strict=True)),
+            *(Scalar(f"pack_{name}", "q", step) for name, step in zip("abc", layout.packs, strict=True)),
+            Scalar("step_c", "q", p.strides[2]),
+            Scalar("batch", "i", p.batch),
+            Scalar("pack", "i", layout.pack),
+            Scalar("alpha", "2d"),
+            Scalar("beta", "2d"),
+        )
+        return (Struct("Interleaved", fields),)
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        return Launch(
+            grid=(-(-p.batch // matrices(c["lanes"], c["warps"])), 1, 1),
+            block=(32 * c["warps"] * c["team"], 1, 1),
+            shared=int(
+                shared_bytes(p, *(c[name] for name in ("lanes", "warps", "staged", "stages", "depth")))
+            ),
+        )
+
+
+def _layout(problem: Problem) -> Interleaved:
+    assert problem.interleaved is not None
+    return problem.interleaved
