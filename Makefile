@@ -9,14 +9,18 @@ demo: $(READY)
 	@$(BIN)/tilewright demo
 
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
-# of kernels takes most of the tier compile, and would be slowed down where lines are counted.
+# of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARING: what
+# measures nothing of the tier cpu.
+SHARING := $(addprefix tests/cpu/test_,$(addsuffix .py,api cublaslt forms halves lanes libraries numpy_rules tile verify))
 test: $(READY)
 	@$(BIN)/python -m pytest -m pure -n auto --dist worksteal $(COUNT)
 	@$(BIN)/python -m pytest -m "compile and not pure" -n auto --dist worksteal
-	@$(BIN)/python -m pytest -m "not (pure or compile)" $(COUNT_ON)
+	@$(BIN)/python -m pytest -m "not (pure or compile)" -n auto --dist worksteal $(COUNT_NEXT) $(SHARING)
+	@$(BIN)/python -m pytest -m "not (pure or compile)" $(COUNT_ON) $(addprefix --ignore=,$(SHARING))
 
 # The same, and how much of the package is run. What runs in children of the tests is not counted.
 coverage: COUNT := --cov=tilewright --cov-report=
+coverage: COUNT_NEXT := --cov=tilewright --cov-append --cov-report=
 coverage: COUNT_ON := --cov=tilewright --cov-append --cov-report=term:skip-covered
 coverage: test
 

@@ -4,8 +4,9 @@
     python -m bench.classes FILE... --hold 0.3    20 times a table of seven problems in ten, and the others
     python -m bench.classes FILE... --check       hold the table that ships against these measurements
 
-FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU: random problems of every class,
-each by the default of the stencil that an untuned call asks first, in turns with cuBLAS. A class is the
+FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU, or ``python -m bench.lists --out
+FILE``: random problems of every class, each by the default of the stencil that an untuned call asks first, in
+turns with cuBLAS. A class is the
 stencil's where every problem of it was at least as fast as the library, give or take ``SLACK``, and at
 least ``classes.ENOUGH`` were timed. What the table was made of must not be what it is checked on: draw it by
 another ``--seed``.
@@ -141,7 +142,9 @@ def main() -> None:
         console.print(summary(verdicts(found, classes.table())))
         return
     data = json.loads(DATA.read_text("utf-8"))
-    data["devices"] |= made(found)
+    for device, parts in made(found).items():
+        # Other parts of the table were made of other files.
+        data["devices"].setdefault(device, {}).update(parts)
     DATA.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
     for device, stencils in data["devices"].items():
         for stencil, cells in stencils.items():

@@ -22,6 +22,7 @@ __all__ = [
     "RecordsError",
     "TilewrightError",
     "UnsupportedError",
+    "chain",
     "explain",
     "forget",
     "gemm",
@@ -30,6 +31,7 @@ __all__ = [
     "matmul",
     "plan",
     "plan_grouped",
+    "segment_matmul",
     "set_threads",
     "tune",
 ]
@@ -38,7 +40,7 @@ __all__ = [
 # ``typing`` would cost as much as all the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewright.api import explain, gemm, matmul, plan, tune
+    from tilewright.api import chain, explain, gemm, matmul, plan, tune
     from tilewright.calls.executable import Executable
     from tilewright.calls.list_forms import (
         Grouped,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         gemm_grouped,
         plan_grouped,
     )
+    from tilewright.calls.segments import segment_matmul
     from tilewright.calls.settings import forget, set_threads
     from tilewright.errors import (
         ArgumentError,
@@ -61,7 +64,7 @@ if TYPE_CHECKING:
     from tilewright.model import Problem
 else:
     _MODULES = {
-        "tilewright.api": ("explain", "gemm", "matmul", "plan", "tune"),
+        "tilewright.api": ("chain", "explain", "gemm", "matmul", "plan", "tune"),
         "tilewright.calls.executable": ("Executable",),
         "tilewright.calls.list_forms": (
             "Grouped",
@@ -71,6 +74,7 @@ else:
             "gemm_grouped",
             "plan_grouped",
         ),
+        "tilewright.calls.segments": ("segment_matmul",),
         "tilewright.calls.settings": ("forget", "set_threads"),
         "tilewright.errors": (
             *("ArgumentError", "CompileError", "DTypeError", "DeviceError"),

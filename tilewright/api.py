@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.arrays.tracing import untraced
-from tilewright.calls import product
+from tilewright.calls import chains, product
 from tilewright.calls.along import along
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
@@ -19,6 +19,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
+from tilewright.runtime.chain_calls import again
 
 if TYPE_CHECKING:
     from tilewright.tuning.tuner import Progress, Result
@@ -135,6 +136,32 @@ def gemm(
         if result is not NotImplemented:
             return result
     return product.gemm(Options.of(alpha, beta, trans_a, trans_b), a, b, c, out)
+
+
+@untraced
+def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None) -> Any:
+    """a @ b, or a @ b @ c, and ``add`` added to it, for one chain or a stack of them.
+
+    a: (..., m, k), b: (..., k, l), c: (..., l, n), ``add``: what broadcasts to (..., m, n). Leading axes
+    broadcast, so an operand without them is shared by all. Transposed and conjugated views are free: a
+    covariance's step is ``chain(f, p, f.mT, add=q)``, a rotation and back ``chain(d, x, d.mH)``, H H^H + S
+    ``chain(h, h.mH, add=s)``, and an array that stands in the chain twice is read once. Returns (..., m, n),
+    in ``out`` where it is given, which has the result's shape and type; it may be an operand, in place.
+
+    On a GPU, chains of matrices with up to 32 rows and columns are one kernel, which reads every operand once
+    and writes the result once; the arrays need a unit stride among their last two axes and batch axes that
+    one stride covers. What is larger or lies otherwise is composed of products, and so is every chain in this
+    process's memory.
+
+    Of three factors the two are multiplied first that cost fewer operations, a and b where both cost the
+    same: the result is rounded as that association rounds. Types are those of ``gemm``; sums of 16-bit types
+    are kept in float32, and in one kernel so is the product in between.
+
+    Raises ``ArgumentError`` for shapes that do not fit, an unusable ``out`` and arrays in different memories,
+    ``DTypeError`` for other types, and for tensors as ``matmul`` does.
+    """
+    result = again((a, b, c, add, out))
+    return chains.chain(a, b, c, add, out) if result is NotImplemented else result
 
 
 @untraced

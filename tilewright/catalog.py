@@ -61,9 +61,12 @@ STENCILS: Table[Stencil] = Table(
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
         "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
+        "panel": Row("cuda", "tilewright.stencils.cuda.panel.stencil:PanelStencil"),
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
+        "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
+        "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
         "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),
     }
 )
@@ -84,5 +87,18 @@ def of_lists(kind: str) -> Stencil:
     """The stencil that multiplies lists of products on a kind of device. Raises ``KeyError`` without one."""
     for stencil in of_target(kind).values():
         if stencil.lists:
+            return stencil
+    raise KeyError(kind)
+
+
+def of_chains(kind: str) -> Stencil | None:
+    """The stencil that computes chains of products on a kind of device; None where there is none."""
+    return next((stencil for stencil in of_target(kind).values() if stencil.chains), None)
+
+
+def of_segments(kind: str) -> Stencil:
+    """The stencil that multiplies groups on a kind of device. Raises ``KeyError`` without one."""
+    for stencil in of_target(kind).values():
+        if stencil.segments:
             return stencil
     raise KeyError(kind)

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,12 @@ class _Transposed:
         return self.dtype.is_complex and self.trans_b in "cj"
 
 
+Axis = tuple[int, int, int, int]
+"""A batch axis: its extent, and the elements from one position to the next of A, B and C."""
+OUTER_AXES = 4
+"""The most batch axes of a ``Problem`` beside the innermost one."""
+
+
 Three = tuple[int, int, int]
 """Something of A, B and C."""
 
@@ -165,6 +171,11 @@ class Problem(_Transposed):
     most, the widest access of a GPU; CPU kernels take any address). With ``pointers`` each matrix lies
     where an array of addresses says, and the batch strides mean nothing. With ``interleaved`` matrices lie
     element beside element as that says: op is then n or j, for a transpose is another pair of strides.
+
+    ``batch`` counts the products along one axis. Where no stride covers all of a batch, ``outer`` has its
+    other axes, the outermost first and ``OUTER_AXES`` at most: the product at i of the innermost axis and
+    at j of an outer one has its A at ``i * stride_a + j * step_a``. A step of 0 is an operand shared along an
+    axis.
     """
 
     dtype: DType
@@ -186,8 +197,11 @@ class Problem(_Transposed):
     align: int = 16
     pointers: bool = False
     interleaved: Interleaved | None = None
+    outer: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
+        # As the lines of records have it, which know no tuples.
+        object.__setattr__(self, "outer", tuple(tuple(axis) for axis in self.outer))
         if self.interleaved is not None:
             self._interleave(self.interleaved)
             return
@@ -230,22 +244,28 @@ class Problem(_Transposed):
     @property
     def bytes(self) -> int:
         """Fewest bytes of one product: A and B read (if not shared), C written, and read if beta != 0."""
-        a = self.m * self.k if self.stride_a else 0
-        b = self.k * self.n if self.stride_b else 0
+        a, b = (
+            elements // math.prod(extent for extent, step in steps if not step) if moves else 0
+            for elements, steps, moves in zip(
+                (self.m * self.k, self.k * self.n), self._steps[:2], self.moves[:2], strict=True
+            )
+        )
         c = self.m * self.n * (1 if self.beta == "0" else 2)
         return (a + b + c) * self.dtype.itemsize
 
     @property
     def footprint(self) -> int:
         """Bytes of memory that the whole batch occupies, shared operands once."""
-        a = self.m * self.k * (self.batch if self.stride_a else 1)
-        b = self.k * self.n * (self.batch if self.stride_b else 1)
-        return (a + b + self.m * self.n * self.batch) * self.dtype.itemsize
+        a, b = (
+            elements * math.prod(extent for extent, step in steps if step)
+            for elements, steps in zip((self.m * self.k, self.k * self.n), self._steps[:2], strict=True)
+        )
+        return (a + b + self.m * self.n * self.products) * self.dtype.itemsize
 
     @property
     def updated(self) -> int:
         """Bytes of C that the whole batch reads: none with beta class 0."""
-        return 0 if self.beta == "0" else self.batch * self.m * self.n * self.dtype.itemsize
+        return 0 if self.beta == "0" else self.products * self.m * self.n * self.dtype.itemsize
 
     @property
     def spelling(self) -> str:
@@ -261,12 +281,17 @@ class Problem(_Transposed):
         packed = Problem(self.dtype, self.m, self.n, self.k, self.trans_a, self.trans_b)
         tight = (self.lda, self.ldb, self.ldc) == (packed.lda, packed.ldb, packed.ldc)
         text = "packed" if tight else f"ld{self.lda},{self.ldb},{self.ldc}"
-        shared = ("A" if self.stride_a == 0 else "") + ("B" if self.stride_b == 0 else "")
+        shared = "".join(name for name, moves in zip("AB", self.moves[:2], strict=True) if not moves)
         gaps = tight and any(
             got not in (0, want) for got, want in zip(self.strides, packed.strides, strict=True)
         )
         text += ("+gaps" if gaps else "") + (f"+shared{shared}" if shared else "")
         text += "+pointers" if self.pointers else ""
+        if self.outer:
+            # By axis, the outermost first, which operands go on with it.
+            axes = [steps for _, *steps in self.outer] + [list(self.strides)]
+            moving = ("".join(x for x, step in zip("ABC", steps, strict=True) if step) for steps in axes)
+            text += f"+nested{'.'.join(moving)}"
         return text + (f"+align{self.align}" if self.align < 16 else "")
 
     def _interleaved_layout(self, found: Interleaved) -> str:
@@ -279,6 +304,23 @@ class Problem(_Transposed):
     def strides(self) -> tuple[int, int, int]:
         """Batch strides of A, B and C in elements."""
         return self.stride_a, self.stride_b, self.stride_c  # type: ignore[return-value]
+
+    @property
+    def _steps(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Of A, B and C: the extent and the step of each batch axis."""
+        axes = ((self.batch, *self.strides), *self.outer)
+        return tuple(tuple((axis[0], axis[which]) for axis in axes) for which in (1, 2, 3))
+
+    @property
+    def products(self) -> int:
+        """The number of products along all batch axes."""
+        return self.batch * math.prod(extent for extent, *_ in self.outer)
+
+    @property
+    def moves(self) -> tuple[bool, bool, bool]:
+        """Whether there are several matrices of A, B and C, and not one for the whole batch."""
+        a, b, c = (any(step for _, step in steps) for steps in self._steps)
+        return a, b, c
 
     @property
     def family(self) -> str:
@@ -367,8 +409,9 @@ class Problem(_Transposed):
         return [Problem(dtype, m, n, k, trans[0], trans[1], **fields) for m, n, k in shapes]
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary that ``from_json`` reads back."""
-        data = {f: getattr(self, f) for f in self.__dataclass_fields__ if f != "interleaved"}
+        """A plain dictionary that ``from_json`` reads back; without ``outer`` where it is empty."""
+        left = {"interleaved"} | (set() if self.outer else {"outer"})
+        data = {f: getattr(self, f) for f in self.__dataclass_fields__ if f not in left}
         if self.interleaved is not None:
             found = self.interleaved
             data["interleaved"] = {"pack": found.pack, "rows": list(found.rows), "packs": list(found.packs)}
@@ -642,12 +685,261 @@ class GroupedProblem(_Transposed):
         return GroupedProblem.parse(data["problem"], **fields)
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A batch of matrices as it lies in memory, column-major: rows and columns of one, and in elements the
+    leading dimension and what is between one matrix and the next, 0 where the whole batch shares one."""
+
+    rows: int
+    columns: int
+    ld: int
+    stride: int
+
+    @property
+    def size(self) -> int:
+        """Elements of one matrix."""
+        return self.rows * self.columns
+
+    @property
+    def packed(self) -> bool:
+        """Whether a batch of its own lies in memory without gaps."""
+        return self.ld == self.rows and self.stride == self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """op of the operand of that number: n (as stored), t (transposed), c (conjugate transposed) or j
+    (conjugated only)."""
+
+    operand: int
+    trans: str = "n"
+
+    @property
+    def transposed(self) -> bool:
+        """Whether the operand is stored transposed."""
+        return self.trans in "tc"
+
+    @property
+    def conjugated(self) -> bool:
+        """Whether the operand enters conjugated."""
+        return self.trans in "cj"
+
+    def shape(self, operands: Sequence[Stored]) -> tuple[int, int]:
+        """Rows and columns of op."""
+        stored = operands[self.operand]
+        return (stored.columns, stored.rows) if self.transposed else (stored.rows, stored.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainProblem:
+    """What is asked of a chain: C = op(X1) * op(X2) [* op(X3)] [+ op(Q)], for each matrix of a batch.
+
+    ``operands`` are the distinct arrays that are read; ``factors``, two or three, and ``add`` say by number
+    which of them they are, so that one that stands in the chain twice is read once. ``out`` is C, m x n.
+    ``first`` is the product of three factors that is made first: 0 for X1 X2, 1 for X2 X3. ``align`` bytes
+    divide the addresses of all operands.
+    """
+
+    dtype: DType
+    operands: tuple[Stored, ...]
+    factors: tuple[Factor, ...]
+    out: Stored
+    batch: int = 1
+    add: Factor | None = None
+    first: int = 0
+    align: int = 16
+
+    @property
+    def beta(self) -> str:
+        """The class of what is added, as of a product: "1" for Q, "0" for nothing."""
+        return "0" if self.add is None else "1"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of X1, then the columns of each factor."""
+        shapes = [factor.shape(self.operands) for factor in self.factors]
+        return (shapes[0][0], *(columns for _, columns in shapes))
+
+    @property
+    def products(self) -> tuple[tuple[int, int, int], ...]:
+        """m, n and k of each product, in the order in which they are made."""
+        if len(self.factors) == 2:
+            m, k, n = self.sizes
+            return ((m, n, k),)
+        m, k, k_2, n = self.sizes
+        return ((k, n, k_2), (m, n, k)) if self.first else ((m, k_2, k), (m, n, k_2))
+
+    @property
+    def flops(self) -> int:
+        """Operations of one chain, without those of the sum."""
+        return self.dtype.flops_per_fma * sum(m * n * k for m, n, k in self.products)
+
+    @property
+    def bytes(self) -> int:
+        """Fewest bytes of one chain: each operand that is not shared read once, C written."""
+        read = sum(operand.size for operand in self.operands if operand.stride)
+        return (read + self.out.size) * self.dtype.itemsize
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of memory that the whole batch occupies, shared operands once."""
+        read = sum(x.size * (self.batch if x.stride else 1) for x in self.operands)
+        return (read + self.batch * self.out.size) * self.dtype.itemsize
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """m and n of C, and the largest extent that is summed over."""
+        return self.sizes[0], self.sizes[-1], max(self.sizes[1:-1])
+
+    @property
+    def spelling(self) -> str:
+        """``TYPE:OPS:MxKxN@BATCH``, OPS each factor's number and letter: ``d:0n.1n.0t+2n:6x6x6x6@1000``."""
+        ops = ".".join(f"{factor.operand}{factor.trans}" for factor in self.factors)
+        ops += f"+{self.add.operand}{self.add.trans}" if self.add else ""
+        return f"{self.dtype.letter}:{ops}:{'x'.join(map(str, self.sizes))}@{self.batch}"
+
+    @property
+    def layout(self) -> str:
+        """How the operands lie in memory: ``packed``, or which have gaps; shared operands by number."""
+        gaps = [str(i) for i, x in enumerate(self.operands) if x.stride and not x.packed]
+        gaps += [] if self.out.packed or self.batch == 1 else ["C"]
+        shared = [str(i) for i, x in enumerate(self.operands) if x.stride == 0]
+        text = f"gaps{','.join(gaps)}" if gaps else "packed"
+        text += f"+shared{','.join(shared)}" if shared else ""
+        return text + (f"+align{self.align}" if self.align < 16 else "")
+
+    @property
+    def family(self) -> str:
+        """What near chains have in common: type, factors and how they are associated."""
+        return f"{self.spelling.rpartition(':')[0]}:{self.first}"
+
+    @property
+    def compiled(self) -> dict[str, Any]:
+        """What may be compiled in: a chain has as many matrices as it likes."""
+        return asdict(replace(self, batch=1)) | {"dtype": self.dtype.letter}
+
+    @property
+    def key(self) -> str:
+        """Everything that is compiled in, without the batch count."""
+        return f"{self.with_(batch=1).spelling[:-2]}|{self.layout}|first={self.first}"
+
+    def with_(self, **changes: Any) -> ChainProblem:
+        """The same chain with some fields changed."""
+        return replace(self, **changes)
+
+
 _LIST_FIELDS = ("alpha", "beta", "math", "align")
 
 
 def _is_list(terms: str) -> bool:
     """Whether what follows the type in a spelling is a list and no problem or range of problems."""
     return "+" in terms or (".." in terms and "x" in terms)
+
+
+AXES = ("m", "n", "k")
+"""The axes of a product, any of which can be split among groups."""
+EACH = "each"
+"""What stands for an axis where groups have all of them for themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentedProblem(_Transposed):
+    """What is asked of groups whose borders lie on the device: products that share an axis, split among them.
+
+    ``axis`` says which. With m, rows of op(A) and of C are split and each group has a B; with n, columns of
+    op(B) and of C, and each group has an A; with k, what is summed over, and each group has a C. ``m``, ``n``
+    and ``k`` are whole extents, that of the split axis the one that the ``groups`` share. Matrices are
+    column-major; leading dimensions and strides count elements. ``strides`` are those of the batch, in which
+    every matrix is split alike, ``steps`` those from one group to the next: 0 for what is split.
+
+    With ``EACH`` for an axis nothing is split: a list on the device says where each product lies and how
+    large it is; extents and ``batch`` are the largest, leading dimensions and ``strides`` what divides all.
+
+    ``wide``: borders are integers of 64 bits, else of 32. ``first``: there is one more of them, where the
+    first group begins. ``sizes``: they are sizes of groups, not ends. ``align`` as in ``Problem``.
+    """
+
+    dtype: DType
+    axis: str
+    m: int
+    n: int
+    k: int
+    groups: int
+    trans_a: str = "n"
+    trans_b: str = "n"
+    batch: int = 1
+    lda: int = 0
+    ldb: int = 0
+    ldc: int = 0
+    strides: tuple[int, int, int] = (0, 0, 0)
+    steps: tuple[int, int, int] = (0, 0, 0)
+    wide: bool = False
+    first: bool = False
+    sizes: bool = False
+    alpha: str = "1"
+    beta: str = "0"
+    math: str = "ieee"
+    align: int = 16
+
+    @property
+    def length(self) -> int:
+        """The extent of the axis that is split; 0 where none is."""
+        return self.extents[AXES.index(self.axis)] if self.axis in AXES else 0
+
+    @property
+    def flops(self) -> int:
+        """Operations of one product of the batch, where groups cover all of the axis."""
+        return self.dtype.flops_per_fma * math.prod(self.extents)
+
+    @property
+    def bytes(self) -> int:
+        """Fewest bytes of one product of the batch: all groups' operands read and results written."""
+        sizes = (self.m * self.k, self.k * self.n, self.m * self.n)
+        stacked = {"m": (1,), "n": (0,), "k": (2,), EACH: (0, 1, 2)}[self.axis]
+        total = sum(size * (self.groups if at in stacked else 1) for at, size in enumerate(sizes))
+        return total * self.dtype.itemsize
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of memory that the whole batch occupies, at most."""
+        return self.bytes * self.batch
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """m, n and k."""
+        return self.m, self.n, self.k
+
+    @property
+    def spelling(self) -> str:
+        """Type, transpositions, extents, how many groups share which axis, and the batch."""
+        size = f"{self.m}x{self.n}x{self.k}"
+        return f"{self.dtype.letter}:{self.trans}:{size}/{self.groups}{self.axis}@{self.batch}"
+
+    @property
+    def layout(self) -> str:
+        """What takes the place of a layout: all strides are arguments."""
+        return "segments" + (f"+align{self.align}" if self.align < 16 else "")
+
+    @property
+    def family(self) -> str:
+        """Type, transpositions and math mode, with a mark: single products say nothing of groups."""
+        return f"{self.dtype.letter}:{self.trans}:{self.math}:segments{self.axis}"
+
+    @property
+    def compiled(self) -> dict[str, Any]:
+        """What may be compiled in, as plain JSON values."""
+        fields = {name: getattr(self.with_(batch=1), name) for name in self.__dataclass_fields__}
+        return fields | {"dtype": self.dtype.letter}
+
+    @property
+    def key(self) -> str:
+        """What a record is filed under."""
+        size = f"{self.m}x{self.n}x{self.k}/{self.groups}{self.axis}"
+        return f"{self.dtype.letter}:{self.trans}:{size}|{self.layout}|{self.math}"
+
+    def with_(self, **changes: Any) -> SegmentedProblem:
+        """The same problem with some fields changed."""
+        return replace(self, **changes)
 
 
 Gemm = Problem | GroupedProblem

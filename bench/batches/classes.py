@@ -34,7 +34,7 @@ def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterato
     """Random problems of one type and class of beta, class after class in turns, the same for a seed."""
     draw = random.Random(f"{seed} {letter} {beta}")
     for number, (kind, top) in itertools.product(range(count), SHAPES):
-        m, n, k = _shape(draw, kind, top)
+        m, n, k = shape_of(draw, kind, top)
         structure = draw.choice(STRUCTURES)
         trans = draw.choice(TRANS)
         part = SIZES[number % len(SIZES)]
@@ -46,7 +46,7 @@ def _between(draw: random.Random, low: int, high: int) -> int:
     return min(high, int(exp(draw.uniform(log(low), log(high + 1)))))
 
 
-def _shape(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
+def shape_of(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
     bins = (1, *classes.SMALL, *classes.LARGE)
     below = bins[bins.index(top) - 1]
     largest = _between(draw, below + 1, top)

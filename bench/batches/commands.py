@@ -8,6 +8,7 @@
     crossover   --types h,hc --sizes 2..24       from which size on tensor cores pay (the same section)
     calls                                        what a call from PyTorch costs beside its kernel
     classes     --count 4 --seed 1               random problems of every class, by defaults alone
+    skewed      --count 100 --seed 1 --long mn   random problems with one long extent, by defaults alone
     plan FILE --limit SECONDS                    several of these in one process, one command line a row
 
 The peer is cuBLAS through PyTorch; of complex half it is the planar way, four products of float16. Ours
@@ -40,6 +41,7 @@ from bench.batches.points import SMALL
 from bench.batches.problems import SEED
 from bench.batches.rectangles import rectangles
 from bench.batches.run import Run
+from bench.batches.skewed import skewed
 from bench.batches.squares import squares
 from bench.batches.summed import summary
 from bench.batches.updates import updates
@@ -66,6 +68,7 @@ COMMANDS = {
     "counts": Command(counts, "h,hc,d", "8,16,32", bytes=6.5e9, counts="1,10,100,1000,10000,100000,1000000"),
     "crossover": Command(crossover, "h,hc", "2..24", bytes=1.3e8),
     "classes": Command(classes_of, "h,b,s,d,c,z", betas="0,1", bytes=2.5e8),
+    "skewed": Command(skewed, "h,b,s,d,c,z,hc", betas="0,1", bytes=2.5e8),
     "calls": Command(calls, "d", "8", counts="100000,100"),
 }
 
@@ -92,9 +95,11 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
         "--count",
         type=int,
         default=0,
-        help="shapes (default: 60; of each class: 4), or configs of each kind (crossover: 12)",
+        help="shapes (default: 60; skewed: 100; of each class: 4), or configs of each kind (crossover: 12)",
     )
-    add("--seed", type=int, default=SEED, help="of what is drawn (classes)")
+    add("--seed", type=int, default=SEED, help="of what is drawn (classes, skewed)")
+    add("--long", default="mnk", help="which extents may be long (skewed; default: mnk)")
+    add("--tries", type=int, default=0, help="configs drawn beside each default (skewed; default: none)")
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")
     add(
         "--budget",

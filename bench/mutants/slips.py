@@ -41,6 +41,7 @@ _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
 _PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
 _EMULATED = "tests/compile/test_emulated.py -k"
+_NESTED = "tests/compile/test_nested.py -k"
 """The interpreter of kernels is slow: only the tests of what a slip changes are run."""
 
 SLIPS: tuple[Slip, ...] = (
@@ -456,6 +457,42 @@ SLIPS: tuple[Slip, ...] = (
         "parity ^= 1;",
         "parity ^= 0;",
         f"{_EMULATED} tiny_waits",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
+        "slot ? slot - 1 : STAGES",
+        "slot",
+        f"{_NESTED} pieces",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
+        "if (TWICE) arrive_when_copied(barrier);",
+        "if (TWICE) barrier_expect(barrier, 0);",
+        f"{_NESTED} pieces",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/group.cuh",
+        "list[GROUP + matrix] % 16",
+        "list[matrix] % 16",
+        f"{_NESTED} each_matrix",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/lib/nest.cuh",
+        "            at -= left * n.count[axis];\n",
+        "",
+        f"{_NESTED} each_matrix",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/args.py",
+        "(1 << 31 + shift) // count + 1",
+        "(1 << 31 + shift) // count",
+        "tests/pure/test_nested.py",
+    ),
+    Slip(
+        "tilewright/arrays/layout.py",
+        "order = (2, 1, 3) if self.swap else (1, 2, 3)",
+        "order = (1, 2, 3) if self.swap else (2, 1, 3)",
+        "tests/pure/test_nested.py",
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/mainloop_wgmma.cuh",

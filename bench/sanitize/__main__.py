@@ -3,8 +3,8 @@
 A child process launches the universal stencil in all its forms, the defaults of the other stencils and all
 configs of the ladder on a small and odd product, each with scalars that read C and with such that do not;
 further ``tiny`` for every n of 1 to 40 in all types and as streams of bytes, ``tensor`` for odd shapes of
-16-bit types, and ``grouped`` for lists of products of all sizes, most from bases that are aligned to one
-element only.
+16-bit types, ``grouped`` for lists of products of all sizes, and ``chain`` for chains of two and three
+factors, most from bases that are aligned to one element only.
 Operands fill their allocations to the last element, so an access beyond them is seen by the tool; what is
 written between their columns, and wrong results, are seen by the project's own checks. Under ``initcheck``
 a C that is not to be read is not initialised either.

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bench.sanitize import chains, groups
 from bench.sanitize.job import Job
 from bench.sanitize.lists import drawn, stored, wide
 from tilewright.errors import TilewrightError
-from tilewright.model import Binary, GroupedProblem
+from tilewright.model import Binary, ChainProblem, GroupedProblem, SegmentedProblem
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning.gemm.operands import Region, scalars
@@ -42,8 +43,12 @@ def launched(job: Job, binary: Binary, tool: str) -> str:
     """Launch once on fresh operands; what is wrong with the result, empty when nothing is."""
     p = job.problem
     unread = tool == "initcheck" and p.beta == "0"
+    if isinstance(p, ChainProblem):
+        return _chain(job, p, binary, unread)
     if isinstance(p, GroupedProblem):
         return _list(job, p, binary, unread)
+    if isinstance(p, SegmentedProblem):
+        return _groups(job, p, binary, unread)
     return _batch(job, binary, unread)
 
 
@@ -92,6 +97,39 @@ def _list(job: Job, p: GroupedProblem, binary: Binary, unread: bool) -> str:
     got = np.empty(list_.values[2].size, p.dtype.numpy)
     driver.download(got, memories[2].address)
     wrong = int((wide(got, p.dtype) != list_.right()).sum())
+    return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
+
+
+def _chain(job: Job, p: ChainProblem, binary: Binary, unread: bool) -> str:
+    """The same for a chain."""
+    read = chains.parts(p)
+    memories = [driver.allocate(job.shift + part.elements.nbytes) for part in read]
+    bases = [memory.address + job.shift for memory in memories]
+    for part, base in zip(read[: -1 if unread else None], bases, strict=False):
+        driver.upload(base, part.elements)
+    _run(job, binary, tuple(bases), (1, 0))
+    if unread:
+        return ""
+    got = np.empty_like(read[-1].elements)
+    driver.download(got, bases[-1])
+    wrong = int((got != chains.right(p, read)).sum())
+    return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
+
+
+def _groups(job: Job, p: SegmentedProblem, binary: Binary, unread: bool) -> str:
+    """The same for groups that share an axis."""
+    made = groups.drawn(p, groups.BORDERS[p.sizes])
+    memories = [driver.allocate(values.nbytes) for values in made.values]
+    for name, values, memory in zip("ABC", made.values, memories, strict=True):
+        if not (unread and name == "C"):
+            driver.upload(memory.address, values)
+    offsets = _sent(made.offsets)
+    _run(job, binary, (*(memory.address for memory in memories), offsets.address), (1, 0))
+    if unread:
+        return ""
+    got = np.empty_like(made.values[2])
+    driver.download(got, memories[2].address)
+    wrong = made.wrong(got)
     return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilewright.model import Config, Device, Gemm, Launch, Source
+from tilewright.model import ChainProblem, Config, Device, Gemm, Launch, SegmentedProblem, Source
 from tilewright.space import HARDWARE
 from tilewright.targets.cuda.arguments import Argument
 
@@ -16,7 +16,7 @@ class Job:
 
     name: str
     problem: Any
-    """A ``Problem``, or the ``GroupedProblem`` of a list."""
+    """A ``Problem``, the ``GroupedProblem`` of a list, a ``ChainProblem``, or a ``SegmentedProblem``."""
     launch: Launch
     source: Source
     stencil: str
@@ -33,7 +33,14 @@ def named(source: Source, name: str) -> Source:
     return replace(source, entry=name, defines=(*source.defines, (source.entry, name)))
 
 
-def made(stencil: Any, problem: Gemm, config: Config, name: str, device: Device, shift: int = 0) -> Job:
+def made(
+    stencil: Any,
+    problem: Gemm | ChainProblem | SegmentedProblem,
+    config: Config,
+    name: str,
+    device: Device,
+    shift: int = 0,
+) -> Job:
     """The job of a stencil's config for a problem that it accepts."""
     source = named(stencil.source(problem, config, device), name)
     launch, arguments = stencil.launch(problem, config), stencil.arguments(problem, config)

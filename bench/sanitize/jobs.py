@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.sanitize import forms, small
+from bench.sanitize import chains, forms, groups, small
 from bench.sanitize.job import Job, named
 from tilewright.model import Device
 from tilewright.tutorial import ladder
@@ -15,9 +15,12 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from forms.of_stencils(device)
     yield from small.tiny(device)
     yield from small.streams(device)
+    yield from small.panel(device)
     yield from small.tensor(device)
     yield from small.interleaved(device)
     yield from small.lists(device)
+    yield from chains.jobs(device)
+    yield from groups.jobs(device)
     yield from _rungs()
 
 

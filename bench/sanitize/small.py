@@ -20,6 +20,8 @@ ODD = (
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
 )
 """m, n and k of products for tensor cores."""
+LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
+"""m, n and k of which one is long."""
 BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
 """The same of interleaved matrices."""
 LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
@@ -58,6 +60,21 @@ def streams(device: Device) -> Iterator[Job]:
             some = problem.with_(batch=2 * config["group"] + 1)
             name = f"tiny_stream_{dtype.letter}_{trans}_{n}_{gap}"
             yield from _accepted(stencil, some, name, device, config)
+
+
+def panel(device: Device) -> Iterator[Job]:
+    """One long extent, m or n, along and across, packed and padded: the default, and the other path."""
+    stencil = STENCILS["panel"]
+    for turn, (dtype, (m, n, k)) in enumerate((dtype, long) for dtype in DTYPES.values() for long in LONG):
+        for trans in ORDERS[dtype.is_complex]:
+            beta = ("any", "0")[turn % 2]
+            (problem,) = Problem.parse(f"{dtype.letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta)
+            name = f"panel_{dtype.letter}_{trans}_{m}_{n}_{k}"
+            config = stencil.default(problem.with_(batch=10**5), device)
+            yield from _accepted(stencil, problem, name, device, config)
+            other = config.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
+            if fits(stencil, problem, other, device):
+                yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
 
 
 def tensor(device: Device) -> Iterator[Job]:

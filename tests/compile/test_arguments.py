@@ -8,10 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from bench.sanitize import chains
 from tests import tma
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Problem, Source
 from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.chain.stencil import ChainStencil
 from tilewright.stencils.cuda.grouped.stencil import GroupedStencil, products
 from tilewright.stencils.cuda.source import program
 from tilewright.targets.cuda import disassemble, nvrtc
@@ -34,6 +36,7 @@ pytestmark = [
 
 H200 = named("h200")
 TYPES = {"q": "long long", "i": "int", "2d": "double[2]"}
+TYPES |= {"4q": "long long[4]", "4I": "unsigned int[4]", "4i": "int[4]"}
 """What a format is in C++; an address or a handle has any type of 8 bytes."""
 MAP = "struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };\n"
 """As in cuda.h, which NVRTC does not have."""
@@ -99,6 +102,15 @@ def test_a_field_elsewhere_is_seen(written: str, instead: str) -> None:
 def test_python_packs_what_lists_of_products_take() -> None:
     p = products(DTYPES["s"], 4, 4, 4, "nn", 3)
     stencil = GroupedStencil()
+    config = stencil.default(p, H200)
+    source = stencil.source(p, config, H200)
+    checks = assertions(structure_of(stencil.arguments(p, config)))
+    nvrtc.compile(replace(source, text=f"{source.text}\n{checks}"), H200)
+
+
+def test_python_packs_what_chains_take() -> None:
+    p = chains.chain(DTYPES["s"], (5, 3, 6, 4), 1, 1)
+    stencil = ChainStencil()
     config = stencil.default(p, H200)
     source = stencil.source(p, config, H200)
     checks = assertions(structure_of(stencil.arguments(p, config)))

@@ -114,8 +114,10 @@ def blemishes(points: Iterable[Point]) -> list[str]:
 @compiles
 @pytest.mark.parametrize("device", DEVICES, ids=lambda d: d.features)
 def test_the_default_of_every_variant_is_clean(device: Device) -> None:
-    points = list(defaults([one(variant) for variant in VARIANTS], [device]))
-    assert len({point.source.digest for point in points}) == 26
+    # Of the older device every other one, with A and B of each type stored in every way.
+    variants = VARIANTS if device is H200 else VARIANTS[::2]
+    points = list(defaults([one(variant) for variant in variants], [device]))
+    assert len({point.source.digest for point in points}) == len(variants)
     assert blemishes(points) == []
 
 
@@ -126,7 +128,7 @@ def test_the_defaults_of_other_shapes_are_clean(device: Device) -> None:
     problems = [
         one(f"{letter}:{trans}", size)
         for (letter, trans), size in product(zip("sdcz", CROSSED, strict=True), sizes)
-    ]
+    ][device is A100 :: 2]
     for letter, align in (("s", 4), ("s", 8), ("d", 8), ("c", 8)):
         problems += [one(f"{letter}:nt", size, align=align) for size in ("8192x8192x8192", "333x77x555")]
     assert blemishes(defaults(problems, [device])) == []

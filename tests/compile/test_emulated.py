@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from bench.sanitize import chains
+from tests.emulator.chains import chain_wrongs
 from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.space import HARDWARE
+from tilewright.space import HARDWARE, Rule, Space
 from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
@@ -139,13 +141,16 @@ def test_classic_at_the_smallest_sizes(text: str) -> None:
 FORMS = ["s:5x6x7", "d:nt:9x7x6", "c:ct:6x3x5", "z:nj:5x4x3", "h:tn:9x11x7", "b:nt:8x10x12", "hc:cn:7x9x8"]
 
 
-@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
+@pytest.mark.parametrize(("number", "path"), list(enumerate(("plain", "async", "bulk"))))
 @pytest.mark.parametrize("text", FORMS)
-def test_tiny_multiplies(text: str, path: str) -> None:
+def test_tiny_multiplies(text: str, number: int, path: str) -> None:
     dense = problem(f"{text}@11", alpha="any", beta="any")
     padded = problem(f"{text}@11", (1, 2, 1), (0, 1, 3), beta="0")
-    points = [(p, smallest(p, 0, path=path, mma=0, warps=2)) for p in (dense, padded)]
-    assert found_wrong("tiny", points, grid_x=2) == []
+    # Every form both ways, and every path with the halves of the forms.
+    turn = number + FORMS.index(text)
+    p = (dense, padded)[turn % 2]
+    config = smallest(p, 0, path=path, mma=0, warps=2)
+    assert list(wrongs("tiny", p, config, H200, schedules=[SCHEDULES[turn % 4]], grid_x=2)) == []
 
 
 @pytest.mark.parametrize(
@@ -209,25 +214,57 @@ def test_tiny_multiplies_matrices_by_their_addresses(path: str) -> None:
     assert list(wrongs("tiny", p, smallest(p, 0, path=path, mma=0, warps=2), H200, grid_x=2)) == []
 
 
+# ---- panel
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "fixed"),
+    [
+        # Columns along the panel that begin anywhere in a word, and C from registers.
+        ("s:nn:67x3x4@2", "dense", {"path": "bulk", "direct": 1}),
+        ("c:nt:3x66x3@2", "shared", {"path": "bulk"}),
+        # Streams that do, with a rest of a tile, and columns that are counted one by one.
+        ("d:tn:67x5x3@2", "dense", {"path": "bulk", "direct": 0}),
+        ("s:nn:3x67x5@2", "shared", {"path": "bulk"}),
+        ("c:cj:66x4x3@2", "padded", {"path": "async", "direct": 0}),
+        ("z:jn:5x66x2@2", "padded", {"path": "async"}),
+        ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1}),
+        # Tensor cores.
+        ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
+        ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),
+        ("d:nn:67x9x6@2", "dense", {"path": "bulk", "mma": 8}),
+        ("z:nt:9x66x3@2", "padded", {"path": "async", "mma": 16}),
+    ],
+)
+def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None:
+    p = problem(text, (1, 0, 1), (0, 0, 2), beta="0") if layout == "padded" else problem(text, beta="any")
+    if layout == "shared":
+        p = p.with_(**{"stride_b" if p.m > p.n else "stride_a": 0})
+    few = {"mma": 0, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
+    found = allowed("panel", p, H200, 60, 1, **few)
+    config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
+    assert found_wrong("panel", [(p, config)], grid_x=2) == []
+
+
 # ---- tensor
 
 SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32x8x16", "8x32x16", "16x8x16")]
 SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8", "16x8x16")]
 
 
+FEW = (
+    Rule("few-threads", "soft", "four warps at most", lambda dim_x, dim_y: dim_x * dim_y <= 128),
+    Rule("small-tile", "soft", "1,024 elements at most", lambda blk_m, blk_n: blk_m * blk_n <= 1024),
+    Rule("short-tile", "soft", "no long k-tile", lambda blk_k: blk_k <= 32),
+)
+"""What leaves few instructions to be run, as rules: a space is then small before it is drawn from."""
+
+
 def modest(p: Problem, device: Device, seed: int, **fixed: Any) -> Config:
-    """A config of at most four warps and a small tile, so that few instructions are run."""
-    space = (
-        STENCILS["tensor"]
-        .space(p, device)
-        .only((*HARDWARE, "hard"))
-        .restricted(blocks=device["sms"], **fixed)
-    )
-    found = [
-        config
-        for config in space.sample(4000, seed)
-        if config["dim_x"] * config["dim_y"] <= 128 and config["blk_m"] * config["blk_n"] <= 1024
-    ]
+    """A config of at most four warps, two if it can be, and the smallest tile."""
+    space = STENCILS["tensor"].space(p, device).only((*HARDWARE, "hard"))
+    space = Space(space.params, (*FEW, *space.rules), elementwise=True)
+    found = space.restricted(blocks=device["sms"], **fixed).sample(500, seed)
     assert found, (p.key, fixed)
     return min(
         found,
@@ -238,10 +275,12 @@ def modest(p: Problem, device: Device, seed: int, **fixed: Any) -> Config:
     )
 
 
-@pytest.mark.parametrize("number", range(2))
 @pytest.mark.parametrize(("letter", "tc"), SHAPES)
-def test_tensor_multiplies(letter: str, tc: str, number: int) -> None:
-    at = 2 * (SHAPES.index((letter, tc)) % 2) + number
+def test_tensor_multiplies(letter: str, tc: str) -> None:
+    """Each type with all shapes of its products and all transpositions, and other pairs of them than the
+    next type has."""
+    number = SHAPES.index((letter, tc))
+    at = (number + number // 4) % 4
     trans = (("nn", "nt", "tt", "tn") if letter in "hbd" else ("jc", "nt", "jj", "cn"))[at]
     p = problem(
         f"{letter}:{trans}:19x21x23@3", (1, 2, 3), (0, 2, 4), alpha="any", beta=("any", "0", "1", "any")[at]
@@ -300,8 +339,9 @@ def test_grouped_multiplies(letter: str, trans: str, bulk: int) -> None:
     fixed = {"bulk": bulk, "warps": 2, "team": 1 + number % 2, "mma": mma, "blocks": H200["sms"]}
     # One form of tile after the other takes long to compile.
     fixed |= {"fine": 0, "rows": 2, "columns": 4, "deep": 1 + number % 2}
+    # One program for both, which a compiler takes longer for than the lists take.
+    config = space.restricted(**fixed, depth=(2, 4)[number // 2 % 2]).sample(1, number)[0]
     for pads, own in (((0, 0, 0), True), ((1, 2, 3), False)):
-        config = space.restricted(**fixed, depth=4 if own else 2).sample(1, number)[0]
         found = grouped_wrongs(
             letter,
             trans,
@@ -327,6 +367,32 @@ def test_grouped_copies_next_to_each_other_in_different_ways(schedule: Schedule)
     config = min(found, key=lambda config: config["ring"])
     wrong = grouped_wrongs("d", "nn", sizes, config, H200, pads=(2, 2, 2), every=2, grid=1, schedule=schedule)
     assert list(wrong) == []
+
+
+# ---- chain
+
+
+@pytest.mark.parametrize("path", ["async", "bulk"])
+@pytest.mark.parametrize("letter", list(DTYPES))
+def test_chain_multiplies(letter: str, path: str) -> None:
+    """Two groups and a part of one for two blocks, of odd shapes, their operands packed or with gaps."""
+    turn = 2 * list(DTYPES).index(letter) + (path == "bulk")
+    sizes = ((5, 3, 6, 4), (6, 3, 6), (4, 4, 4, 4))[turn % 3]
+    p = chains.chain(DTYPES[letter], sizes, int(path == "async"), turn).with_(batch=19)
+    fixed = {"path": path, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
+    config = Config(fixed | {"stages": 2 + turn % 2})
+    assert list(chain_wrongs(p, config, H200, schedule=SCHEDULES[turn % len(SCHEDULES)])) == []
+
+
+@pytest.mark.parametrize("path", ["async", "bulk"])
+def test_chain_waits_for_its_ring(path: str) -> None:
+    """One block through more groups than it has stages, so that each is filled again, by three warps."""
+    p = chains.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
+    config = Config(
+        {"path": path, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
+    )
+    for schedule in SCHEDULES[1:3]:
+        assert list(chain_wrongs(p, config, H200, schedule=schedule, grid=1)) == []
 
 
 # ---- interleaved

@@ -32,10 +32,16 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
     return facts
 
 
-@pytest.mark.parametrize("beta", ["0", "1", "any"])
+def some(count: int, turn: int) -> tuple[int, ...]:
+    """Of the sizes one in ``count``, others each turn, and the largest, where registers are shortest."""
+    return (*SIZES[turn % count : -1 : count], SIZES[-1])
+
+
+@pytest.mark.parametrize(("number", "beta"), list(enumerate(("0", "1", "any"))))
 @pytest.mark.parametrize("letter", LETTERS)
-def test_defaults_keep_what_they_promise(letter: str, beta: str) -> None:
-    for n in SIZES:
+def test_defaults_keep_what_they_promise(letter: str, number: int, beta: str) -> None:
+    # Each size with one beta, other ones for the next type: a compilation takes as long as all else here.
+    for n in some(3, number + LETTERS.index(letter)):
         p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta, alpha="any" if beta == "any" else "1")
         config = TINY.default(p, H200)
         facts = compiled(p, config, H200)
@@ -46,16 +52,23 @@ def test_defaults_keep_what_they_promise(letter: str, beta: str) -> None:
 
 @pytest.mark.parametrize("letter", LETTERS)
 def test_defaults_of_a_device_without_bulk_copies(letter: str) -> None:
-    for n in (2, 5, 8, 16, 17, 32):
+    for n in some(4, LETTERS.index(letter)):
         p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta="1")
         assert compiled(p, TINY.default(p, A100), A100)["spills"] == 0
 
 
-@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
-@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt", "cj", "jc"])
-@pytest.mark.parametrize(
-    "spelling", ["s:5x6x7", "d:17x9x12", "c:8x3x4", "z:16x24x10", "h:17x24x18", "b:16x8x16", "hc:9x16x24"]
-)
+PATHS = ("plain", "async", "bulk")
+TRANS = ("nn", "nt", "tn", "tt", "cj", "jc")
+SPELLINGS = ("s:5x6x7", "d:17x9x12", "c:8x3x4", "z:16x24x10", "h:17x24x18", "b:16x8x16", "hc:9x16x24")
+PAIRED = [
+    (spelling, trans, PATHS[(number + number // 4 + turn + turn // 3) % 3])
+    for number, spelling in enumerate(SPELLINGS)
+    for turn, trans in enumerate(TRANS if DTYPES[spelling.split(":")[0]].is_complex else TRANS[:4])
+]
+"""Every type with each of its transpositions and with every path, and every transposition with every path."""
+
+
+@pytest.mark.parametrize(("spelling", "trans", "path"), PAIRED)
 def test_every_path_and_transposition(spelling: str, trans: str, path: str) -> None:
     letter, size = spelling.split(":")
     p = problem(f"{letter}:{trans}:{size}@100000", alpha="any", beta="any")
@@ -75,18 +88,22 @@ def test_tensor_cores_multiply(letter: str, mma: int) -> None:
     assert code.facts["spills"] == 0
 
 
-@pytest.mark.parametrize("size", ["8x8x8", "16x16x16", "17x17x17", "24x40x33", "64x64x64"])
+HALVES = ("8x8x8", "16x16x16", "17x17x17", "24x40x33", "64x64x64")
+
+
+@pytest.mark.parametrize(("number", "size"), list(enumerate(HALVES)))
 @pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])
 @pytest.mark.parametrize("letter", ["h", "b", "hc"])
-def test_tensor_cores_multiply_halves(letter: str, device: Device, size: str) -> None:
+def test_tensor_cores_multiply_halves(letter: str, device: Device, number: int, size: str) -> None:
     """No spills, and the program has products of tensor cores in this type; without a ring there are none."""
     kind = "bf16.bf16" if letter == "b" else "f16.f16"
-    for trans in ("nn", "nt", "tn", "tt"):
+    # Two transpositions of four, the other two of the next size.
+    for trans in (("nn", "tt"), ("nt", "tn"))[(number + len(letter) + (device is H200)) % 2]:
         p = problem(f"{letter}:{trans}:{size}@100000")
         config = TINY.default(p, device)
         assert (config["mma"] == 16) == (config["path"] != "plain"), config
         assert compiled(p, config, device)["spills"] == 0
-        if config["mma"] and trans == "nn":
+        if config["mma"] and number == 1:
             assert f".f32.{kind}.f32" in disassemble.ptx(TINY.source(p, config, device), device)
 
 
@@ -98,10 +115,14 @@ def padded(p: Problem, by: int, which: str = "abc") -> Problem:
     return p.with_(**fields)
 
 
+PADS = ((5, 1), (8, 2), (16, 1), (17, 1), (24, 1))
+
+
 @pytest.mark.parametrize("beta", ["0", "1"])
 @pytest.mark.parametrize("letter", LETTERS)
 def test_padded_columns_keep_what_is_promised(letter: str, beta: str) -> None:
-    for n, by in ((5, 1), (8, 2), (16, 1), (17, 1), (24, 1), (32, 2)):
+    # Every other size, the others with the other beta.
+    for n, by in (*PADS[(LETTERS.index(letter) + (beta == "1")) % 2 :: 2], (32, 2)):
         p = padded(problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta), by)
         config = TINY.default(p, H200)
         assert config["path"] == "bulk"

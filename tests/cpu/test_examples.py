@@ -48,6 +48,12 @@ PRINTED: dict[str, list[str]] = {
         "fmadd|fmla",
     ],
     "06_gpu": [f"{NO_GPU}|right: True(.*\n)+in place: True.*\nreplayed: True"],
+    "08_kalman": [
+        "right: True",
+        *(rf"{name} +\d+\.\d us for 20000 predictions" for name in (r"tw\.chain", "three calls")),
+        r"there is no such pair here\.|on .*\nright: True",
+    ],
+    "09_rotations": ["right: True", "and back: True", "no trace: True"],
     "07_many_sizes": ["^right: True", "^scattered: True", f"{NO_GPU}|on the GPU: True"],
 }
 

@@ -351,3 +351,64 @@ def test_overlaps_are_refused(torch: Any) -> None:
         call(ones, ones, out=[whole[:4, 4:8], whole[:4, 8:12]])
     with pytest.raises(tw.ArgumentError, match="no memory of a GPU"):
         tw.Pointers([np.zeros(4).ctypes.data], (2, 2), "d")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex128"])
+def test_many_large_products_run_at_once_and_go_into_a_graph(torch: Any, dtype: str) -> None:
+    """One list reads what another has written: forks and joins keep the order of the stream."""
+    sizes = [(100 + 37 * i, 90 + 13 * i, 70 + 50 * (i % 5)) for i in range(19)]
+    a, b = (
+        some(torch, [(m, k) for m, _, k in sizes], dtype),
+        some(torch, [(k, n) for _, n, k in sizes], dtype),
+    )
+    c = some(torch, [(n, 80) for _, n, _ in sizes], dtype)
+    first = tw.plan_grouped(a, b)
+    second = tw.plan_grouped(first.results, c)
+    assert first.launches == len(sizes)
+    want = [x @ y @ z for x, y, z in zip(a, b, c, strict=True)]
+    loose = 3e-2 if dtype == "bfloat16" else 1e-4
+    graph = torch.cuda.CUDAGraph()
+    first()
+    second()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        first()
+        second()
+    side = torch.cuda.Stream()
+    for go in (graph.replay, lambda: (first(), second())):
+        for x in (*first.results, *second.results):
+            x.fill_(float("nan"))
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            go()
+        torch.cuda.synchronize()
+        for got, right in zip(second.results, want, strict=True):
+            torch.testing.assert_close(got, right, rtol=loose, atol=loose * float(abs(right).max()))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+def test_large_matrices_that_lie_anywhere_are_one_call_of_the_library(torch: Any, dtype: str) -> None:
+    a, b = some(torch, [(9, 70, 130)], dtype)[0], some(torch, [(9, 100, 130)], dtype)[0]
+    out = some(torch, [(9, 70, 100)], dtype)[0]
+    order = [3, 0, 8, 1, 7, 2, 5, 4, 6]
+    letter = next(x.letter for x in DTYPES.values() if x.name == dtype)
+    rows = [
+        tw.Pointers([int(x[i].data_ptr()) for i in order], tuple(x.shape[1:]), letter) for x in (a, b, out)
+    ]
+    want = 2 * a @ b.mH + out
+
+    def run() -> None:
+        tw.gemm_batched(rows[0], rows[1], alpha=2, beta=1, trans_b="c", out=rows[2])
+
+    before = out.clone()
+    run()
+    torch.cuda.synchronize()
+    loose = 3e-2 if out.dtype in (torch.float16, torch.bfloat16) else 1e-4
+    torch.testing.assert_close(out, want, rtol=loose, atol=loose * float(abs(want).max()))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    out.copy_(before)
+    graph.replay()
+    torch.cuda.synchronize()
+    torch.testing.assert_close(out, want, rtol=loose, atol=loose * float(abs(want).max()))

@@ -221,6 +221,13 @@ def expression(opcode: str, source: Callable[[int, str], str]) -> tuple[str, str
             return f"inserted({sources})", kind
         case "bfe":
             return f"extracted({source(1, kind)}, {source(2, 's32')}, {source(3, 's32')})", kind
+        case "dp2a" if parts[2:] == ["u32", "u32"]:
+            products = (
+                f"({source(1, 'u32')} >> np.uint32({16 * i}) & np.uint32(0xFFFF))"
+                f" * ({source(2, 'u32')} >> np.uint32({8 * (i + 2 * (parts[1] == 'hi'))}) & np.uint32(0xFF))"
+                for i in range(2)
+            )
+            return f"{source(3, 'u32')} + {' + '.join(products)}", "u32"
         case "lop3":
             return f"looked_up({', '.join(source(i, 'u32') for i in (1, 2, 3, 4))})", "u32"
         case "cvt" if parts[-2].endswith("x2"):

@@ -259,6 +259,7 @@ def _phases(compiler: Compiler, parts: list[str], operands: tuple[str, ...], fol
         def arrive(w: Warp) -> int:
             for lane in np.flatnonzero(w.mask):
                 barrier = _started(w, int(address(w)[lane]))
+                w.cluster.watch.released(w.epoch, np.array([lane]))
                 barrier.bytes += int(more(w)[lane]) if more else 0
                 barrier.pending -= 1
                 if barrier.pending < 0:
@@ -300,8 +301,39 @@ def _finish(groups: list[list[Callable[[], None]]], but: int) -> None:
             land()
 
 
+def _arrival(compiler: Compiler, operands: tuple[str, ...], following: int) -> Operation:
+    """Arrivals at a barrier when the copies by words that were asked for so far are there."""
+    address = compiler.address(operands[0])
+
+    def arrive(w: Warp) -> int:
+        copies, w.open = w.open, []
+        lanes = np.flatnonzero(w.mask)
+        barriers = [_started(w, int(address(w)[lane])) for lane in lanes]
+
+        def land() -> None:
+            for each in copies:
+                each()
+            # Who waits for the barrier is ordered behind these.
+            w.cluster.watch.released(w.epoch, lanes)
+            for barrier in barriers:
+                barrier.pending -= 1
+                if barrier.pending < 0:
+                    raise Fault("more threads arrive at a barrier than it expects")
+                barrier.settle()
+
+        if w.cluster.schedule.soon:
+            land()
+        else:
+            w.cluster.flying.append(land)
+        return following
+
+    return arrive
+
+
 def _copy(compiler: Compiler, parts: list[str], operands: tuple[str, ...], following: int) -> Operation:
     """Copies by words: every lane its own, in groups."""
+    if parts[2] == "mbarrier":
+        return _arrival(compiler, operands, following)
     if parts[2] == "commit_group":
 
         def commit(w: Warp) -> int:

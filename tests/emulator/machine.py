@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from collections.abc import Callable, Mapping
@@ -234,6 +235,28 @@ class Block:
         return {"global": self.memory, "shared": self.cluster.shared, "param": self.parameters}[space]
 
 
+NAMES = {"np": np, **arithmetic.FUNCTIONS, **{k: v for k, v in NUMPY.items() if k != "f16"}}
+NAMES |= {"SHARED": np.uint64(SHARED), "LOCAL": np.uint64(LOCAL)}
+"""What expressions may name beside registers."""
+
+
+@functools.cache
+def _maker(argument: str, text: str, count: int) -> Callable[..., Callable[[Any], Array]]:
+    """What makes functions of an expression, of the numbers of its registers: most differ in these alone."""
+    numbers = ", ".join(f"n{i}" for i in range(count))
+    made: Callable[..., Callable[[Any], Array]] = eval(f"lambda {numbers}: lambda {argument}: {text}", NAMES)
+    return made
+
+
+def function(argument: str, text: str) -> Callable[[Any], Array]:
+    """An expression as a function of its one argument."""
+    parts = re.split(r"(?<=r\[)(\d+)(?=\])", text)
+    numbers = parts[1::2]
+    for i in range(len(numbers)):
+        parts[2 * i + 1] = f"n{i}"
+    return _maker(argument, "".join(parts), len(numbers))(*map(int, numbers))
+
+
 class Compiler:
     """A program as operations: one Python function an instruction, made once for all warps."""
 
@@ -258,8 +281,6 @@ class Compiler:
             "%ntid.x",
         ):
             self._register(name, np.zeros(LANES, np.uint32))
-        self.names = {"np": np, **arithmetic.FUNCTIONS, **{k: v for k, v in NUMPY.items() if k != "f16"}}
-        self.names |= {"SHARED": np.uint64(SHARED), "LOCAL": np.uint64(LOCAL)}
         self.code = [self._operation(i, instruction) for i, instruction in enumerate(program.instructions)]
 
     def _register(self, name: str, value: Array) -> int:
@@ -314,10 +335,7 @@ class Compiler:
 
     def reader(self, text: str, kind: str) -> Callable[[Warp], Array]:
         """The same as a function of a warp."""
-        made: Callable[[Warp], Array] = eval(
-            f"lambda w: (lambda r: {self.source(text, kind)})(w.r)", self.names
-        )
-        return made
+        return function("w", self.source(text, kind).replace("r[", "w.r["))
 
     def address(self, text: str) -> Callable[[Warp], Array]:
         """What an operand in brackets means, as int64."""
@@ -398,7 +416,7 @@ class Compiler:
         if found is None:
             return None
         text, _ = found
-        value = eval(f"lambda r: {text}", self.names)
+        value = function("r", text)
         put = self.write(operands[0])
 
         def operation(w: Warp) -> int:

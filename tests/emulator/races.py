@@ -3,7 +3,8 @@
 Two rules that no order of warps shows, as this interpreter runs the lanes of a warp in step:
 
     lanes    of a warp are ordered by its barriers alone: what one wrote another may read, and what one read
-             another may write, only behind ``bar.warp.sync`` or a barrier of more threads
+             another may write, only behind ``bar.warp.sync`` or a barrier of more threads; what a lane wrote
+             before it arrives at a barrier in shared memory may be read, too
     proxies  bulk copies and products of warp groups do not see what ordinary stores and ``cp.async`` wrote
              until the lane that wrote has fenced it (``fence.proxy.async``)
 """
@@ -68,6 +69,11 @@ class Watch:
             raise Fault("a lane writes what another lane of its warp read, with no barrier between them")
         self.written[cells] = mine
         self.unfenced[cells] = (warp << LANE_BITS | lanes)[:, None] + 1
+
+    def released(self, epoch: int, lanes: Array) -> None:
+        """What lanes wrote is ordered before what others do behind a barrier in shared memory, at which these
+        lanes arrive. That others wait for it is seen by what they read."""
+        self.written[np.isin(self.written, epoch << LANE_BITS | lanes)] = 0
 
     def fenced(self, warp: int, mask: Array) -> None:
         """Lanes of a warp fence all that they wrote."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tilewright.arrays import layout
 from tilewright.arrays.overlap import bounds
-from tilewright.arrays.view import view_at
+from tilewright.arrays.view import view_at, view_of
 from tilewright.calls.spec import Options
 
 pytestmark = pytest.mark.pure
@@ -67,3 +67,18 @@ def test_a_conjugate_of_a_conjugate_is_the_memory_itself(asked: str, which: int)
     assert found[which] is (asked == "n")
     assert found[1 - which] is False
     assert Options(1, 0, *letters).conjugated(plain, plain)[which] is (asked == "c")
+
+
+def test_a_view_reversed_where_it_runs_backwards_is_the_same_memory_forwards() -> None:
+    array = np.arange(24.0).reshape(2, 3, 4)[::-1, :, ::-2]
+    view = view_of(array)
+    assert view.backwards == (0, 2)
+    forwards = view.reversed(view.backwards)
+    assert forwards.backwards == ()
+    turned = array[::-1, :, ::-1]
+    assert (forwards.address, forwards.shape, forwards.strides) == (
+        turned.ctypes.data,
+        turned.shape,
+        turned.strides,
+    )
+    assert forwards.reversed(view.backwards) == view

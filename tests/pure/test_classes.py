@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench import classes as bench
-from tilewright.model import DTYPES, Problem
+from bench import lists
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, GroupedProblem, Problem
 from tilewright.planning import classes, dispatch
 from tilewright.targets.cuda.capability import DEVICES
 
@@ -49,6 +55,75 @@ def test_a_class_tells_how_the_operands_lie() -> None:
     assert classes.of(replace(one, beta="any"), "cached").endswith("updates C, to 16, packed, cached")
     # A batch that takes no longer than its launch is neither from memory nor from a cache.
     assert classes.of(one.with_(batch=10), "cached").endswith(", few")
+
+
+def listed(count: int, top: int, letter: str = "s", beta: str = "0") -> GroupedProblem:
+    sizes = np.full(count, top, np.int64)
+    return GroupedProblem.of(DTYPES[letter], "nn", (sizes, sizes, sizes), beta=beta)
+
+
+def test_lists_have_classes_of_their_own() -> None:
+    assert classes.of_list(listed(3, 5)) == "s, writes C, to 8, of 4"
+    assert classes.of_list(listed(5, 64, "z", "any")) == "z, updates C, to 64, of 16"
+    assert classes.of_list(listed(1024, 4)).endswith("of 1024")
+    assert classes.of_list(listed(1025, 4)).endswith("of many")
+    # They are widened as others are.
+    assert classes.wider("s, writes C, to 8, of 4")[1:] == ("s, writes C, to 8", "s, writes C")
+
+
+def test_where_matrices_lie_is_a_part_of_the_table() -> None:
+    one = Problem(DTYPES["s"], 9, 7, 5, batch=10**6)
+    assert classes.part("tiny", one) == "tiny"
+    assert classes.part("tiny", replace(one, align=8)) == "tiny unaligned"
+    # By addresses, however they are aligned.
+    assert classes.part("tiny", replace(one, align=4, pointers=True)) == "tiny by pointers"
+    assert classes.part("grouped", listed(3, 5)) == "grouped"
+
+
+def test_each_part_counts_from_the_most_similar_device_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(DTYPES["s"], 9, 7, 5, batch=10**6)
+    name = classes.of(problem, "memory")
+    cells = {
+        "h200": {"tiny": {name: {"wins": True}}},
+        "h100": {"tiny": {name: {"wins": False}}, "tiny unaligned": {name: {"wins": False}}},
+    }
+    monkeypatch.setattr(classes, "table", lambda: cells)
+    assert classes.wins("tiny", problem, "memory", H200) is True
+    assert classes.wins("tiny", replace(problem, align=4), "memory", H200) is False
+    assert classes.wins("tiny", replace(problem, pointers=True), "memory", H200) is None
+    assert classes.wins("grouped", listed(3, 5), "memory", H200) is None
+
+
+@pytest.mark.parametrize("kind", ["lists", "pointers", "unaligned"])
+def test_what_the_bench_of_lists_draws_is_of_the_classes_that_it_fills(kind: str) -> None:
+    draws = lists.lists(H200, 1, 3, "s"), lists.batches(H200, 1, 3, "s", kind, 1e6)
+    found = list(draws[kind != "lists"])
+    names = {classes.of_list(x.plan.problem) for x in found} if kind == "lists" else None
+    assert names is None or len(names) >= len(lists.LISTED)
+    parts = {classes.part(x.plan.stencil or "", x.plan.problem).partition(" ")[2] for x in found}
+    assert parts == {{"lists": "", "pointers": "by pointers", "unaligned": "unaligned"}[kind]}
+    for drawn in found:
+        assert dispatch.refusal(STENCILS[drawn.plan.stencil or ""], drawn.plan.problem, H200) is None
+    # Another seed draws others, and of a type that is as wide as any access nothing is unaligned.
+    again = [x.plan.problem for x in lists.batches(H200, 1, 4, "s", "pointers", 1e6)]
+    assert again != [x.plan.problem for x in lists.batches(H200, 1, 3, "s", "pointers", 1e6)]
+    assert not list(lists.batches(H200, 1, 3, "z", "unaligned", 1e6))
+
+
+def test_a_part_of_the_table_is_made_and_the_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, measured = tmp_path / "classes.json", tmp_path / "lists.jsonl"
+    where.write_text(json.dumps({"devices": {"h200": {"tiny": {"s, writes C": {"wins": True}}}}}))
+    name = classes.of_list(listed(3, 5))
+    told = {"stencil": "grouped", "class": name, "origin": "default", "against_cublas": 2.0, "problem": "s:"}
+    measured.write_text("".join(json.dumps(told | {"device": "h200"}) + "\n" for _ in range(3)))
+    monkeypatch.setattr(bench, "DATA", where)
+    monkeypatch.setattr(sys, "argv", ["bench.classes", str(measured)])
+    bench.main()
+    made = json.loads(where.read_text())["devices"]["h200"]
+    assert set(made) == {"tiny", "grouped"}
+    assert made["grouped"][name]["wins"] is True
 
 
 def line(problem: Problem, stencil: str, ratio: float) -> dict[str, Any]:

@@ -322,8 +322,8 @@ def evaluation(problem: Problem, regime: str = "memory") -> cuda.CudaEvaluation:
 @pytest.mark.parametrize(
     "spelling",
     [
-        *("s:320x312x304", "d:tn:320x312x304", "c:nc:320x312x304", "z:jt:99x98x97"),
-        *("h:tn:320x312x304", "b:320x312x304", "hc:nc:320x312x304"),
+        *("s:320x312x304", "d:tn:320x312x304", "c:nc:160x152x144", "z:jt:99x98x97"),
+        *("h:tn:160x152x144", "b:160x152x144", "hc:nc:160x152x144"),
     ],
 )
 def test_right_candidates_are_timed_and_stand_the_finals(

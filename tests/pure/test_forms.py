@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import random
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,13 +23,13 @@ from tilewright.arrays import dlpack, numpy_, pointers, torch_
 from tilewright.arrays.overlap import Placement, even_step, overlapping, shared
 from tilewright.arrays.pointers import Staging
 from tilewright.arrays.view import address_of
-from tilewright.calls import settings
+from tilewright.calls import list_runs, settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
-from tilewright.errors import ArgumentError, DTypeError
+from tilewright.errors import ArgumentError, DeviceError, DTypeError
 from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
-from tilewright.planning import dispatch
-from tilewright.runtime import bound_cuda, build, fastcall_cuda
+from tilewright.planning import classes, dispatch
+from tilewright.runtime import bound_cuda, build, cublaslt, fastcall_cuda
 from tilewright.stencils.cuda import args as call
 from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.store.records import Records
@@ -429,8 +430,109 @@ def test_large_products_beside_small_ones_and_stacks(gpu: Log, torch: Any) -> No
         a[1] *= 3
     assert made is plan.results
     assert gpu.names.count("grouped") == 2
-    assert "3 products one by one" in plan.explain()
-    assert plan.launches == 1 + 3
+    # Of the stack with one second matrix both products are one batch.
+    assert plan.launches == 1 + 2
+    assert sorted(p.problem.batch for p in plan.plans) == [1, 2, 4]
+    assert "1 products of 9x70x8 (d:nn): " in plan.explain()
+
+
+def test_like_products_that_lie_evenly_spaced_are_one_batch(gpu: Log, torch: Any) -> None:
+    whole = torch.randn(9, 70, 8, dtype=torch.float64)
+    b = torch.randn(8, 66, dtype=torch.float64)
+    out = torch.zeros(9, 70, 66, dtype=torch.float64)
+    # Not in the order of memory; two of them together, one alone, one with another scalar.
+    order, alphas = [6, 0, 2, 4, 1, 8], [1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
+    results = [out[i] for i in order]
+    plan = tw.plan_grouped([whole[i] for i in order], [b] * 6, alpha=alphas, out=results)
+    assert sorted(p.problem.batch for p in plan.plans) == [1, 5]
+    plan()
+    for i, alpha in zip(order, alphas, strict=True):
+        close(torch, out[i], alpha * whole[i] @ b)
+    assert not out[[3, 5, 7]].any()
+    # What goes backwards is no batch of a library.
+    plan = tw.plan_grouped([whole[i] for i in (5, 3, 1)], [b] * 3, out=[out[i] for i in (1, 3, 5)])
+    assert [p.problem.batch for p in plan.plans] == [1, 1, 1]
+    plan()
+    close(torch, out[1], whole[5] @ b)
+
+
+@pytest.mark.parametrize("letter", ["s", "hc"])
+def test_lists_go_to_the_library_where_it_was_measured_to_be_faster(
+    gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch, letter: str
+) -> None:
+    cells = {f"{letter}, writes C": {"wins": False}}
+    monkeypatch.setattr(classes, "table", lambda: {"h200": {"grouped": cells}})
+    monkeypatch.setattr(cublaslt, "library", lambda: object())
+    # The library is not here: whatever takes its place is asked for product by product.
+    monkeypatch.setattr(cublaslt, "product", lambda *_: "not here")
+    kind, more = (torch.float16, (2,)) if letter == "hc" else (torch.float32, ())
+    a, b = ([torch.randn(*shape, *more).to(kind) for shape in shapes] for shapes in LISTED)
+    options = {"dtype": "hc"} if letter == "hc" else {}
+    plan = tw.plan_grouped(a, b, **options)
+    if letter == "hc":
+        # No library has complex half.
+        assert [p.origin for p in plan.plans] == ["default"]
+        return
+    assert "grouped" not in {p.stencil for p in plan.plans}
+    assert len(plan.plans) == 2
+    for got, x, y in zip(plan(), a, b, strict=True):
+        close(torch, got, x @ y)
+    # Who forces a config wants the kernel, and where there is no library it is all that is left.
+    assert tw.plan_grouped(a, b, config={}).plans[0].stencil == "grouped"
+    monkeypatch.setattr(cublaslt, "library", lambda: None)
+    assert tw.plan_grouped(a, b).plans[0].stencil == "grouped"
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_many_products_run_on_several_streams_between_a_fork_and_a_join(
+    monkeypatch: pytest.MonkeyPatch, recorded: bool
+) -> None:
+    made: list[list[Any]] = []
+
+    class Sides:
+        def __init__(self, count: int):
+            self.handles = [100 * (len(made) + 1) + i for i in range(count)]
+            self.seen: list[Any] = []
+            made.append(self.seen)
+
+        def fork(self, stream: int) -> None:
+            self.seen.append(("fork", stream))
+
+        def join(self, stream: int) -> None:
+            self.seen.append(("join", stream))
+
+    monkeypatch.setattr(driver, "Sides", Sides)
+    monkeypatch.setattr(driver, "capturing", lambda stream: recorded)
+    monkeypatch.setattr(list_runs, "_held", threading.local())
+    log: list[tuple[int, int]] = []
+    starts = [lambda stream, i=i: log.append((i, stream)) for i in range(9)]
+    if recorded:
+        # No streams can be made any more, so all of it is one after the other.
+        list_runs.spread(starts, 0, 7)
+        assert log == [(i, 7) for i in range(9)]
+        assert not made
+        log.clear()
+        list_runs.sides(0, recorded=True)
+    list_runs.spread(starts, 0, 7)
+    assert [stream for _, stream in log] == [7, 100, 101, 102, 7, 100, 101, 102, 7]
+    assert made == [[("fork", 7), ("join", 7)]]
+    # The same ones again, and a join also after what fails: a recording would be lost without.
+    log.clear()
+
+    def fails(stream: int) -> None:
+        raise DeviceError("lost")
+
+    with pytest.raises(DeviceError):
+        list_runs.spread([*starts, fails], 0, 7)
+    assert made == [[("fork", 7), ("join", 7)] * 2]
+    # A few are not worth a fork.
+    log.clear()
+    list_runs.spread(starts[:3], 0, 7)
+    assert [stream for _, stream in log] == [7, 7, 7]
+
+
+LISTED = (((4, 5), (7, 8)), ((5, 6), (8, 9)))
+"""Shapes of two products."""
 
 
 def test_a_forced_config(gpu: Log, torch: Any) -> None:

@@ -145,6 +145,7 @@ def different(name: str) -> Any:
         "beta": "1",
         "math": "tf32",
         "interleaved": Interleaved(),
+        "outer": ((3, 4, 0, 16),),
     }
     plain = getattr(PROBLEM, name)
     if name in named or type(plain) is str:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bench import lines
-from bench.sanitize import forms, lists, small, tool
+from bench.sanitize import chains, forms, groups, lists, small, tool
 from bench.sanitize.__main__ import SHOWN, report
 from bench.sanitize.child import results
 from bench.sanitize.job import Job, fits, made, named
@@ -65,7 +65,7 @@ def listed(request: pytest.FixtureRequest) -> Listed:
     device = capability.named(request.param)
     kept: dict[str, Made] = {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (forms, small):
+        for module in (chains, forms, groups, small):
             patch.setattr(module, "made", watched(module.made, kept))
         return Listed(device, list(jobs(device)), kept)
 
@@ -86,8 +86,8 @@ def test_every_stencil_and_every_rung_is_launched(listed: Listed) -> None:
     for name, mine in of.items():
         assert mine, f"{name} has no job"
         assert {listed.made[job.name].stencil.name for job in mine} == {name}
-        # Each with a C that is read and with one that is not.
-        assert {job.problem.beta == "0" for job in mine} == {False, True}
+        # Each with a C that is read and with one that is not; of groups it never is.
+        assert {job.problem.beta == "0" for job in mine} == ({True} if CUDA[name].segments else {False, True})
     rungs = [job for job in listed.jobs if job.name not in listed.made]
     assert {job.stencil for job in rungs} == {rung.name for rung in ladder.RUNGS}
     assert len(rungs) + sum(map(len, of.values())) == len(listed.jobs)
@@ -105,7 +105,8 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     found: dict[str, set[str]] = {name: set() for name in CUDA}
     for stencil, problem, _ in listed.made.values():
         found[stencil.name].add(problem.dtype.letter)
-    assert found["tiny"] == found["grouped"] == found["interleaved"] == set(DTYPES)
+    for kernel in ("tiny", "panel", "grouped", "chain", "segments", "interleaved"):
+        assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     assert found["classic"] == {"s", "d", "c", "z"}
     sizes = {

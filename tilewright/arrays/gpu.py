@@ -147,13 +147,17 @@ class GpuArrays:
             return
         if may_share(target, source):
             source = self.copy(source)
+        if self._unwritable(target):
+            axes = target.backwards
+            target, source = target.reversed(axes), source.reversed(axes)
         self._library("a copy").assign(self._real(target, "out"), self._real(source, "c"))
 
     def scale(self, out: Any, beta: complex) -> None:
         """out = beta * out; zeros, whatever out held, for beta = 0."""
         if out.size == 0 or beta == 1:
             return
-        real = self._real(out, "out")
+        # In whichever order.
+        real = self._real(out.reversed(out.backwards), "out")
         if beta == 0:
             real[...] = 0
         elif out.dtype == COMPLEX_HALF:
@@ -167,6 +171,11 @@ class GpuArrays:
     ) -> None:
         """The same product by the array library. ``conj``: what is to be conjugated beside what is lazily."""
         library = self._library("this product")
+        if self._unwritable(out):
+            apart = self.copy(out)
+            self.multiply(a, b, apart, scalars, conj)
+            self.assign(out, apart)
+            return
         if out.dtype == COMPLEX_HALF:
             self._multiply_pairs(a, b, out, scalars, conj)
             return
@@ -228,6 +237,10 @@ class GpuArrays:
                 "operands with one unit stride and aligned elements"
             )
         return self.library
+
+    def _unwritable(self, array: Any) -> bool:
+        """Whether the library has no array that shares the memory of a view."""
+        return bool(array.backwards) and self.library is not None and not self.library.backwards
 
     def _real(self, array: Any, name: str) -> Any:
         return self._library(name).real(array)

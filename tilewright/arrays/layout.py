@@ -1,7 +1,7 @@
 """What a caller hands in, as problems: arrays of any stride become BLAS layouts, copied only if they must.
 
 ``problem_of`` is the only place that knows that a row-major product is the column-major one with A
-and B swapped, and the only one that refuses shapes.
+and B swapped (of a chain, ``chains.chain_of``), and the only one that refuses shapes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tilewright.arrays import view
 from tilewright.arrays.view import Layout, address_of, aligned, broadcast_to
 from tilewright.dtypes import COMPLEX_HALF, FLOAT16
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import DTYPES, Problem
+from tilewright.model import DTYPES, OUTER_AXES, Problem
 
 LETTERS = {d.numpy: d for d in DTYPES.values()}
 ACCEPTED = "float16, bfloat16, float32, float64, complex64, complex128 and complex half"
@@ -98,13 +98,35 @@ class Job:
     """A product as the kernels see it: the problem for one run, and the runs that cover all batches.
 
     ``swap``: the kernel's A is the caller's second operand. ``outer`` are the extents of batch axes
-    that one stride cannot cover, and ``outer_steps`` their byte strides for (a, b, out).
+    that the problem does not cover, and ``outer_steps`` their byte strides for (a, b, out).
     """
 
     problem: Problem
     swap: bool
     outer: tuple[int, ...]
     outer_steps: tuple[tuple[int, int, int], ...]
+
+    def starts(self) -> list[tuple[int, int, int]]:
+        """Bytes from the first run to each, for (a, b, out)."""
+        found = np.zeros((1, 3), np.int64)
+        for extent, steps in zip(self.outer[::-1], self.outer_steps[::-1], strict=True):
+            here = np.arange(extent)[:, None, None] * np.array(steps, np.int64)
+            found = (here + found).reshape(-1, 3)
+        return [(a, b, out) for a, b, out in found.tolist()]
+
+    def looped(self) -> Job:
+        """The same product for kernels that know one batch axis: the longest one, in runs over all others."""
+        p = self.problem
+        axes = [*p.outer, (p.batch, *p.strides)]
+        inner = axes.pop(max(range(len(axes)), key=lambda axis: axes[axis][0]))
+        order = (2, 1, 3) if self.swap else (1, 2, 3)
+        size = p.dtype.itemsize
+        steps = [tuple(axis[which] * size for which in order) for axis in axes]
+        align = math.gcd(p.align, *(step for axis in steps for step in axis))
+        batch, a, b, c = inner
+        problem = p.with_(batch=batch, outer=(), align=align, stride_a=a, stride_b=b, stride_c=c)
+        outer = (*self.outer, *(extent for extent, *_ in axes))
+        return Job(problem, self.swap, outer, (*self.outer_steps, *steps))  # type: ignore[arg-type]
 
 
 def problem_of(
@@ -114,7 +136,8 @@ def problem_of(
 
     a, b, out: (..., m, k), (..., k, n), (..., m, n) of one supported type, batch axes broadcast to
     out's. Any strides that are whole elements; each operand needs one unit stride and aligned elements.
-    On a GPU an element is aligned to its whole size, and ``Problem.align`` says how well all runs are.
+    On a GPU an element is aligned to its whole size, ``Problem.align`` says how well all runs are, and batch
+    axes that one stride does not cover are ``Problem.outer``, in the order in which they lie in out.
     """
     m, k = a.shape[-2:]
     n = b.shape[-1]
@@ -143,14 +166,20 @@ def problem_of(
             return name
     assert left is not None
     assert right is not None
-    extents, steps = collapsed(a, b, out)
-    inner = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
+    extents, steps = collapsed(a, b, out, ordered=gpu)
+    # A processor's loop over runs costs little, so it takes the longest; a GPU's kernel has all axes.
+    longest = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
+    inner = len(extents) - 1 if gpu else longest
     batch, (step_a, step_b, step_c) = (extents[inner], steps[inner]) if extents else (1, (0, 0, 0))
     stride_left, stride_right = (step_b, step_a) if swap else (step_a, step_b)
     rest = [axis for axis in range(len(extents)) if axis != inner]
+    # The longest of them, where there are more than a problem may have.
+    covered = sorted(sorted(rest, key=lambda axis: -extents[axis])[:OUTER_AXES]) if gpu else []
+    rest = [axis for axis in rest if axis not in covered]
     starts = [address_of(array) for array in (a, b, out)] if gpu else []
     # Every run begins some of the outer steps further on.
     align = math.gcd(WIDEST, *starts, *(step for axis in rest for step in steps[axis] if gpu))
+    order = (1, 0, 2) if swap else (0, 1, 2)
     problem = Problem(
         LETTERS[out.dtype],
         rows,
@@ -168,6 +197,7 @@ def problem_of(
         alpha=alpha,
         beta=beta,
         align=align,
+        outer=tuple((extents[x], *(steps[x][which] // size for which in order)) for x in covered),  # type: ignore[misc]
     )
     return Job(problem, swap, tuple(extents[x] for x in rest), tuple(steps[x] for x in rest))
 
@@ -181,15 +211,19 @@ def _operand(rows: int, columns: int, row: int, column: int, conj: bool) -> tupl
     return None
 
 
-def collapsed(a: Layout, b: Layout, out: Layout) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """The batch axes of out with neighbours merged where one stride covers both, for all three arrays."""
+def collapsed(
+    a: Layout, b: Layout, out: Layout, ordered: bool = False
+) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """The batch axes of out with neighbours merged where one stride covers both, for all three arrays.
+    ``ordered``: neighbours are those that lie next to each other in out."""
     shape = out.shape[:-2]
     wide = [broadcast_to(x, shape + x.shape[-2:]).strides[:-2] for x in (a, b)] + [out.strides[:-2]]
+    axes = [axis for axis in zip(shape, *wide, strict=True) if axis[0] != 1]
+    if ordered:
+        axes.sort(key=lambda axis: -abs(axis[3]))
     extents: list[int] = []
     steps: list[tuple[int, int, int]] = []
-    for extent, *step in zip(shape, *wide, strict=True):
-        if extent == 1:
-            continue
+    for extent, *step in axes:
         here = (step[0], step[1], step[2])
         if steps and all(outer == inner * extent for outer, inner in zip(steps[-1], here, strict=True)):
             extents[-1] *= extent

@@ -20,6 +20,8 @@ class Library:
     of one (0: the default stream)."""
 
     name: str
+    backwards = True
+    """Whether its arrays may run backwards in memory. If not, ``real`` of a view that does is a copy."""
 
     def __init__(self, module: Any):
         self.module = module

@@ -88,6 +88,7 @@ class Torch(Library):
     """PyTorch. Tensors are seen through ``detach``, so nothing here makes a graph for gradients."""
 
     name = "torch"
+    backwards = False
 
     def __init__(self, module: Any):
         super().__init__(module)
@@ -173,6 +174,8 @@ class Torch(Library):
         assert owner is not None
         if array.size == 0:
             return self.empty(array.shape, array.dtype, owner.index)
+        if array.backwards:
+            return self.real(array.reversed(array.backwards)).flip(array.backwards)
         if owner.library is self:
             tensor, size, shape, steps = owner.value, array.itemsize, array.shape, array.strides
             start = address_of(array) - tensor.data_ptr()

@@ -83,6 +83,19 @@ class ArrayView:
         strides[one], strides[other] = strides[other], strides[one]
         return replace(self, shape=tuple(shape), strides=tuple(strides))
 
+    @property
+    def backwards(self) -> tuple[int, ...]:
+        """The axes that run backwards in memory."""
+        return tuple(axis for axis, step in enumerate(self.strides) if step < 0)
+
+    def reversed(self, axes: tuple[int, ...]) -> ArrayView:
+        """The same memory with the elements along some axes in reverse order."""
+        address, strides = self.address, list(self.strides)
+        for axis in axes:
+            address += max(self.shape[axis] - 1, 0) * strides[axis]
+            strides[axis] = -strides[axis]
+        return replace(self, address=address, strides=tuple(strides))
+
 
 @dataclass(frozen=True, slots=True)
 class Looker:

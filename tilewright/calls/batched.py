@@ -1,7 +1,8 @@
 """Batches of matrices of one size that lie anywhere: ``gemm_batched`` without its checks of arguments.
 
 One product of stacks where all matrices lie evenly spaced. Else, on a GPU, one launch over arrays of
-addresses (``Problem.pointers``) or one for each product; in this process's memory, copies into stacks.
+addresses (``Problem.pointers``), ours or cuBLAS's, or one for each product; in this process's memory, copies
+into stacks.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tilewright.calls.matrix_lists import apart, gather, same_matrices, typed
 from tilewright.calls.spec import Options, gemm_spec
 from tilewright.errors import ArgumentError
 from tilewright.planning import dispatch
-from tilewright.runtime import call_cache
+from tilewright.runtime import call_cache, cublas
 from tilewright.runtime.backend import Backend
 
 
@@ -234,14 +235,16 @@ def _by_pointers(backend: Backend, options: Options, sides: list[_Side]) -> bool
     key = (backend.key, job, options.alpha, options.beta)
     bound = call_cache.POINTERS.get(key)
     if bound is None:
+        device = dispatch.device(backend.kind, backend.index)
         try:
-            # The library's own product takes no addresses, however fast it is.
-            plan = dispatch.plan(problem, dispatch.device(backend.kind, backend.index), vendor=False)
+            plan = dispatch.plan(problem, device, vendor=cublas.refusal(problem) is None)
         except ArgumentError:
             return False
         if backend.refusal(job, plan) is not None:
             return False
         bound = backend.bind(job, plan, options.scalars)
+        if bound is None:
+            return False
         call_cache.keep(call_cache.POINTERS, key, bound)
     rows, keep = _rows_there(backend, sides)
     bound.run(rows[0], rows[1], rows[2], backend.stream)

@@ -1,7 +1,8 @@
 """Lists of products of different sizes: what ``gemm_grouped`` and ``plan_grouped`` prepare and run.
 
 On a GPU descriptors of all products are made once, by NumPy, and one launch of the stencil ``grouped``
-serves all that are stored alike; what is too large for it runs product by product.
+serves all that are stored alike, where it was measured to beat the library; what is too large for it, or
+faster by the library, is bound once, like products together (``list_runs``).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tilewright.arrays.overlap import Integers
 from tilewright.arrays.pointers import Groups, Pointers
 from tilewright.arrays.tables import Oriented, Table, oriented, usable_input, usable_output
 from tilewright.arrays.view import Layout, address_of
-from tilewright.calls import product
+from tilewright.calls.list_runs import MANY, Run, even_runs, sides, spread, stacked
 from tilewright.calls.matrix_lists import (
     apart,
     backend_of_lists,
@@ -30,17 +31,18 @@ from tilewright.calls.matrix_lists import (
     typed,
 )
 from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, number, of_pairs
-from tilewright.catalog import of_lists
+from tilewright.catalog import of_lists, of_segments
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Device, GroupedProblem, Plan
-from tilewright.planning import dispatch
-from tilewright.runtime import bound_cuda, call_cache
+from tilewright.model import Device, GroupedProblem, Plan, Problem
+from tilewright.planning import classes, dispatch
+from tilewright.runtime import bound_cuda, call_cache, cublaslt, launch
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import default_gpu
 from tilewright.runtime.bound_cpu import HOST
 from tilewright.stencils.cuda.grouped.descriptors import describe, pack
 from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE
+from tilewright.stencils.cuda.segments import listed as large
 from tilewright.targets.cuda import driver
 
 _LEADING_MOST = 2**31 - 1
@@ -57,11 +59,12 @@ class Grouped:
         self.results = results
         self.launches = 0
         self._backend = backend
-        self._parts: list[_Part] = []
+        self._parts: list[_Part | _Large | Run] = []
         self._stale = False
         self._lock = threading.Lock()
         self._launchers: list[Any] = []
-        self._others: list[tuple[ProductSpec, Layout]] = []
+        self._starts: list[Any] = []
+        self._others: list[Run] = []
         self._moves: list[tuple[Layout, Layout]] = []
         self._keep: list[Any] = []
 
@@ -80,8 +83,8 @@ class Grouped:
             for target, source in self._moves:
                 backend.assign(target, source)
             self._launch(backend.stream)
-            for spec, out in self._others:
-                product.run(backend, spec, out, fresh=True)
+            for run in self._others:
+                run.slowly(backend)
         return self.results
 
     def run(self) -> Any:
@@ -104,34 +107,45 @@ class Grouped:
         if self._stale:
             with self._lock:
                 self._stale = False
-                for part in self._parts:
-                    part.plan = part.planned()
-                self._launchers = [part.launcher(self._backend) for part in self._parts]
+                parts, self._parts = self._parts, []
+                self._launchers, self._starts, self._others = [], [], []
+                for part in parts:
+                    part.renew(self._backend)
+                    self._add(part)
 
-    def _add(self, part: _Part) -> None:
-        """One more launch."""
+    def _add(self, part: _Part | _Large | Run) -> None:
+        """One more launch, or a product that takes more than that."""
         self._parts.append(part)
-        self._launchers.append(part.launcher(self._backend))
+        launcher = part.launcher(self._backend)
+        if isinstance(part, Run):
+            if launcher is None:
+                self._others.append(part)
+            else:
+                self._starts.append(launcher)
+        else:
+            self._launchers.append(launcher)
 
     def _launch(self, stream: int) -> None:
         with self._lock:
             for launcher in self._launchers:
                 launcher(stream)
+            spread(self._starts, self._backend.index, stream)
 
     def explain(self) -> str:
         """What runs and why."""
-        lines = [
-            f"{plan.problem.batch} products up to {plan.problem.m}x{plan.problem.n}x{plan.problem.k} "
-            f"({plan.problem.dtype.letter}:{plan.problem.trans}): {plan.origin}: {plan.stencil}, "
-            f"{plan.config}"
-            for plan in self.plans
-        ]
-        if self._others:
-            lines.append(f"{len(self._others)} products one by one")
+        lines = [_line(plan, part.count) for part, plan in zip(self._parts, self.plans, strict=True)]
         return "\n".join(lines) or "there is nothing to multiply"
 
     def __repr__(self) -> str:
         return f"<{self.explain()}>"
+
+
+def _line(plan: Plan, count: int) -> str:
+    """What a plan of a part, of so many products, runs and why."""
+    p = plan.problem
+    sizes = f"{'of' if isinstance(p, Problem) else 'up to'} {p.m}x{p.n}x{p.k}"
+    runs = f"{plan.origin}: {plan.stencil}, {plan.config}" if plan.stencil else f"the library: {plan.why}"
+    return f"{count} products {sizes} ({p.dtype.letter}:{p.trans}): {runs}"
 
 
 class _Part:
@@ -141,29 +155,64 @@ class _Part:
         self, problem: GroupedProblem, device: Device, config: Mapping[str, Any] | None, lasting: bool
     ):
         self.problem, self.device, self.lasting = problem, device, lasting
+        self.count = problem.batch
         self.config = forced_config(config)
-        self.plan = self.planned()
+        lost = classes.wins(of_lists("cuda").name, problem, dispatch.regime(problem, device), device) is False
+        # Loaded where it is asked for: that takes a moment.
+        self.plan = self._planned(vendor=lost and cublaslt.library() is not None)
         self.argument = bytearray()
 
-    def planned(self) -> Plan:
+    def _planned(self, vendor: bool) -> Plan:
         """The plan from the ladder of ``dispatch``, which is walked once for all lists of a class."""
-        kind = dispatch.regime(self.problem, self.device)
-        key = ("grouped", self.device, self.problem.key, kind, self.config)
+        p, kind = self.problem, dispatch.regime(self.problem, self.device)
+        key = ("grouped", self.device, p.key, classes.of_list(p), kind, self.config, vendor)
         found: Plan | None = call_cache.BOUND.get(key)
         if found is None:
-            # No library of arrays has a call for such a list.
-            found = dispatch.plan(self.problem, self.device, config=self.config, vendor=False)
+            found = dispatch.plan(self.problem, self.device, config=self.config, vendor=vendor)
             call_cache.keep(call_cache.BOUND, key, found)
         return replace(found, problem=self.problem)
+
+    def renew(self, backend: Backend) -> None:
+        """Plan again: a kernel, for its descriptors are there."""
+        self.plan = self._planned(vendor=False)
 
     def launcher(self, backend: Backend) -> driver.Launcher:
         """What starts the kernel of the plan."""
         assert self.plan.config is not None
-        launch = of_lists("cuda").launch(self.problem, self.plan.config)
+        asked = of_lists("cuda").launch(self.problem, self.plan.config)
         if not self.lasting:
             # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
-            launch = replace(launch, overlap=False)
-        return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), launch, self.argument)
+            asked = replace(asked, overlap=False)
+        return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), asked, self.argument)
+
+
+class _Large:
+    """One launch of products that are too large to lie in shared memory as a whole: tiles of all of them."""
+
+    def __init__(self, problem: Any, device: Device, products: np.ndarray[Any, Any]):
+        self.problem, self.device = problem, device
+        self.count = int(products["batch"].sum())
+        self.memory = driver.allocate(products.nbytes)
+        driver.upload(self.memory.address, products.view(np.int64))
+        # No library has a call for such a list.
+        self.plan = dispatch.plan(problem, device, vendor=False)
+
+    def renew(self, backend: Backend) -> None:
+        """Plan again; the list of the products stays."""
+        self.plan = dispatch.plan(self.problem, self.device, vendor=False)
+
+    def launcher(self, backend: Backend) -> Any:
+        """What starts the kernel of the plan."""
+        assert self.plan.config is not None
+        return launch.bind(
+            of_segments("cuda"),
+            bound_cuda.kernel(self.plan, backend.index),
+            self.problem,
+            self.plan.config,
+            (1, 0),
+            # The list says where the operands are.
+            (0, 0, 0, self.memory.address),
+        )
 
 
 def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
@@ -433,7 +482,7 @@ def _products(
     config: Mapping[str, Any] | None,
     lasting: bool,
 ) -> None:
-    """Fill a plan with launches, and with the products that run one by one."""
+    """Fill a plan: launches of lists, batches of like products, and what has to be looked at in each run."""
     m, n, k = left.rows, right.columns, left.columns
     some = (m > 0) & (n > 0)
     small = np.zeros(len(m), bool)
@@ -450,11 +499,66 @@ def _products(
         small[launched] = _launches(
             made, backend, options, left, right, target, scalars, launched, config, lasting
         )
-    for which in np.flatnonzero(some & ~small):
-        alone = replace(options, alpha=complex(scalars[0][which]), beta=complex(scalars[1][which]))
-        a, b, c = (x.of(int(which)) for x in (left, right, target))
-        made._others.append((_alone(alone, a, b), c))
-    made.launches = len(made._launchers) + len(made._others)
+    left_over = np.flatnonzero(some & ~small)
+    if left_over.size:
+        runs = list(even_runs((left, right, target), scalars, left_over))
+        if backend.kind == "cuda" and lasting:
+            runs = _large_launches(made, backend, options, (left, right, target), scalars, runs)
+        # The longest first, so that several at once end together.
+        for run in sorted(runs, key=lambda run: -len(run) * int(m[run[0]] * n[run[0]] * k[run[0]])):
+            first = int(run[0])
+            alone = replace(options, alpha=complex(scalars[0][first]), beta=complex(scalars[1][first]))
+            a, b, c = (stacked(x, run) for x in (left, right, target))
+            made._add(Run(backend, _alone(alone, a, b), c))
+        if lasting:
+            call_cache.watch(made)
+            if len(made._starts) >= MANY:
+                # Within a recording it is too late.
+                sides(backend.index, recorded=True)
+    made.launches = len(made._launchers) + len(made._starts) + len(made._others)
+
+
+def _large_launches(
+    made: Grouped,
+    backend: Backend,
+    options: Options,
+    tables: tuple[Table, Table, Table],
+    scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+    runs: list[Integers],
+) -> list[Integers]:
+    """One launch for each way in which operands of large products are stored, where that is faster than the
+    products one by one: of many that memory holds up. ``runs`` are evenly spaced like ones; returns those
+    that are left."""
+    device = dispatch.device("cuda", backend.index)
+    dtype = LETTERS[tables[0].dtype]
+    first = np.array([run[0] for run in runs], np.int64)
+    second = np.array([run[min(1, len(run) - 1)] for run in runs], np.int64)
+    count = np.array([len(run) for run in runs], np.int64)
+    plain = (scalars[0][first] == 1) & (scalars[1][first] == 0)
+    a, b, c = (x.some(first) for x in tables)
+    found = oriented(a, b, c, options.conj)
+    conj = dtype.is_complex
+    kinds = (
+        found.transposed_a * 1 + found.transposed_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
+    )
+    steps = [(x.address[second] - x.address[first]) // x.size for x in tables]
+    columns = {"a": found.a, "b": found.b, "c": found.c, "lda": found.lda, "ldb": found.ldb, "ldc": found.ldc}
+    columns |= {"m": found.m, "n": found.n, "k": found.k, "batch": count, "stride_c": steps[2]}
+    columns["stride_a"] = np.where(found.swap, steps[1], steps[0])
+    columns["stride_b"] = np.where(found.swap, steps[0], steps[1])
+    left: list[Integers] = []
+    for kind in np.unique(kinds):
+        which = np.flatnonzero((kinds == kind) & plain)
+        rest = np.flatnonzero((kinds == kind) & ~plain)
+        trans = "".join("ntjc"[(int(kind) >> at & 1) + 2 * (int(kind) >> at + 2 & 1)] for at in (0, 1))
+        here = large.products({name: column[which] for name, column in columns.items()})
+        if len(which) > 1 and large.held_up(dtype, here):
+            problem: Any = large.problem(dtype, trans, here)
+            if dispatch.refusal(of_segments("cuda"), problem, device) is None:
+                made._add(_Large(problem, device, here))
+                which = which[:0]
+        left += [runs[at] for at in sorted([*which.tolist(), *rest.tolist()])]
+    return left
 
 
 def _alone(options: Options, left: Layout, right: Layout) -> ProductSpec:
@@ -489,7 +593,8 @@ def _launches(
     config: Mapping[str, Any] | None,
     lasting: bool,
 ) -> bool:
-    """One launch for each way in which operands are stored; False where the kernel cannot be had."""
+    """One launch for each way in which operands are stored; False where the kernel cannot be had, or the
+    library's products are faster."""
     dtype = LETTERS[left.dtype]
     device = dispatch.device("cuda", backend.index)
     alphas, betas = (row[launched] for row in scalars)
@@ -513,7 +618,10 @@ def _launches(
         problem = GroupedProblem.of(dtype, trans, sizes, alpha=alpha, beta=beta, align=align)
         if dispatch.refusal(stencil, problem, device) is not None:
             return False
-        ready.append((which, trans, _Part(problem, device, config, lasting)))
+        part = _Part(problem, device, config, lasting)
+        if part.plan.stencil is None:
+            return False
+        ready.append((which, trans, part))
     for which, trans, part in ready:
         words = _described(found, which, dtype, trans, alphas, betas)
         count = len(which)

@@ -46,7 +46,8 @@ def gemm_batched(
     ``dtype="hc"`` as for ``gemm``.
 
     On a GPU it is one launch where matrices have up to 64 rows and columns or lie evenly spaced, else one
-    for each product. The matrices of one operand should have the same strides: if they have not, they are
+    call of cuBLAS over arrays of addresses, or, where that is not here or has no such product, one launch for
+    each. The matrices of one operand should have the same strides: if they have not, they are
     copied into one new array first. Addresses of lists are copied to the GPU at every call, in the order
     of the caller's stream; ``Pointers`` need no copy, and may be used while a CUDA graph is recorded.
 
@@ -93,7 +94,9 @@ def gemm_grouped(
     there may be one ``Groups``, which says where C is; the call then returns None.
 
     On a GPU all products with extents up to 64 are one launch, or a few where some matrices are stored by
-    rows and others by columns; larger ones are run one by one, as ``gemm`` runs them. Matrices without a
+    rows and others by columns, in the classes of lists where that was measured to beat the library. Of the
+    others, larger ones above all, like ones that lie evenly spaced are one batch, and each batch is run as
+    ``gemm`` runs it; where there are many, several at once. Matrices without a
     unit stride are copied first, and not accepted as outputs. In this process's memory products run one
     by one.
 

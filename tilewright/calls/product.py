@@ -29,7 +29,7 @@ from tilewright.calls.spec import (
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError
 from tilewright.forks import making
-from tilewright.model import Plan, Problem
+from tilewright.model import Device, Plan, Problem
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.runtime.backend import Backend, Call
@@ -242,9 +242,28 @@ def plan(
 
 
 def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
-    """The plan for a job, and its bound kernel."""
+    """The plan for a job, and its bound kernel: one that knows all of its batch axes, else for its runs."""
     device = dispatch.device(backend.kind, backend.index)
-    made = dispatch.plan(
+    if job.problem.outer:
+        known = dispatch.candidates(device)
+        asked = [known[name] for name in known if options.stencil in (None, name)]
+        if all(dispatch.refusal(stencil, job.problem, device) for stencil in asked):
+            job = job.looped()
+    made = _plan_of(backend, options, job, device)
+    if made.stencil is None and job.problem.outer:
+        job = job.looped()
+        made = _plan_of(backend, options, job, device)
+    reason = backend.refusal(job, made)
+    if reason is not None:
+        if options.forced:
+            raise ArgumentError(f"stencil={made.stencil!r} for {made.problem.spelling}: {reason}")
+        made = Plan(made.problem, made.device, made.regime, "vendor", reason)
+    return made, backend.bind(job, made, options.scalars)
+
+
+def _plan_of(backend: Backend, options: Options, job: Job, device: Device) -> Plan:
+    """What the ladder gives for a job."""
+    return dispatch.plan(
         job.problem,
         device,
         stencil=options.stencil,
@@ -253,12 +272,6 @@ def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
         # Where nobody else can multiply, records of who is faster do not matter.
         vendor=backend.vendor or dispatch.stranger(job.problem, device),
     )
-    reason = backend.refusal(job, made)
-    if reason is not None:
-        if options.forced:
-            raise ArgumentError(f"stencil={made.stencil!r} for {made.problem.spelling}: {reason}")
-        made = Plan(made.problem, made.device, made.regime, "vendor", reason)
-    return made, backend.bind(job, made, options.scalars)
 
 
 def _nothing(backend: Backend, a: Layout, b: Layout, out: Layout) -> Plan:

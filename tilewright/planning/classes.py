@@ -4,6 +4,10 @@ A default is a guess. Where the library's product is the better guess, nobody ma
 called us: so a stencil's default is taken only in classes where it was measured beside the library, on
 shapes that nothing was fitted to. The table is ``data/classes.json``, which ``python -m bench.classes`` makes
 of measurements and checks on others; what it does not name goes to the library.
+
+Lists of different sizes have classes of their own. Batches by arrays of addresses, and addresses that no wide
+access may use, have those of other batches, but a part of the table of their own (``part``): a stencil that
+wins a class when its matrices lie in order may lose it when they do not.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tilewright.model import Device, Problem
+from tilewright.model import Device, GroupedProblem, Problem
 from tilewright.planning import kin
 
 SMALL = (4, 8, 16, 32, 64)
@@ -25,6 +29,10 @@ ENOUGH = 3
 """Problems of a class that must have been timed for a cell of the table."""
 FEW = 1 << 20
 """Bytes under which a batch takes no longer than its launch."""
+COUNTS = (4, 16, 64, 256, 1024)
+"""Largest numbers of products of the classes of lists."""
+WIDE = 16
+"""Bytes that divide the addresses of what every access may be used for."""
 
 
 def shape(m: int, n: int, k: int) -> str:
@@ -59,6 +67,23 @@ def of(p: Problem, regime: str) -> str:
     return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}, {structure(p)}, {where}"
 
 
+def of_list(p: GroupedProblem) -> str:
+    """The class of a list of different sizes: type, whether some C is read; the bin of the largest extent;
+    how many products there are."""
+    reads = "writes C" if p.beta == "0" else "updates C"
+    count = f"of {_bin(p.batch, COUNTS)}" if p.batch <= COUNTS[-1] else "of many"
+    return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}, {count}"
+
+
+def part(stencil: str, p: Problem | GroupedProblem) -> str:
+    """The part of the table for a stencil on problems that lie in memory as this one does."""
+    if isinstance(p, GroupedProblem):
+        return stencil
+    if p.pointers:
+        return f"{stencil} by pointers"
+    return stencil if p.align >= WIDE else f"{stencil} unaligned"
+
+
 def wider(name: str) -> tuple[str, str, str]:
     """A class, and the wider ones that it is in: of any structure anywhere, and of any shape."""
     parts = name.split(", ")
@@ -80,16 +105,18 @@ def table() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def measured(device: Device) -> str | None:
-    """The key of the device whose measurements count: its own, or those of the most similar one."""
-    return device.key if device.key in table() else kin.nearest(device, table())
+def measured(device: Device, part: str) -> str | None:
+    """The key of the device whose measurements of a part count: its own, or those of the most similar one."""
+    known = [key for key, parts in table().items() if part in parts]
+    return device.key if device.key in known else kin.nearest(device, known)
 
 
-def wins(stencil: str, p: Problem, regime: str, device: Device) -> bool | None:
+def wins(stencil: str, p: Problem | GroupedProblem, regime: str, device: Device) -> bool | None:
     """Whether a stencil's default was measured to be no slower than the library in a problem's class; None
     where the stencil was measured on no device that is alike."""
-    whose = measured(device)
+    asked = part(stencil, p)
+    whose = measured(device, asked)
     if whose is None:
         return None
-    cells = table()[whose].get(stencil)
-    return None if cells is None else won(cells, of(p, regime))
+    name = of_list(p) if isinstance(p, GroupedProblem) else of(p, regime)
+    return won(table()[whose][asked], name)

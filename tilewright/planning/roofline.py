@@ -157,7 +157,8 @@ def _bound_cuda(problem: Gemm, device: Device, regime: str) -> Bound:
     arithmetic = Bound(compute, speed, limit, f"{p.flops} flop / {speed / 1e12:.1f} Tflop/s")
     if regime == "cached":
         return arithmetic
-    beta, moved = _ceiling(device, "bandwidth.copy", 1), (p.footprint + p.updated) / max(1, p.batch)
+    count = getattr(p, "products", p.batch)
+    beta, moved = _ceiling(device, "bandwidth.copy", 1), (p.footprint + p.updated) / max(1, count)
     if compute >= moved / beta:
         return arithmetic
     text = f"{moved:.0f} bytes / {beta / 1e9:.1f} GB/s = {p.flops / moved:.3g} flop/byte * beta"

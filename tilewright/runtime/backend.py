@@ -6,16 +6,18 @@ asked here, so that nobody else has to know which of the two serves a call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
 from tilewright.arrays.backend import ArrayBackend
+from tilewright.arrays.chains import ChainJob
 from tilewright.arrays.layout import Job
 from tilewright.arrays.view import Layout
 from tilewright.model import Plan
+from tilewright.runtime.chain_calls import Arguments
 
 Function = Callable[[Any, Any, Any], Any]
 
@@ -65,6 +67,20 @@ class Backend(ArrayBackend, Protocol):
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
         """The kernel of a plan, or the vendor's product, ready for ``run``; None where only ``multiply`` is
         left."""
+
+    def chain(self, plan: Plan) -> Callable[[Sequence[int], int], None] | None:
+        """What launches the kernel of a chain's plan, for the addresses of its operands and of its result and
+        a stream; None where there is none, and the chain is composed of products."""
+
+    def remember_chain(
+        self, arguments: Arguments, arrays: Sequence[Layout | None], job: ChainJob, run: Any
+    ) -> None:
+        """Do chains like this one, which was served without a copy, the short way from now on: see
+        ``chain_calls.remember``."""
+
+    def bind_segments(self, plan: Plan) -> Callable[[Sequence[int], int], None] | None:
+        """The kernel of a plan for groups, to be called with the addresses of A, B, C and the borders and a
+        stream; None where groups are multiplied one after the other."""
 
     def run(self, bound: Any, a: Layout, b: Layout, out: Layout) -> None:
         """The product on arrays of the job's layout (checked by the caller)."""

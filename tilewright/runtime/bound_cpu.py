@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +64,7 @@ class Bound:
             "release": int(problem.flops * problem.batch > RELEASE_FLOPS),
         }
         self.context = self.native.context(self.words, self.scalars)
+        self.starts = job.starts()
 
     def function(self, a: Layout, b: Layout, out: Layout) -> Function | None:
         """A builtin for arrays just like these; None where every call needs the slow path."""
@@ -86,11 +86,7 @@ class Bound:
         left, right, result = a.ctypes.data, b.ctypes.data, out.ctypes.data
         if self.job.swap:
             left, right = right, left
-        for index in product(*(range(extent) for extent in self.job.outer)):
-            step_a, step_b, step_c = (
-                sum(i * steps[which] for i, steps in zip(index, self.job.outer_steps, strict=True))
-                for which in range(3)
-            )
+        for step_a, step_b, step_c in self.starts:
             if self.job.swap:
                 step_a, step_b = step_b, step_a
             self._launch(left + step_a, right + step_b, result + step_c)
@@ -136,6 +132,15 @@ class Host(NumpyArrays):
 
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Bound | None:
         return None if plan.stencil is None else Bound(job, plan, scalars)
+
+    def chain(self, plan: Plan) -> None:
+        return None
+
+    def remember_chain(self, *_: Any) -> None:
+        pass
+
+    def bind_segments(self, plan: Plan) -> None:
+        return None
 
     def run(self, bound: Any, a: Any, b: Any, out: Any) -> None:
         bound.run(a, b, out)

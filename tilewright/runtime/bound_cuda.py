@@ -11,14 +11,14 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.arrays import backend, dlpack
+from tilewright.arrays.chains import ChainJob
 from tilewright.arrays.gpu import GpuArrays, need_cuda
 from tilewright.arrays.layout import Job
 from tilewright.arrays.library import Library
@@ -29,10 +29,11 @@ from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.forks import making
 from tilewright.model import Kernel, Plan
-from tilewright.runtime import build, cublaslt, device_calls, fastcall_cuda, launch
+from tilewright.runtime import build, chain_calls, cublas, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
+from tilewright.runtime.bound_segments import BoundSegments
 from tilewright.store import binaries
-from tilewright.targets.cuda import driver
+from tilewright.targets.cuda import devices, driver
 from tilewright.targets.cuda.arguments import A, B, C
 
 Run = Callable[[int, int, int, int], None]
@@ -76,7 +77,7 @@ def kernel(plan: Plan, index: int) -> Kernel:
 def why_not(job: Job, plan: Plan) -> str | None:
     """Why a job cannot be given to the kernel of its plan; None when it can."""
     p = plan.problem
-    for name in ("m", "n", "k", "batch"):
+    for name in ("m", "n", "k", "products"):
         if getattr(p, name) >= WORD:
             return f"{name}={getattr(p, name)} does not fit 32 bits"
     if plan.stencil is not None and plan.config is not None:
@@ -112,7 +113,7 @@ class Bound:
         self.binding = launch.bind(stencil, kernel(plan, index), plan.problem, plan.config, scalars)
         # One block for all calls: its addresses and launches must not be interleaved by threads.
         self.lock = threading.Lock()
-        self._steps = steps_of(job)
+        self._starts = job.starts()
         self.run: Run = self._compiled() or self._slow
 
     def _compiled(self) -> Run | None:
@@ -127,7 +128,7 @@ class Bound:
     def _slow(self, a: int, b: int, out: int, stream: int) -> None:
         """The launch in Python, for each run of the batch axes that no stride covers."""
         with self.lock:
-            for step_a, step_b, step_out in self._steps:
+            for step_a, step_b, step_out in self._starts:
                 addresses = a + step_a, b + step_b, out + step_out
                 if self.job.swap:
                     addresses = addresses[1], addresses[0], addresses[2]
@@ -139,15 +140,27 @@ class Bound:
                     self.binding.put(addresses)(stream)
 
 
-def steps_of(job: Job) -> list[tuple[int, int, int]]:
-    """Bytes from the first run of a job to each, for a, b and out."""
-    steps = []
-    for at in product(*(range(extent) for extent in job.outer)):
-        a, b, c = (
-            sum(i * step[which] for i, step in zip(at, job.outer_steps, strict=True)) for which in range(3)
-        )
-        steps.append((a, b, c))
-    return steps
+class BoundChain:
+    """The kernel of a chain's plan on one GPU. Called with the addresses of the problem's operands and of the
+    result, and a stream, it launches, and waits for nothing."""
+
+    def __init__(self, plan: Plan, index: int):
+        assert plan.stencil is not None
+        assert plan.config is not None
+        self.plan, self.index = plan, index
+        stencil = STENCILS[plan.stencil]
+        self.binding = launch.bind(stencil, kernel(plan, index), plan.problem, plan.config, (1, 0))
+        # One block for all calls: its addresses and launches must not be interleaved by threads.
+        self.lock = threading.Lock()
+
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        with self.lock:
+            try:
+                self.binding.put(addresses)(stream)
+            except DeviceError:
+                # A thread that has never used the GPU has no context: give it one, or fail again.
+                driver.context(self.index)
+                self.binding.put(addresses)(stream)
 
 
 class Vendor:
@@ -159,13 +172,21 @@ class Vendor:
         self.run: Run = start if not job.outer else self._each(start)
 
     def _each(self, start: Run) -> Run:
-        steps = steps_of(self.job)
+        starts = self.job.starts()
 
         def run(a: int, b: int, out: int, stream: int) -> None:
-            for step_a, step_b, step_out in steps:
+            for step_a, step_b, step_out in starts:
                 start(a + step_a, b + step_b, out + step_out, stream)
 
         return run
+
+
+class Listed:
+    """cuBLAS's product over arrays of addresses, as ``Bound`` is a kernel for it."""
+
+    def __init__(self, job: Job, plan: Plan, scalars: tuple[complex, complex], index: int):
+        self.job, self.plan, self.scalars = job, plan, scalars
+        self.run: Run = cublas.Batched(job.problem, scalars, index).run(job.swap)
 
 
 class Gpu(GpuArrays):
@@ -266,6 +287,8 @@ class Gpu(GpuArrays):
         faster."""
         if plan.stencil is not None:
             return Bound(job, plan, scalars, self.index)
+        if job.problem.pointers:
+            return Listed(job, plan, scalars, self.index)
         by = plan.config.get("by") if plan.config else None
         if math.prod(job.outer) > LOOPED or by == "library":
             return None
@@ -273,6 +296,24 @@ class Gpu(GpuArrays):
         narrow = self.library is not None and self.library.narrows(plan.problem.dtype.letter)
         found = cublaslt.product(plan.problem, scalars, self.index, plan.config, narrow)
         return None if isinstance(found, str) else Vendor(job, plan, scalars, found)
+
+    def chain(self, plan: Plan) -> BoundChain | None:
+        """The kernel of a chain; None where the plan has none."""
+        return None if plan.stencil is None else BoundChain(plan, self.index)
+
+    def remember_chain(
+        self, arguments: chain_calls.Arguments, arrays: Sequence[Layout | None], job: ChainJob, run: Any
+    ) -> None:
+        """Do chains like this one the short way from now on."""
+        if self.library is not None:
+            # With one GPU nobody has to ask which one is current.
+            several, index = devices.count() > 1, self.index
+            place = self.library, index, lambda: not several or driver.current_device() == index
+            chain_calls.remember(arguments, arrays, job.addresses, run, place)
+
+    def bind_segments(self, plan: Plan) -> BoundSegments:
+        """The kernel of a plan for groups."""
+        return BoundSegments(plan, kernel(plan, self.index), self.index)
 
     def refusal(self, job: Job, plan: Plan) -> str | None:
         """Why a job cannot be launched as planned; None when it can."""

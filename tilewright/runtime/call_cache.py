@@ -36,6 +36,12 @@ BOUND: dict[Any, Any] = {}
 POINTERS: dict[Any, Any] = {}
 """Bound kernels over arrays of addresses, by the memory that the arrays are in, job and scalars."""
 
+CHAINS: dict[Any, Any] = {}
+"""Remembered chains on arrays of a GPU, by all that their kernels depend on."""
+
+LOOKERS: dict[type, Any] = {}
+"""What tells arrays of the classes apart that ``CHAINS`` are on."""
+
 DEVICE: dict[type, Any] = {}
 """The remembered calls of each library of arrays on a GPU, by the class of the first argument."""
 
@@ -47,7 +53,7 @@ class Holder(Protocol):
         """Forget them; the next use finds them out again."""
 
 
-_DICTIONARIES: tuple[dict[Any, Any], ...] = (FAST, INTO, GEMM, BOUND, POINTERS, DEVICE)
+_DICTIONARIES: tuple[dict[Any, Any], ...] = (FAST, INTO, GEMM, BOUND, POINTERS, CHAINS, LOOKERS, DEVICE)
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]
 _holders: dict[int, weakref.ref[Any]] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.model import Config, Gemm, Kernel
+from tilewright.model import Config, Gemm, Kernel, SegmentedProblem
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.binding import Binding
 
@@ -12,7 +12,7 @@ from tilewright.targets.cuda.binding import Binding
 def bind(
     stencil: Stencil,
     kernel: Kernel,
-    problem: Gemm,
+    problem: Gemm | SegmentedProblem,
     config: Config,
     scalars: tuple[complex, complex],
     addresses: Sequence[int] | None = None,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, GroupedProblem, Launch, Source
+from tilewright.model import ChainProblem, Config, Device, GroupedProblem, Launch, SegmentedProblem, Source
 from tilewright.space import Space
 
 if TYPE_CHECKING:
@@ -16,12 +16,22 @@ ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stenci
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""
 MANY_SIZES = "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
 """Why a stencil with ``lists`` does not serve a ``Problem``."""
+ONE_PRODUCT = "it computes one product; a chain of several is for the stencil of chains"
+"""Why a stencil without ``chains`` does not serve a ``ChainProblem``."""
+SEVERAL_PRODUCTS = "it computes chains of products, for tw.chain alone"
+"""Why a stencil with ``chains`` does not serve a ``Problem``."""
+SPLIT = "it multiplies groups that share an axis, for tw.segment_matmul alone"
+"""Why a stencil with ``segments`` serves nothing but a ``SegmentedProblem``."""
+WHOLE = "groups whose borders lie on the device are for the stencil of segments"
+"""Why a stencil without ``segments`` does not serve a ``SegmentedProblem``."""
 BESIDE = "the matrices of the batch lie element beside element"
 """Why a stencil that is not ``interleaved`` does not serve a problem that is."""
 APART = "the matrices of the batch lie apart, and it multiplies interleaved ones alone"
 """Why a stencil that is ``interleaved`` does not serve another problem."""
 SCATTERED = "the matrices of the batch lie where an array of addresses says"
 """Why a stencil without ``pointers`` does not serve a problem that has them."""
+SEVERAL_AXES = "the batch has several axes, which no one stride covers"
+"""Why a stencil without ``nested`` does not serve a problem that has outer batch axes."""
 
 
 class Stencil(ABC):
@@ -37,10 +47,16 @@ class Stencil(ABC):
     """The kind of device that it writes for."""
     lists: ClassVar[bool] = False
     """Whether it serves ``GroupedProblem``s, and these alone, in place of ``Problem``s."""
+    chains: ClassVar[bool] = False
+    """Whether it serves ``ChainProblem``s, and these alone, in place of ``Problem``s."""
+    segments: ClassVar[bool] = False
+    """Whether it serves ``SegmentedProblem``s, and these alone."""
     pointers: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie where an array of addresses says."""
     interleaved: ClassVar[bool] = False
     """Whether it serves problems whose matrices lie element beside element, and these alone."""
+    nested: ClassVar[bool] = False
+    """Whether it serves problems with outer batch axes."""
     packed_only: ClassVar[bool] = False
     """Whether it serves packed matrices alone."""
     size_specific: ClassVar[bool] = False
@@ -100,11 +116,21 @@ class Stencil(ABC):
 
 
 def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
-    """Why a stencil does not accept a problem, or a list of products, on a device; None when it does."""
+    """Why a stencil does not accept a problem, a list of products or a chain on a device; None if it does."""
+    if isinstance(problem, ChainProblem) != stencil.chains:
+        return SEVERAL_PRODUCTS if stencil.chains else ONE_PRODUCT
+    if stencil.chains:
+        return stencil.accepts(problem, device)
+    if isinstance(problem, SegmentedProblem) != stencil.segments:
+        return SPLIT if stencil.segments else WHOLE
+    if isinstance(problem, SegmentedProblem):
+        return stencil.accepts(problem, device)
     if isinstance(problem, GroupedProblem) != stencil.lists:
         return MANY_SIZES if stencil.lists else ONE_SIZE
     if not isinstance(problem, GroupedProblem) and problem.pointers and not stencil.pointers:
         return SCATTERED
     if not isinstance(problem, GroupedProblem) and (problem.interleaved is not None) != stencil.interleaved:
         return APART if stencil.interleaved else BESIDE
+    if not isinstance(problem, GroupedProblem) and problem.outer and not stencil.nested:
+        return SEVERAL_AXES
     return stencil.accepts(problem, device)

@@ -44,8 +44,16 @@ CONFIG: Check = (
     "an object of names and plain values",
     lambda value: isinstance(value, dict) and all(map(_is_plain, value.values())),
 )
+ROWS: Check = (
+    "a list of lists of whole numbers",
+    lambda value: (
+        isinstance(value, (list, tuple))
+        and all(isinstance(row, (list, tuple)) and all(type(x) is int for x in row) for row in value)
+    ),
+)
 _BY_TYPE = {
     "str": TEXT,
+    "tuple[Axis, ...]": ROWS,
     "bool": TRUTH,
     **dict.fromkeys(("int", "int | None"), COUNT),
     **dict.fromkeys(("float", "float | None"), NUMBER),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
-from tilewright.model import DTYPES, Problem
+from tilewright.model import DTYPES, OUTER_AXES, Problem
 from tilewright.targets.cuda import arguments
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, Texture
 
@@ -41,6 +42,35 @@ def gemm(problem: Problem, reading: str = "") -> tuple[Argument, ...]:
     p = problem
     leading = p.lda or 0, p.ldb or 0, p.ldc or 0
     return (struct_gemm((p.m, p.n, p.k), leading, p.strides, p.batch, _textures(p, reading)),)
+
+
+def nested(problem: Problem, group: int = 1) -> tuple[Argument, ...]:
+    """What a kernel is called with that finds its matrices along several batch axes: ``struct Nested`` of
+    ``lib/nest.cuh``. Along the innermost axis it counts pieces of ``group`` products."""
+    p = problem
+    leading = p.lda or 0, p.ldb or 0, p.ldc or 0
+    plain = struct_gemm((p.m, p.n, p.k), leading, p.strides, p.products)
+    inward = p.outer[::-1]
+    # Nothing is divided by the outermost extent.
+    counts = [-(-p.batch // group), *(extent for extent, *_ in inward[:-1])]
+    shifts = [(count - 1).bit_length() for count in counts]
+    factors = [(1 << 31 + shift) // count + 1 for count, shift in zip(counts, shifts, strict=True)]
+
+    def four(values: Iterable[int]) -> tuple[int, ...]:
+        return (*values, *(0,) * OUTER_AXES)[:OUTER_AXES]
+
+    nest = (
+        Scalar("count", "4I", four(counts)),
+        Scalar("factor", "4I", four(factors)),
+        Scalar("shift", "4i", four(shifts)),
+        *(
+            Scalar(f"step_{name}", "4q", four(axis[which] for axis in inward))
+            for which, name in enumerate("abc", 1)
+        ),
+        Scalar("run", "i", p.batch),
+        Scalar("pieces", "i", p.products // p.batch * counts[0]),
+    )
+    return (Struct("Nested", (*plain.fields, *nest)),)
 
 
 def _textures(p: Problem, reading: str) -> tuple[Texture, Texture]:

@@ -47,9 +47,15 @@ def units(p: Problem) -> tuple[int, int, int]:
     """Bytes, at most 16, that divide the address of every stored column of A, B and C."""
     size = p.dtype.itemsize
     a, b, c = (
-        gcd(WIDEST, p.align, (ld or 0) * size, 0 if p.pointers else stride * size)
-        for ld, stride in zip((p.lda, p.ldb, p.ldc), p.strides, strict=True)
+        gcd(WIDEST, p.align, (ld or 0) * size, 0 if p.pointers else stride * size, *(x * size for x in outer))
+        for ld, stride, outer in zip((p.lda, p.ldb, p.ldc), p.strides, outer_steps(p), strict=True)
     )
+    return a, b, c
+
+
+def outer_steps(p: Problem) -> tuple[list[int], list[int], list[int]]:
+    """Elements from one position to the next along each outer batch axis, of A, B and C."""
+    a, b, c = ([axis[which] for axis in p.outer] for which in (1, 2, 3))
     return a, b, c
 
 

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tilewright.model import Gemm
+from tilewright.model import Gemm, SegmentedProblem
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
@@ -45,7 +45,7 @@ def writers(name: str, folder: Path = FOLDER) -> list[tuple[str, str]]:
     return [*own, *python, (f"{name}/kernel.cuh", text), *headers]
 
 
-def asked(problem: Gemm) -> dict[str, int]:
+def asked(problem: Gemm | SegmentedProblem) -> dict[str, int]:
     """Type, transpositions and scalars of a problem, as every stencil's block of the problem names them."""
     p = problem
     halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}

@@ -41,14 +41,15 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number, or two (the parts of a complex one), in a format of ``struct`` ("i", "q", "2d", ...).
+    """A number, or two (the parts of a complex one), in a format of ``struct`` ("i", "q", "2d", ...); or an
+    array of whole numbers ("4i", "4q").
 
     ``value`` is what it always is; None where it is given by name when the arguments are packed.
     """
 
     name: str
     format: str
-    value: complex | None = None
+    value: complex | tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +213,8 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
 
 def _number(field: Scalar, scalars: Mapping[str, complex]) -> bytes:
     value = scalars[field.name] if field.value is None else field.value
+    if isinstance(value, tuple):
+        return struct.pack("<" + field.format, *value)
     if field.format.startswith("2"):
         return struct.pack("<" + field.format, complex(value).real, complex(value).imag)
     return struct.pack("<" + field.format, value)

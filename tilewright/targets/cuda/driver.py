@@ -30,6 +30,7 @@ from tilewright.targets.cuda.memory import (
     upload,
 )
 from tilewright.targets.cuda.modules import context, current_device, synchronize
+from tilewright.targets.cuda.streams import Sides
 from tilewright.targets.cuda.texture import Texture, texture1d, texture2d
 from tilewright.targets.cuda.timer import Stopwatch, clocks
 
@@ -41,6 +42,7 @@ __all__ = [
     "Launcher",
     "Memory",
     "Parameters",
+    "Sides",
     "Stopwatch",
     "Texture",
     "allocate",

@@ -12,11 +12,13 @@ from tilewright.errors import DeviceError
 
 @functools.cache
 def loaded() -> ctypes.CDLL:
-    """The library, with what a launch and a stopwatch call in it."""
+    """The library, with what a launch, a stopwatch and a fork of streams call in it."""
     library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     library.cuLaunchKernelEx.argtypes = (ctypes.c_void_p,) * 4
     library.cuEventRecord.argtypes = (ctypes.c_void_p,) * 2
+    library.cuStreamWaitEvent.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
     library.cuLaunchKernelEx.restype = library.cuEventRecord.restype = ctypes.c_int
+    library.cuStreamWaitEvent.restype = ctypes.c_int
     return library
 
 

@@ -23,7 +23,4 @@ INLINE int next_place(unsigned int counter, int most) {
     return place;
 }
 
-// A barrier at which each of so many threads arrives, with the bytes of the copies that it started.
-INLINE void barrier_start_for(unsigned int barrier, int threads) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
+

@@ -18,6 +18,11 @@ BULK_INLINE void barrier_start(unsigned int barrier) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
 
+// A barrier at which each of so many threads arrives, with the bytes of the copies that it started.
+BULK_INLINE void barrier_start_for(unsigned int barrier, int threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
 // Makes barriers known to the copies; a barrier of the block follows.
 BULK_INLINE void barriers_started() {
     asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
@@ -97,6 +102,11 @@ BULK_INLINE void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "
 
 // Waits until all groups of this thread but the last few have arrived.
 template <int BUT> BULK_INLINE void cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(BUT) : "memory"); }
+
+// This thread arrives at a barrier of shared memory when all that it has asked for so far has come.
+BULK_INLINE void arrive_when_copied(unsigned int barrier) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
 
 // The same for a number of groups that is known at run time; MOST or more are as many as there can be.
 template <int MOST> BULK_INLINE void cp_async_wait_at_most(int few) {

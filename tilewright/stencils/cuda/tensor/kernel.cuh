@@ -30,8 +30,9 @@
 // Warp groups (TC 7): four warps multiply together, each with its rows of A in registers, all with the columns of B of the
 // warp's part, which tensor cores read from shared memory by themselves; signs are flipped in A.
 //
-// The parts, in this folder: loader.cuh (operand tiles to shared memory), scheduler.cuh (which tile is next), mainloop_*.cuh
-// (the accumulators of a tile), warp_*.cuh (what a warp multiplies), epilogue_*.cuh (accumulators to C).
+// The parts, in this folder: loader.cuh (operand tiles to shared memory), scheduler.cuh (which tile is next), operands.cuh (the
+// k-tiles of both operands in their order), mainloop_*.cuh (the accumulators of a tile), warp_*.cuh (where a warp works and
+// what it multiplies), epilogue_*.cuh (accumulators to C).
 //
 // Requires: addresses, leading dimensions and batch strides of A and B that are multiples of VEC elements, of C of
 // VEC_C. Sizes may be anything.
@@ -160,8 +161,11 @@ static_assert(TC != 1 || B_ALONG || BLK_N == 8, "wmma-aligned-b: fragments of wm
 // ---- the parts ------------------------------------------------------------------------------------------
 #include "lib/sync.cuh"
 #include "tensor/layout.cuh"
+#include "tensor/warp_position.cuh"
 #include "tensor/scheduler.cuh"
 #include "tensor/loader.cuh"
+#include "tensor/operands.cuh"
+#include "tensor/warp_tile.cuh"
 #if TC < 3
 #include "tensor/warp_wmma.cuh"
 #else

@@ -37,12 +37,13 @@ template <bool KNOWN> struct Distance { typedef int Type; };
 template <> struct Distance<false> { typedef long long Type; };
 
 // A group as it is stored, in the largest pieces without gaps: all MATRICES of it, whole matrices, or columns.
-template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEAD, int NEXT, int MATRICES> struct Group {
+template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEAD, int NEXT, int MATRICES, bool SKEWED = false>
+struct Group {
     typedef Matrices<STORED_ROWS, STORED_COLS, FLAT, false> There;
-    static constexpr bool WHOLE = FLAT && LD == STORED_ROWS, ONE_PIECE = WHOLE && !POINTERS;
+    static constexpr bool WHOLE = FLAT && LD == STORED_ROWS, ONE_PIECE = WHOLE && !LISTED;
     static constexpr int COLUMN = (WHOLE ? STORED_COLS : 1) * STORED_ROWS * SIZE, COLUMNS_OF_IT = WHOLE ? 1 : STORED_COLS;
     static constexpr int MATRIX = STORED_ROWS * STORED_COLS * SIZE;
-    static constexpr int VECTOR = ONE_PIECE ? vector_bytes(ALIGN, MATRICES * MATRIX) : vector_bytes(WHOLE ? ALIGN : UNIT, COLUMN);
+    static constexpr int VECTOR = ONE_PIECE ? vector_bytes(ALIGN, MATRICES * MATRIX) : vector_bytes(WHOLE && !OUTER ? ALIGN : UNIT, COLUMN);
     static constexpr int IN_COLUMN = (ONE_PIECE ? MATRICES * MATRIX : COLUMN) / VECTOR;
     static constexpr int COUNT = ONE_PIECE ? IN_COLUMN : IN_COLUMN * COLUMNS_OF_IT * MATRICES;
     static constexpr int AT_ONCE = smaller(ceiling(COUNT, THREADS), 4);
@@ -73,8 +74,8 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
         } else {
             constexpr int HERE_COLUMN = LD * SIZE, HERE_MATRIX = LD * STORED_COLS * SIZE;
             const Far per_column = (LEAD ? LEAD : FLAT ? STORED_ROWS : (Far)ld) * SIZE;
-            const Far per_matrix = POINTERS ? 0 : (LEAD ? NEXT : FLAT ? STORED_ROWS * STORED_COLS : (Far)stride) * SIZE;
-            const unsigned char *const from = (const unsigned char *)(POINTERS ? base : There::at(base, stride, first));
+            const Far per_matrix = LISTED ? 0 : (LEAD ? NEXT : FLAT ? STORED_ROWS * STORED_COLS : (Far)stride) * SIZE;
+            const unsigned char *const from = (const unsigned char *)(LISTED ? base : There::at(base, stride, first));
             const int vectors = count * (IN_COLUMN * COLUMNS_OF_IT);
             VectorWalk<IN_COLUMN, COLUMNS_OF_IT> walk;
             int here = walk.position(VECTOR, HERE_COLUMN, HERE_MATRIX);
@@ -83,9 +84,9 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
                 UNROLL for (int i = 0; i < AT_ONCE; i++) {
                     some.bytes[i] = w + i * THREADS < vectors ? VECTOR : 0;
                     some.here[i] = here;
-                    // With POINTERS, base is a list of addresses in shared memory; for no valid bytes any of them will do.
+                    // Where matrices are LISTED, base is a list of addresses in shared memory; for no valid bytes any of them will do.
                     const int matrix = COUNT % (AT_ONCE * THREADS) ? min(walk.matrix, MATRICES - 1) : walk.matrix;
-                    some.there[i] = (POINTERS ? (const unsigned char *)There::at(base, 0, first + matrix) : from) + there;
+                    some.there[i] = (LISTED ? (const unsigned char *)There::at(base, 0, first + matrix) : from) + there;
                     walk.advance();
                     here += walk.advanced(VECTOR, HERE_COLUMN, HERE_MATRIX);
                     there += walk.advanced((Far)VECTOR, per_column, per_matrix);
@@ -95,7 +96,18 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
         }
     }
 
+    // Whole matrices at the addresses of a list, from the multiple of 16 bytes before each on.
+    static INLINE void fetch_skewed(unsigned char *to, const unsigned long long *list, int count) {
+        constexpr int ROOM = room(MATRIX, true), VECTORS = ROOM / 16;
+        _Pragma("unroll 4") for (int w = threadIdx.x; w < count * VECTORS; w += THREADS) {
+            const unsigned long long from = list[w / VECTORS];
+            const int at = w % VECTORS * 16, bytes = min((int)(from % 16) + MATRIX - at, 16);
+            if (bytes > 0) cp_async<16>(to + w / VECTORS * ROOM + at, (const unsigned char *)(from / 16 * 16) + at, bytes);
+        }
+    }
+
     static INLINE void fetch(unsigned char *to, const void *from, long long ld, long long stride, int first, int count) {
+        if (SKEWED) return fetch_skewed(to, (const unsigned long long *)from, count);
         each(from, ld, stride, first, count, [&](const Some &some) {
             UNROLL for (int i = 0; i < AT_ONCE; i++) {
                 if (some.bytes[i] == VECTOR) cp_async<VECTOR>(to + some.here[i], some.there[i], VECTOR);
@@ -121,8 +133,8 @@ template <int STORED_ROWS, int STORED_COLS, int LD, bool FLAT, int UNIT, int LEA
     }
 };
 
-typedef Group<ROWS_A, COLS_A, LD_A, FLAT_A, UNIT_A, LEAD_A, NEXT_A, GROUP> GroupA;
-typedef Group<ROWS_B, COLS_B, LD_B, FLAT_B, UNIT_B, LEAD_B, NEXT_B, GROUP> GroupB;
+typedef Group<ROWS_A, COLS_A, LD_A, FLAT_A, UNIT_A, LEAD_A, NEXT_A, GROUP, (PATH == 1 && SKEWED_A)> GroupA;
+typedef Group<ROWS_B, COLS_B, LD_B, FLAT_B, UNIT_B, LEAD_B, NEXT_B, GROUP, (PATH == 1 && SKEWED_B)> GroupB;
 typedef Group<SIZE_M, SIZE_N, LD_C, FLAT_C, UNIT_C, LEAD_C, NEXT_C, GROUP> GroupC;
 
 // Writes a group of C from shared memory, where its layout is that of device memory: its columns and nothing between them.

@@ -19,10 +19,10 @@ from tilewright.stencils.cuda.common import cheapest, fitted, resident
 from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
     busy,
+    moved_bytes,
     registers,
     shared_bytes,
     spaced,
-    stage_bytes,
     stored,
     tiles,
     vector,
@@ -143,7 +143,7 @@ def _groups(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     known = np.array(groups(p))
     columns = {"path": np.repeat(_PATHS, len(known)), "group": np.tile(known, len(_PATHS))}
     left = space.part(("path", "group")).allowed(columns).reshape(len(_PATHS), len(known))
-    many = known * 2 * device["sms"] <= p.batch
+    many = known * 2 * device["sms"] <= p.products
     single = {"bulk": False, "async": known == 1}
     return {path: known[some & (many | single[path])] for path, some in zip(_PATHS, left, strict=True)}
 
@@ -187,7 +187,7 @@ def _score(p: Problem, device: Device, path: str, columns: Columns, x: Mapping[s
     group, warps = columns["group"], columns["warps"]
     tile = columns["mma"], columns["rows"], columns["columns"]
     per_sm = np.maximum(columns["blocks"] // device["sms"], 1)
-    stage = stage_bytes(p, group, 0, path)
+    stage = moved_bytes(p, group, 0, path)
     # Where words are moved by all threads, they take part in it.
     movers = x["movers_bulk"] if path == "bulk" and not spaced(p)[2][0] else x["movers"]
     flying = np.minimum(1.0, per_sm * columns["stages"] * stage / (x["flying"] * 1024))
@@ -195,7 +195,7 @@ def _score(p: Problem, device: Device, path: str, columns: Columns, x: Mapping[s
     used = busy(p, *tile, warps, group)
     long = np.minimum(stage, x["long"] * 1024)
     # The last round leaves part of the SMs idle.
-    rounds = p.batch / (group * per_sm * device["sms"])
+    rounds = p.products / (group * per_sm * device["sms"])
     alone = np.where(per_sm == 1, x["lone"], 1 - x["crowd"] * (per_sm - 2))
     shape = long / (long + x["start"]) * rounds / (rounds + x["last"]) * alone
     powers = flying ** x["flying_power"] * running ** x["running_power"] * used ** x["used_power"]

@@ -26,12 +26,17 @@
 //          the reads of neighbours.
 // An operand that the whole batch shares is copied once. Persistent blocks walk over the groups, so any grid is right.
 //
+// A batch along several axes (OUTER) is numbered along the innermost one first, whatever the strides of the others are.
+// Bulk copies bring pieces of runs along the innermost axis, or several short runs together, wherever they begin, and one
+// matrix of an operand that a run shares. Elsewhere threads write down where each matrix of a later group lies.
+//
 // The parts, in this folder: pipeline_*.cuh (a path each), copy.cuh (groups to and from shared memory), group.cuh (which
 // tile a thread or warp computes), multiply_*.cuh (the product of one tile), layout.cuh (shared memory).
 #include "lib/bulk.cuh"
 #include "lib/gemm.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
+#include "lib/nest.cuh"
 #include "lib/problem.cuh"
 #ifndef SIZE_M
 #define SIZE_M 16  // rows of C
@@ -139,14 +144,21 @@ static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real
 static_assert(ALIGN % SIZE == 0, "element: addresses are multiples of an element's bytes");
 static_assert(PATH != 2 || ((FLAT_A || SHARED_A || LEAD_A) && (FLAT_B || SHARED_B || LEAD_B) && (FLAT_C || LEAD_C)),
               "bulk-flat: bulk copies take operands without gaps, or with such as are known to the compiler");
-static_assert(PATH != 2 || (STEP_A >= (SHARED_A ? 0 : LD_A * (COLS_A - 1) + ROWS_A) &&
-                            STEP_B >= (SHARED_B ? 0 : LD_B * (COLS_B - 1) + ROWS_B) &&
+static_assert(PATH != 2 || (STEP_A >= (SHARED_A || RUN_A ? 0 : LD_A * (COLS_A - 1) + ROWS_A) &&
+                            STEP_B >= (SHARED_B || RUN_B ? 0 : LD_B * (COLS_B - 1) + ROWS_B) &&
                             STEP_C >= LD_C * (SIZE_N - 1) + SIZE_M),
               "bulk-apart: matrices of a stream do not overlap");
+static_assert(!PIECEWISE || ((FLAT_A || SHARED_A) && (FLAT_B || SHARED_B) && FLAT_C),
+              "bulk-flat: along several axes bulk copies take runs without gaps");
+#if PIECEWISE
+static_assert(PIECES <= 32, "bulk-pieces: threads ask for the runs of a group, 32 at most");
+static_assert(PIECE < 1 << 20, "bulk-pieces: the products of a piece are counted by 20 bits");
+#endif
+static_assert(!OUTER || !POINTERS, "outer: what lies where an array says lies along no axes");
 static_assert(PATH != 2 || !POINTERS, "bulk-stream: matrices at addresses of an array are no stream");
-static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
-static_assert(PATH != 2 || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 0) &&
-                            (SHARED_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
+static_assert(PATH != 2 || OUTER || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
+static_assert(PATH != 2 || OUTER || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 0) &&
+                                     (SHARED_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
               "bulk-whole: a group is a multiple of 16 bytes");
 static_assert(STAGES >= 2 || PATH == 0, "ring: one stage is multiplied while others are filled");
 static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps");
@@ -167,11 +179,13 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #include "tiny/pipeline_direct.cuh"
 #elif PATH == 1
 #include "tiny/pipeline_cp_async.cuh"
+#elif PIECEWISE
+#include "tiny/pipeline_runs.cuh"
 #else
 #include "tiny/pipeline_bulk.cuh"
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_constant__ Gemm g) {
-    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
-    multiply_batch(g, scalars);
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) tiny(const __grid_constant__ Given given) {
+    const Scalars scalars = {scalar(gemm_of(given).alpha), scalar(gemm_of(given).beta)};
+    multiply_batch(given, scalars);
 }

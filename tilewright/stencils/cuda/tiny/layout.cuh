@@ -22,6 +22,11 @@ CONSTANT int vector(int unit, int extent, int tile) {
     return v;
 }
 
+// Whether matrices are found one by one: by addresses of an array, or by the steps of several axes.
+#define LISTED (POINTERS || OUTER)
+// Whether they come by bulk copies of runs along the innermost of several axes.
+#define PIECEWISE (OUTER && PATH == 2)
+
 // Matrices as they are stored, and in shared memory: leading dimensions, and elements from one matrix to the next.
 constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;
 constexpr int ROWS_B = TRANS_B ? SIZE_N : SIZE_K, COLS_B = TRANS_B ? SIZE_K : SIZE_N;
@@ -29,23 +34,56 @@ CONSTANT int skewed(int rows) { return rows + (PAD ? vector(16, rows, rows) : 0)
 CONSTANT int between(int lead, int rows) { return PATH == 2 && lead ? lead : skewed(rows); }
 CONSTANT int apart(int lead, int next, int packed) { return PATH == 2 && lead ? next : packed; }
 constexpr int LD_A = between(LEAD_A, ROWS_A), LD_B = between(LEAD_B, ROWS_B), LD_C = between(LEAD_C, SIZE_M);
-constexpr int STEP_A = SHARED_A ? 0 : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
-constexpr int STEP_B = SHARED_B ? 0 : apart(LEAD_B, NEXT_B, LD_B * COLS_B);
+// Whether an operand is copied once, and how many matrices of it.
+#define STAYS_A (SHARED_A || KEPT_A)
+#define STAYS_B (SHARED_B || KEPT_B)
+constexpr int STAYING_A = KEPT_A ? KEPT_A : 1, STAYING_B = KEPT_B ? KEPT_B : 1;
+// Along several axes, whether what is copied as a whole (a run, or by words a matrix of A or B) begins or ends between
+// multiples of 16 bytes. It then begins in shared memory as far behind one as in device memory, has room for one vector more,
+// and its matrices begin at multiples of UNIT and no better.
+#define SKEWS (PIECEWISE || (OUTER && PATH == 1 && !PAD))
+#define SKEWED_A (SKEWS && FLAT_A && !STAYS_A && (UNIT_A < 16 || ROWS_A * COLS_A * SIZE % 16))
+#define SKEWED_B (SKEWS && FLAT_B && !STAYS_B && (UNIT_B < 16 || ROWS_B * COLS_B * SIZE % 16))
+#define SKEWED_C (PIECEWISE && (UNIT_C < 16 || SIZE_M * SIZE_N * SIZE % 16))
+CONSTANT int room(int bytes, bool skewed) { return ceiling(bytes, 16) * 16 + (skewed ? 16 : 0); }
+// Whether bulk copies bring one matrix that a run shares.
+#define RUN_A (HELD_A && PATH == 2)
+#define RUN_B (HELD_B && PATH == 2)
+constexpr int STEP_A = SHARED_A || RUN_A ? 0 : PATH == 1 && SKEWED_A ? room(ROWS_A * COLS_A * SIZE, true) / SIZE
+                                                                       : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
+constexpr int STEP_B = SHARED_B || RUN_B ? 0 : PATH == 1 && SKEWED_B ? room(ROWS_B * COLS_B * SIZE, true) / SIZE
+                                                                       : apart(LEAD_B, NEXT_B, LD_B * COLS_B);
 constexpr int STEP_C = apart(LEAD_C, NEXT_C, LD_C * SIZE_N);
+// Elements that divide the distances between matrices in shared memory.
+constexpr int APART_A = SKEWED_A ? UNIT_A / SIZE : STEP_A, APART_B = SKEWED_B ? UNIT_B / SIZE : STEP_B;
+constexpr int APART_C = SKEWED_C ? UNIT_C / SIZE : STEP_C;
 #if MMA
 // Whether all columns in shared memory begin at multiples of two elements.
-constexpr bool EVEN_A = LD_A % 2 == 0 && STEP_A % 2 == 0, EVEN_B = LD_B % 2 == 0 && STEP_B % 2 == 0;
-constexpr bool EVEN_C = LD_C % 2 == 0 && STEP_C % 2 == 0;
+constexpr bool EVEN_A = LD_A % 2 == 0 && APART_A % 2 == 0, EVEN_B = LD_B % 2 == 0 && APART_B % 2 == 0;
+constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 #endif
 #if PATH != 0
+#if PIECEWISE
+// A group is PIECES runs, or a piece of one: PIECE products each, or what is left of a run.
+constexpr int PIECE = RUN_LENGTH && RUN_LENGTH < GROUP ? RUN_LENGTH : GROUP, PIECES = GROUP / PIECE;
+constexpr int ROOM_A = room((RUN_A ? 1 : PIECE) * LD_A * COLS_A * SIZE, SKEWED_A);
+constexpr int ROOM_B = room((RUN_B ? 1 : PIECE) * LD_B * COLS_B * SIZE, SKEWED_B);
+constexpr int ROOM_C = room(PIECE * LD_C * SIZE_N * SIZE, SKEWED_C);
+constexpr int BYTES_A = padded(STAYS_A ? STAYING_A * LD_A * COLS_A * SIZE : PIECES * ROOM_A);
+constexpr int BYTES_B = padded(STAYS_B ? STAYING_B * LD_B * COLS_B * SIZE : PIECES * ROOM_B);
+constexpr int BYTES_C = padded(PIECES * ROOM_C);
+constexpr int AT_KNOWN = 8 * STAGES, KNOWN = 16 * PIECES * (STAGES + 1);
+#else
 constexpr int BYTES_A = padded((SHARED_A ? LD_A * COLS_A : GROUP * STEP_A) * SIZE);
 constexpr int BYTES_B = padded((SHARED_B ? LD_B * COLS_B : GROUP * STEP_B) * SIZE);
 constexpr int BYTES_C = padded(GROUP * STEP_C * SIZE);
+constexpr int KNOWN = 0;
+#endif
 // Shared memory: barriers, operands of the whole batch, the ring, and results on their way out.
-constexpr int AT_A = PATH == 2 ? padded(8 * STAGES) : 0;
-constexpr int AT_B = AT_A + (SHARED_A ? BYTES_A : 0);
-constexpr int AT_RING = AT_B + (SHARED_B ? BYTES_B : 0);
-constexpr int STAGE_B = SHARED_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (SHARED_B ? 0 : BYTES_B);
+constexpr int AT_A = PATH == 2 ? padded(8 * STAGES + KNOWN) : 0;
+constexpr int AT_B = AT_A + (STAYS_A ? BYTES_A : 0);
+constexpr int AT_RING = AT_B + (STAYS_B ? BYTES_B : 0);
+constexpr int STAGE_B = STAYS_A ? 0 : BYTES_A, STAGE_C = STAGE_B + (STAYS_B ? 0 : BYTES_B);
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
 constexpr int AT_OUT = AT_RING + STAGES * STAGE;
 #endif
@@ -58,7 +96,7 @@ constexpr bool PARTLY =
 constexpr int AT_WASTE = AT_OUT + 2 * BYTES_C;
 #endif
 #if PATH == 1
-// With POINTERS: lists of the addresses of the matrices of later groups, those of C last.
+// Where matrices are LISTED: lists of the addresses of the matrices of later groups, those of C last.
 constexpr int AT_LISTS = AT_OUT + (BETA ? 0 : BYTES_C);
 constexpr int LISTS = 2 * STAGES - 1, LIST = 3 * GROUP * 8;
 #endif

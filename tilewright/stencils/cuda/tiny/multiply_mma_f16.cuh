@@ -73,9 +73,9 @@ CONSTANT int best_run() {
     return best;
 }
 
-constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A, STEP_A), deep(LD_B, STEP_B))
-                     : TRANS_A           ? deep(LD_A, STEP_A)
-                     : !TRANS_B          ? deep(LD_B, STEP_B)
+constexpr int WIDE = TRANS_A && !TRANS_B ? smaller(deep(LD_A, APART_A), deep(LD_B, APART_B))
+                     : TRANS_A           ? deep(LD_A, APART_A)
+                     : !TRANS_B          ? deep(LD_B, APART_B)
                                          : COMPLEX && SIZE_K % 8 == 0 ? 2 : 1;
 constexpr int RUN = WIDE > 1 ? WIDE : best_run();
 constexpr int SPREAD = !PAIR_N && FRAGMENTS_N > 1 && all_conflicts(RUN, FRAGMENTS_N) < all_conflicts(RUN, 1) ? FRAGMENTS_N : 1;
@@ -110,12 +110,12 @@ template <bool EVEN> INLINE void along_k(unsigned int (&words)[TOGETHER][2], con
 }
 
 // The words of a lane at two rows (columns) f and g that are neighbours if PAIRED, across stored columns.
-template <int LD, int FREE, bool PAIRED>
-INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, int f, int g, int k, int flip) {
+template <int FREE, bool PAIRED, typename Lead>
+INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, Lead ld, int f, int g, int k, int flip) {
     // Outside the matrix any row or column will do: none is stored.
     f = min(f, PAIRED ? (FREE - 1) / 2 * 2 : FREE - 1);
     g = min(g, FREE - 1);
-    const Stored *const first = x + min(k + flip, SIZE_K - 1) * LD;
+    const Stored *const first = x + min(k + flip, SIZE_K - 1) * ld;
 #if COMPLEX
     if (PAIRED) {
         const Pack<2> both = load<2>(first + f);
@@ -126,7 +126,7 @@ INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, in
         at_g = load<1>(first + g).words[0];
     }
 #else
-    const Stored *const second = x + min(k + 1 - flip, SIZE_K - 1) * LD;
+    const Stored *const second = x + min(k + 1 - flip, SIZE_K - 1) * ld;
     if (PAIRED) {
         const unsigned int w0 = load<2>(first + f).words[0], w1 = load<2>(second + f).words[0];
         at_f = __byte_perm(w0, w1, flip ? 0x1054 : 0x5410);
@@ -141,29 +141,32 @@ INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, in
 }
 
 // The same for both words of each of the TOGETHER products.
-template <int LD, int FREE, bool PAIRED>
-INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGETHER][2], const Stored *x, int f, int g,
-                   int product, int q, bool half) {
+template <int LD, int FREE, bool PAIRED, typename Lead>
+INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGETHER][2], const Stored *x, Lead ld, int f,
+                   int g, int product, int q, bool half) {
     const int flip = crowded(LD) && PAIRED ? q / 2 : 0;
     UNROLL for (int s = 0; s < TOGETHER; s++) {
         at_f[s][1] = at_g[s][1] = 0;
         if (COMPLEX && crowded(LD) && PAIRED && RUN > 1) {
-            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(RUN, product + s, 0, q) + flip, 0);
-            across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(RUN, product + s, 1, q) - flip, 0);
+            across_k<FREE, PAIRED>(at_f[s][0], at_g[s][0], x, ld, f, g, k_of(RUN, product + s, 0, q) + flip, 0);
+            across_k<FREE, PAIRED>(at_f[s][1], at_g[s][1], x, ld, f, g, k_of(RUN, product + s, 1, q) - flip, 0);
             const unsigned int f0 = at_f[s][0], g0 = at_g[s][0];
             at_f[s][0] = flip ? at_f[s][1] : f0;
             at_f[s][1] = flip ? f0 : at_f[s][1];
             at_g[s][0] = flip ? at_g[s][1] : g0;
             at_g[s][1] = flip ? g0 : at_g[s][1];
         } else {
-            across_k<LD, FREE, PAIRED>(at_f[s][0], at_g[s][0], x, f, g, k_of(RUN, product + s, 0, q), COMPLEX ? 0 : flip);
+            across_k<FREE, PAIRED>(at_f[s][0], at_g[s][0], x, ld, f, g, k_of(RUN, product + s, 0, q), COMPLEX ? 0 : flip);
             if (!half)
-                across_k<LD, FREE, PAIRED>(at_f[s][1], at_g[s][1], x, f, g, k_of(RUN, product + s, 1, q), COMPLEX ? 0 : flip);
+                across_k<FREE, PAIRED>(at_f[s][1], at_g[s][1], x, ld, f, g, k_of(RUN, product + s, 1, q), COMPLEX ? 0 : flip);
         }
     }
 }
 
-INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Stored *c, Stored *out, const Scalars &s) {
+// Leading dimensions as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
+template <typename LeadA, typename LeadB, typename LeadC>
+INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Stored *out,
+                         LeadC ldc, const Scalars &s) {
     constexpr int PARTS = COMPLEX ? 2 : 1;
     constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * TOGETHER * PARTS, STEPS = ceiling(PRODUCTS, TOGETHER);
     constexpr int UNROLLED = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
@@ -185,9 +188,9 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
         UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
 #if TRANS_A
             UNROLL for (int e = 0; e < 2; e++)
-                along_k<EVEN_A>(x[i][e], a + min(row_of(i, e), SIZE_M - 1) * LD_A, product, q, half);
+                along_k<EVEN_A>(x[i][e], a + min(row_of(i, e), SIZE_M - 1) * lda, product, q, half);
 #else
-            across<LD_A, SIZE_M, PAIR_M>(x[i][0], x[i][1], a, row_of(i, 0), row_of(i, 1), product, q, half);
+            across<LD_A, SIZE_M, PAIR_M>(x[i][0], x[i][1], a, lda, row_of(i, 0), row_of(i, 1), product, q, half);
 #endif
         }
 #if TRANS_B
@@ -195,12 +198,12 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
             unsigned int none[TOGETHER][2];
             // An odd last fragment has no partner: its words are read twice, which the compiler sees.
             const int with = j + 1 < FRAGMENTS_N ? j + 1 : j;
-            across<LD_B, SIZE_N, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, column_of(j, r), column_of(with, r),
-                                         product, q, half);
+            across<LD_B, SIZE_N, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, ldb, column_of(j, r),
+                                         column_of(with, r), product, q, half);
         }
 #else
         UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
-            along_k<EVEN_B>(y[j], b + min(column_of(j, r), SIZE_N - 1) * LD_B, product, q, half);
+            along_k<EVEN_B>(y[j], b + min(column_of(j, r), SIZE_N - 1) * ldb, product, q, half);
 #endif
         UNROLL for (int t = 0; t < TOGETHER; t++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
             unsigned int w[4] = {x[i][0][t][0], x[i][1][t][0], x[i][0][t][1], x[i][1][t][1]};
@@ -235,13 +238,13 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
             if (PAIR_M) {
                 if (SIZE_M % ROWS != 0 && row >= SIZE_M) continue;
                 Pack<2> old;
-                if (BETA != 0) old = load<2>(c + row + column * LD_C);
+                if (BETA != 0) old = load<2>(c + row + column * ldc);
                 UNROLL for (int e = 0; e < 2; e++)
                     value[e] = scaled(s, value[e], BETA != 0 ? widened(old.element[e]) : zero());
-                store<2>(out + row + column * LD_C, packed(value));
+                store<2>(out + row + column * ldc, packed(value));
             } else {
                 UNROLL for (int e = 0; e < 2; e++) {
-                    const int at = (e ? other : row) + column * LD_C;
+                    const int at = (e ? other : row) + column * ldc;
                     if ((e ? other : row) < SIZE_M)
                         out[at] = narrowed(scaled(s, value[e], BETA != 0 ? widened(c[at]) : zero()));
                 }

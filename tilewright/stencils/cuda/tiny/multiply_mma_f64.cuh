@@ -15,8 +15,10 @@ INLINE void multiply_add_fragments(Real *c[], const Real *a, Real b) {
 // A lane holds row lane / 4 and k lane % 4 of a fragment of A, and so of B; of C, row lane / 4 and columns
 // 2 (lane % 4) and the next. Which rows, columns and k these are is free as long as all three agree: where a vector
 // is two elements, a lane takes neighbours, which then belong to two fragments.
-INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Stored *c, Stored *out,
-                         const Scalars &s) {
+// Leading dimensions as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
+template <typename LeadA, typename LeadB, typename LeadC>
+INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Stored *out,
+                         LeadC ldc, const Scalars &s) {
     constexpr int FRAGMENTS_M = ROWS / 8, FRAGMENTS_N = COLUMNS / 8, PART = MMA / 8;
     constexpr int TWO = SIZE == 8 ? 2 : 1;
     constexpr int VM = SIZE_M % TWO == 0 && EVEN_C && (TRANS_A || EVEN_A) ? TWO : 1;
@@ -51,17 +53,17 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
 #if TRANS_A
             UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
                 const int row = min(first_m + position(VM, i, FRAGMENTS_M, r), SIZE_M - 1);
-                const Pack<VK> piece = load<VK>(a + k + row * LD_A);
+                const Pack<VK> piece = load<VK>(a + k + row * lda);
                 UNROLL for (int h = 0; h < VK; h++) x[h][i] = conjugated(CONJ_A, piece.element[h]);
             }
 #else
             UNROLL for (int h = 0; h < VK; h++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
                 const int row = first_m + position(VM, i, FRAGMENTS_M, r);
                 if (paired(VM, i, FRAGMENTS_M)) {
-                    const Pack<VM> piece = load<VM>(a + min(row, SIZE_M - VM) + (k + h) * LD_A);
+                    const Pack<VM> piece = load<VM>(a + min(row, SIZE_M - VM) + (k + h) * lda);
                     UNROLL for (int e = 0; e < VM; e++) x[h][i + e] = conjugated(CONJ_A, piece.element[e]);
                 } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
-                    x[h][i] = conjugated(CONJ_A, a[min(row, SIZE_M - 1) + (k + h) * LD_A]);
+                    x[h][i] = conjugated(CONJ_A, a[min(row, SIZE_M - 1) + (k + h) * lda]);
                 }
             }
 #endif
@@ -69,16 +71,16 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
             UNROLL for (int h = 0; h < VK; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
                 const int column = first_n + position(VN, j, FRAGMENTS_N, r);
                 if (paired(VN, j, FRAGMENTS_N)) {
-                    const Pack<VN> piece = load<VN>(b + min(column, SIZE_N - VN) + (k + h) * LD_B);
+                    const Pack<VN> piece = load<VN>(b + min(column, SIZE_N - VN) + (k + h) * ldb);
                     UNROLL for (int e = 0; e < VN; e++) y[h][j + e] = conjugated(CONJ_B, piece.element[e]);
                 } else if (j == 0 || !paired(VN, j - 1, FRAGMENTS_N)) {
-                    y[h][j] = conjugated(CONJ_B, b[min(column, SIZE_N - 1) + (k + h) * LD_B]);
+                    y[h][j] = conjugated(CONJ_B, b[min(column, SIZE_N - 1) + (k + h) * ldb]);
                 }
             }
 #else
             UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
                 const int column = min(first_n + position(VN, j, FRAGMENTS_N, r), SIZE_N - 1);
-                const Pack<VK> piece = load<VK>(b + k + column * LD_B);
+                const Pack<VK> piece = load<VK>(b + k + column * ldb);
                 UNROLL for (int h = 0; h < VK; h++) y[h][j] = conjugated(CONJ_B, piece.element[h]);
             }
 #endif
@@ -116,7 +118,7 @@ INLINE void multiply_mma(int tile, const Stored *a, const Stored *b, const Store
         UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
             const int row = first_m + position(VM, i, FRAGMENTS_M, r), column = first_n + position(VN, j, FRAGMENTS_N, 2 * q + e);
             if ((!WHOLE_M && row >= SIZE_M) || (!WHOLE_N && column >= SIZE_N)) continue;
-            const int at = row + column * LD_C;
+            const int at = row + column * ldc;
             if (paired(VM, i, FRAGMENTS_M)) {
                 Pack<VM> old, result;
                 if (BETA != 0) old = load<VM>(c + at);

@@ -9,12 +9,16 @@ from functools import lru_cache
 from math import gcd
 from typing import Any
 
+import numpy as np
+
 from tilewright.model import Problem
-from tilewright.stencils.cuda.common import WIDEST, units
+from tilewright.stencils.cuda.common import WIDEST, outer_steps, units
 
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
 """Extent up to which whole matrices are kept in shared memory."""
+KEPT = 16 * 1024
+"""Bytes up to which operands that all runs have stay in shared memory."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 LONGEST = 128 * 1024
 """Bytes from one matrix to the next up to which they are constants of the compiler."""
@@ -33,6 +37,30 @@ def vector(size: int, extent: int) -> int:
     return v
 
 
+def listed(p: Problem) -> bool:
+    """Whether a group's matrices are found one by one: by addresses of an array, or by several batch axes."""
+    return p.pointers or bool(p.outer)
+
+
+def held(p: Problem) -> tuple[bool, bool, bool]:
+    """Whether A, B and C are shared along the innermost batch axis, but not by the whole batch."""
+    a, b, c = (moves and not stride for moves, stride in zip(p.moves, p.strides, strict=True))
+    return a, b, c
+
+
+def words(p: Problem) -> tuple[int, int, int]:
+    """Bytes, at most 16, that divide the addresses from which words may be read: those of columns, or, of a
+    batch with several axes whose matrices have no padding, those of matrices."""
+    if not p.outer:
+        return units(p)
+    size = p.dtype.itemsize
+    a, b, c = (
+        gcd(WIDEST, p.align, *(step * size for step in (stride, *outer))) if tight else unit
+        for unit, tight, stride, outer in zip(units(p), flat(p), p.strides, outer_steps(p), strict=True)
+    )
+    return a, b, c
+
+
 def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Rows and columns of A, B and C as they are stored."""
     a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
@@ -41,9 +69,10 @@ def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int
 
 
 def flat(p: Problem) -> tuple[bool, bool, bool]:
-    """Whether the batches of A, B and C have no gaps."""
+    """Whether the batches of A, B and C have no gaps; where matrices lie anywhere, or along several axes,
+    whether they have none themselves."""
     a, b, c = (
-        ld == rows and (stride == rows * cols or p.pointers)
+        ld == rows and (stride == rows * cols or listed(p))
         for (rows, cols), ld, stride in zip(stored(p), (p.lda, p.ldb, p.ldc), p.strides, strict=True)
     )
     return a, b, c
@@ -52,20 +81,21 @@ def flat(p: Problem) -> tuple[bool, bool, bool]:
 @lru_cache(maxsize=256)
 def spaced(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Leading dimension and batch stride of A, B and C as constants of the compiler: where there is padding
-    in a rhythm, else (0, 0). With pointers there is no stride."""
+    in a rhythm, else (0, 0). With pointers, and along several axes, there is no stride."""
 
-    def known(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> tuple[int, int]:
+    def known(rows: int, cols: int, ld: int, stride: int, is_flat: bool, moves: bool) -> tuple[int, int]:
         extent = ld * (cols - 1) + rows
-        if is_flat or stride == 0 or max(extent, stride) * p.dtype.itemsize > LONGEST or ld < rows:
+        far = extent if p.outer else max(extent, stride)
+        if is_flat or not moves or far * p.dtype.itemsize > LONGEST or ld < rows:
             return 0, 0
-        if p.pointers:
+        if listed(p):
             return ld, 0
         return (ld, stride) if stride >= extent else (0, 0)
 
     a, b, c = (
-        known(rows, cols, ld or 0, stride, is_flat)
-        for (rows, cols), ld, stride, is_flat in zip(
-            stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), strict=True
+        known(rows, cols, ld or 0, stride, is_flat, moves)
+        for (rows, cols), ld, stride, is_flat, moves in zip(
+            stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), p.moves, strict=True
         )
     )
     return a, b, c
@@ -82,7 +112,10 @@ def steps(p: Problem) -> tuple[int, int, int]:
 
 
 def whole(p: Problem) -> int:
-    """Fewest matrices that are a multiple of 16 bytes of each operand that is not shared."""
+    """Fewest matrices that are a multiple of 16 bytes of each operand that is not shared; along several axes
+    bulk copies take any number."""
+    if p.outer:
+        return 1
     return max(WIDEST // gcd(WIDEST, step * p.dtype.itemsize) for step in (*steps(p), WIDEST) if step)
 
 
@@ -99,19 +132,21 @@ def taken(p: Problem) -> tuple[float, float, float]:
     """Bytes that one matrix of A, B and C takes from memory, which comes 64 at a time: the mean over where
     columns begin. (On an H200 columns of 32 bytes, 64 apart, come at half the speed of a copy.)"""
 
-    def of(rows: int, cols: int, ld: int, stride: int, is_flat: bool) -> float:
+    def of(rows: int, cols: int, ld: int, stride: int, outer: list[int], is_flat: bool) -> float:
         size = p.dtype.itemsize
         if is_flat:
             return float(rows * cols * size)
         # Memory is given out at multiples of 64 and more.
-        unit = gcd(64, ld * size, stride * size, p.align if p.align < WIDEST else 0)
+        apart = (step * size for step in (stride, *outer))
+        unit = gcd(64, ld * size, *apart, p.align if p.align < WIDEST else 0)
         column = sum(-(-(start + rows * size) // 64) for start in range(0, 64, unit)) * unit
-        return float(min(max(stride, rows * cols) * size, cols * column))
+        most = ld * cols if p.outer else max(stride, rows * cols)
+        return float(min(most * size, cols * column))
 
     a, b, c = (
-        of(rows, cols, ld or 0, stride, is_flat) if stride else 0.0
-        for (rows, cols), ld, stride, is_flat in zip(
-            stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), strict=True
+        of(rows, cols, ld or 0, stride, outer, is_flat) if moves else 0.0
+        for (rows, cols), ld, stride, outer, is_flat, moves in zip(
+            stored(p), (p.lda, p.ldb, p.ldc), p.strides, outer_steps(p), flat(p), p.moves, strict=True
         )
     )
     return a, b, c
@@ -120,37 +155,112 @@ def taken(p: Problem) -> tuple[float, float, float]:
 def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
     """Bytes of a stage: a group of every operand that is read and not shared, with bulk copies as it lies in
     memory."""
-    sizes = _chunks(p, group, pad, path)
+    sizes, bulk = _chunks(p, group, pad, path), 1 * (path == "bulk")
+    reads = True, True, p.beta != "0"
     return sum(
-        chunk
-        for chunk, stride, read in zip(sizes, p.strides, (True, True, p.beta != "0"), strict=True)
-        if stride and read
+        chunk * (1 - bulk) if stays else chunk
+        for chunk, moves, stays, read in zip(sizes, p.moves, kept(p), reads, strict=True)
+        if moves and read
     )
+
+
+def moved_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
+    """What speaks for a stage: its bytes. Of runs along several axes hardly anything may be read, and what is
+    written counts, too."""
+    written = _chunks(p, group, pad, path)[2] if p.outer and p.beta == "0" else 0
+    return stage_bytes(p, group, pad, path) + written * (path == "bulk")
+
+
+def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
+    """How many pieces of runs along the innermost of several axes bulk copies bring as a group, and the most
+    products of a piece: one of a long run, or several whole runs."""
+    if not p.outer:
+        return 1, group
+    return np.maximum(group // p.batch, 1), np.minimum(group, p.batch)
+
+
+def kept(p: Problem) -> tuple[bool, bool, bool]:
+    """Whether all runs along the innermost of several axes have the same A (or B), so few of them that bulk
+    copies are spared: they stay in shared memory. Else all SMs would ask for the same lines at a time."""
+    a, b = (
+        bool(p.outer and stride == rows * cols and ld == rows)
+        and not any(outer)
+        and p.batch * stride * p.dtype.itemsize <= KEPT
+        for (rows, cols), ld, stride, outer in zip(
+            stored(p)[:2], (p.lda, p.ldb), p.strides[:2], outer_steps(p)[:2], strict=True
+        )
+    )
+    return a, b, False
+
+
+def skewed(p: Problem) -> tuple[bool, bool, bool]:
+    """Whether the matrices of A, B and C of a batch along several axes have no padding, and begin or end
+    between multiples of 16 bytes. They then lie in shared memory as far behind such a multiple."""
+    a, b, c = (
+        bool(p.outer) and moves and tight and (word < WIDEST or rows * cols * p.dtype.itemsize % WIDEST != 0)
+        for (rows, cols), moves, tight, word in zip(stored(p), p.moves, flat(p), words(p), strict=True)
+    )
+    return a, b, c
+
+
+def room(size: Any, odd: bool) -> Any:
+    """Bytes of shared memory for so many: whole vectors, and one more where they begin anywhere."""
+    return -(-size // WIDEST) * WIDEST + WIDEST * odd
 
 
 def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
+    count, piece = pieces(p, group)
+
+    def brought(matrix: int, step: int, moves: bool, once: bool, odd: bool, stays: bool) -> Any:
+        """Bytes of an operand in a stage of bulk copies, or of what stays."""
+        if not moves or stays:
+            return (p.batch if stays else 1) * matrix * size
+        if not p.outer:
+            return group * (step or matrix) * size
+        return count * room((1 if once else piece) * matrix * size, odd)
+
+    def word_by_word(rows: int, cols: int, moves: bool, odd: bool) -> Any:
+        """The same of copies by words, which leave a matrix where it begins, but for C and what has gaps."""
+        plain = (rows + pad * vector(size, rows)) * cols * size
+        each = plain if not odd else pad * plain + (1 - pad) * room(rows * cols * size, True)
+        return (group if moves else 1) * each
+
     a, b, c = (
         _rounded(
-            (group if stride else 1)
-            * (bulk * (step or rows * cols) + (1 - bulk) * (rows + pad * vector(size, rows)) * cols)
-            * size
+            bulk * brought(rows * cols, step, moves, once, odd, stays)
+            + (1 - bulk) * word_by_word(rows, cols, moves, odd and not is_c)
         )
-        for (rows, cols), stride, step in zip(stored(p), p.strides, steps(p), strict=True)
+        for (rows, cols), moves, once, odd, stays, step, is_c in zip(
+            stored(p), p.moves, held(p), skewed(p), kept(p), steps(p), (False, False, True), strict=True
+        )
     )
     return a, b, c
 
 
 def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> Any:
-    """Shared memory of a block: barriers, what the batch shares, the ring, results on their way out (and a C
-    that nobody looks at), and with pointers the addresses of the groups to come."""
+    """Shared memory of a block: barriers (and what is known of pieces), what the batch shares, the ring,
+    results on their way out (and a C that nobody looks at), and, of matrices found one by one, the addresses
+    of the groups to come."""
     a, b, c = _chunks(p, group, pad, path)
-    once = (0 if p.strides[0] else a) + (0 if p.strides[1] else b)
     bulk, plain = path == "bulk", path == "plain"
+    once = sum(
+        chunk * bulk if stays else chunk * (not moves)
+        for chunk, moves, stays in zip((a, b), p.moves, kept(p), strict=False)
+    )
     outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
-    lists = (2 * stages - 1) * 24 * group * p.pointers * (1 - bulk)
+    lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
-    return (_rounded(8 * stages) * bulk + once + ring + outs + lists) * (1 - plain)
+    known = 16 * (stages + 1) * pieces(p, group)[0] * bool(p.outer)
+    return (_rounded(8 * stages + known) * bulk + once + ring + outs + lists) * (1 - plain)
+
+
+def rounds(p: Problem, group: Any, path: Any) -> Any:
+    """Groups of a batch, those of bulk copies in pieces of runs."""
+    if path == "bulk" and p.outer:
+        count, piece = pieces(p, group)
+        return -(-(p.products // p.batch * -(-p.batch // piece)) // count)
+    return -(-p.products // group)
 
 
 def tiles(p: Problem, rows: Any, columns: Any) -> Any:

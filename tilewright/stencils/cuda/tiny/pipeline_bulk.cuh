@@ -3,7 +3,7 @@
 
 #include "tiny/copy.cuh"
 
-INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
+INLINE void multiply_batch(const Given &g, const Scalars &scalars) {
     const int blocks = gridDim.x;
     unsigned char *const ring = shared_memory + AT_RING;
     if (SHARED_A) fetch_once<ROWS_A, COLS_A, LD_A>(shared_memory + AT_A, g.a, g.lda);

@@ -20,10 +20,10 @@ from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
     busy,
     flat,
+    moved_bytes,
     registers,
     shared_bytes,
     spaced,
-    stage_bytes,
     steps,
     stored,
     taken,
@@ -31,6 +31,13 @@ from tilewright.stencils.cuda.tiny.needs import (
     whole,
     words_of_sum,
 )
+
+RUN = 512
+"""Bytes of A, B and C of a run along the innermost batch axis from which on bulk copies are worth it."""
+MOST = 32 * 1024
+"""Bytes of the largest operand in a stage, at most."""
+PIECES = 32
+"""Runs of a group, at most: a thread asks for each."""
 
 
 @cache
@@ -45,13 +52,19 @@ def groups(p: Problem) -> tuple[int, ...]:
     """Matrices of a stage: some and many, whole for bulk copies; at most 32 KB of the largest operand."""
     largest = max(rows * cols for rows, cols in stored(p))
     largest = max(largest, *steps(p)) * p.dtype.itemsize
-    return _groups_of(largest, whole(p))
+    found = _groups_of(largest, whole(p))
+    if not p.outer:
+        return found
+    # Whole runs, too.
+    run = p.batch
+    several = {run * count for count in range(1, PIECES + 1) if run * count * largest <= MOST}
+    return tuple(sorted({*found, *several}))
 
 
 @cache
 def _groups_of(largest: int, least: int) -> tuple[int, ...]:
     values = {1} | {least * count for count in COUNTS}
-    return tuple(sorted(g for g in values if g in (1, least) or g * largest <= 32 * 1024))
+    return tuple(sorted(g for g in values if g in (1, least) or g * largest <= MOST))
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -72,12 +85,30 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 
 def is_stream(p: Problem) -> bool:
-    """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch."""
+    """Whether every operand is one stream of bytes, padding included, or one matrix for the whole batch.
+    Along several axes: whether each run along the innermost one is one, or one matrix."""
+    if p.outer:
+        return _streams_in_runs(p)
     streams = all(
         is_flat or stride == 0 or step > 0
         for is_flat, stride, (_, step) in zip(flat(p), p.strides, spaced(p), strict=True)
     )
     return streams and p.strides[2] != 0 and not p.pointers
+
+
+def _streams_in_runs(p: Problem) -> bool:
+    """Whether runs have no gaps, or one matrix."""
+    return all(
+        not moves or (ld == rows and step in (0, rows * cols))
+        for (rows, cols), step, ld, moves in zip(
+            stored(p), p.strides, (p.lda, p.ldb, p.ldc), p.moves, strict=True
+        )
+    )
+
+
+def are_long(p: Problem) -> bool:
+    """Whether runs along the innermost of several batch axes are worth bulk copies of their own."""
+    return not p.outer or p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN
 
 
 def is_dense(p: Problem) -> bool:
@@ -89,9 +120,11 @@ def is_dense(p: Problem) -> bool:
 
 
 def bulk_pays(p: Problem, device: Device) -> bool:
-    """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words."""
-    worth = p.batch >= 2 * whole(p) * device["sms"]
-    return worth and is_stream(p) and is_dense(p) and p.align == WIDEST and "bulk_copy" in device.supports
+    """Whether bulk copies are worth it: a batch with less than two groups for each SM is read by words, and
+    so are short runs."""
+    worth = p.products >= 2 * whole(p) * device["sms"] and are_long(p)
+    aligned = p.align == WIDEST or bool(p.outer)
+    return worth and is_stream(p) and is_dense(p) and aligned and "bulk_copy" in device.supports
 
 
 def is_crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> bool:
@@ -146,8 +179,32 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "bulk-aligned",
         "hard",
         "bulk copies begin at multiples of 16 bytes",
-        lambda path: (path != "bulk") | (p.align == WIDEST),
+        lambda path: (path != "bulk") | (p.align == WIDEST) | bool(p.outer),
     )
+    if p.outer:
+        run = p.batch
+        yield Rule(
+            "bulk-run",
+            "soft",
+            f"bulk copies bring runs of {RUN} bytes or more",
+            lambda path: (path != "bulk") | are_long(p),
+        )
+        yield Rule(
+            "bulk-rest",
+            "soft",
+            "the last group of a run, or the last run of a group, is nearly whole",
+            lambda path, group: (
+                (path != "bulk")
+                | ((group <= run) & (-(-run // group) * group <= 1.125 * run))
+                | ((group > run) & (group // run * run >= 0.9 * group))
+            ),
+        )
+        yield Rule(
+            "bulk-pieces",
+            "hard",
+            f"threads ask for the runs of a group: {PIECES} at most",
+            lambda path, group: (path != "bulk") | (group // run <= PIECES),
+        )
     yield Rule(
         "staged",
         "soft",
@@ -340,7 +397,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
         lambda path, group, stages, pad, blocks: (
-            (path == "plain") | (stage_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
+            (path == "plain") | (moved_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
         ),
     )
     yield Rule(

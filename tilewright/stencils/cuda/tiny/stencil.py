@@ -21,13 +21,24 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
-from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.model import OUTER_AXES, Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old, units
+from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.tiny.cost import best
-from tilewright.stencils.cuda.tiny.needs import LARGEST, PATHS, flat, shared_bytes, spaced
+from tilewright.stencils.cuda.tiny.needs import (
+    LARGEST,
+    PATHS,
+    flat,
+    held,
+    kept,
+    pieces,
+    rounds,
+    shared_bytes,
+    spaced,
+    words,
+)
 from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
@@ -42,19 +53,23 @@ class TinyStencil(Stencil):
     # 0.79 to 0.84 of a copy in the median, and those with the cost model's 0.85 to 0.90 (H200).
     size_specific = True
     pointers = True
+    nested = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
         reason = no_gpu(device)
         if reason is not None:
             return reason
-        if min(p.m, p.n, p.k, p.batch) < 1:
+        if min(p.m, p.n, p.k, p.products) < 1:
             return "there is nothing to multiply"
         if max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
-        if p.batch >= 2**31 - 2**16:
-            return f"a batch of {p.batch} is 2^31 or close to it"
-        if p.batch > 1 and p.strides[2] == 0 and not p.pointers:
+        if p.products >= 2**31 - 2**16:
+            return f"a batch of {p.products} is 2^31 or close to it"
+        if len(p.outer) > OUTER_AXES:
+            return f"{len(p.outer)} outer batch axes are more than {OUTER_AXES}"
+        axes = ((p.batch, *p.strides), *p.outer)
+        if any(extent > 1 and step == 0 for extent, _, _, step in axes) and not p.pointers:
             return "all products would be written to one C"
         if max(p.lda or 0, p.ldb or 0, p.ldc or 0, *map(abs, p.strides)) >= 2**31:
             return "a leading dimension or batch stride is 2^31 or more"
@@ -74,7 +89,7 @@ class TinyStencil(Stencil):
         from_rows = 16 if problem.dtype.real_bits == 16 else 24
         streams = is_stream(problem) and is_dense(problem)
         packed = streams and not any(lead for lead, _ in spaced(problem))
-        short = min(units(problem)) < WIDEST and not (packed or (streams and problem.align == WIDEST))
+        short = min(words(problem)) < WIDEST and not (packed or (streams and problem.align == WIDEST))
         return short and max(problem.m, problem.n, problem.k) >= from_rows
 
     def space(self, problem: Problem, device: Device) -> Space:
@@ -90,12 +105,19 @@ class TinyStencil(Stencil):
             "SIZE_N": p.n,
             "SIZE_K": p.k,
             "ALIGN": p.align,
-            "SHARED_A": int(p.strides[0] == 0),
-            "SHARED_B": int(p.strides[1] == 0),
+            "SHARED_A": int(not p.moves[0]),
+            "SHARED_B": int(not p.moves[1]),
             "POINTERS": int(p.pointers),
         }
         defines |= {f"FLAT_{x}": int(f) for x, f in zip("ABC", flat(p), strict=True)}
-        defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
+        defines |= {f"UNIT_{x}": u for x, u in zip("ABC", words(p), strict=True)}
+        if p.outer:
+            defines["OUTER"] = len(p.outer)
+            defines |= {f"HELD_{x}": int(once) for x, once in zip("AB", held(p), strict=False)}
+            bulk = config["path"] == "bulk"
+            stays = zip("AB", kept(p), strict=False)
+            defines |= {f"KEPT_{x}": p.batch * (bulk and few) for x, few in stays}
+            defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch else 0
         # What is not staged needs no constants, and one program serves all leading dimensions.
         known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
         defines |= {f"LEAD_{x}": lead for x, (lead, _) in zip("ABC", known, strict=True)}
@@ -108,15 +130,20 @@ class TinyStencil(Stencil):
         return Source(text, "tiny", headers, tuple((n, str(value)) for n, value in defines.items()))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        return args.gemm(problem)
+        if not problem.outer:
+            return args.gemm(problem)
+        # Bulk copies bring pieces of runs.
+        most = pieces(problem, config["group"])[1]
+        return args.nested(problem, int(most) if config["path"] == "bulk" else 1)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         threads = 32 * c["warps"]
         # What is left over for single elements has at most a group's.
-        left_over = -(-min(p.batch, c["group"]) * p.m * p.n // threads) if c["path"] == "bulk" else 1
+        rest = c["path"] == "bulk" and not p.outer
+        left_over = -(-min(p.batch, c["group"]) * p.m * p.n // threads) if rest else 1
         return Launch(
-            grid=(min(c["blocks"], max(-(-p.batch // c["group"]), left_over)), 1, 1),
+            grid=(min(c["blocks"], max(rounds(p, c["group"], c["path"]), left_over)), 1, 1),
             block=(threads, 1, 1),
             shared=int(shared_bytes(p, c["path"], c["group"], c["stages"], c["pad"])),
         )

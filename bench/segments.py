@@ -1,0 +1,290 @@
+"""Groups that share an axis, beside the libraries: ``python -m bench.segments --out FILE``.
+
+named   shapes of public programs: mixtures of experts with many rows and with few, the gradient of their
+        weights, and MACE's products by element, as one tensor split along rows or columns and as a list
+drawn   shapes at random, which no choice was made from: 8 to 128 groups of 1 to 512 rows in the mean, sizes
+        by a gamma distribution, extents log-uniform in 64..4096
+
+Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned, and for the list ``tw.plan_grouped``. In turns
+with it: a loop of ``torch.mm`` or ``torch.bmm`` over the groups, whose sizes the loop is told beforehand;
+``torch._grouped_mm`` where it has the type; and a copy of as many bytes as the groups have, half of them read
+and half written. All but the copy are recorded into CUDA graphs, so that times are the GPU's; ``eager`` is
+ours called from Python. Operands exceed the second-level cache, figures are medians over rounds, and results
+are compared with the loop's before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilewright as tw
+from bench import lines
+from tilewright.catalog import TARGETS
+from tilewright.model import DTYPES
+from tilewright.tuning.timing import median_interval
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Groups: type, the axis that is split and its extent, the two others, the groups' number, the batch, and
+    the sizes' shape parameter: 1 is very uneven."""
+
+    name: str
+    letter: str
+    split: str
+    length: int
+    others: tuple[int, int]
+    groups: int
+    batch: int = 1
+    skew: float = 1.0
+
+    def ends(self) -> list[int]:
+        """Where the groups end, drawn the same way every time."""
+        parts = np.random.default_rng(self.groups).gamma(self.skew, size=self.groups)
+        found = np.floor(np.cumsum(parts / parts.sum()) * self.length).astype(int)
+        found[-1] = self.length
+        return [int(end) for end in found]
+
+
+NAMED = (
+    Shape("experts of 500 rows", "b", "m", 4032, (4096, 2048), 8),
+    Shape("experts of 120 rows", "b", "m", 7856, (2048, 1408), 64),
+    Shape("experts of 20 rows", "b", "m", 2400, (1024, 4096), 128),
+    Shape("experts of 4 rows", "h", "m", 256, (2048, 1408), 64),
+    Shape("gradient of experts", "b", "k", 7856, (2048, 1408), 64),
+    Shape("typed edges", "s", "m", 8192, (512, 512), 64),
+    Shape("typed edges", "d", "m", 4096, (512, 512), 32),
+    Shape("typed edges", "c", "m", 2048, (512, 512), 16),
+    Shape("typed edges", "z", "m", 2048, (256, 256), 16),
+    Shape("elements, by rows", "s", "m", 3425, (16, 768), 10, 32, 2.0),
+    Shape("elements, by columns", "s", "n", 3425, (768, 16), 10, 32, 2.0),
+    Shape("elements, by rows", "d", "m", 3425, (16, 768), 10, 32, 2.0),
+)
+
+
+def drawn(letters: list[str], count: int, seed: int) -> Iterator[Shape]:
+    """Shapes that nothing was chosen by."""
+    draw = np.random.default_rng(seed)
+    for number in range(count):
+        letter = letters[number % len(letters)]
+        groups = int(2 ** draw.uniform(3, 7))
+        rows = int(2 ** draw.uniform(0, 9))
+        x, y = (int(2 ** draw.uniform(6, 12)) for _ in range(2))
+        unit = 16 // DTYPES[letter].itemsize
+        x, y = (-(-extent // unit) * unit for extent in (x, y))
+        if groups * x * y * DTYPES[letter].itemsize < 4e9:
+            split = "k" if number % 4 == 3 else "m"
+            yield Shape(f"drawn {number}", letter, split, groups * rows, (x, y), groups)
+
+
+def operands(torch: Any, shape: Shape) -> tuple[Any, Any]:
+    """a and b, of random numbers; with a split k, a is the transpose of rows."""
+    kind, (x, y) = getattr(torch, DTYPES[shape.letter].name), shape.others
+    lead = (shape.batch,) if shape.batch > 1 else ()
+
+    def made(*extents: int) -> Any:
+        return torch.randn(*extents, dtype=kind, device="cuda")
+
+    if shape.split == "m":
+        return made(*lead, shape.length, x), made(shape.groups, *lead, x, y)
+    if shape.split == "n":
+        return made(shape.groups, *lead, x, y), made(*lead, y, shape.length)
+    return made(*lead, shape.length, x).mT, made(*lead, shape.length, y)
+
+
+def loop(torch: Any, shape: Shape, a: Any, b: Any, out: Any) -> Run:
+    """The library's product of each group, whose borders the host knows."""
+    product = torch.bmm if shape.batch > 1 else torch.mm
+    calls, begin = [], 0
+    for group, end in enumerate(shape.ends()):
+        if shape.split == "m":
+            calls.append((a[..., begin:end, :], b[group], out[..., begin:end, :]))
+        elif shape.split == "n":
+            calls.append((a[group], b[..., begin:end], out[..., begin:end]))
+        else:
+            calls.append((a[..., begin:end], b[..., begin:end, :], out[group]))
+        begin = end
+    calls = [call for call in calls if call[2].numel()]
+
+    def run() -> None:
+        for left, right, into in calls:
+            product(left, right, out=into)
+
+    return run
+
+
+def recorded(torch: Any, run: Run) -> Run:
+    """The same from a CUDA graph."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        run()
+        run()
+    torch.cuda.current_stream().wait_stream(stream)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    replay: Run = graph.replay
+    return replay
+
+
+def seconds(torch: Any, runs: dict[str, Run], rounds: int, calls: int = 3) -> dict[str, list[float]]:
+    """Samples in turns: seconds of one call, from events around a few."""
+    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for run in runs.values():
+        run()
+    torch.cuda.synchronize()
+    samples: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            start.record()
+            for _ in range(calls):
+                run()
+            stop.record()
+            stop.synchronize()
+            samples[name].append(1e-3 * start.elapsed_time(stop) / calls)
+    return samples
+
+
+def differs(torch: Any, got: Any, want: Any) -> float:
+    """The largest difference of two results over the largest element."""
+    return float((got - want).abs().max() / want.abs().max().clamp(min=1e-30))
+
+
+def copied(torch: Any, size: int) -> Run:
+    """A copy that moves so many bytes, half of them read and half written."""
+    one = torch.randint(255, (size // 2,), dtype=torch.uint8, device="cuda")
+    other = torch.empty_like(one)
+    return lambda: other.copy_(one)
+
+
+def line_of(torch: Any, shape: Shape, rounds: int) -> lines.Line:
+    """One shape: ours beside the others."""
+    a, b = operands(torch, shape)
+    ends = torch.tensor(shape.ends(), dtype=torch.int32, device="cuda")
+    out = tw.segment_matmul(a, b, ends, split=shape.split)
+    want = torch.empty_like(out)
+    library = loop(torch, shape, a, b, want)
+    library()
+    worst = differs(torch, out, want)
+
+    def ours() -> object:
+        return tw.segment_matmul(a, b, ends, split=shape.split, out=out)
+
+    runs = {"ours": recorded(torch, ours), "loop": recorded(torch, library), "eager": ours}
+    if shape.letter == "b" and shape.batch == 1 and hasattr(torch, "_grouped_mm"):
+        runs["grouped_mm"] = recorded(torch, lambda: torch._grouped_mm(a, b, offs=ends))
+    size = sum(x.numel() * x.element_size() for x in (a, b, out))
+    runs["copy"] = copied(torch, size)
+    flops = DTYPES[shape.letter].flops_per_fma * a.numel() * b.shape[-1]
+    if shape.split == "n":
+        flops = DTYPES[shape.letter].flops_per_fma * b.numel() * a.shape[-2]
+    return _line(shape, seconds(torch, runs, rounds), size, worst, flops)
+
+
+def list_line(torch: Any, shape: Shape, rounds: int) -> lines.Line:
+    """The same groups as a list of stacks, for ``plan_grouped``."""
+    (m, k), kind = shape.others, getattr(torch, DTYPES[shape.letter].name)
+    widths = [int(n) for n in np.diff([0, *shape.ends()]) if n]
+    a = [torch.randn(shape.batch, m, k, dtype=kind, device="cuda") for _ in widths]
+    b = [torch.randn(shape.batch, k, n, dtype=kind, device="cuda") for n in widths]
+    plan = tw.plan_grouped(a, b)
+    results = plan()
+    wants = [torch.bmm(x, y) for x, y in zip(a, b, strict=True)]
+    worst = max(differs(torch, z, w) for z, w in zip(results, wants, strict=True))
+
+    def library() -> None:
+        for x, y, z in zip(a, b, wants, strict=True):
+            torch.bmm(x, y, out=z)
+
+    size = sum(x.numel() * x.element_size() for x in (*a, *b, *results))
+    runs: dict[str, Run] = {"ours": recorded(torch, plan), "loop": recorded(torch, library), "eager": plan}
+    runs["copy"] = copied(torch, size)
+    flops = DTYPES[shape.letter].flops_per_fma * sum(
+        x.numel() * y.shape[-1] for x, y in zip(a, b, strict=True)
+    )
+    return _line(shape, seconds(torch, runs, rounds), size, worst, flops) | {"launches": plan.launches}
+
+
+def _line(shape: Shape, samples: dict[str, list[float]], size: int, worst: float, flops: int) -> lines.Line:
+    line: lines.Line = {name: getattr(shape, name) for name in shape.__dataclass_fields__}
+    line |= {"kind": "segments", "bytes": size, "differs": worst}
+    for name, taken in samples.items():
+        median, low, high = median_interval(taken)
+        line[name] = {"us": 1e6 * median, "low": 1e6 * low, "high": 1e6 * high}
+    ours = line["ours"]["us"]
+    line["of_copy"], line["of_loop"] = line["copy"]["us"] / ours, line["loop"]["us"] / ours
+    if "grouped_mm" in line:
+        line["of_grouped_mm"] = line["grouped_mm"]["us"] / ours
+    line["tflops"] = flops / ours * 1e-6
+    return line
+
+
+def shown(line: lines.Line) -> str:
+    """A line of the screen."""
+    peers = ("ours", "eager", "loop", "grouped_mm", "copy")
+    times = ", ".join(f"{name} {line[name]['us']:.1f}" for name in peers if name in line)
+    size = f"{line['letter']} {line['split']} {line['length']} {line['others']} /{line['groups']}"
+    grouped = f", x {line['of_grouped_mm']:.2f} of _grouped_mm" if "of_grouped_mm" in line else ""
+    return (
+        f"{line['name']:22} {size:32} us: {times}; x {line['of_loop']:.2f} of the loop{grouped}, "
+        f"{100 * line['of_copy']:.0f} % of the copy, {line['tflops']:.1f} TFLOP/s, "
+        f"differs {line['differs']:.1e}"
+    )
+
+
+def main() -> None:
+    """Measure, print and keep."""
+    parser = argparse.ArgumentParser(
+        prog="bench.segments", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--parts", default="named,list,drawn", help="default: named,list,drawn")
+    add("--types", default="h,b,s,d,c,z", help="of what is drawn (default: h,b,s,d,c,z)")
+    add("--count", type=int, default=36, help="shapes that are drawn (default: 36)")
+    add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
+    add("--rounds", type=int, default=9, help="samples of each (default: 9)")
+    add("--out", type=Path, help="lines of JSON are added to this file")
+    options = parser.parse_args()
+    reason = TARGETS["cuda"].missing()
+    if reason is not None:
+        raise SystemExit(f"nothing to measure on: {reason}")
+    import torch
+
+    console = lines.console()
+    sink = lines.Sink(options.out, "segments", TARGETS["cuda"].probe(), vars(options))
+
+    def add_line(line: lines.Line) -> None:
+        sink.write({"date": lines.now()} | line)
+        console.print(shown(line), markup=False, soft_wrap=True)
+
+    wanted = lines.words(options.parts)
+    if "named" in wanted:
+        for shape in NAMED:
+            add_line(line_of(torch, shape, options.rounds))
+    if "list" in wanted:
+        shape = next(shape for shape in NAMED if shape.split == "n")
+        add_line(list_line(torch, shape, options.rounds) | {"name": "elements, as a list"})
+    if "drawn" in wanted:
+        found = []
+        for shape in drawn(lines.letters(options.types), options.count, options.seed):
+            found.append(line_of(torch, shape, options.rounds))
+            add_line(found[-1])
+        if found:
+            ratios = np.array([line["of_loop"] for line in found])
+            mean, least = float(np.exp(np.log(ratios).mean())), float(ratios.min())
+            sink.write({"kind": "drawn", "count": len(found), "of_loop": {"mean": mean, "least": least}})
+            console.print(f"drawn: x {mean:.2f} of the loop in the geometric mean, {least:.2f} at least")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""What the compiler makes of a program, made once in a run of the tests.
+
+Tests ask for the same programs: the definitions of a default, its machine code, its PTX. Most of the time of
+these tests is NVRTC's, so what it made of a source for an architecture is kept in the folder of the run,
+which all of its processes share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilewright.model import Device, Source
+from tilewright.targets.cuda import disassemble, nvrtc
+
+Compiles = Callable[[Source, Device], Any]
+
+
+def once(compiles: Compiles, folder: Path) -> Compiles:
+    """The same function, whose results are kept in a folder; what it raises is not."""
+
+    def kept(source: Source, device: Device) -> Any:
+        if nvrtc.compiler_missing() is not None:
+            return compiles(source, device)
+        asked = "\\n".join((compiles.__name__, source.digest, *nvrtc.options(source, device)))
+        path = folder / hashlib.sha256(asked.encode()).hexdigest()
+        if path.exists():
+            return pickle.loads(path.read_bytes())
+        made = compiles(source, device)
+        part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        part.write_bytes(pickle.dumps(made))
+        part.replace(path)
+        return made
+
+    return kept
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The folder of what was compiled in this run."""
+    base = tmp_path_factory.getbasetemp()
+    # Each worker has a folder of its own in that of the run.
+    folder = (base.parent if hasattr(request.config, "workerinput") else base) / "programs"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nvrtc, "_compiled", once(nvrtc._compiled, folder))
+        patch.setattr(disassemble, "ptx", once(disassemble.ptx, folder))
+        yield folder

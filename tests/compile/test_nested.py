@@ -1,0 +1,115 @@
+"""Batches along several axes: the kernels on an interpreter of PTX, and through the compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.compile.test_arguments import assertions, structure_of
+from tests.compile.test_emulated import allowed, smallest
+from tests.emulator.machine import SCHEDULES
+from tests.emulator.nested import nested_wrongs
+from tilewright.model import Problem, Source
+from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.tiny.stencil import TinyStencil
+from tilewright.targets.cuda import nvrtc
+from tilewright.targets.cuda.capability import named
+
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
+]
+
+TINY = TinyStencil()
+A100, H200 = named("a100"), named("h200")
+
+
+def nested(text: str, strides: tuple[int, int, int], outer: Any, **fields: Any) -> Problem:
+    """A problem with these batch strides of A, B and C along the innermost axis, and other axes."""
+    a, b, c = strides
+    return Problem.parse(text, **fields)[0].with_(stride_a=a, stride_b=b, stride_c=c, outer=outer)
+
+
+STRUCTURES = {
+    "a-held": nested("s:4x4x4@7", (0, 16, 16), ((3, 16, 112, 112),)),
+    "both-held": nested("d:tn:4x2x3@4", (0, 0, 8), ((2, 12, 0, 64), (2, 0, 7, 32)), beta="1"),
+    "shared-and-held": nested("c:2x4x3@3", (0, 12, 8), ((2, 0, 36, 48), (2, 0, 72, 24)), alpha="any"),
+    "backwards": nested("c:nc:2x3x2@3", (-4, 6, 6), ((2, 40, -18, 18),), beta="any", align=8),
+    "odd": nested("h:3x3x3@5", (9, 0, 9), ((2, 0, 12, 54), (2, 50, 30, -120)), align=2),
+    "padded": nested("z:2x3x2@2", (11, 7, 14), ((3, 25, 0, 30), (2, 0, 9, 90)), beta="1").with_(
+        lda=3, ldb=2, ldc=4
+    ),
+    "five-axes": nested(
+        "s:2x2x2@2", (4, 0, 4), ((2, 0, 4, 64), (2, 8, 0, 8), (2, 0, 8, 32), (2, 16, 16, 16))
+    ),
+}
+
+
+@pytest.mark.parametrize("path", ["plain", "async", "bulk"])
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_each_matrix_is_found(name: str, path: str) -> None:
+    """Groups that go on from run to run, and with bulk copies end with them; in a ring that goes round."""
+    p, number = STRUCTURES[name], list(STRUCTURES).index(name)
+    if path == "bulk" and name in ("backwards", "padded"):
+        assert not any(TINY.space(p, H200).restricted(path="bulk").only(("hard",)).sample(1, 0))
+        return
+    config = smallest(p, number, path=path, mma=0, warps=2, **({} if path == "plain" else {"stages": 2}))
+    assert list(nested_wrongs("tiny", p, config, H200, SCHEDULES[number % 4])) == []
+
+
+PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
+    "several-runs": (nested("h:3x3x3@3", (9, 0, 9), ((5, 27, 9, 27),), align=2, beta="any"), {"group": 6}),
+    "whole-vectors": (nested("s:2x4x2@2", (4, 8, 8), ((5, 0, 16, 20),)), {"group": 4}),
+    "part-of-a-run": (nested("d:5x1x5@7", (0, 5, 5), ((3, 25, 0, 35),), beta="1"), {"group": 3}),
+    "b-stays": (nested("s:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18), (2, 27, 0, 54)), align=4), {"group": 6}),
+    "part-stays": (nested("d:2x3x2@5", (4, 0, 6), ((2, 0, 6, 30), (2, 0, 12, 60)), beta="1"), {"group": 2}),
+    "by-rows": (nested("z:tn:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18),), alpha="any"), {"group": 6}),
+    "tensor-cores": (nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8), {"group": 6, "mma": 8}),
+    "halves": (nested("h:9x8x7@3", (63, 56, 72), ((3, 200, 0, 216),), align=2), {"group": 6, "mma": 16}),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_come_from_any_address(name: str) -> None:
+    """Whole runs together, and parts of one, with what is left over of each and of the last group."""
+    p, own = PIECES[name]
+    fixed: dict[str, Any] = {
+        "path": "bulk",
+        "warps": 2,
+        "stages": 2,
+        "mma": 0,
+        "rows": min(p.m, 3),
+        "columns": 1,
+    } | own
+    fixed |= {"rows": 16, "columns": 8} if fixed["mma"] else {}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed)
+    for schedule in SCHEDULES:
+        assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
+
+
+@pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])
+@pytest.mark.parametrize("text", ["s:4x4x4@3000", "z:tn:16x16x16@200", "h:24x24x24@7"])
+def test_defaults_do_not_spill(text: str, device: Any) -> None:
+    p = Problem.parse(text, beta="any")[0]
+    a, b, c = p.strides
+    p = p.with_(stride_a=0, outer=((30, a, 0, 2 * c * p.batch), (40, 0, b * p.batch, 60 * c * p.batch)))
+    config = TINY.default(p, device)
+    facts = nvrtc.compile(TINY.source(p, config, device), device).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
+
+
+def test_python_packs_what_the_kernel_takes() -> None:
+    headers = dict(program("tiny")[1])
+    text = "\n".join(headers[name].replace("#pragma once", "") for name in ("lib/gemm.cuh", "lib/nest.cuh"))
+    text = text.replace('#include "lib/gemm.cuh"', "")
+    packed = structure_of(args.nested(STRUCTURES["five-axes"]))
+    # The first fields are those of a structure in this one.
+    plain = structure_of(args.gemm(STRUCTURES["five-axes"].with_(outer=())))
+    checks = assertions(packed)
+    for field in plain.fields:
+        checks = checks.replace(f"Nested, {field.name})", f"Nested, gemm.{field.name})")
+        checks = checks.replace(f"Nested::{field.name})", f"Nested().gemm.{field.name})")
+    source = f'#define OUTER 4\n{text}\n{checks}\nextern "C" __global__ void nothing() {{}}\n'
+    nvrtc.compile(Source(source, "nothing", (), ()), H200)

@@ -1,0 +1,57 @@
+"""The stencil of panels through NVRTC: no spills, no warnings, and the resident blocks fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.panel.stencil import PanelStencil
+from tilewright.targets.cuda import nvrtc
+from tilewright.targets.cuda.capability import named
+
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
+]
+
+PANEL = PanelStencil()
+H200 = named("h200")
+
+
+def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
+    facts = dict(nvrtc.compile(PANEL.source(p, config, device), device).facts)
+    assert facts["warnings"] == 0, (p.key, config)
+    return facts
+
+
+@pytest.mark.parametrize("letter", DTYPES)
+@pytest.mark.parametrize(
+    ("size", "trans", "beta", "device"),
+    [
+        ("256x9x9", "nn", "0", "h200"),
+        ("197x37x21", "nt", "1", "h200"),
+        ("9x1000x30", "tn", "any", "h200"),
+        ("60x515x3", "nt", "0", "h200"),
+        ("300x12x16", "tn", "1", "a100"),
+        ("5x201x48", "nt", "0", "a100"),
+    ],
+)
+def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, beta: str, device: str) -> None:
+    gpu = named(device)
+    p = Problem.parse(f"{letter}:{trans}:{size}@10000", beta=beta)[0]
+    config = PANEL.default(p, gpu)
+    facts = compiled(p, config, gpu)
+    assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)
+    per_sm, threads = config["blocks"] // gpu["sms"], 32 * config["warps"]
+    assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= gpu["registers_per_sm"]
+
+
+@pytest.mark.parametrize("path", ["async", "bulk"])
+@pytest.mark.parametrize("text", ["s:tt:70x6x7", "hc:cn:81x17x18", "z:jt:6x70x11"])
+def test_every_path(text: str, path: str) -> None:
+    p = Problem.parse(f"{text}@1000", alpha="any", beta="any")[0]
+    space = PANEL.space(p, H200).only((*HARDWARE, "hard")).restricted(path=path, blocks=H200["sms"])
+    # Parts of any size are right, and those that are too large are slow.
+    config = min(space.sample(20, seed=len(text)), key=lambda c: c["rows"] * c["columns"])
+    compiled(p, config, H200)

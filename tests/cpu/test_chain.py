@@ -1,0 +1,83 @@
+"""Chains of products on arrays of this process: right in any layout, and in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
+from tilewright.errors import ArgumentError, DTypeError
+
+pytestmark = pytest.mark.cpu
+
+Array = np.ndarray[Any, np.dtype[Any]]
+RANDOM = np.random.default_rng(0)
+
+
+def drawn(*shape: int, dtype: Any = np.float64) -> Array:
+    kind = np.dtype(dtype)
+    real, imaginary = RANDOM.standard_normal((2, *shape))
+    return (real + 1j * imaginary if kind.kind == "c" else real).astype(kind)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bound"),
+    [("f2", 2e-2), (BFLOAT16, 2e-1), ("f4", 1e-4), ("f8", 1e-12), ("c8", 1e-4), ("c16", 1e-12)],
+)
+def test_a_covariance_and_its_step(dtype: Any, bound: float) -> None:
+    f, p, q = (drawn(50, 6, 6, dtype=dtype) for _ in range(3))
+    right = f.astype("c16") @ p.astype("c16") @ f.astype("c16").conj().mT + q.astype("c16")
+    got = tw.chain(f, p, f.conj().mT, add=q)
+    assert got.dtype == np.dtype(dtype)
+    assert abs(got.astype("c16") - right).max() <= bound * abs(right).max()
+    out = np.empty_like(p)
+    assert tw.chain(f, p, f.conj().mT, add=q, out=out) is out
+    assert np.array_equal(out, got)
+    # In place, where the operand is read as it was.
+    assert tw.chain(f, p, f.conj().mT, add=q, out=p) is p
+    assert np.array_equal(p, got)
+
+
+def test_complex_half() -> None:
+    a = np.zeros((5, 3, 3), COMPLEX_HALF)
+    a["re"], a["im"] = RANDOM.integers(-2, 3, (2, 5, 3, 3))
+    wide = a["re"] + 1j * a["im"]
+    got = tw.chain(a, a, a.swapaxes(-1, -2))
+    right = wide @ wide @ wide.mT
+    assert np.array_equal(got["re"] + 1j * got["im"], right)
+
+
+def test_two_factors_and_what_broadcasts() -> None:
+    h, s = drawn(7, 1, 4, 3), drawn(4, 4)
+    np.testing.assert_allclose(tw.chain(h, h.mT, add=s), h @ h.mT + s)
+    np.testing.assert_allclose(tw.chain(h, h.mT), h @ h.mT)
+    a, b, c = drawn(7, 1, 4, 3), drawn(5, 3, 2), drawn(2, 6)
+    np.testing.assert_allclose(tw.chain(a, b, c), a @ b @ c)
+    np.testing.assert_allclose(
+        tw.chain(a, b, c, add=drawn(2, 1, 1, 4, 6) * 0 + 1), np.stack([a @ b @ c + 1] * 2)
+    )
+    wide = tw.chain(drawn(4, 4, dtype="f4"), s)
+    assert wide.dtype == np.float64
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4, 5), (3, 0, 4, 5), (3, 4, 0, 5), (3, 4, 5, 0)])
+def test_extents_of_zero(shape: tuple[int, int, int, int]) -> None:
+    m, k, l, n = shape  # noqa: E741
+    a, b, c, q = drawn(2, m, k), drawn(2, k, l), drawn(2, l, n), drawn(2, m, n)
+    np.testing.assert_array_equal(tw.chain(a, b, c, add=q), a @ b @ c + q)
+    np.testing.assert_array_equal(tw.chain(a, b, c), np.zeros((2, m, n)))
+
+
+def test_what_is_refused_names_the_argument() -> None:
+    a = drawn(4, 3)
+    with pytest.raises(ArgumentError, match="3 columns do not meet 4 rows"):
+        tw.chain(a, a)
+    with pytest.raises(ArgumentError, match=r"out has shape \(3, 3\); accepted: \(4, 4\)"):
+        tw.chain(a, a.T, out=np.empty((3, 3)))
+    with pytest.raises(DTypeError, match="out is float32; accepted: float64"):
+        tw.chain(a, a.T, out=np.empty((4, 4), np.float32))
+    with pytest.raises(DTypeError, match="a is int64"):
+        tw.chain(np.ones((2, 2), int), np.ones((2, 2), int))

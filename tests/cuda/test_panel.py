@@ -1,0 +1,73 @@
+"""Products with one long extent on a live GPU: right in every layout, by every way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.launched import verdict
+from tilewright.model import DTYPES, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.panel.stencil import PanelStencil
+from tilewright.targets.cuda import devices
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
+]
+
+PANEL = PanelStencil()
+LETTERS = tuple(DTYPES)
+
+
+def layouts(p: Problem) -> list[Problem]:
+    """Packed, from odd addresses, with a shared operand, with padding and gaps, and padded in C alone."""
+    one = {"lda": (p.lda or 0) + 1, "ldb": (p.ldb or 0) + 1, "ldc": (p.ldc or 0) + 1}
+    four = {name: (ld or 0) + 3 for name, ld in one.items()}
+    return [
+        p,
+        p.with_(align=p.dtype.itemsize),
+        p.with_(stride_a=0),
+        p.with_(stride_b=0),
+        p.with_(stride_c=(p.stride_c or 0) + 1),
+        p.with_(m=p.m, **one),
+        p.with_(m=p.m, **four),
+        p.with_(m=p.m, ldc=(p.ldc or 0) + 2),
+    ]
+
+
+@pytest.mark.parametrize("size", ["65x1x1", "300x9x9", "515x64x7", "9x256x9", "1x1000x64", "37x71x50"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
+    device = devices.probe()
+    trans = (("nn", "ct"), ("tn", "nn"), ("nt", "jn"), ("tt", "nc"))
+    for number in range(8):
+        # Each transposition meets other layouts at other sizes.
+        ops = trans[(number + len(size)) % 4][DTYPES[letter].is_complex]
+        beta = ("any", "0", "1")[number % 3]
+        p = layouts(Problem.parse(f"{letter}:{ops}:{size}@100000", beta=beta, alpha="any")[0])[number]
+        assert PANEL.accepts(p, device) is None
+        config = PANEL.default(p, device)
+        # Fewer tiles than blocks, and more: the ring goes round several times.
+        for batch, blocks in ((1, config["blocks"]), (37, device["sms"])):
+            found = verdict(PANEL, p, config.with_(blocks=blocks), batch, special=batch == 1)
+            assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
+
+
+@pytest.mark.parametrize("seed", range(56))
+def test_random_configs_are_right(seed: int) -> None:
+    device, draw = devices.probe(), random.Random(seed)
+    letter = LETTERS[seed % 7]
+    ops = [draw.choice("ntcj" if DTYPES[letter].is_complex else "nt") for _ in "ab"]
+    sizes = {name: draw.randrange(1, 65) for name in "mnk"} | {draw.choice("mn"): draw.randrange(65, 700)}
+    beta = draw.choice(("0", "1", "any"))
+    p = Problem(DTYPES[letter], sizes["m"], sizes["n"], sizes["k"], *ops, batch=10**4, alpha="any", beta=beta)
+    p = draw.choice(layouts(p))
+    for config in PANEL.space(p, device).only((*HARDWARE, "hard")).sample(400, seed):
+        # Parts of any size are right, and those that are too large are slow to compile.
+        if config["mma"] or config["rows"] * config["columns"] <= 64:
+            found = verdict(PANEL, p, config, draw.choice((1, 5, 301)))
+            assert found.ok, f"{p.key} {config}: {found.why}"
+            return
+    pytest.fail(f"no config of modest parts for {p.key}")

@@ -1,0 +1,153 @@
+"""Groups whose borders lie on a live GPU: types, forms and borders, CUDA graphs, lists of large products."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.calls.segments import clamped
+from tilewright.model import DTYPES
+from tilewright.targets.cuda import devices
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
+]
+
+LIMITS = {"h": 2e-3, "b": 1.2e-2, "hc": 2e-3, "s": 3e-6, "c": 3e-6, "d": 1e-14, "z": 1e-14}
+"""Of errors over the product of the operands' absolute values."""
+
+
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    """PyTorch with a GPU."""
+    found = pytest.importorskip("torch")
+    if not found.cuda.is_available():
+        pytest.skip("torch sees no GPU")
+    return found
+
+
+def values(torch: Any, letter: str, *shape: int, seed: int = 0) -> Any:
+    wide = torch.complex64 if letter == "hc" else getattr(torch, DTYPES[letter].name)
+    wide = torch.float32 if letter in "hb" else wide
+    made = torch.Generator(device="cuda")
+    made.manual_seed(seed)
+    found = torch.randn(*shape, dtype=wide, device="cuda", generator=made)
+    return found.to(getattr(torch, DTYPES[letter].name))
+
+
+def stored(torch: Any, x: Any, how: str) -> Any:
+    """The same numbers by columns, with gaps, or lazily conjugated twice."""
+    if how == "columns":
+        return x.mT.contiguous().mT
+    if how == "gaps":
+        wide = torch.zeros(*x.shape[:-1], x.shape[-1] + 3, dtype=x.dtype, device="cuda")
+        wide[..., : x.shape[-1]] = x
+        return wide[..., : x.shape[-1]]
+    return x.conj().resolve_conj().conj() if how == "conj" and x.is_complex() else x
+
+
+def wide(torch: Any, x: Any) -> Any:
+    if x.dtype == torch.complex32:
+        x = x.to(torch.complex64)
+    return x.to(torch.complex128 if x.is_complex() else torch.float64)
+
+
+def wanted(torch: Any, a: Any, b: Any, ranges: list[tuple[int, int]], split: str) -> Any:
+    if split == "k":
+        return torch.stack([a[..., x:y] @ b[..., x:y, :] for x, y in ranges])
+    one, other = (a, b[0]) if split == "m" else (a[0], b)
+    batch = torch.broadcast_shapes(one.shape[:-2], other.shape[:-2])
+    out = torch.zeros(*batch, one.shape[-2], other.shape[-1], dtype=a.dtype, device="cuda")
+    for group, (x, y) in enumerate(ranges):
+        if split == "m":
+            out[..., x:y, :] = a[..., x:y, :] @ b[group]
+        else:
+            out[..., x:y] = a[group] @ b[..., x:y]
+    return out
+
+
+@pytest.mark.parametrize("number", range(42))
+def test_groups_are_right_in_all_types_and_forms(torch: Any, number: int) -> None:
+    draw = random.Random(number)
+    letter, split = list(DTYPES)[number % 7], "mnk"[number // 7 % 3]
+    length, x, y = (draw.choice((1, 7, 64, 130, 300)) for _ in range(3))
+    groups = draw.choice((1, 3, 8, 300))
+    one, other = draw.choice((((), ()), ((3,), ()), ((), (2,)), ((2, 3), (3,)), ((2, 1), (1, 3))))
+    if letter == "hc":
+        one, other = (), ()
+    if split == "m":
+        a, b = values(torch, letter, *one, length, x), values(torch, letter, groups, *other, x, y, seed=1)
+    elif split == "n":
+        a, b = values(torch, letter, groups, *one, x, y), values(torch, letter, *other, y, length, seed=1)
+    else:
+        a, b = values(torch, letter, *one, x, length), values(torch, letter, *other, length, y, seed=1)
+    ways = ("rows", "columns", "gaps") if letter == "hc" else ("rows", "columns", "gaps", "conj")
+    a, b = stored(torch, a, draw.choice(ways)), stored(torch, b, draw.choice(ways))
+    given = [draw.randint(-5, length + 9) for _ in range(groups)]
+    given = given if draw.random() < 0.5 else sorted(given)
+    sizes = draw.random() < 0.2
+    if not sizes and split != "k" and draw.random() < 0.3:
+        given.insert(0, draw.randint(0, length))
+    ends = torch.tensor(given, dtype=draw.choice((torch.int32, torch.int64)), device="cuda")
+    ranges = clamped(np.array(given), length, groups, sizes)
+    want = wanted(torch, wide(torch, a), wide(torch, b), ranges, split)
+    size = wanted(torch, wide(torch, a).abs(), wide(torch, b).abs(), ranges, split)
+    borders = {"sizes" if sizes else "offsets": ends}
+    for _ in range(2):  # the second call goes the short way
+        got = tw.segment_matmul(a, b, **borders, split=split)
+        assert got.dtype == a.dtype
+        worst = ((wide(torch, got) - want).abs() / (size + 1e-4 * (letter in ("h", "hc")) + 1e-30)).max()
+        assert float(worst) <= LIMITS[letter]
+    room = torch.full((*want.shape[:-1], want.shape[-1] + 2), 5, device="cuda").to(a.dtype)
+    out = room[..., :-2]
+    assert tw.segment_matmul(a, b, **borders, split=split, out=out) is out
+    assert torch.equal(wide(torch, out), wide(torch, got))
+    assert bool((wide(torch, room[..., -2:]) == 5).all())
+
+
+def test_a_graph_goes_by_the_borders_that_are_there_when_it_is_replayed(torch: Any) -> None:
+    a, b = values(torch, "s", 100, 24), values(torch, "s", 4, 24, 40, seed=1)
+    ends = torch.tensor([10, 20, 60, 90], dtype=torch.int32, device="cuda")
+    out = tw.segment_matmul(a, b, ends)
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        tw.segment_matmul(a, b, ends, out=out)
+    torch.cuda.current_stream().wait_stream(stream)
+    with torch.cuda.graph(graph):
+        tw.segment_matmul(a, b, ends, out=out)
+    for given in ([10, 20, 60, 90], [0, 0, 100, 100], [50, 20, 300, 7], [-5, 1, 2, 3]):
+        ends.copy_(torch.tensor(given))
+        out.fill_(float("nan"))
+        graph.replay()
+        want = wanted(torch, a, b, clamped(np.array(given), 100, 4, False), "m")
+        torch.testing.assert_close(out, want, rtol=1e-4, atol=1e-4)
+
+
+def test_an_out_over_an_operand_is_right_twice(torch: Any) -> None:
+    a, b = values(torch, "d", 64, 32), values(torch, "d", 3, 32, 32, seed=1)
+    ends = torch.tensor([5, 40, 64], device="cuda")
+    for _ in range(3):
+        mine = a.clone()
+        want = tw.segment_matmul(a, b, ends)
+        assert torch.equal(tw.segment_matmul(mine, b, ends, out=mine), want)
+
+
+@pytest.mark.parametrize("letter", ["s", "d", "c", "z", "h", "b"])
+def test_large_products_of_a_list_are_one_launch(torch: Any, letter: str) -> None:
+    wide_ = [20, 300, 55, 131]
+    a = [values(torch, letter, 3, 130, 16, seed=n) for n in wide_]
+    b = [values(torch, letter, 3, 16, n, seed=n + 1) for n in wide_]
+    plan = tw.plan_grouped(a, b)
+    assert plan.launches == 1
+    for _ in range(2):
+        for x, y, z in zip(a, b, plan(), strict=True):
+            want, size = wide(torch, x) @ wide(torch, y), wide(torch, x).abs() @ wide(torch, y).abs()
+            assert float(((wide(torch, z) - want).abs() / size).max()) <= LIMITS[letter]
+            z.fill_(7)
+        tw.forget()

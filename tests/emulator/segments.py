@@ -1,0 +1,121 @@
+"""The kernel of groups on the device, run on groups of any borders and on lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bench.sanitize.groups import Drawn, drawn, problem
+from tests.emulator.machine import SCHEDULES, Schedule, launch
+from tests.emulator.memory import Fault, Memory, Segment
+from tests.emulator.products import compiled, numbers
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, Config, Device, SegmentedProblem
+from tilewright.stencils.cuda.segments.listed import problem as listed_problem
+from tilewright.stencils.cuda.segments.listed import products
+from tilewright.targets.cuda.arguments import pack
+
+__all__ = ["listed_wrongs", "problem", "segments_wrongs"]
+
+
+def _operands(made: Drawn, number: int = 0) -> list[Segment]:
+    """A, B and C as memory of the machine, of which only elements of C may be written."""
+    parts = []
+    for at, values in enumerate(made.values):
+        part = numbers(values, "operand")
+        part.name, part.address = f"{'ABC'[at]} of {number}", part.address + (1 << 44) * (3 * number + at)
+        parts.append(part)
+    element = np.zeros(made.values[2].size, bool)
+    element[made.elements] = True
+    parts[2].writable = np.zeros(parts[2].data.size, bool)
+    parts[2].writable[: made.values[2].nbytes] = np.repeat(element, made.problem.dtype.itemsize)
+    return parts
+
+
+def _wrong(made: Drawn, part: Segment) -> int:
+    """How many numbers a launch left wrong in the memory of C."""
+    return made.wrong(part.data[: made.values[2].nbytes].view(made.problem.dtype.numpy))
+
+
+def _launched(
+    p: SegmentedProblem,
+    config: Config,
+    device: Device,
+    addresses: list[int],
+    memory: list[Segment],
+    grid: int,
+    schedule: Schedule,
+) -> None:
+    """One launch of at most ``grid`` blocks. Raises ``Fault``."""
+    stencil = STENCILS["segments"]
+    block, asked = pack(stencil.arguments(p, config)), stencil.launch(p, config)
+    block.put(addresses)
+    launch(
+        compiled(stencil.source(p, config, device), device),
+        (min(grid, asked.grid[0]), 1, 1),
+        asked.block[0],
+        asked.shared,
+        bytes(block.block),
+        Memory(memory),
+        schedule=schedule,
+    )
+
+
+def segments_wrongs(
+    p: SegmentedProblem,
+    offsets: Sequence[int],
+    config: Config,
+    device: Device,
+    *,
+    schedule: Schedule = SCHEDULES[0],
+    grid: int = 2,
+) -> Iterator[str]:
+    """What is wrong with the results of groups with such borders: faults, elements that differ, and elements
+    beside them that were written."""
+    made = drawn(p, offsets)
+    parts, where = _operands(made), numbers(made.offsets, "where")
+    addresses = [part.address for part in (*parts, where)]
+    try:
+        _launched(p, config, device, addresses, [*parts, where], grid, schedule)
+    except Fault as fault:
+        yield f"{p.key} {offsets} {config} {schedule}: {fault}"
+        return
+    if wrong := _wrong(made, parts[2]):
+        yield f"{p.key} {offsets} {config} {schedule}: {wrong} elements"
+
+
+def listed_wrongs(
+    spelling: str,
+    sizes: Sequence[tuple[int, int, int, int]],
+    device: Device,
+    *,
+    schedule: Schedule = SCHEDULES[0],
+    grid: int = 2,
+    pad: int = 0,
+    **changes: Any,
+) -> Iterator[str]:
+    """What is wrong with the results of a list of products (m, n, k, batch), the default with changes."""
+    letter, trans = spelling.split(":")
+    # Each is the only group of a problem of its own.
+    one = [problem(spelling, "k", (m, n, k), 1, batch=batch, pad=pad) for m, n, k, batch in sizes]
+    made = [drawn(p, [p.k]) for p in one]
+    parts = [_operands(each, number) for number, each in enumerate(made)]
+    columns = {name: np.array([part[at].address for part in parts]) for at, name in enumerate("abc")}
+    columns |= {f"stride_{name}": np.array([p.strides[at] for p in one]) for at, name in enumerate("abc")}
+    for name in ("lda", "ldb", "ldc", "m", "n", "k", "batch"):
+        columns[name] = np.array([getattr(p, name) for p in one])
+    rows = products(columns)
+    whole = listed_problem(DTYPES[letter], trans, rows)
+    config = STENCILS["segments"].default(whole, device).with_(**changes)
+    where = numbers(rows.view(np.int64), "where")
+    memory = [*(part for three in parts for part in three), where]
+    try:
+        _launched(whole, config, device, [0, 0, 0, where.address], memory, grid, schedule)
+    except Fault as fault:
+        yield f"{whole.key} {config} {schedule}: {fault}"
+        return
+    for each, three in zip(made, parts, strict=True):
+        if wrong := _wrong(each, three[2]):
+            yield f"{whole.key} {config} {schedule}: {wrong} elements of {each.problem.spelling}"

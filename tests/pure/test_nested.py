@@ -1,0 +1,182 @@
+"""Batches along several axes: what is left of their axes, and what of them a kernel is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.arrays.layout import Job, problem_of
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, OUTER_AXES, Problem
+from tilewright.stencils.cuda import args
+from tilewright.stencils.protocol import SEVERAL_AXES, refused
+from tilewright.targets.cuda.arguments import Struct
+from tilewright.targets.cuda.capability import named
+
+pytestmark = pytest.mark.pure
+
+H200 = named("h200")
+Trio = tuple[int, int, int]
+
+
+def job_of(a: Any, b: Any, out: Any, gpu: bool = True) -> Job:
+    found = problem_of(a, b, out, conj_a=False, conj_b=False, alpha="1", beta="0", gpu=gpu)
+    assert isinstance(found, Job)
+    return found
+
+
+def spread(draw: st.DrawFn, shape: tuple[int, ...], shared: bool) -> Any:
+    """A stack of matrices 2 x 3 whose batch axes lie in any order, have gaps, run backwards or are shared."""
+    order = draw(st.permutations(range(len(shape))))
+    gaps = [draw(st.sampled_from([1, 1, 2])) for _ in shape]
+    once = [shared and draw(st.integers(0, 3)) == 0 for _ in shape]
+    whole = [1 if few else extent * gap for extent, gap, few in zip(shape, gaps, once, strict=True)]
+    array = np.zeros([whole[axis] for axis in order] + [2, 2]).transpose(
+        *(order.index(axis) for axis in range(len(shape))), len(shape), len(shape) + 1
+    )
+    cuts = [
+        slice(None) if few else slice(None, None, draw(st.sampled_from([1, 1, -1])) * gap)
+        for gap, few in zip(gaps, once, strict=True)
+    ]
+    return np.broadcast_to(array[tuple(cuts)], (*shape, 2, 2))
+
+
+@st.composite
+def trios(draw: st.DrawFn) -> tuple[Any, Any, Any]:
+    shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=7).filter(lambda x: prod(x) <= 600)))
+    a, b, out = (spread(draw, shape, shared) for shared in (True, True, False))
+    return a, b, out
+
+
+def matrices(job: Job, size: int = 8) -> Counter[Trio]:
+    """Bytes from the first matrices of a, b and out to those of every product of a job."""
+    p = job.problem
+    order = (2, 1, 3) if job.swap else (1, 2, 3)
+    axes = [(extent, *steps) for extent, steps in zip(job.outer, job.outer_steps, strict=True)]
+    inside = [*p.outer, (p.batch, *p.strides)] if p.batch > 1 else []
+    axes += [(axis[0], *(axis[which] * size for which in order)) for axis in inside]
+    at = product(*(range(extent) for extent, *_ in axes))
+    return Counter(
+        tuple(sum(i * axis[which] for i, axis in zip(index, axes, strict=True)) for which in (1, 2, 3))
+        for index in at
+    )  # type: ignore[arg-type]
+
+
+@given(trios())
+def test_every_product_is_where_the_arrays_have_it(trio: tuple[Any, Any, Any]) -> None:
+    """However axes are folded, swapped and put in order: the same triples of matrices, each once."""
+    shape = trio[2].shape[:-2]
+    wanted = Counter(
+        tuple(sum(i * step for i, step in zip(index, x.strides, strict=False)) for x in trio)
+        for index in product(*map(range, shape))
+    )
+    for gpu in (False, True):
+        found = job_of(*trio, gpu)
+        assert matrices(found) == wanted
+        assert len(found.problem.outer) <= OUTER_AXES
+        assert found.problem.products * prod(found.outer) == prod(shape)
+        if not gpu:
+            assert found.problem.outer == ()
+    looped = found.looped()
+    assert looped.problem.outer == ()
+    assert matrices(looped) == wanted
+
+
+def test_axes_that_lie_next_to_each_other_are_one() -> None:
+    """Also where the caller has them in another order than memory."""
+    a, b, out = (np.zeros((5, 4, 3, 2, 2)).transpose(2, 0, 1, 3, 4) for _ in range(3))
+    found = job_of(a, b, out)
+    assert (found.problem.batch, found.problem.outer, found.outer) == (60, (), ())
+    found = job_of(np.broadcast_to(a[:1], a.shape), b, out)
+    assert found.problem.batch == 3
+    assert [extent for extent, *_ in found.problem.outer] == [20]
+
+
+def test_runs_are_those_of_out_and_the_longest_where_a_kernel_knows_one_axis() -> None:
+    """A run of a GPU's kernel is along the last axis of out, even where another axis is longer."""
+    a, b, out = np.zeros((99, 1, 4, 4)), np.zeros((1, 8, 4, 4)), np.zeros((99, 8, 4, 4))
+    found = job_of(a, b, out)
+    assert (found.problem.batch, found.problem.strides) == (8, (16, 0, 16))
+    assert found.problem.outer == ((99, 0, 16, 128),)
+    looped = found.looped()
+    assert (looped.problem.batch, looped.problem.strides) == (99, (0, 16, 128))
+    assert (looped.outer, looped.outer_steps) == ((8,), ((0, 128, 128),))
+
+
+NESTED = Problem(
+    DTYPES["s"], 4, 4, 4, batch=1000, stride_a=0, stride_b=16, stride_c=16,
+    outer=((8, 16, 16000, 16000), (3, 0, 128000, 128000)),
+)  # fmt: skip
+
+
+def test_each_operand_counts_once() -> None:
+    """Eight matrices A of 24,000 products, in bytes that are moved and bytes that are there."""
+    assert NESTED.products == 24_000
+    assert NESTED.moves == (True, True, True)
+    assert NESTED.footprint == 64 * (8 + 24_000 + 24_000)
+    assert NESTED.bytes == 64 * 2
+    assert NESTED.with_(outer=((8, 0, 0, 16000),)).moves == (False, True, True)
+    # Which operands go on along each axis, the innermost one last.
+    assert NESTED.with_(outer=NESTED.outer[:1]).layout == "packed+nestedABC.BC"
+    assert NESTED.with_(outer=()).layout == "packed+sharedA"
+
+
+def test_a_problem_of_one_axis_says_nothing_of_others() -> None:
+    plain = NESTED.with_(outer=())
+    assert "outer" not in plain.to_json()
+    assert Problem.from_json(NESTED.to_json()) == NESTED
+
+
+@pytest.mark.parametrize("name", ["classic", "tensor"])
+def test_others_say_that_they_know_one_axis(name: str) -> None:
+    assert refused(STENCILS[name], NESTED, H200) == SEVERAL_AXES
+    assert refused(STENCILS["tiny"], NESTED, H200) is None
+
+
+@pytest.mark.parametrize(
+    ("outer", "why"),
+    [
+        (((3, 16, 16, 0),), "one C"),
+        (((2, 16, 16, 99),) * (OUTER_AXES + 1), f"more than {OUTER_AXES}"),
+        (((3_000_000, 16, 16, 16_000),), "close to it"),
+    ],
+)
+def test_what_cannot_be_is_refused(outer: Any, why: str) -> None:
+    assert why in str(refused(STENCILS["tiny"], NESTED.with_(outer=outer), H200))
+
+
+@given(
+    st.lists(st.integers(1, 2000), min_size=2, max_size=5),
+    st.integers(1, 64),
+    st.lists(st.floats(0, 1, exclude_max=True), min_size=20, max_size=20),
+)
+def test_positions_are_found_by_multiplications(extents: list[int], group: int, parts: list[float]) -> None:
+    """The factors of ``struct Nested`` divide every number below 2^31 by the extents, as the kernel does."""
+    batch, *outer = extents
+    p = NESTED.with_(batch=batch, outer=tuple((extent, 1, 1, 1) for extent in outer))
+    (packed,) = args.nested(p, group)
+    assert isinstance(packed, Struct)
+    fields: dict[str, Any] = {x.name: getattr(x, "value", None) for x in packed.fields}
+    counts = [-(-batch // group), *outer[:0:-1]]
+    assert list(fields["count"][: len(counts)]) == counts
+    assert fields["pieces"] == counts[0] * prod(outer)
+    for count, factor, shift in zip(counts, fields["factor"], fields["shift"], strict=False):
+        assert factor < 1 << 32
+        for number in (*(int(part * 2**31) for part in parts), 0, count - 1, count, 2**31 - 1):
+            assert number * factor >> (31 + shift) == number // count
+
+
+def test_a_default_brings_long_runs_by_bulk_copies_and_finds_others_one_by_one() -> None:
+    tiny = STENCILS["tiny"]
+    assert tiny.default(NESTED, H200)["path"] == "bulk"
+    short = NESTED.with_(batch=3, outer=((100_000, 16, 48, 48),))
+    assert tiny.default(short, H200)["path"] == "async"
+    for p in (NESTED, short):
+        assert tiny.space(p, H200).member(tiny.default(p, H200)) is None

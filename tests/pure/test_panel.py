@@ -1,0 +1,190 @@
+"""The space of the stencil of panels, its choice without a search, and what both promise."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tilewright.stencils.cuda.panel.stencil as module
+from tilewright.model import DTYPES, Config, Problem
+from tilewright.space import HARDWARE, KINDS
+from tilewright.stencils.cuda.common import fitted
+from tilewright.stencils.cuda.panel.cost import clocks
+from tilewright.stencils.cuda.panel.needs import along, length, long_m, shared_bytes, short, streams
+from tilewright.stencils.cuda.panel.stencil import PanelStencil
+from tilewright.stencils.cuda.source import program
+from tilewright.targets.cuda.capability import named
+
+pytestmark = pytest.mark.pure
+
+PANEL = PanelStencil()
+FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+PROBLEM = dict(program("panel")[1])["lib/problem.cuh"]
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Any that is accepted: types, transpositions, padding, gaps, shared operands."""
+    dtype = draw(st.sampled_from(list(DTYPES.values())))
+    sizes = {name: draw(st.integers(1, 64)) for name in "mnk"}
+    sizes[draw(st.sampled_from("mn"))] = draw(st.integers(65, 3000))
+    ops = "ntcj" if dtype.is_complex else "nt"
+    one = Problem(
+        dtype,
+        sizes["m"],
+        sizes["n"],
+        sizes["k"],
+        draw(st.sampled_from(ops)),
+        draw(st.sampled_from(ops)),
+        batch=draw(st.integers(1, 10**5)),
+        beta=draw(st.sampled_from(("0", "1", "any"))),
+        align=draw(st.sampled_from((16, dtype.itemsize))),
+    )
+    lds = {f"ld{x}": (getattr(one, f"ld{x}") or 0) + draw(st.integers(0, 3)) for x in "abc"}
+    one = one.with_(m=one.m, **lds)
+    shared = draw(st.sampled_from((None, "stride_a", "stride_b")))
+    return one.with_(**{shared: 0}) if shared else one
+
+
+# -- the file and the space say the same -----------------------------------------------------------------
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    p = problem("hc:ct:5x600x7@1000")
+    defines = [name for name, _ in PANEL.source(p, PANEL.default(p, H200), H200).defines]
+    assert sorted(defines) == sorted(set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)))
+    names = [param.name.upper() for param in PANEL.space(p, H200).params]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
+
+
+def test_one_program_serves_every_length() -> None:
+    """The long extent is an argument: neither the text nor what it is kept under depends on it."""
+    for text, other in (("s:300x9x7@100", "s:1500x9x7@20"), ("d:5x260x6@100", "d:5x2600x6@10")):
+        p, q = problem(text), problem(other)
+        config = PANEL.default(p, H200)
+        assert PANEL.source(p, config, H200) == PANEL.source(q, config, H200)
+    p, q = problem("s:300x9x7"), problem("s:1500x9x7")
+    assert {name for name in PANEL.compiled(p) if PANEL.compiled(p)[name] != PANEL.compiled(q)[name]} <= {
+        "lda",
+        "ldc",
+    }
+
+
+# -- what is accepted --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "fields", "reason"),
+    [
+        ("s:64x64x64@9", {}, "not one extent above 64"),
+        ("s:65x65x4@9", {}, "not one extent above 64"),
+        ("s:8x8x300@9", {}, "not one extent above 64"),
+        ("s:300x8x65@9", {}, "not one extent above 64"),
+        ("s:300x8x8@9", {"stride_c": 0}, "written to one C"),
+        ("d:300x8x8@9", {"align": 4}, "not of an element's 8"),
+        ("s:300x8x8@9", {"ldc": 2**23}, "32 bits"),
+    ],
+)
+def test_what_it_cannot_serve_is_refused_with_the_reason(
+    text: str, fields: dict[str, int], reason: str
+) -> None:
+    assert reason in (PANEL.accepts(problem(text, **fields), H200) or "")
+
+
+def test_matrices_that_lie_anywhere_are_not_its_own() -> None:
+    assert not PANEL.pointers
+    assert PANEL.accepts(problem("s:65x1x1@9"), H200) is None
+    assert PANEL.accepts(problem("s:1x65x1@9"), H200) is None
+    assert PANEL.accepts(problem("s:65x1x1@9"), FERMI) is not None
+
+
+# -- the choice --------------------------------------------------------------------------------------------
+@settings(max_examples=60, deadline=None)
+@given(p=problems(), device=st.sampled_from((A100, H200)))
+def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) -> None:
+    config = PANEL.default(p, device)
+    space = PANEL.space(p, device)
+    broken = [rule.name for rule in space.why(config) if rule.kind in (*HARDWARE, "hard")]
+    assert broken == []
+    launch = PANEL.launch(p, config)
+    assert launch.block[0] == 32 * config["warps"]
+    assert 1 <= launch.grid[0] <= p.batch * -(-length(p) // config["tile"])
+    assert launch.shared <= device["shared_per_block_optin"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(p=problems())
+def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
+    space = PANEL.space(p, H200)
+    some = space.only((*HARDWARE, "hard")).sample(20, 1)
+    columns = {name: [config[name] for config in some] for name in some[0]}
+    kept = space.allowed({name: np.array(values) for name, values in columns.items()}, KINDS)
+    assert kept.tolist() == [not space.why(config) for config in some]
+
+
+def test_long_tiles_for_long_panels_and_no_waste_for_short_ones() -> None:
+    config = PANEL.default(problem("s:70x4x4@100000"), H200)
+    assert config["tile"] < 140
+    assert PANEL.default(problem("d:4000x8x8@1000"), H200)["tile"] <= 512
+
+
+def test_the_model_counts_what_a_row_takes() -> None:
+    """More columns take more clocks, and a C that is read more than one that is not."""
+    x = fitted("panel", H200)
+
+    def of(text: str, beta: str = "0") -> float:
+        p = problem(text, beta=beta)
+        config = {name: np.array([value]) for name, value in BASE.items()}
+        return float(clocks(p, H200, config, x)[0])
+
+    assert of("s:512x8x8@1000") < of("s:512x16x8@1000") < of("s:512x16x8@1000", "1")
+    assert of("s:512x8x8@1000") < of("s:512x8x32@1000")
+    assert of("s:512x8x8@1000") < of("d:512x8x8@1000")
+
+
+BASE = Config(
+    {
+        "path": "async",
+        "mma": 0,
+        "direct": 0,
+        "tile": 128,
+        "rows": 4,
+        "columns": 4,
+        "warps": 2,
+        "stages": 3,
+        "blocks": 132,
+    }
+)
+
+
+# -- layouts -----------------------------------------------------------------------------------------------
+def test_which_operand_is_long_and_how_it_lies() -> None:
+    for text, is_m, is_along in (
+        ("s:nn:300x8x9", True, True),
+        ("s:tn:300x8x9", True, False),
+        ("s:nn:8x300x9", False, False),
+        ("s:nt:8x300x9", False, True),
+    ):
+        p = problem(text)
+        assert (long_m(p), along(p), length(p), short(p)) == (is_m, is_along, 300, 8)
+    assert streams(problem("s:tn:300x8x9")) == (True, False)
+    assert streams(problem("s:nn:8x300x9")) == (True, True)
+    assert streams(problem("s:nn:8x300x9", ldb=11, ldc=9)) == (False, False)
+
+
+def test_shared_memory_of_a_tile() -> None:
+    """By hand: float32, 128 rows of k 8 along and 5 columns of C, as they are and with a word more."""
+    p = problem("s:300x5x8@100")
+    stage = -(-(128 * 8 * 4 + 16) // 128) * 128 + -(-(8 * 5 * 4 + 16) // 128) * 128
+    out = -(-(128 * 5 * 4 + 16) // 128) * 128
+    assert shared_bytes(p, "async", 0, 0, 128, 3) == 3 * stage + out
+    assert shared_bytes(p, "async", 0, 1, 128, 3) == 3 * stage
+    bulk = -(-(132 * 8 * 4 + 16) // 128) * 128 + -(-(8 * 5 * 4 + 16) // 128) * 128
+    assert shared_bytes(p, "bulk", 0, 1, 128, 3) == 128 + 3 * bulk

@@ -1,0 +1,125 @@
+"""What chain.cuh derives from a chain and a config, in the same words: shared memory, registers, tiles.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import ChainProblem, Device, Factor, Stored
+from tilewright.stencils.cuda.common import WIDEST
+
+PATHS = ("bulk", "async")
+LARGEST = 32
+"""Extent up to which whole chains are kept in shared memory."""
+_PARTS = 4
+"""Schedulers of an SM, each with its own registers."""
+MOST_INPUTS = 4
+"""Distinct operands that a chain can have: three factors, and what is added."""
+
+
+def _rounded(count: Any) -> Any:
+    return -(-count // 128) * 128
+
+
+def unit(p: ChainProblem, stored: Stored) -> int:
+    """Bytes, at most 16, that divide the address of every column, or of every matrix without gaps."""
+    size = p.dtype.itemsize
+    column = 0 if stored.ld == stored.rows and (stored.packed or not stored.stride) else stored.ld
+    return gcd(WIDEST, p.align, column * size, stored.stride * size)
+
+
+def dense(stored: Stored) -> bool:
+    """Whether there are no gaps between columns, nor between matrices if there are several."""
+    return stored.packed or (stored.ld == stored.rows and stored.stride == 0)
+
+
+def is_stream(p: ChainProblem) -> bool:
+    """Whether C and every operand is one stream of bytes, or one matrix for the whole batch."""
+    return p.out.packed and all(x.packed or x.stride == 0 for x in p.operands)
+
+
+def whole(p: ChainProblem) -> int:
+    """Fewest matrices that are a multiple of 16 bytes of C and of each operand that is not shared."""
+    streams = [x.size for x in p.operands if x.stride] + [p.out.size]
+    return max(WIDEST // gcd(WIDEST, size * p.dtype.itemsize) for size in streams)
+
+
+def stage_bytes(p: ChainProblem, group: Any) -> Any:
+    """Bytes of a stage: a group of every operand that is not shared."""
+    return sum(_rounded(group * x.size * p.dtype.itemsize) for x in p.operands if x.stride)
+
+
+def shared_bytes(p: ChainProblem, path: Any, group: Any, stages: Any) -> Any:
+    """Shared memory of a block: barriers, what the batch shares, the ring, products in between, and results
+    on their way out."""
+    size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
+    once = sum(_rounded(x.size * size) for x in p.operands if not x.stride)
+    m, n, _ = p.products[0]
+    # Sums of 16-bit types are twice as wide as what is stored.
+    between = _rounded(group * m * n * max(size, 4 * words_of_sum(p))) * (len(p.factors) == 3)
+    out = _rounded(group * p.out.size * size) * (1 + bulk)
+    return _rounded(8 * stages) * bulk + once + stages * stage_bytes(p, group) + between + out
+
+
+def words_of_sum(p: ChainProblem) -> int:
+    """32-bit registers of a sum."""
+    return max(p.dtype.real_bits // 32, 1) * (2 if p.dtype.is_complex else 1)
+
+
+def registers(p: ChainProblem, rows: Any, columns: Any) -> Any:
+    """32-bit registers of a thread that its loop cannot do without: sums, one element of each of its rows and
+    columns, vectors of them where they are stored along k, and some for addresses."""
+    most: Any = 0
+    for (m, n, k), (left, right) in zip(p.products, _pairs(p), strict=True):
+        high, wide = np.minimum(rows, m), np.minimum(columns, n)
+        # Words of a vector along k, beyond the one that every element takes.
+        along = min(WIDEST // p.dtype.itemsize, k & -k) * p.dtype.itemsize // 4
+        ahead = (along if left.transposed else 0) * high + (0 if right.transposed else along) * wide
+        most = np.maximum(most, words_of_sum(p) * (high * wide + high + wide) + ahead)
+    return 32 + most
+
+
+def _pairs(p: ChainProblem) -> list[tuple[Factor, Factor]]:
+    """The factors of each product, in the order in which they are made; the product in between lies as it is
+    computed."""
+    if len(p.factors) == 2:
+        return [(p.factors[0], p.factors[1])]
+    x_1, x_2, x_3 = p.factors
+    between = Factor(-1)
+    return [(x_2, x_3), (x_1, between)] if p.first else [(x_1, x_2), (between, x_3)]
+
+
+def registers_of(device: Device, warps: Any, per_sm: Any) -> Any:
+    """Registers that each thread of so many blocks of an SM can have: each of its four parts has a fourth of
+    them, and a fourth of the warps, rounded up. They are given out in eights."""
+    warps_of_part = -(-warps * per_sm // _PARTS)
+    return device["registers_per_sm"] // _PARTS // (32 * warps_of_part) // 8 * 8
+
+
+def tiles(p: ChainProblem, rows: Any, columns: Any) -> list[Any]:
+    """Tiles of one matrix, of each product in turn."""
+    return [-(-m // np.minimum(rows, m)) * -(-n // np.minimum(columns, n)) for m, n, _ in p.products]
+
+
+def work(p: ChainProblem, rows: Any, columns: Any) -> Any:
+    """Multiply-adds of one matrix, with those of tiles that lie outside."""
+    return sum(
+        -(-m // np.minimum(rows, m)) * np.minimum(rows, m)
+        * -(-n // np.minimum(columns, n)) * np.minimum(columns, n) * k
+        for m, n, k in p.products
+    )  # fmt: skip
+
+
+def busy(p: ChainProblem, rows: Any, columns: Any, warps: Any, group: Any) -> Any:
+    """The part of the threads that have a tile while a group is multiplied, in the product where it is
+    less."""
+    least: Any = 1.0
+    for count in tiles(p, rows, columns):
+        items = group * count
+        least = np.minimum(least, items / (-(-items // (32 * warps)) * 32 * warps))
+    return least

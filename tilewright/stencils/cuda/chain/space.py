@@ -1,0 +1,178 @@
+"""The space of chain.cuh: parameters, and the rules that prune them, by topic.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from tilewright.model import ChainProblem, Device
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda.chain.needs import (
+    PATHS,
+    busy,
+    is_stream,
+    registers,
+    shared_bytes,
+    stage_bytes,
+    tiles,
+    whole,
+    words_of_sum,
+    work,
+)
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules
+
+PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
+_COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
+_WIDE = 16
+"""Most rows and columns of a tile."""
+
+
+@cache
+def sides(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Rows or columns of a tile: equal parts of the products' matrices."""
+    parts = {-(-extent // count) for extent in extents for count in range(1, extent + 1)}
+    return tuple(sorted(side for side in parts if side <= _WIDE))
+
+
+def groups(p: ChainProblem) -> tuple[int, ...]:
+    """Matrices of a stage: some and many, whole for bulk copies; at most 32 KB of the largest operand."""
+    largest = max(x.size for x in (*p.operands, p.out)) * p.dtype.itemsize
+    least = whole(p)
+    values = {1} | {least * count for count in _COUNTS}
+    return tuple(sorted(g for g in values if g in (1, least) or g * largest <= 32 * 1024))
+
+
+def params(p: ChainProblem, device: Device) -> list[Param]:
+    return [
+        Param("path", PATHS),
+        Param("rows", sides(tuple(m for m, _, _ in p.products))),
+        Param("columns", sides(tuple(n for _, n, _ in p.products))),
+        Param("warps", (1, 2, 3, 4, 5, 6, 8)),
+        Param("group", groups(p)),
+        Param("stages", (2, 3, 4, 6)),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def rules(p: ChainProblem, device: Device) -> Iterator[Rule]:
+    yield from _of_the_path(p, device)
+    yield from _of_the_tile(p, device)
+    yield from _of_the_group(p, device)
+    yield from _of_the_sm(p, device)
+
+
+def _of_the_path(p: ChainProblem, device: Device) -> Iterator[Rule]:
+    """How matrices come into shared memory."""
+    streams = is_stream(p)
+    yield Rule(
+        "bulk-device",
+        "tabled",
+        "the device has bulk copies (9.0 and above)",
+        lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
+    )
+    yield Rule(
+        "bulk-packed",
+        "hard",
+        "bulk copies take operands without gaps",
+        lambda path: (path != "bulk") | streams,
+    )
+    yield Rule(
+        "bulk-aligned",
+        "hard",
+        "bulk copies begin at multiples of 16 bytes",
+        lambda path: (path != "bulk") | (p.align == WIDEST),
+    )
+
+
+def _of_the_tile(p: ChainProblem, device: Device) -> Iterator[Rule]:
+    """How large a part of a product a thread computes."""
+    words, least = words_of_sum(p), sum(m * n * k for m, n, k in p.products)
+    yield Rule(
+        "sums-fit",
+        "soft",
+        "a thread has 128 registers of sums at most",
+        lambda rows, columns: rows * columns * words <= 128,
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda rows, columns: registers(p, rows, columns) <= device["registers_per_thread"],
+    )
+    yield Rule(
+        "tile-full",
+        "soft",
+        "little of the tiles lies outside the products",
+        lambda rows, columns: work(p, rows, columns) <= 1.3 * least + max(k for _, _, k in p.products),
+    )
+
+
+def _of_the_group(p: ChainProblem, device: Device) -> Iterator[Rule]:
+    """How many matrices a block holds, and who multiplies them."""
+    least = whole(p)
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda warps: 32 * warps <= device["threads_per_block"],
+    )
+    yield Rule(
+        "bulk-whole",
+        "hard",
+        "a group is a multiple of 16 bytes",
+        lambda path, group: (path != "bulk") | (group % least == 0),
+    )
+    yield Rule(
+        "busy",
+        "soft",
+        "half of the threads have a tile, or more",
+        lambda rows, columns, warps, group: busy(p, rows, columns, warps, group) >= 0.5,
+    )
+    yield Rule(
+        "long-turns",
+        "soft",
+        "a thread has 8 tiles of a group at most",
+        lambda rows, columns, warps, group: (
+            group * np.maximum.reduce(np.broadcast_arrays(*tiles(p, rows, columns))) <= 8 * 32 * warps
+        ),
+    )
+    yield Rule(
+        "ring",
+        "hard",
+        "one stage is multiplied while others are filled",
+        lambda stages: stages >= 2,
+    )
+
+
+def _of_the_sm(p: ChainProblem, device: Device) -> Iterator[Rule]:
+    """What an SM holds, and what keeps its memory and its schedulers busy."""
+    sms = device["sms"]
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the ring fits in the shared memory that a block may ask for",
+        lambda path, group, stages: shared_bytes(p, path, group, stages) <= device["shared_per_block_optin"],
+    )
+    yield from resident_rules(
+        device,
+        lambda warps: 32 * warps,
+        lambda rows, columns, warps: 32 * warps * registers(p, rows, columns),
+        lambda path, group, stages: shared_bytes(p, path, group, stages),
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda group, stages, blocks: stage_bytes(p, group) * stages * (blocks // sms) >= IN_FLIGHT,
+    )
+    yield Rule(
+        "warps-enough",
+        "soft",
+        "an SM has a warp for each of its four schedulers",
+        lambda warps, blocks: warps * (blocks // sms) >= 4,
+    )

@@ -1,0 +1,73 @@
+// Batches along several axes, of which no one stride covers all: where the matrices of a product lie.
+//
+// Products are numbered along the innermost axis first, whose strides are those of Gemm; OUTER axes lie around it, the
+// innermost of them first in these arrays. Extents are divided by with a multiplication: for a number below 2^31,
+// number / count is number * factor >> (31 + shift). args.py finds the factors.
+#pragma once
+
+#include "lib/gemm.cuh"
+
+#ifndef OUTER
+#define OUTER 0  // batch axes beside the innermost one, at most 4
+#endif
+#ifndef HELD_A
+#define HELD_A 0  // whether A is shared along the innermost axis, but not by the whole batch
+#endif
+#ifndef HELD_B
+#define HELD_B 0  // the same for B
+#endif
+#ifndef KEPT_A
+#define KEPT_A 0  // matrices A of a run, where all runs have the same and they stay in shared memory
+#endif
+#ifndef KEPT_B
+#define KEPT_B 0  // the same for B
+#endif
+#ifndef RUN_LENGTH
+#define RUN_LENGTH 0  // products along the innermost axis, where a group has several runs
+#endif
+
+#define NEST_INLINE __device__ __forceinline__
+
+// A product's, or a piece's, number in its run, and elements from the first matrices to those at its outer positions.
+struct Place {
+    int inner;
+    long long a, b, c;
+};
+
+#if OUTER
+// What a kernel is called with: one block of arguments, by value. gemm.batch counts all products.
+struct Nested {
+    Gemm gemm;
+    unsigned int count[4], factor[4];           // products or pieces of a run, then extents of all other axes but the last
+    int shift[4];
+    long long step_a[4], step_b[4], step_c[4];  // elements from one position to the next along each outer axis
+    int run, pieces;                            // products along the innermost axis, and pieces of all runs
+};
+typedef Nested Given;
+NEST_INLINE const Gemm &gemm_of(const Nested &n) { return n.gemm; }
+
+NEST_INLINE Place place(const Nested &n, unsigned int number) {
+    Place out = {0, 0, 0, 0};
+    unsigned int left = number;
+    _Pragma("unroll") for (int axis = 0; axis <= OUTER; axis++) {
+        // What is left over at the outermost axis is its position.
+        unsigned int at = left;
+        if (axis < OUTER) {
+            left = (unsigned int)((unsigned long long)at * n.factor[axis] >> (31 + n.shift[axis]));
+            at -= left * n.count[axis];
+        }
+        if (axis == 0) {
+            out.inner = (int)at;
+        } else {
+            out.a += at * n.step_a[axis - 1];
+            out.b += at * n.step_b[axis - 1];
+            out.c += at * n.step_c[axis - 1];
+        }
+    }
+    return out;
+}
+#else
+typedef Gemm Given;
+NEST_INLINE const Gemm &gemm_of(const Gemm &g) { return g; }
+NEST_INLINE Place place(const Gemm &, int number) { return Place{number, 0, 0, 0}; }
+#endif

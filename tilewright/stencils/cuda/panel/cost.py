@@ -1,0 +1,178 @@
+"""The choice without a search: a cost model of panel's kernel.
+
+It proposes parts, tiles and rings and says how many clocks of an SM a row of the panel takes with each; the
+rules of the space say which of them may be. Its constants, fitted to timed configs, are in
+``data/panel.json``. Sizes are in elements, shared memory in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
+from tilewright.stencils.cuda.panel.needs import (
+    PATHS,
+    along,
+    length,
+    long_m,
+    parts,
+    shared_bytes,
+    short,
+    small_along_k,
+    stage_bytes,
+)
+from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots
+from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
+from tilewright.stencils.cuda.tiny.space import sides
+
+Columns = dict[str, Any]
+_RINGS = ((1, 2, 4, 8), (2, 3, 4))
+"""Warps and stages of the rings that are proposed."""
+
+
+def best(space: Space, p: Problem, device: Device) -> Config:
+    """The cheapest of many configs; where no ring keeps memory busy, of those that the hardware can run."""
+    x = fitted("panel", device)
+    # Tiles that the length divides well first, then the others, which may fit where those do not.
+    for waste in (0.1, 1.0):
+        columns = _candidates(p, device, x, waste)
+        cost = clocks(p, device, columns, x)
+        found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+        if found is not None:
+            return found
+    raise AssertionError(f"no config of panel fits {p.key}, which it accepts")
+
+
+def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
+    """Parts of C worth a thought, as mma, rows, columns: long ones along the panel, even ones across."""
+    other = short(p)
+
+    def made(mma: int, lengthwise: int, across: int) -> tuple[int, int, int]:
+        return (mma, lengthwise, across) if long_m(p) else (mma, across, lengthwise)
+
+    if p.dtype.real_bits != 32:
+        unit, unit_across = (16, 8) if long_m(p) else (8, 16)
+        whole = -(-other // unit_across)
+        for count in {-(-whole // pieces) for pieces in (1, 2, 3)}:
+            for times in (1, 2, 4):
+                yield made(16, unit * times, unit_across * count)
+    most = x["sums"] // words_of_sum(p)
+    of_threads = [
+        made(0, lengthwise, across)
+        for across in (side for side in sides(other) if side <= min(other, x["side"]))
+        for lengthwise in ALONG
+        if lengthwise * across <= most
+    ]
+    # Those of the fewest instructions for an element of C.
+    mma, rows, columns = np.array(of_threads).T
+    found = {"mma": mma, "rows": rows, "columns": columns, "direct": np.ones_like(mma)}
+    issued, _, reads = _fma(p, found, x[f"fma {p.dtype.real_bits}"])
+    each = columns if long_m(p) else rows
+    cost = np.maximum(issued / 4, reads) / (rows * columns) * (-(-other // each) * each / other)
+    yield from (of_threads[at] for at in np.argsort(cost, kind="stable")[: x["parts"]])
+
+
+def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) -> Columns:
+    part = np.array(list(dict.fromkeys(_parts(p, x))))
+    fitting = [t for t in TILES if t * p.dtype.itemsize % WIDEST == 0]
+    longest = min([t for t in fitting if t >= length(p)] or fitting[-1:])
+    full = {t: length(p) / (-(-length(p) // t) * t) for t in fitting if t <= longest}
+    tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
+    paths = [path for path in PATHS if path != "bulk" or ("bulk_copy" in device.supports and bulk_takes(p))]
+    directly = np.arange(1 + long_m(p))
+    axes = np.arange(len(part)), np.arange(len(paths)), directly, np.array(tiles), *map(np.array, _RINGS)
+    which, path, direct, tile, warps, stages = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+    mma, rows, columns = part[which].T
+    left = (direct == 0) | (mma == 0)
+    found = {"path": np.array(paths)[path], "mma": mma, "direct": direct, "tile": tile, "rows": rows}
+    found |= {"columns": columns, "warps": warps, "stages": stages}
+    found = {name: column[left] for name, column in found.items()}
+    # The compiler takes more registers than the loop needs, for reads ahead.
+    needed = registers(p, found["mma"], found["rows"], found["columns"])
+    needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
+    shared = shared_bytes(p, found["path"], found["mma"], found["direct"], found["tile"], found["stages"])
+    held = np.minimum(resident(shared, needed, found["warps"], device), x["blocks"])
+    found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
+    return found
+
+
+def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Any:
+    """Clocks of an SM for a row of the panel, by tensor cores and by multiply-add units."""
+    with_mma = columns["mma"] != 0
+    found = np.full(len(with_mma), np.inf)
+    for mma, name in ((False, "fma"), (True, "mma")):
+        some = (with_mma == mma) & (columns["blocks"] > 0)
+        if some.any():
+            constants = x[f"{name} {p.dtype.real_bits}"]
+            found[some] = _clocks(p, device, {n: c[some] for n, c in columns.items()}, constants)
+    return found
+
+
+def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
+    """The same for configs of one kind: what moving a tile takes, and what multiplying it does, of which the
+    longer counts most; and the latency of a turn of the ring, which the blocks of an SM share."""
+    tile, bulk, staged = columns["tile"], columns["path"] == "bulk", 1 - columns["direct"]
+    per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
+    updates = p.beta != "0"
+    pairs, size = 1 + p.dtype.is_complex, p.dtype.itemsize
+    moved = length(p) / turns * (p.k + short(p) * (1 + updates)) * size
+    memory = moved / x["bytes"]
+    rows, cols = columns["rows"], columns["columns"]
+    each = slots(columns["mma"], columns["warps"])
+    works = columns["warps"] * -(-parts(p, tile, rows, cols) // each)
+    issued, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
+    issued += (x["kept"] + x["kept_staged"] * staged) * rows * cols * pairs * (1 + updates) / _lanes(columns)
+    # What begins anywhere in a word takes more instructions.
+    anywhere = (along(p) and units(p)[0 if long_m(p) else 1] < WIDEST) + (long_m(p) and units(p)[2] < WIDEST)
+    issued *= (1 + x["anywhere"] * anywhere) / 4
+    runs = (p.k if along(p) else 1) + (short(p) if long_m(p) else 1) * (1 + updates)
+    copied = np.where(bulk, x["run"] * runs, x["word"] * moved / WIDEST)
+    power = x["power"]
+    busy = works * (issued**power + units_busy**power + reads**power) ** (1 / power)
+    # Few warps leave a scheduler nothing to issue while they wait for each other.
+    busy = busy * (1 + x["few"] / (per_sm * columns["warps"])) + copied
+    latency = (
+        x["latency"] + x["latency_byte"] * stage_bytes(p, columns["path"], columns["mma"], tile)
+    ) / per_sm
+    return ((memory**power + busy**power) ** (1 / power) + latency) * turns / length(p)
+
+
+def _lanes(columns: Columns) -> Any:
+    return np.where(columns["mma"] != 0, 32, 1)
+
+
+def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
+    """Instructions that a warp issues for a part of each of its threads, clocks of the multiply-add units,
+    and of shared memory."""
+    rows, cols = columns["rows"], columns["columns"]
+    lengthwise, across = (rows, cols) if long_m(p) else (cols, rows)
+    size, staged = p.dtype.itemsize, 1 - columns["direct"]
+    # Words that are loaded for a k.
+    wide = vector(size, max(1, units(p)[0 if long_m(p) else 1] // size))
+    deep = vector(size, p.k)
+    of_panel = lengthwise / (np.minimum(wide, lengthwise & -lengthwise) if along(p) else min(wide, deep))
+    of_small = across / (deep if small_along_k(p) else np.minimum(WIDEST // size, across & -across))
+    sums = lengthwise * across * (4 if p.dtype.is_complex else 1)
+    issued = x["part"] + p.k * (of_panel + of_small + sums + x["step"])
+    pipes = p.k * sums * (2 if p.dtype.real_bits == 64 else 1) / 4
+    words = max(size / 4, 0.5)
+    reads = p.k * (lengthwise * words + of_small * max(1.0, words / 4))
+    return issued, pipes, x["reads"] * (reads + 2 * staged * lengthwise * across * words)
+
+
+def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
+    """The same by tensor cores, for a part of a warp."""
+    rows, cols = columns["rows"], columns["columns"]
+    halves, pairs = p.dtype.real_bits == 16, 1 + p.dtype.is_complex
+    steps = -(-p.k * (pairs if halves else 1) // (16 if halves else 4))
+    # Instructions of 16 x 8 products: two for a complex number of 16 bits, four for one of float64.
+    products = rows * cols / 128 * (pairs if halves else pairs**2)
+    fragments = (rows + cols) / 8 * (2 if halves else 1) * pairs
+    issued = x["part"] + steps * (fragments * x["step"] + products * (1 if halves else 2))
+    pipes = steps * products * (2 if halves else 4)
+    return issued, pipes, x["reads"] * p.k * (rows + cols) * max(p.dtype.itemsize / 4, 0.5) / 32

@@ -1,0 +1,78 @@
+// Where tiles lie in shared memory: leading dimensions, and the parts of it. tiny/multiply_*.cuh read these names.
+#pragma once
+
+#define CONSTANT __host__ __device__ constexpr
+
+constexpr int THREADS = 32 * WARPS;
+
+CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
+CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
+CONSTANT int padded(int bytes) { return ceiling(bytes, 128) * 128; }
+
+// Bytes of the widest vector, at most 16, that divide both.
+CONSTANT int vector_bytes(int a, int b) {
+    int w = 16;
+    while (a % w || b % w) w /= 2;
+    return w;
+}
+// Elements of the widest vector that divide an alignment and two numbers of elements.
+CONSTANT int vector(int unit, int extent, int tile) {
+    int v = 16 / SIZE;
+    while (v > 1 && (unit % (v * SIZE) || extent % v || tile % v)) v /= 2;
+    return v;
+}
+
+// The product of one tile.
+constexpr int SIZE_M = LONG_M ? TILE : SHORT, SIZE_N = LONG_M ? SHORT : TILE;
+constexpr bool ALONG = LONG_M ? !TRANS_A : TRANS_B;  // whether neighbours in memory are neighbours along the panel
+constexpr int WORD = 16 / SIZE;                      // elements of 16 bytes
+
+// Columns as they are stored. With BULK those along the panel keep their place in words of 16 bytes; else one word more
+// keeps those that are multiples of 32 bytes out of each other's banks.
+CONSTANT int apart(int rows) { return rows + (rows * SIZE % 32 == 0 ? WORD : 0); }
+CONSTANT int lengthwise() { return TILE + (MMA || BULK ? WORD : 0); }
+constexpr int SMALL_ROWS = LONG_M ? (TRANS_B ? SHORT : SIZE_K) : (TRANS_A ? SIZE_K : SHORT);
+constexpr int SMALL_COLS = LONG_M ? (TRANS_B ? SIZE_K : SHORT) : (TRANS_A ? SHORT : SIZE_K);
+constexpr int LD_PANEL = ALONG ? lengthwise() : BULK ? SIZE_K : apart(SIZE_K);
+constexpr int LD_SMALL = MMA && (SHARED || !BULK) ? apart(SMALL_ROWS) : SMALL_ROWS;
+constexpr int LD_C = LONG_M ? lengthwise() : BULK ? SHORT : apart(SHORT);
+constexpr int LD_A = LONG_M ? LD_PANEL : LD_SMALL, LD_B = LONG_M ? LD_SMALL : LD_PANEL;
+
+// Streams: bytes that follow each other in memory and in shared memory alike. They keep their place in words of 16
+// bytes, so they begin where a multiple of UNIT bytes is.
+constexpr bool PANEL_STREAMS = !ALONG && STREAM && LD_PANEL == SIZE_K;
+constexpr bool C_STREAMS = !LONG_M && STREAM_C && LD_C == SHORT;
+constexpr int UNIT_PANEL = LONG_M ? UNIT_A : UNIT_B, UNIT_SMALL = LONG_M ? UNIT_B : UNIT_A;
+// Elements that divide where operands begin in shared memory.
+CONSTANT int start(bool placed, int unit) { return placed ? unit / SIZE : 128; }
+constexpr int START_PANEL = start(BULK || PANEL_STREAMS, UNIT_PANEL), START_C = start(BULK || C_STREAMS, UNIT_C);
+constexpr int START_SMALL = start(!SHARED && BULK, UNIT_SMALL);
+constexpr int STEP_A = LONG_M ? START_PANEL : START_SMALL, STEP_B = LONG_M ? START_SMALL : START_PANEL, STEP_C = START_C;
+#if MMA
+// Whether all columns in shared memory begin at multiples of two elements.
+constexpr bool EVEN_A = LD_A % 2 == 0 && STEP_A % 2 == 0, EVEN_B = LD_B % 2 == 0 && STEP_B % 2 == 0;
+constexpr bool EVEN_C = LD_C % 2 == 0 && STEP_C % 2 == 0;
+#endif
+
+// Shared memory: barriers, a small operand of the whole batch, the ring, and results on their way out. What keeps its
+// place in words has a word more.
+constexpr int BYTES_PANEL = padded(LD_PANEL * (ALONG ? SIZE_K : TILE) * SIZE + 16);
+constexpr int BYTES_SMALL = padded(LD_SMALL * SMALL_COLS * SIZE + 16);
+constexpr int BYTES_C = padded(LD_C * (LONG_M ? SHORT : TILE) * SIZE + 16);
+constexpr int AT_SMALL = BULK ? padded(8 * STAGES) : 0, AT_RING = AT_SMALL + (SHARED ? BYTES_SMALL : 0);
+constexpr int STAGE_SMALL = BYTES_PANEL, STAGE_C = STAGE_SMALL + (SHARED ? 0 : BYTES_SMALL);
+constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
+constexpr int AT_OUT = AT_RING + STAGES * STAGE;
+
+constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
+constexpr int SLOTS = MMA ? WARPS : THREADS;  // workers that compute a part of the tile each: warps or threads
+
+// What a column's number is multiplied by to find where it begins in shared memory: the columns of a panel that lie on
+// words of 16 bytes as they do in device memory, where each begins `step` elements further on in its word.
+template <int LD> struct Placed {
+    int first, step;
+    friend INLINE int operator*(int column, Placed by) { return column * LD + ((by.first + column * by.step) & (WORD - 1)); }
+};
+template <int LD> INLINE Placed<LD> placed(const Stored *at, long long ld) {
+    return Placed<LD>{(int)((unsigned long long)at / SIZE & (WORD - 1)), (int)(ld & (WORD - 1))};
+}

@@ -1,0 +1,49 @@
+// The product of a tile in shared memory, a part to each thread or warp.
+#pragma once
+
+#include "tiny/multiply_fma.cuh"
+#if MMA && TYPE_BITS == 64
+#include "tiny/multiply_mma_f64.cuh"
+#elif MMA
+#include "tiny/multiply_mma_f16.cuh"
+#endif
+
+// A result that goes to device memory from registers, where neighbouring threads have neighbouring rows: `count` of them.
+template <typename Lead> struct Written {
+    const Stored *c;  // what was there, in shared memory
+    Lead lead;
+    Stored *out;
+    int ldc, count;
+    template <int COUNT> INLINE Pack<COUNT> old(int row, int column) const { return load<COUNT>(c + row + column * lead); }
+    template <int COUNT> INLINE void keep(int row, int column, const Pack<COUNT> &x) const {
+        // A tile's distances are narrow: 64 bits take four times the instructions.
+        Stored *const to = out + (row + column * ldc);
+        if constexpr (COUNT == 1) {
+            if (row < count) *to = x.element[0];
+        } else if (row + COUNT <= count) {
+            store<COUNT>(to, x);
+        } else {
+            UNROLL for (int e = 0; e < COUNT; e++) if (row + e < count) to[e] = x.element[e];
+        }
+    }
+};
+
+// Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.
+template <typename LeadA, typename LeadB, typename LeadC>
+INLINE void multiply_tile(const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Stored *out, LeadC ldc,
+                          const Item &x, long long ldc_there, const Scalars &s) {
+    _Pragma("unroll 1") for (int tile = threadIdx.x / (THREADS / SLOTS); tile < TILES; tile += SLOTS) {
+#if MMA
+        multiply_mma(tile, a, lda, b, ldb, c, out, ldc, s);
+#else
+        constexpr int AT_A = vector_bytes(LD_A * SIZE, STEP_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, STEP_B * SIZE);
+        constexpr int AT_C = DIRECT ? UNIT_C : vector_bytes(LD_C * SIZE, STEP_C * SIZE);
+#if DIRECT
+        const Written<LeadC> result = {c, ldc, x.c, (int)ldc_there, x.count};
+#else
+        const Kept<LeadC> result = {c, out, ldc};
+#endif
+        multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, a, lda, b, ldb, result, s);
+#endif
+    }
+}

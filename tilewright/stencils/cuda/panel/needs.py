@@ -1,0 +1,109 @@
+"""What panel's kernel derives from a problem and a config, in the same words: shared memory and tiles.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Problem
+from tilewright.stencils.cuda.common import WIDEST
+
+PATHS = ("async", "bulk")
+LARGEST = 64
+"""Extent up to which the two short ones are served: that of matrices that are kept whole in shared memory."""
+
+
+def long_m(p: Problem) -> bool:
+    """Whether m is the long extent; else n is."""
+    return p.m >= p.n
+
+
+def length(p: Problem) -> int:
+    """The long extent."""
+    return max(p.m, p.n)
+
+
+def short(p: Problem) -> int:
+    """The other extent of C."""
+    return min(p.m, p.n)
+
+
+def along(p: Problem) -> bool:
+    """Whether neighbours in memory are neighbours along the panel."""
+    return not p.transposed_a if long_m(p) else p.transposed_b
+
+
+def small_along_k(p: Problem) -> bool:
+    """Whether neighbours in memory of the small operand are neighbours along k."""
+    return not p.transposed_b if long_m(p) else p.transposed_a
+
+
+def strides(p: Problem) -> tuple[int, int]:
+    """Batch strides of the panel and of the small operand."""
+    a, b, _ = p.strides
+    return (a, b) if long_m(p) else (b, a)
+
+
+def streams(p: Problem) -> tuple[bool, bool]:
+    """Whether the panel and C follow each other without padding where they lie across."""
+    leading = (p.lda if long_m(p) else p.ldb) or 0
+    return not along(p) and leading == p.k, not long_m(p) and p.ldc == p.m
+
+
+def _rounded(count: Any) -> Any:
+    return -(-count // 128) * 128
+
+
+def _apart(p: Problem, rows: int) -> int:
+    """Leading dimension in shared memory, where neighbours are taken out of each other's banks."""
+    size = p.dtype.itemsize
+    return rows + (WIDEST // size if rows * size % 32 == 0 else 0)
+
+
+def panel_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
+    """Bytes of a tile of the panel."""
+    return _lengthwise(p, path, mma, tile, p.k, along(p))
+
+
+def result_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
+    """Bytes of a tile of C."""
+    return _lengthwise(p, path, mma, tile, short(p), long_m(p))
+
+
+def _lengthwise(p: Problem, path: Any, mma: Any, tile: Any, other: int, is_along: bool) -> Any:
+    size, bulk = p.dtype.itemsize, path == "bulk"
+    if is_along:
+        return _rounded((tile + ((mma != 0) | bulk) * (WIDEST // size)) * other * size + WIDEST)
+    return _rounded(np.where(bulk, other, _apart(p, other)) * tile * size + WIDEST)
+
+
+def small_bytes(p: Problem, path: Any, mma: Any) -> Any:
+    """Bytes of the small operand."""
+    rows, columns = (p.k, short(p)) if small_along_k(p) else (short(p), p.k)
+    spread = (mma != 0) & ((path != "bulk") | (strides(p)[1] == 0))
+    return _rounded((rows + spread * (_apart(p, rows) - rows)) * columns * p.dtype.itemsize + WIDEST)
+
+
+def stage_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
+    """Bytes of a stage: a tile of the panel, of C if it is read, and what the batch does not share."""
+    updated = result_bytes(p, path, mma, tile) if p.beta != "0" else 0
+    return panel_bytes(p, path, mma, tile) + updated + (small_bytes(p, path, mma) if strides(p)[1] else 0)
+
+
+def shared_bytes(p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any) -> Any:
+    """Shared memory of a block: barriers, a small operand of the whole batch, the ring, results on their way
+    out that do not leave from registers."""
+    bulk = path == "bulk"
+    once = 0 if strides(p)[1] else small_bytes(p, path, mma)
+    outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (1 - direct) * result_bytes(p, path, mma, tile)
+    return _rounded(8 * stages) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
+
+
+def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:
+    """Parts of a tile that a thread, or a warp with tensor cores, computes each."""
+    m, n = (tile, short(p)) if long_m(p) else (short(p), tile)
+    return -(-m // rows) * -(-n // columns)

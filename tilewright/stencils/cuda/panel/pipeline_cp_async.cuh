@@ -1,0 +1,41 @@
+// The pipeline of vector copies (PATH 1): all threads fill a ring of stages by cp.async and write results by vectors.
+#pragma once
+
+#include "panel/copy.cuh"
+
+INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
+    const Tiles tiles(g);
+    unsigned char *const ring = shared_memory + AT_RING;
+    auto fetch = [&](int item, int to) {
+        if (item < tiles.items) {
+            const Item x = tiles.at(item);
+            unsigned char *const stage = ring + to * STAGE;
+            Panel::fetch(stage, x.panel, tiles.ld_panel(), x.count);
+            if (!SHARED) Small::fetch(stage + STAGE_SMALL, x.small, tiles.ld_small(), SMALL_COLS);
+            if (BETA != 0) Result::fetch(stage + STAGE_C, x.c, g.ldc, x.count);
+        }
+        cp_async_commit();  // an empty group, too: waits count groups
+    };
+
+    // The small operand that the batch shares arrives with the first tile.
+    if (SHARED) Small::fetch(shared_memory + AT_SMALL, tiles.smalls(), tiles.ld_small(), SMALL_COLS);
+    UNROLL for (int i = 0; i < STAGES - 1; i++) fetch(blockIdx.x + i * (int)gridDim.x, i);
+    int now = 0;
+    _Pragma("unroll 1") for (int item = blockIdx.x; item < tiles.items; item += (int)gridDim.x) {
+        cp_async_wait<STAGES - 2>();
+        block_sync();  // all threads see this tile, and the stage before it is free
+        fetch(item + (STAGES - 1) * (int)gridDim.x, now ? now - 1 : STAGES - 1);
+        unsigned char *const stage = ring + now * STAGE;
+        const Item x = tiles.at(item);
+        const Stored *const panel = (const Stored *)(stage + Panel::head(x.panel));
+        const Stored *const small = (const Stored *)(SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL);
+        // With beta, the result takes the place of C.
+        Stored *const out = (Stored *)((BETA != 0 ? stage + STAGE_C : shared_memory + AT_OUT) + Result::head(x.c));
+        multiply_tile(LONG_M ? panel : small, LD_A, LONG_M ? small : panel, LD_B, out, out, LD_C, x, g.ldc, scalars);
+        if (!DIRECT) {
+            block_sync();
+            Result::write(x.c, out, g.ldc, x.count);
+        }
+        now = now + 1 == STAGES ? 0 : now + 1;
+    }
+}

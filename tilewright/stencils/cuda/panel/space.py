@@ -1,0 +1,219 @@
+"""The space of panel: parameters, and the rules that prune them, by topic.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules
+from tilewright.stencils.cuda.panel.needs import (
+    PATHS,
+    along,
+    length,
+    long_m,
+    parts,
+    shared_bytes,
+    short,
+    stage_bytes,
+    streams,
+)
+from tilewright.stencils.cuda.tiny.needs import registers, stored, words_of_sum
+from tilewright.stencils.cuda.tiny.space import sides
+
+TILES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512)
+ALONG = (1, 2, 4, 8, 16)
+"""Rows along the panel of a thread; a warp with tensor cores has 8 times as many, or 16."""
+PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    lengthwise, other = tuple(sorted({*ALONG, 32, 64, 128})), sides(short(p))
+    return [
+        Param("path", PATHS),
+        Param("mma", (0, 8, 16)),
+        Param("direct", (0, 1)),
+        Param("tile", TILES),
+        Param("rows", lengthwise if long_m(p) else other),
+        Param("columns", other if long_m(p) else lengthwise),
+        Param("warps", (1, 2, 4, 6, 8)),
+        Param("stages", (2, 3, 4, 6, 8)),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield from _of_the_path(p, device)
+    yield from _of_the_part(p, device)
+    yield from _of_the_tile(p)
+    yield from _of_the_sm(p, device)
+
+
+def bulk_takes(p: Problem) -> bool:
+    """Whether every operand is a stream, or columns along the panel, without going back in memory."""
+    stream, stream_c = streams(p)
+    a, b, _ = stored(p)
+    packed = (p.ldb == b[0]) if long_m(p) else (p.lda == a[0])
+    return (along(p) or stream) and (long_m(p) or stream_c) and packed and min(p.strides) >= 0
+
+
+def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
+    """How tiles come into shared memory, and how they leave."""
+    takes = bulk_takes(p)
+    yield Rule(
+        "bulk-device",
+        "tabled",
+        "the device has bulk copies (9.0 and above)",
+        lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
+    )
+    yield Rule(
+        "bulk-runs",
+        "hard",
+        "bulk copies take streams and columns along the panel, and a small operand without padding",
+        lambda path: (path != "bulk") | takes,
+    )
+    yield Rule(
+        "direct",
+        "hard",
+        "C leaves from registers where neighbouring threads have neighbouring rows",
+        lambda mma, direct: (direct == 0) | ((mma == 0) & long_m(p)),
+    )
+
+
+def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
+    """What tensor cores take, and how large a part of a tile a thread or a warp computes."""
+    words, bits, other = words_of_sum(p), p.dtype.real_bits, short(p)
+    yield Rule(
+        "mma-device",
+        "tabled",
+        "the device has float64 products of 16 rows (9.0 and above); all have those of 8",
+        lambda mma: (mma <= 8) | ("mma_f64_m16" in device.supports) | (bits == 16),
+    )
+    yield Rule(
+        "mma-type", "hard", "tensor cores take float64 and 16 bits", lambda mma: (mma == 0) | (bits != 32)
+    )
+    yield Rule(
+        "mma-rows",
+        "hard",
+        "a tensor-core product has 16 rows, or 8 of float64",
+        lambda mma: (mma != 8) | (bits == 64),
+    )
+    yield Rule(
+        "mma-tile",
+        "hard",
+        "a part is whole tensor-core products of 8 columns",
+        lambda mma, rows, columns: (mma == 0) | ((rows % np.maximum(mma, 1) == 0) & (columns % 8 == 0)),
+    )
+    yield Rule(
+        "part-in-c",
+        "soft",
+        "a part is not larger than C, but for what tensor cores ask for",
+        lambda mma, rows, columns: (
+            (columns if long_m(p) else rows) < other + 1 + (mma != 0) * np.maximum(mma, 8)
+        ),
+    )
+    yield Rule(
+        "part-along",
+        "soft",
+        "a thread has 16 rows along the panel at most",
+        lambda mma, rows, columns: (mma != 0) | ((rows if long_m(p) else columns) <= ALONG[-1]),
+    )
+    yield Rule(
+        "sums-fit",
+        "soft",
+        "a thread has 128 registers of sums at most",
+        lambda mma, rows, columns: rows * columns * words <= 128 * ((mma == 0) + 32 * (mma != 0)),
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda mma, rows, columns: registers(p, mma, rows, columns) <= device["registers_per_thread"],
+    )
+
+
+def _of_the_tile(p: Problem) -> Iterator[Rule]:
+    """How long a tile is, and who multiplies it."""
+    least = min(tile for tile in TILES if tile >= min(length(p), TILES[-1]))
+    yield Rule(
+        "whole-words",
+        "hard",
+        "a tile is whole words of 16 bytes along the panel",
+        lambda tile: tile * p.dtype.itemsize % WIDEST == 0,
+    )
+    yield Rule("tile-in-panel", "soft", "a tile is not longer than the panel", lambda tile: tile <= least)
+    yield Rule(
+        "tile-full",
+        "soft",
+        "nine tenths of the tiles lie in the panel, where the panel is longer than one",
+        lambda tile: (tile == least) | (0.9 * -(-length(p) // tile) * tile <= length(p)),
+    )
+    yield Rule(
+        "busy",
+        "soft",
+        "three threads (or warps) in four have a part, or more",
+        lambda mma, tile, rows, columns, warps: _busy(p, mma, tile, rows, columns, warps) >= 0.75,
+    )
+    yield Rule(
+        "long-turns",
+        "soft",
+        "a thread has 8 parts of a tile at most, a warp with tensor cores 16",
+        lambda mma, tile, rows, columns, warps: (
+            parts(p, tile, rows, columns) <= (8 + 8 * (mma != 0)) * slots(mma, warps)
+        ),
+    )
+
+
+def slots(mma: Any, warps: Any) -> Any:
+    """Threads of a block, or warps with tensor cores: who computes a part each."""
+    return warps * (1 * (mma != 0) + 32 * (mma == 0))
+
+
+def _busy(p: Problem, mma: Any, tile: Any, rows: Any, columns: Any, warps: Any) -> Any:
+    items, each = parts(p, tile, rows, columns), slots(mma, warps)
+    return np.where((warps == 1) & (items <= each), 1.0, items / (-(-items // each) * each))
+
+
+def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
+    """What an SM holds, and what keeps its memory and its schedulers busy."""
+    sms = device["sms"]
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda warps: 32 * warps <= device["threads_per_block"],
+    )
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the ring fits in the shared memory that a block may ask for",
+        lambda path, mma, direct, tile, stages: (
+            shared_bytes(p, path, mma, direct, tile, stages) <= device["shared_per_block_optin"]
+        ),
+    )
+    yield from resident_rules(
+        device,
+        lambda warps: 32 * warps,
+        lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
+        lambda path, mma, direct, tile, stages: shared_bytes(p, path, mma, direct, tile, stages),
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda path, mma, tile, stages, blocks: (
+            stage_bytes(p, path, mma, tile) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
+        ),
+    )
+    yield Rule(
+        "warps-enough",
+        "soft",
+        "an SM has a warp for each of its four schedulers",
+        lambda warps, blocks: warps * (blocks // sms) >= 4,
+    )

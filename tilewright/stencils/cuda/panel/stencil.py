@@ -1,0 +1,115 @@
+"""Batches of products with one long extent, m or n: the space, the choice and the launch of panel.
+
+Many programs multiply by small matrices along something long: a rotation of the features of every edge, a
+gate on the amplitudes of a register, a tensor-product operator along one axis. Such a product is a panel
+times a block (K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008),
+section 4), and memory sets its pace as it does for very small matrices (I. Masliah et al. (2018), section 3).
+
+    path     "async" or "bulk": how tiles come into shared memory, by words of all threads or by bulk copies
+    direct   C leaves from registers, not through shared memory (m is long)
+    tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant
+    rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
+    warps    of a block
+    stages   tiles in shared memory: all but the one that is multiplied are on their way
+    blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.common import no_gpu, too_old, units
+from tilewright.stencils.cuda.panel.cost import best
+from tilewright.stencils.cuda.panel.needs import (
+    LARGEST,
+    PATHS,
+    length,
+    long_m,
+    shared_bytes,
+    short,
+    streams,
+    strides,
+)
+from tilewright.stencils.cuda.panel.space import TILES, params, rules
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
+from tilewright.targets.cuda.arguments import Argument
+
+
+class PanelStencil(Stencil):
+    """``panel``: a long operand times a small one, as the five functions of the protocol."""
+
+    name = "panel"
+    target = "cuda"
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
+        if min(p.m, p.n, p.k, p.batch) < 1:
+            return "there is nothing to multiply"
+        if max(p.k, short(p)) > LARGEST or length(p) <= LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has not one extent above {LARGEST} alone, m or n"
+        if p.batch * -(-length(p) // 32) >= 2**30:
+            return f"a batch of {p.batch} has 2^30 tiles or more"
+        if p.batch > 1 and p.strides[2] == 0:
+            return "all products would be written to one C"
+        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * TILES[-1] >= 2**31:
+            return (
+                "distances within a tile are counted in 32 bits, which a leading dimension is too large for"
+            )
+        if p.align % p.dtype.itemsize:
+            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2)) > device["shared_per_block_optin"]:
+            return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def compiled(self, problem: Problem) -> dict[str, Any]:
+        # The long extent is an argument.
+        return {**problem.compiled, ("m" if long_m(problem) else "n"): "long"}
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        p = problem
+        stream, stream_c = streams(p)
+        defines = asked(p) | {
+            "LONG_M": int(long_m(p)),
+            "SHORT": short(p),
+            "SIZE_K": p.k,
+            "STREAM": int(stream),
+            "STREAM_C": int(stream_c),
+            "SHARED": int(strides(p)[1] == 0),
+        }
+        defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
+        defines |= {name.upper(): value for name, value in config.items()}
+        defines["PATH"] = 1 + PATHS.index(config["path"])
+        # Registers are left for as many resident blocks.
+        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
+        text, headers = program("panel")
+        return Source(text, "panel", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        return args.gemm(problem)
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        return Launch(
+            grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
+            block=(32 * c["warps"], 1, 1),
+            shared=int(shared_bytes(p, c["path"], c["mma"], c["direct"], c["tile"], c["stages"])),
+        )

@@ -1,0 +1,237 @@
+"""The space of segments.cuh: parameters, and the rules that prune them, by topic.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Device, SegmentedProblem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda.common import WIDEST, resident_rules
+from tilewright.stencils.cuda.segments.needs import (
+    UNITS,
+    WGMMA,
+    aligned,
+    deep,
+    registers,
+    shared_bytes,
+    units_of,
+)
+
+PER_SM = (1, 2, 3, 4, 5, 6, 8)
+
+
+def params(p: SegmentedProblem, device: Device) -> list[Param]:
+    size, half = p.dtype.itemsize, p.dtype.real_bits == 16
+    widths = tuple(w for w in (8, 4, 2, 1) if w * size <= WIDEST)
+    return [
+        Param("tc", units_of(p)),
+        Param("stages", (1, 2, 3, 4, 6, 8)),
+        Param("ahead", (0, 1)),
+        Param("vec", widths),
+        Param("vec_c", widths),
+        Param("blk_k", (16, 32, 64) if half else (4, 8, 16, 32)),
+        Param("blk_m", (8, 16, 32, 64, 96, 128, 192, 256)),
+        Param("blk_n", (8, 16, 32, 64, 96, 128, 192, 256)),
+        Param("warps_m", (1, 2, 4, 8)),
+        Param("warps_n", (1, 2, 4, 8)),
+        Param("lanes_m", (8, 32, 16) if p.dtype.real_bits == 32 else (8,)),
+        Param("dim_x", (4, 8, 16, 32)),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def _extent(tc: Any, axis: int) -> Any:
+    return np.select([np.equal(tc, name) for name in UNITS], [shape[axis] for _, shape in UNITS.values()])
+
+
+def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
+    yield from _of_the_product(p, device)
+    yield from _of_warp_groups(p, device)
+    yield from _of_the_accesses(p)
+    yield from _of_the_block(p, device)
+
+
+def _of_the_product(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
+    """How the tile is dealt out to what multiplies."""
+    plain = p.dtype.real_bits == 32
+
+    def whole_m(tc: Any, blk_m: Any, warps_m: Any, lanes_m: Any) -> Any:
+        return blk_m % ((lanes_m if plain else _extent(tc, 0)) * warps_m) == 0
+
+    def whole_n(tc: Any, blk_n: Any, warps_n: Any, lanes_m: Any) -> Any:
+        return blk_n % ((32 // lanes_m if plain else _extent(tc, 1)) * warps_n) == 0
+
+    def known(tc: Any) -> Any:
+        return np.isin(tc, units_of(p))
+
+    yield Rule("tc-type", "hard", "this type is multiplied in this way", known)
+    yield Rule(
+        "mma-device",
+        "tabled",
+        "the device has float64 products of 16 rows (9.0 and above)",
+        lambda tc: (p.dtype.real_bits != 64) | np.equal(tc, "8x8x4") | ("mma_f64_m16" in device.supports),
+    )
+    yield Rule("tile-dealt-m", "hard", "every warp has whole products along m", whole_m)
+    yield Rule("tile-dealt-n", "hard", "every warp has whole products along n", whole_n)
+    yield Rule(
+        "step-whole",
+        "hard",
+        "a k-tile is made of whole products",
+        lambda tc, blk_k: blk_k % deep(p, tc) == 0,
+    )
+    yield Rule(
+        "ahead-copies",
+        "hard",
+        "what is loaded ahead has been copied to shared memory",
+        lambda stages, ahead: (ahead == 0) | (stages > 1),
+    )
+    yield Rule(
+        "ahead-mma",
+        "hard",
+        "only fragments of mma are loaded ahead by choice",
+        lambda tc, ahead: (ahead == 0) | np.logical_not(np.equal(tc, WGMMA) | plain),
+    )
+
+
+def _of_warp_groups(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
+    """What warp groups need, beside what the others do."""
+    size = p.dtype.itemsize
+
+    def columns(n: Any) -> Any:
+        return (n % 16 == 0) & (n <= 256) & ((n <= 128) | (n % 64 == 0))
+
+    yield Rule(
+        "wgmma-device",
+        "hard",
+        "the device has products of warp groups (9.0 alone)",
+        lambda tc: np.not_equal(tc, WGMMA) | ("wgmma" in device.supports),
+    )
+    yield Rule(
+        "wgmma-group",
+        "hard",
+        "four warps multiply together, one below the other",
+        lambda tc, warps_m: np.not_equal(tc, WGMMA) | (warps_m % 4 == 0),
+    )
+    yield Rule(
+        "wgmma-columns",
+        "hard",
+        "warp groups multiply 16 to 128 columns in sixteens, 192, or 256",
+        lambda tc, blk_n, warps_n: np.not_equal(tc, WGMMA) | columns(blk_n // warps_n),
+    )
+    yield Rule(
+        "wgmma-step",
+        "hard",
+        "tensor cores read B in rows of 128 bytes along k",
+        lambda tc, blk_k: np.not_equal(tc, WGMMA) | ((not p.transposed_b) & (blk_k * size == 128)),
+    )
+    yield Rule(
+        "wgmma-words",
+        "hard",
+        "in rows of B, words of 16 bytes change places",
+        lambda tc, vec: np.not_equal(tc, WGMMA) | (vec * size == WIDEST),
+    )
+    yield Rule(
+        "wgmma-stages",
+        "hard",
+        "one k-tile is multiplied, the next has arrived, others are on their way",
+        lambda tc, stages: np.not_equal(tc, WGMMA) | (stages >= 3),
+    )
+
+
+def _of_the_accesses(p: SegmentedProblem) -> Iterator[Rule]:
+    """How wide an access may be, and which are worth it."""
+    size = p.dtype.itemsize
+    unit_a, unit_b, unit_c = aligned(p)
+    unit = min(unit_a, unit_b)
+    yield Rule("access-width", "hard", "one access moves 16 bytes at most", lambda vec: vec * size <= WIDEST)
+    yield Rule(
+        "access-width-c", "hard", "one access moves 16 bytes at most", lambda vec_c: vec_c * size <= WIDEST
+    )
+    yield Rule(
+        "copy-width",
+        "hard",
+        "copies to shared memory move 4 bytes or more",
+        lambda stages, vec: (stages == 1) | (vec * size >= 4),
+    )
+    yield Rule(
+        "aligned",
+        "hard",
+        "addresses, leading dimensions and strides of A and B are whole reads, wherever a group begins",
+        lambda vec: unit % (vec * size) == 0,
+    )
+    yield Rule(
+        "aligned-c",
+        "hard",
+        "addresses, leading dimensions and strides of C are whole accesses, wherever a group begins",
+        lambda vec_c: unit_c % (vec_c * size) == 0,
+    )
+    yield Rule(
+        "wide", "soft", "the widest read that is aligned is the fastest", lambda vec: 2 * vec * size > unit
+    )
+    yield Rule(
+        "wide-c",
+        "soft",
+        "the widest access that is aligned is the fastest",
+        lambda vec_c: 2 * vec_c * size > unit_c,
+    )
+    yield Rule(
+        "stripe-a",
+        "hard",
+        "stored columns of an operand tile are whole reads",
+        (lambda vec, blk_k: blk_k % vec == 0) if p.transposed_a else (lambda vec, blk_m: blk_m % vec == 0),
+    )
+    yield Rule(
+        "stripe-b",
+        "hard",
+        "stored columns of an operand tile are whole reads",
+        (lambda vec, blk_n: blk_n % vec == 0) if p.transposed_b else (lambda vec, blk_k: blk_k % vec == 0),
+    )
+
+
+def _of_the_block(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
+    """What the device can hold."""
+
+    def held(stages: Any, blk_m: Any, blk_n: Any, blk_k: Any, warps_m: Any, warps_n: Any, tc: Any) -> Any:
+        return shared_bytes(p, tc, stages, (blk_m, blk_n, blk_k), (warps_m, warps_n))
+
+    def needed(
+        tc: Any, stages: Any, ahead: Any, blk_m: Any, blk_n: Any, blk_k: Any, warps_m: Any, warps_n: Any
+    ) -> Any:
+        return registers(p, tc, stages, ahead, (blk_m, blk_n, blk_k), (warps_m, warps_n))
+
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda warps_m, warps_n: 32 * warps_m * warps_n <= device["threads_per_block"],
+    )
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the stages fit in the shared memory that a block may ask for",
+        lambda tc, stages, blk_m, blk_n, blk_k, warps_m, warps_n: (
+            held(stages, blk_m, blk_n, blk_k, warps_m, warps_n, tc) <= device["shared_per_block_optin"]
+        ),
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda tc, stages, ahead, blk_m, blk_n, blk_k, warps_m, warps_n: (
+            needed(tc, stages, ahead, blk_m, blk_n, blk_k, warps_m, warps_n) <= device["registers_per_thread"]
+        ),
+    )
+    yield from resident_rules(
+        device,
+        lambda warps_m, warps_n: 32 * warps_m * warps_n,
+        lambda tc, stages, ahead, blk_m, blk_n, blk_k, warps_m, warps_n: (
+            32 * warps_m * warps_n * needed(tc, stages, ahead, blk_m, blk_n, blk_k, warps_m, warps_n)
+        ),
+        held,
+    )
