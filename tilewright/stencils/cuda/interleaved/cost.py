@@ -15,7 +15,7 @@ from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, cheapest
 from tilewright.stencils.cuda.interleaved.needs import copied, held, stage_bytes, tiles
 from tilewright.stencils.cuda.interleaved.space import is_scattered
 
-# Fitted by eye to some 1,000 configs of 30 types and sizes on an H200. No ring of complex numbers was measured.
+# Fitted by eye to 1,000 configs of 30 types and sizes on an H200; no ring of complex numbers was measured.
 AGAIN = 0.15
 """What reading an element once more costs, of what it costs from memory: it comes from the nearest cache."""
 TURNS = 0.9
