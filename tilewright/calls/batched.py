@@ -151,7 +151,7 @@ def key_of(values: Sequence[Any], c: Any, asked: tuple[Any, ...]) -> Any:
 
 def again(key: Any) -> bool:
     """Do a call that was done before, by its key; False where it was not."""
-    found = call_cache.POINTED.get(key)
+    found = call_cache.POINTERS.get(key)
     # An object of the same number as one that is gone is another one.
     if found is None or any(reference() is None for reference in found[0]):
         return False
@@ -280,7 +280,7 @@ def _by_pointers(backend: Backend, options: Options, sides: list[_Side], asked: 
     pointers = [side.pointers for side in sides if side.pointers is not None]
     if asked is not None and len(pointers) == len(sides):
         references = [weakref.ref(each) for each in pointers]
-        call_cache.keep(call_cache.POINTED, asked, (references, backend.index, bound.run, rows))
+        call_cache.keep(call_cache.POINTERS, asked, (references, backend.index, bound.run, rows))
     return True
 
 

@@ -34,10 +34,8 @@ BOUND: dict[Any, Any] = {}
 """Plans with their bound kernels, by the memory that the arrays are in, job, scalars and what is forced."""
 
 POINTERS: dict[Any, Any] = {}
-"""Bound kernels over arrays of addresses, by the memory that the arrays are in, job and scalars."""
-
-POINTED: dict[Any, Any] = {}
-"""Calls on ``Pointers``, by which objects they are, scalars and transpositions."""
+"""Bound kernels over arrays of addresses, by the memory that the arrays are in, job and scalars; and whole
+calls on ``Pointers``, by which objects they are, scalars and transpositions."""
 
 DEVICE: dict[type, Any] = {}
 """The remembered calls of each library of arrays on a GPU, by the class of the first argument."""
@@ -50,7 +48,7 @@ class Holder(Protocol):
         """Forget them; the next use finds them out again."""
 
 
-_DICTIONARIES: tuple[dict[Any, Any], ...] = (FAST, INTO, GEMM, BOUND, POINTERS, POINTED, DEVICE)
+_DICTIONARIES: tuple[dict[Any, Any], ...] = (FAST, INTO, GEMM, BOUND, POINTERS, DEVICE)
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]
 _holders: dict[int, weakref.ref[Any]] = {}
 
