@@ -503,7 +503,12 @@ def _products(
     if left_over.size:
         runs = list(even_runs((left, right, target), scalars, left_over))
         if backend.kind == "cuda" and lasting:
-            runs = _large_launches(made, backend, options, (left, right, target), scalars, runs)
+            # Small ones are here because the library was measured to be faster.
+            asked = np.isin([run[0] for run in runs], launched)
+            large_ones = [run for run, out in zip(runs, asked, strict=True) if not out]
+            runs = [run for run, out in zip(runs, asked, strict=True) if out]
+            if large_ones:
+                runs += _large_launches(made, backend, options, (left, right, target), scalars, large_ones)
         # The longest first, so that several at once end together.
         for run in sorted(runs, key=lambda run: -len(run) * int(m[run[0]] * n[run[0]] * k[run[0]])):
             first = int(run[0])
