@@ -55,7 +55,7 @@ def matmul(
     of arrays (m, k, batch), (k, n, batch) and a result (m, n, batch). A new result lies in memory as NumPy's:
     the matrices one after the other, by rows. Batches whose elements lie side by side, by ``axes`` or as
     views (``numpy.moveaxis(a, -1, 0)``), are multiplied where they lie, into such an ``out`` too, up to
-    extents of 32, where no axis of a matrix has unit stride.
+    extents of 32 (on a GPU with no more elements than 16x16x16), where no axis of a matrix has unit stride.
 
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing

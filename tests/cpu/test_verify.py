@@ -303,7 +303,7 @@ def test_operands_lie_where_they_should():
     assert np.isfinite(made.a).all()
     assert np.isfinite(made.c).all()
     assert abs(complex(made.beta)) < 1
-    assert list(made.scalars) == [1.0, 0.0, -0.75, 0.25]
+    assert list(made.scalars[:4]) == [1.0, 0.0, -0.75, 0.25]
     assert made.intact()
     poisoned = operands(problem.with_(beta="0"), 1)
     assert np.isnan(poisoned.c).all()

@@ -48,7 +48,7 @@ def verdict(p: Problem, config: Config, special: bool = False) -> Verdict:
 @pytest.mark.parametrize("letter", tuple(DTYPES))
 def test_random_configs_are_right(letter: str) -> None:
     rng, device = random.Random(ord(letter[0]) + len(letter)), devices.probe()
-    for number in range(12):
+    for number in range(4):
         m, n, k = (rng.randint(1, 13) for _ in range(3))
         trans = "".join(rng.choice("nj") for _ in "ab")
         beta = rng.choice(("0", "1", "any"))
@@ -59,7 +59,7 @@ def test_random_configs_are_right(letter: str) -> None:
         apart = {"stride_c": m * n + 1} if beta == "0" and rng.random() < 0.5 else {}
         p = p.with_(m=m, align=p.dtype.itemsize if odd else 16, **shared, **apart)
         space = STENCIL.space(p, device).only((*HARDWARE, "hard"))
-        for config in (STENCIL.default(p, device), *space.sample(2, number)):
+        for config in (STENCIL.default(p, device), *space.sample(1, number)):
             found = verdict(p, config, special=number % 3 == 0)
             assert found.ok, (p.key, count, config, found.why)
 

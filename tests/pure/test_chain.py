@@ -22,6 +22,7 @@ from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import DTYPES, ChainProblem, Factor, Problem, Stored
 from tilewright.planning import chains
 from tilewright.space import HARDWARE, KINDS
+from tilewright.stencils.cuda.chain import banks
 from tilewright.stencils.cuda.chain.needs import shared_bytes, stage_bytes
 from tilewright.stencils.cuda.chain.stencil import ChainStencil
 from tilewright.stencils.cuda.common import fitted
@@ -312,6 +313,38 @@ def test_the_default_breaks_no_hard_rule_of_any_form() -> None:
         config = CHAIN.default(p.with_(batch=99), H200)
         assert not [rule for rule in CHAIN.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]
         assert CHAIN.launch(p, config).shared <= H200["shared_per_block_optin"]
+
+
+@pytest.mark.parametrize(
+    ("step", "width", "count"),
+    [
+        (4, 4, 1),
+        (0, 4, 1),
+        (8, 4, 2),
+        (128, 4, 32),
+        (132, 4, 1),
+        (8, 8, 2),
+        (16, 16, 4),
+        (128, 16, 32),
+        (2, 2, 1),
+    ],
+)
+def test_accesses_are_served_as_often_as_a_bank_is_asked_for_another_word(
+    step: int, width: int, count: int
+) -> None:
+    """Threads whose words are so many bytes apart; a word that several ask for is read once."""
+    assert banks._passes(step * np.arange(32)[None], width) == count
+    assert banks._passes(step * np.arange(32)[None].repeat(3, axis=0), width) == 3 * count
+
+
+def test_tiles_differ_by_the_banks_that_their_threads_ask_for() -> None:
+    """Columns of 32 float32 begin in one bank: a thread of a single row reads it for each of its columns."""
+    p = covariance("s", 32, 1_000_000)
+    by_tile = {tile: banks.wavefronts(p, *tile) for tile in ((1, 8), (4, 4), (4, 8))}
+    assert by_tile[4, 8] < by_tile[4, 4] < by_tile[1, 8]
+    # Shared by the batch, or of another order, it lies as it did.
+    assert banks.wavefronts(covariance("s", 32, 7, shared=True), 4, 4) == by_tile[4, 4]
+    assert banks.wavefronts(p.with_(first=1), 4, 4) > 0
 
 
 def test_every_constant_of_the_model_has_a_meaning() -> None:

@@ -23,13 +23,13 @@ from tilewright.arrays import dlpack, numpy_, pointers, torch_
 from tilewright.arrays.overlap import Placement, even_step, overlapping, shared
 from tilewright.arrays.pointers import Staging
 from tilewright.arrays.view import address_of
-from tilewright.calls import list_runs, settings
+from tilewright.calls import batched, list_runs, settings
 from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
 from tilewright.model import Binary, Config, Device, GroupedProblem, Kernel, Launch, Problem, Record, Timing
 from tilewright.planning import classes, dispatch
-from tilewright.runtime import bound_cuda, build, cublaslt, fastcall_cuda
+from tilewright.runtime import bound_cuda, build, call_cache, cublaslt, fastcall_cuda
 from tilewright.stencils.cuda import args as call
 from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.store.records import Records
@@ -481,6 +481,46 @@ def test_lists_go_to_the_library_where_it_was_measured_to_be_faster(
     assert tw.plan_grouped(a, b, config={}).plans[0].stencil == "grouped"
     monkeypatch.setattr(cublaslt, "library", lambda: None)
     assert tw.plan_grouped(a, b).plans[0].stencil == "grouped"
+
+
+def test_a_call_on_the_same_pointers_is_planned_once(
+    gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = [2, 0, 3, 1]
+
+    def pointed(x: Any) -> tw.Pointers:
+        return tw.Pointers([x[i].data_ptr() for i in order], tuple(x.shape[1:]), "d")
+
+    a, b, out = (torch.randn(4, *shape, dtype=torch.float64) for shape in ((5, 6), (6, 7), (5, 7)))
+    rows = [pointed(x) for x in (a, b, out)]
+    planned: list[Any] = []
+    slow = batched.run
+    monkeypatch.setattr(batched, "run", lambda *given: planned.append(given) or slow(*given))
+
+    def calls(*given: Any, **options: Any) -> int:
+        before = len(planned)
+        assert tw.gemm_batched(*given, out=rows[2], **options) is rows[2]
+        return len(planned) - before
+
+    assert [calls(rows[0], rows[1]) for _ in range(3)] == [1, 0, 0]
+    close(torch, out, a @ b)
+    a *= 2
+    assert calls(rows[0], rows[1]) == 0
+    close(torch, out, a @ b)
+    # Scalars, and c in place, are other calls; another c is copied each time.
+    assert [calls(rows[0], rows[1], alpha=3) for _ in range(2)] == [1, 0]
+    assert [calls(rows[0], rows[1], rows[2], beta=1) for _ in range(2)] == [1, 0]
+    close(torch, out, 5 * a @ b)
+    assert [calls(rows[0], rows[1], pointed(out.clone()), beta=1) for _ in range(2)] == [1, 1]
+    assert [calls(rows[0], list(b[order]), alpha=1) for _ in range(2)] == [1, 1]
+    # Other objects, and those of the call cache when it is emptied.
+    rows[1] = pointed(b + 1)
+    assert calls(rows[0], rows[1]) == 1
+    call_cache.clear()
+    assert calls(rows[0], rows[1]) == 1
+    # What cannot be remembered is refused as ever.
+    with pytest.raises(ArgumentError, match="accepted: a number"):
+        tw.gemm_batched(rows[0], rows[1], alpha=[1], out=rows[2])
 
 
 @pytest.mark.parametrize("recorded", [False, True])

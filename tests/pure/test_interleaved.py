@@ -211,6 +211,8 @@ def test_a_block_finds_what_it_needs() -> None:
     ("fields", "word"),
     [
         ({"m": 33}, "above"),
+        ({"m": 17, "n": 16}, "more elements"),
+        ({"m": 32, "k": 17}, "more elements"),
         ({"m": 0}, "nothing"),
         ({"trans_b": "t"}, "strides"),
         ({"stride_b": 2}, "not 1"),

@@ -34,7 +34,8 @@ BOUND: dict[Any, Any] = {}
 """Plans with their bound kernels, by the memory that the arrays are in, job, scalars and what is forced."""
 
 POINTERS: dict[Any, Any] = {}
-"""Bound kernels over arrays of addresses, by the memory that the arrays are in, job and scalars."""
+"""Bound kernels over arrays of addresses, by the memory that the arrays are in, job and scalars; and whole
+calls on ``Pointers``, by which objects they are, scalars and transpositions."""
 
 CHAINS: dict[Any, Any] = {}
 """Remembered chains on arrays of a GPU, by all that their kernels depend on."""

@@ -14,13 +14,13 @@ import numpy as np
 
 from tilewright.model import ChainProblem, Config, Device
 from tilewright.space import Space
+from tilewright.stencils.cuda.chain.banks import wavefronts
 from tilewright.stencils.cuda.chain.needs import (
     busy,
     registers,
     registers_of,
     shared_bytes,
     stage_bytes,
-    words_of_sum,
     work,
 )
 from tilewright.stencils.cuda.chain.space import PER_SM, groups, sides
@@ -75,16 +75,23 @@ def _cost(p: ChainProblem, device: Device, path: str, columns: Columns, x: Mappi
     stage = stage_bytes(p, group)
     flying = np.minimum(1.0, per_sm * columns["stages"] * stage / (x["flying"] * 1024))
     memory = p.bytes / x["bytes"] / flying ** x["flying_power"]
-    each = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
-    done = work(p, rows, cols)
     running = np.minimum(1.0, per_sm * warps / x["movers"])
-    multiplying = done * each / x["units"]
-    reading = done * words_of_sum(p) * (1 / rows + 1 / cols) / x["reads"]
     used = busy(p, rows, cols, warps, group)
-    computing = (multiplying + reading) / (running * used ** x["used_power"])
+    computing = _multiplying(p, rows, cols, x) / (running * used ** x["used_power"])
     # Barriers of a group, which other blocks fill in part.
     waiting = x["barrier"] / (group * per_sm)
     # The last round leaves part of the SMs idle.
     rounds = p.batch / (group * per_sm * device["sms"])
     power = x["power"]
     return ((memory**power + computing**power) ** (1 / power) + waiting) * (rounds + x["last"]) / rounds
+
+
+def _multiplying(p: ChainProblem, rows: Any, columns: Any, x: Mapping[str, Any]) -> Any:
+    """Clocks of an SM for the products of one matrix: multiply-adds, loads, and what banks make of them."""
+    done = work(p, rows, columns)
+    each = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
+    # Halves are converted as they are read.
+    loads = done * (1 / rows + 1 / columns) * (2 if p.dtype.real_bits == 16 else 1)
+    tiles, where = np.unique(np.stack([rows, columns]), axis=1, return_inverse=True)
+    passes = np.array([wavefronts(p, int(high), int(wide)) for high, wide in tiles.T])[where.ravel()]
+    return done * each / x["units"] + loads / x["loads"] + passes / x["passes"]

@@ -49,6 +49,14 @@ def whole(p: ChainProblem) -> int:
     return max(WIDEST // gcd(WIDEST, size * p.dtype.itemsize) for size in streams)
 
 
+def vector(size: int, *extents: int) -> int:
+    """Elements of so many bytes in the widest vector that divides some extents."""
+    v = WIDEST // size
+    while any(extent % v for extent in extents):
+        v //= 2
+    return v
+
+
 def stage_bytes(p: ChainProblem, group: Any) -> Any:
     """Bytes of a stage: a group of every operand that is not shared."""
     return sum(_rounded(group * x.size * p.dtype.itemsize) for x in p.operands if x.stride)
@@ -75,7 +83,7 @@ def registers(p: ChainProblem, rows: Any, columns: Any) -> Any:
     """32-bit registers of a thread that its loop cannot do without: sums, one element of each of its rows and
     columns, vectors of them where they are stored along k, and some for addresses."""
     most: Any = 0
-    for (m, n, k), (left, right) in zip(p.products, _pairs(p), strict=True):
+    for (m, n, k), (left, right) in zip(p.products, factors_of(p), strict=True):
         high, wide = np.minimum(rows, m), np.minimum(columns, n)
         # Words of a vector along k, beyond the one that every element takes.
         along = min(WIDEST // p.dtype.itemsize, k & -k) * p.dtype.itemsize // 4
@@ -84,9 +92,9 @@ def registers(p: ChainProblem, rows: Any, columns: Any) -> Any:
     return 32 + most
 
 
-def _pairs(p: ChainProblem) -> list[tuple[Factor, Factor]]:
-    """The factors of each product, in the order in which they are made; the product in between lies as it is
-    computed."""
+def factors_of(p: ChainProblem) -> list[tuple[Factor, Factor]]:
+    """The factors of each product, in the order in which they are made; the product in between is number
+    -1."""
     if len(p.factors) == 2:
         return [(p.factors[0], p.factors[1])]
     x_1, x_2, x_3 = p.factors

@@ -15,6 +15,9 @@ from tilewright.stencils.cuda.common import resident
 
 LARGEST = 32
 """Extent up to which sizes are compiled in."""
+MOST = 16 * 16
+"""Elements up to which a C, and twice so many up to which A and B together are taken: larger ones do not stay
+where a team of threads finds them again, and an H200 then moved 0.2 to 0.4 of a copy."""
 BESIDE = 44
 """32-bit registers that a thread has for addresses, counters and what the compiler likes to keep."""
 

@@ -22,7 +22,7 @@ from tilewright.model import Config, Device, Interleaved, Launch, Problem, Sourc
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import no_gpu, too_old
 from tilewright.stencils.cuda.interleaved.cost import best
-from tilewright.stencils.cuda.interleaved.needs import LARGEST, held, matrices, shared_bytes
+from tilewright.stencils.cuda.interleaved.needs import LARGEST, MOST, held, matrices, shared_bytes
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import Stencil
@@ -46,6 +46,8 @@ class InterleavedStencil(Stencil):
             return "there is nothing to multiply"
         if max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
+        if p.m * p.n > MOST or p.m * p.k + p.k * p.n > 2 * MOST:
+            return f"{p.m}x{p.n}x{p.k} has more elements than 16x16x16"
         if p.batch >= 2**31 - 2**16:
             return f"a batch of {p.batch} is 2^31 or close to it"
         if set(p.trans) & set("tc"):

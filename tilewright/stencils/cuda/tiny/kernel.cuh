@@ -151,7 +151,7 @@ static_assert(PATH != 2 || (STEP_A >= (SHARED_A || RUN_A ? 0 : LD_A * (COLS_A - 
 static_assert(!PIECEWISE || ((FLAT_A || SHARED_A) && (FLAT_B || SHARED_B) && FLAT_C),
               "bulk-flat: along several axes bulk copies take runs without gaps");
 #if PIECEWISE
-static_assert(PIECES <= 32, "bulk-pieces: threads ask for the runs of a group, 32 at most");
+static_assert(PIECES <= 16, "bulk-pieces: threads ask for the runs of a group, 16 at most");
 static_assert(PIECE < 1 << 20, "bulk-pieces: the products of a piece are counted by 20 bits");
 #endif
 static_assert(!OUTER || !POINTERS, "outer: what lies where an array says lies along no axes");

@@ -36,7 +36,7 @@ RUN = 512
 """Bytes of A, B and C of a run along the innermost batch axis from which on bulk copies are worth it."""
 MOST = 32 * 1024
 """Bytes of the largest operand in a stage, at most."""
-PIECES = 32
+PIECES = 16
 """Runs of a group, at most: a thread asks for each."""
 
 
