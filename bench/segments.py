@@ -1,16 +1,15 @@
 """Groups that share an axis, beside the libraries: ``python -m bench.segments --out FILE``.
 
 named   shapes of public programs: mixtures of experts with many rows and with few, the gradient of their
-        weights, and MACE's products by element, as one tensor split along rows or columns and as a list
+        weights, and MACE's products by element, as one tensor split along rows or columns
 drawn   shapes at random, which no choice was made from: 8 to 128 groups of 1 to 512 rows in the mean, sizes
         by a gamma distribution, extents log-uniform in 64..4096
 
-Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned, and for the list ``tw.plan_grouped``. In turns
-with it: a loop of ``torch.mm`` or ``torch.bmm`` over the groups, whose sizes the loop is told beforehand;
-``torch._grouped_mm`` where it has the type; and a copy of as many bytes as the groups have, half of them read
-and half written. All but the copy are recorded into CUDA graphs, so that times are the GPU's; ``eager`` is
-ours called from Python. Operands exceed the second-level cache, figures are medians over rounds, and results
-are compared with the loop's before.
+Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned. In turns with it: a loop of ``torch.mm`` or
+``torch.bmm`` over the groups, whose sizes the loop is told beforehand; ``torch._grouped_mm`` where it has the
+type; and a copy of as many bytes as the groups have, half of them read and half written. All but the copy are
+recorded into CUDA graphs, so that times are the GPU's; ``eager`` is ours called from Python. Operands exceed
+the second-level cache, figures are medians over rounds, and results are compared with the loop's before.
 """
 
 from __future__ import annotations
@@ -191,30 +190,6 @@ def line_of(torch: Any, shape: Shape, rounds: int) -> lines.Line:
     return _line(shape, seconds(torch, runs, rounds), size, worst, flops)
 
 
-def list_line(torch: Any, shape: Shape, rounds: int) -> lines.Line:
-    """The same groups as a list of stacks, for ``plan_grouped``."""
-    (m, k), kind = shape.others, getattr(torch, DTYPES[shape.letter].name)
-    widths = [int(n) for n in np.diff([0, *shape.ends()]) if n]
-    a = [torch.randn(shape.batch, m, k, dtype=kind, device="cuda") for _ in widths]
-    b = [torch.randn(shape.batch, k, n, dtype=kind, device="cuda") for n in widths]
-    plan = tw.plan_grouped(a, b)
-    results = plan()
-    wants = [torch.bmm(x, y) for x, y in zip(a, b, strict=True)]
-    worst = max(differs(torch, z, w) for z, w in zip(results, wants, strict=True))
-
-    def library() -> None:
-        for x, y, z in zip(a, b, wants, strict=True):
-            torch.bmm(x, y, out=z)
-
-    size = sum(x.numel() * x.element_size() for x in (*a, *b, *results))
-    runs: dict[str, Run] = {"ours": recorded(torch, plan), "loop": recorded(torch, library), "eager": plan}
-    runs["copy"] = copied(torch, size)
-    flops = DTYPES[shape.letter].flops_per_fma * sum(
-        x.numel() * y.shape[-1] for x, y in zip(a, b, strict=True)
-    )
-    return _line(shape, seconds(torch, runs, rounds), size, worst, flops) | {"launches": plan.launches}
-
-
 def _line(shape: Shape, samples: dict[str, list[float]], size: int, worst: float, flops: int) -> lines.Line:
     line: lines.Line = {name: getattr(shape, name) for name in shape.__dataclass_fields__}
     line |= {"kind": "segments", "bytes": size, "differs": worst}
@@ -248,7 +223,7 @@ def main() -> None:
         prog="bench.segments", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--parts", default="named,list,drawn", help="default: named,list,drawn")
+    add("--parts", default="named,drawn", help="default: named,drawn")
     add("--types", default="h,b,s,d,c,z", help="of what is drawn (default: h,b,s,d,c,z)")
     add("--count", type=int, default=36, help="shapes that are drawn (default: 36)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
@@ -271,9 +246,6 @@ def main() -> None:
     if "named" in wanted:
         for shape in NAMED:
             add_line(line_of(torch, shape, options.rounds))
-    if "list" in wanted:
-        shape = next(shape for shape in NAMED if shape.split == "n")
-        add_line(list_line(torch, shape, options.rounds) | {"name": "elements, as a list"})
     if "drawn" in wanted:
         found = []
         for shape in drawn(lines.letters(options.types), options.count, options.seed):

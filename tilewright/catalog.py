@@ -94,11 +94,3 @@ def of_lists(kind: str) -> Stencil:
 def of_chains(kind: str) -> Stencil | None:
     """The stencil that computes chains of products on a kind of device; None where there is none."""
     return next((stencil for stencil in of_target(kind).values() if stencil.chains), None)
-
-
-def of_segments(kind: str) -> Stencil:
-    """The stencil that multiplies groups on a kind of device. Raises ``KeyError`` without one."""
-    for stencil in of_target(kind).values():
-        if stencil.segments:
-            return stencil
-    raise KeyError(kind)

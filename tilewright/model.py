@@ -838,8 +838,6 @@ def _is_list(terms: str) -> bool:
 
 AXES = ("m", "n", "k")
 """The axes of a product, any of which can be split among groups."""
-EACH = "each"
-"""What stands for an axis where groups have all of them for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -851,9 +849,6 @@ class SegmentedProblem(_Transposed):
     and ``k`` are whole extents, that of the split axis the one that the ``groups`` share. Matrices are
     column-major; leading dimensions and strides count elements. ``strides`` are those of the batch, in which
     every matrix is split alike, ``steps`` those from one group to the next: 0 for what is split.
-
-    With ``EACH`` for an axis nothing is split: a list on the device says where each product lies and how
-    large it is; extents and ``batch`` are the largest, leading dimensions and ``strides`` what divides all.
 
     ``wide``: borders are integers of 64 bits, else of 32. ``first``: there is one more of them, where the
     first group begins. ``sizes``: they are sizes of groups, not ends. ``align`` as in ``Problem``.
@@ -883,8 +878,8 @@ class SegmentedProblem(_Transposed):
 
     @property
     def length(self) -> int:
-        """The extent of the axis that is split; 0 where none is."""
-        return self.extents[AXES.index(self.axis)] if self.axis in AXES else 0
+        """The extent of the axis that is split."""
+        return self.extents[AXES.index(self.axis)]
 
     @property
     def flops(self) -> int:
@@ -895,8 +890,8 @@ class SegmentedProblem(_Transposed):
     def bytes(self) -> int:
         """Fewest bytes of one product of the batch: all groups' operands read and results written."""
         sizes = (self.m * self.k, self.k * self.n, self.m * self.n)
-        stacked = {"m": (1,), "n": (0,), "k": (2,), EACH: (0, 1, 2)}[self.axis]
-        total = sum(size * (self.groups if at in stacked else 1) for at, size in enumerate(sizes))
+        stacked = {"m": 1, "n": 0, "k": 2}[self.axis]
+        total = sum(size * (self.groups if at == stacked else 1) for at, size in enumerate(sizes))
         return total * self.dtype.itemsize
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bench.sanitize.job import Job, made
 from bench.sanitize.lists import stored, wide
-from tilewright.catalog import of_segments
+from tilewright.catalog import STENCILS
 from tilewright.model import AXES, DTYPES, Device, SegmentedProblem
 
 Array = NDArray[Any]
@@ -120,7 +120,7 @@ def drawn(p: SegmentedProblem, offsets: Sequence[int]) -> Drawn:
 
 def jobs(device: Device) -> Iterator[Job]:
     """All types, split along all axes, the borders being offsets and sizes in turns; the default choice."""
-    stencil = of_segments("cuda")
+    stencil = STENCILS["segments"]
     for turn, (letter, axis) in enumerate((letter, axis) for letter in DTYPES for axis in AXES):
         trans = ("nn", "tn", "nt", "tt")[turn % 4]
         p = problem(

@@ -1,4 +1,4 @@
-"""The stencil of groups through NVRTC, and its own code run without a GPU: borders, edges, chunks, lists."""
+"""The stencil of groups through NVRTC, and its own code run without a GPU: borders, edges, chunks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 
 from tests.compile.test_arguments import assertions
 from tests.emulator.machine import SCHEDULES
-from tests.emulator.segments import listed_wrongs, problem, segments_wrongs
+from tests.emulator.segments import problem, segments_wrongs
 from tilewright.errors import CompileError
-from tilewright.model import EACH, Device, SegmentedProblem, Source
-from tilewright.stencils.cuda.segments.listed import PRODUCT
+from tilewright.model import Device, SegmentedProblem, Source
 from tilewright.stencils.cuda.segments.stencil import SegmentsStencil, struct_segments
 from tilewright.stencils.cuda.source import program
 from tilewright.targets.cuda import nvrtc
@@ -36,7 +35,7 @@ DEEP = SMALL | {"blk_k": 16}
         ("b:nn", "n", 100, A100),
         ("s:nn", "n", 4096, H200),
         ("d:nt", "k", 4096, A100),
-        ("c:cn", EACH, 4096, H200),
+        ("c:cn", "n", 4096, H200),
         ("z:nn", "m", 100, H200),
         ("hc:jt", "k", 4096, A100),
     ],
@@ -51,14 +50,8 @@ def test_defaults_spill_nothing(spelling: str, axis: str, n: int, device: Device
 def test_python_packs_what_the_kernel_takes() -> None:
     header = dict(program("segments")[1])["segments/argument.cuh"].replace("#pragma once", "")
     checks = assertions(struct_segments(problem("s:nn", "n", (1, 1, 1), 1)))
-    fields = PRODUCT.fields or {}
-    checks += "\n".join(
-        f'static_assert(__builtin_offsetof(Product, {name}) == {fields[name][1]}, "{name} is elsewhere");'
-        for name in fields
-    )
     text = f'{header}\n{checks}\nextern "C" __global__ void nothing() {{}}\n'
     nvrtc.compile(Source(text, "nothing", (), ()), H200)
-    assert PRODUCT.itemsize == 88
 
 
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:
@@ -105,8 +98,3 @@ def test_groups_are_multiplied_wherever_they_end(number: int) -> None:
     assert not [rule.name for rule in SEGMENTS.space(p, device).why(config) if rule.kind != "soft"]
     schedule = SCHEDULES[number % len(SCHEDULES)]
     assert list(segments_wrongs(p, offsets, config, device, schedule=schedule)) == []
-
-
-def test_a_list_of_products_is_multiplied() -> None:
-    sizes = [(36, 20, 8, 2), (7, 33, 17, 1), (3, 3, 0, 3)]
-    assert list(listed_wrongs("s:nn", sizes, H200, **SMALL)) == []

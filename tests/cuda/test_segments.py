@@ -1,4 +1,4 @@
-"""Groups whose borders lie on a live GPU: types, forms and borders, CUDA graphs, lists of large products."""
+"""Groups whose borders lie on a live GPU: types, forms and borders, CUDA graphs."""
 
 from __future__ import annotations
 
@@ -136,18 +136,3 @@ def test_an_out_over_an_operand_is_right_twice(torch: Any) -> None:
         mine = a.clone()
         want = tw.segment_matmul(a, b, ends)
         assert torch.equal(tw.segment_matmul(mine, b, ends, out=mine), want)
-
-
-@pytest.mark.parametrize("letter", ["s", "d", "c", "z", "h", "b"])
-def test_large_products_of_a_list_are_one_launch(torch: Any, letter: str) -> None:
-    wide_ = [20, 300, 55, 131]
-    a = [values(torch, letter, 3, 130, 16, seed=n) for n in wide_]
-    b = [values(torch, letter, 3, 16, n, seed=n + 1) for n in wide_]
-    plan = tw.plan_grouped(a, b)
-    assert plan.launches == 1
-    for _ in range(2):
-        for x, y, z in zip(a, b, plan(), strict=True):
-            want, size = wide(torch, x) @ wide(torch, y), wide(torch, x).abs() @ wide(torch, y).abs()
-            assert float(((wide(torch, z) - want).abs() / size).max()) <= LIMITS[letter]
-            z.fill_(7)
-        tw.forget()

@@ -1,9 +1,8 @@
-"""The kernel of groups on the device, run on groups of any borders and on lists."""
+"""The kernel of groups on the device, run on groups of any borders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,20 +11,18 @@ from tests.emulator.machine import SCHEDULES, Schedule, launch
 from tests.emulator.memory import Fault, Memory, Segment
 from tests.emulator.products import compiled, numbers
 from tilewright.catalog import STENCILS
-from tilewright.model import DTYPES, Config, Device, SegmentedProblem
-from tilewright.stencils.cuda.segments.listed import problem as listed_problem
-from tilewright.stencils.cuda.segments.listed import products
+from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.targets.cuda.arguments import pack
 
-__all__ = ["listed_wrongs", "problem", "segments_wrongs"]
+__all__ = ["problem", "segments_wrongs"]
 
 
-def _operands(made: Drawn, number: int = 0) -> list[Segment]:
+def _operands(made: Drawn) -> list[Segment]:
     """A, B and C as memory of the machine, of which only elements of C may be written."""
     parts = []
     for at, values in enumerate(made.values):
         part = numbers(values, "operand")
-        part.name, part.address = f"{'ABC'[at]} of {number}", part.address + (1 << 44) * (3 * number + at)
+        part.name, part.address = "ABC"[at], part.address + (1 << 44) * at
         parts.append(part)
     element = np.zeros(made.values[2].size, bool)
     element[made.elements] = True
@@ -84,38 +81,3 @@ def segments_wrongs(
         return
     if wrong := _wrong(made, parts[2]):
         yield f"{p.key} {offsets} {config} {schedule}: {wrong} elements"
-
-
-def listed_wrongs(
-    spelling: str,
-    sizes: Sequence[tuple[int, int, int, int]],
-    device: Device,
-    *,
-    schedule: Schedule = SCHEDULES[0],
-    grid: int = 2,
-    pad: int = 0,
-    **changes: Any,
-) -> Iterator[str]:
-    """What is wrong with the results of a list of products (m, n, k, batch), the default with changes."""
-    letter, trans = spelling.split(":")
-    # Each is the only group of a problem of its own.
-    one = [problem(spelling, "k", (m, n, k), 1, batch=batch, pad=pad) for m, n, k, batch in sizes]
-    made = [drawn(p, [p.k]) for p in one]
-    parts = [_operands(each, number) for number, each in enumerate(made)]
-    columns = {name: np.array([part[at].address for part in parts]) for at, name in enumerate("abc")}
-    columns |= {f"stride_{name}": np.array([p.strides[at] for p in one]) for at, name in enumerate("abc")}
-    for name in ("lda", "ldb", "ldc", "m", "n", "k", "batch"):
-        columns[name] = np.array([getattr(p, name) for p in one])
-    rows = products(columns)
-    whole = listed_problem(DTYPES[letter], trans, rows)
-    config = STENCILS["segments"].default(whole, device).with_(**changes)
-    where = numbers(rows.view(np.int64), "where")
-    memory = [*(part for three in parts for part in three), where]
-    try:
-        _launched(whole, config, device, [0, 0, 0, where.address], memory, grid, schedule)
-    except Fault as fault:
-        yield f"{whole.key} {config} {schedule}: {fault}"
-        return
-    for each, three in zip(made, parts, strict=True):
-        if wrong := _wrong(each, three[2]):
-            yield f"{whole.key} {config} {schedule}: {wrong} elements of {each.problem.spelling}"

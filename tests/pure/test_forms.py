@@ -32,7 +32,6 @@ from tilewright.planning import classes, dispatch
 from tilewright.runtime import bound_cuda, build, call_cache, cublaslt, fastcall_cuda
 from tilewright.stencils.cuda import args as call
 from tilewright.stencils.cuda.grouped.stencil import products
-from tilewright.stencils.cuda.segments import listed as large
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability, devices, driver, modules
 from tilewright.tuning import timing as measure
@@ -419,13 +418,7 @@ def test_layouts_that_differ_are_a_few_launches(gpu: Log, torch: Any) -> None:
     assert 2 <= len(gpu) <= 4
 
 
-@pytest.fixture
-def apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kernel of groups for large products: what is then bound one by one is looked at."""
-    monkeypatch.setattr(large, "held_up", lambda *_: False)
-
-
-def test_large_products_beside_small_ones_and_stacks(gpu: Log, torch: Any, apart: None) -> None:
+def test_large_products_beside_small_ones_and_stacks(gpu: Log, torch: Any) -> None:
     a = tensors(torch, [(4, 5), (70, 8), (3, 6, 2), (0, 2), (2, 8, 8)])
     b = tensors(torch, [(5, 6), (8, 9), (3, 2, 4), (2, 3), (8, 65)], seed=1)
     plan = tw.plan_grouped(a, b)
@@ -443,7 +436,7 @@ def test_large_products_beside_small_ones_and_stacks(gpu: Log, torch: Any, apart
     assert "1 products of 9x70x8 (d:nn): " in plan.explain()
 
 
-def test_like_products_that_lie_evenly_spaced_are_one_batch(gpu: Log, torch: Any, apart: None) -> None:
+def test_like_products_that_lie_evenly_spaced_are_one_batch(gpu: Log, torch: Any) -> None:
     whole = torch.randn(9, 70, 8, dtype=torch.float64)
     b = torch.randn(8, 66, dtype=torch.float64)
     out = torch.zeros(9, 70, 66, dtype=torch.float64)

@@ -114,6 +114,8 @@ def segments_of(
     found = problem_of(*one, conj_a=conj[0], conj_b=conj[1], alpha="1", beta="0", gpu=True)
     if isinstance(found, str):
         return found
+    # The kernel knows one batch axis.
+    found = found.looped()
     steps = [array.strides[0] if at == stacked else 0 for at, array in enumerate(arrays)]
     if steps[stacked] % size:
         return NAMES[stacked]

@@ -74,20 +74,6 @@ class Table:
             conj=bool(self.lazy[which]),
         )
 
-    def stack(self, which: int, count: int) -> Layout:
-        """So many matrices of one element from ``which`` on, (count, rows, columns): they lie evenly."""
-        if count == 1:
-            return self.of(which)
-        size, step = self.size, int(self.address[which + 1] - self.address[which])
-        return self.backend.at(
-            int(self.address[which]),
-            (count, int(self.rows[which]), int(self.columns[which])),
-            (step, int(self.row[which]) * size, int(self.column[which]) * size),
-            self.dtype,
-            keep=self.keep,
-            conj=bool(self.lazy[which]),
-        )
-
     def of_one_layout(self) -> bool:
         """Whether all matrices have the strides of the first, and are conjugated if it is."""
         return all(bool((x == x[0]).all()) for x in (self.row, self.column, self.lazy))
@@ -134,7 +120,6 @@ class Oriented:
     transposed_b: Truth
     conj_a: Truth
     conj_b: Truth
-    swap: Truth
 
 
 def usable_output(c: Table) -> Truth:
@@ -177,7 +162,6 @@ def oriented(a: Table, b: Table, c: Table, conj: tuple[bool, bool]) -> Oriented:
         transposed_b,
         np.where(swap, conj_b, conj_a),
         np.where(swap, conj_a, conj_b),
-        swap,
     )
 
 

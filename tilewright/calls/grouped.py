@@ -31,18 +31,17 @@ from tilewright.calls.matrix_lists import (
     typed,
 )
 from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, number, of_pairs
-from tilewright.catalog import of_lists, of_segments
+from tilewright.catalog import of_lists
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Device, GroupedProblem, Plan, Problem
+from tilewright.model import Device, GroupedProblem, Plan
 from tilewright.planning import classes, dispatch
-from tilewright.runtime import bound_cuda, call_cache, cublaslt, launch
+from tilewright.runtime import bound_cuda, call_cache, cublaslt
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import default_gpu
 from tilewright.runtime.bound_cpu import HOST
 from tilewright.stencils.cuda.grouped.descriptors import describe, pack
 from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE
-from tilewright.stencils.cuda.segments import listed as large
 from tilewright.targets.cuda import driver
 
 _LEADING_MOST = 2**31 - 1
@@ -59,7 +58,7 @@ class Grouped:
         self.results = results
         self.launches = 0
         self._backend = backend
-        self._parts: list[_Part | _Large | Run] = []
+        self._parts: list[_Part | Run] = []
         self._stale = False
         self._lock = threading.Lock()
         self._launchers: list[Any] = []
@@ -113,7 +112,7 @@ class Grouped:
                     part.renew(self._backend)
                     self._add(part)
 
-    def _add(self, part: _Part | _Large | Run) -> None:
+    def _add(self, part: _Part | Run) -> None:
         """One more launch, or a product that takes more than that."""
         self._parts.append(part)
         launcher = part.launcher(self._backend)
@@ -133,19 +132,18 @@ class Grouped:
 
     def explain(self) -> str:
         """What runs and why."""
-        lines = [_line(plan, part.count) for part, plan in zip(self._parts, self.plans, strict=True)]
-        return "\n".join(lines) or "there is nothing to multiply"
+        return "\n".join(map(_line, self.plans)) or "there is nothing to multiply"
 
     def __repr__(self) -> str:
         return f"<{self.explain()}>"
 
 
-def _line(plan: Plan, count: int) -> str:
-    """What a plan of a part, of so many products, runs and why."""
+def _line(plan: Plan) -> str:
+    """What a plan of a part runs and why."""
     p = plan.problem
-    sizes = f"{'of' if isinstance(p, Problem) else 'up to'} {p.m}x{p.n}x{p.k}"
+    sizes = f"{'up to' if isinstance(p, GroupedProblem) else 'of'} {p.m}x{p.n}x{p.k}"
     runs = f"{plan.origin}: {plan.stencil}, {plan.config}" if plan.stencil else f"the library: {plan.why}"
-    return f"{count} products {sizes} ({p.dtype.letter}:{p.trans}): {runs}"
+    return f"{p.batch} products {sizes} ({p.dtype.letter}:{p.trans}): {runs}"
 
 
 class _Part:
@@ -155,7 +153,6 @@ class _Part:
         self, problem: GroupedProblem, device: Device, config: Mapping[str, Any] | None, lasting: bool
     ):
         self.problem, self.device, self.lasting = problem, device, lasting
-        self.count = problem.batch
         self.config = forced_config(config)
         lost = classes.wins(of_lists("cuda").name, problem, dispatch.regime(problem, device), device) is False
         # Loaded where it is asked for: that takes a moment.
@@ -179,40 +176,11 @@ class _Part:
     def launcher(self, backend: Backend) -> driver.Launcher:
         """What starts the kernel of the plan."""
         assert self.plan.config is not None
-        asked = of_lists("cuda").launch(self.problem, self.plan.config)
+        launch = of_lists("cuda").launch(self.problem, self.plan.config)
         if not self.lasting:
             # Descriptors are read before the kernel waits for its stream, in which a copy brings these.
-            asked = replace(asked, overlap=False)
-        return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), asked, self.argument)
-
-
-class _Large:
-    """One launch of products that are too large to lie in shared memory as a whole: tiles of all of them."""
-
-    def __init__(self, problem: Any, device: Device, products: np.ndarray[Any, Any]):
-        self.problem, self.device = problem, device
-        self.count = int(products["batch"].sum())
-        self.memory = driver.allocate(products.nbytes)
-        driver.upload(self.memory.address, products.view(np.int64))
-        # No library has a call for such a list.
-        self.plan = dispatch.plan(problem, device, vendor=False)
-
-    def renew(self, backend: Backend) -> None:
-        """Plan again; the list of the products stays."""
-        self.plan = dispatch.plan(self.problem, self.device, vendor=False)
-
-    def launcher(self, backend: Backend) -> Any:
-        """What starts the kernel of the plan."""
-        assert self.plan.config is not None
-        return launch.bind(
-            of_segments("cuda"),
-            bound_cuda.kernel(self.plan, backend.index),
-            self.problem,
-            self.plan.config,
-            (1, 0),
-            # The list says where the operands are.
-            (0, 0, 0, self.memory.address),
-        )
+            launch = replace(launch, overlap=False)
+        return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), launch, self.argument)
 
 
 def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
@@ -502,13 +470,6 @@ def _products(
     left_over = np.flatnonzero(some & ~small)
     if left_over.size:
         runs = list(even_runs((left, right, target), scalars, left_over))
-        if backend.kind == "cuda" and lasting:
-            # Small ones are here because the library was measured to be faster.
-            asked = np.isin([run[0] for run in runs], launched)
-            large_ones = [run for run, out in zip(runs, asked, strict=True) if not out]
-            runs = [run for run, out in zip(runs, asked, strict=True) if out]
-            if large_ones:
-                runs += _large_launches(made, backend, options, (left, right, target), scalars, large_ones)
         # The longest first, so that several at once end together.
         for run in sorted(runs, key=lambda run: -len(run) * int(m[run[0]] * n[run[0]] * k[run[0]])):
             first = int(run[0])
@@ -521,49 +482,6 @@ def _products(
                 # Within a recording it is too late.
                 sides(backend.index, recorded=True)
     made.launches = len(made._launchers) + len(made._starts) + len(made._others)
-
-
-def _large_launches(
-    made: Grouped,
-    backend: Backend,
-    options: Options,
-    tables: tuple[Table, Table, Table],
-    scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
-    runs: list[Integers],
-) -> list[Integers]:
-    """One launch for each way in which operands of large products are stored, where that is faster than the
-    products one by one: of many that memory holds up. ``runs`` are evenly spaced like ones; returns those
-    that are left."""
-    device = dispatch.device("cuda", backend.index)
-    dtype = LETTERS[tables[0].dtype]
-    first = np.array([run[0] for run in runs], np.int64)
-    second = np.array([run[min(1, len(run) - 1)] for run in runs], np.int64)
-    count = np.array([len(run) for run in runs], np.int64)
-    plain = (scalars[0][first] == 1) & (scalars[1][first] == 0)
-    a, b, c = (x.some(first) for x in tables)
-    found = oriented(a, b, c, options.conj)
-    conj = dtype.is_complex
-    kinds = (
-        found.transposed_a * 1 + found.transposed_b * 2 + found.conj_a * 4 * conj + found.conj_b * 8 * conj
-    )
-    steps = [(x.address[second] - x.address[first]) // x.size for x in tables]
-    columns = {"a": found.a, "b": found.b, "c": found.c, "lda": found.lda, "ldb": found.ldb, "ldc": found.ldc}
-    columns |= {"m": found.m, "n": found.n, "k": found.k, "batch": count, "stride_c": steps[2]}
-    columns["stride_a"] = np.where(found.swap, steps[1], steps[0])
-    columns["stride_b"] = np.where(found.swap, steps[0], steps[1])
-    left: list[Integers] = []
-    for kind in np.unique(kinds):
-        which = np.flatnonzero((kinds == kind) & plain)
-        rest = np.flatnonzero((kinds == kind) & ~plain)
-        trans = "".join("ntjc"[(int(kind) >> at & 1) + 2 * (int(kind) >> at + 2 & 1)] for at in (0, 1))
-        here = large.products({name: column[which] for name, column in columns.items()})
-        if len(which) > 1 and large.held_up(dtype, here):
-            problem: Any = large.problem(dtype, trans, here)
-            if dispatch.refusal(of_segments("cuda"), problem, device) is None:
-                made._add(_Large(problem, device, here))
-                which = which[:0]
-        left += [runs[at] for at in sorted([*which.tolist(), *rest.tolist()])]
-    return left
 
 
 def _alone(options: Options, left: Layout, right: Layout) -> ProductSpec:

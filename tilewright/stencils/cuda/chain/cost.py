@@ -21,6 +21,7 @@ from tilewright.stencils.cuda.chain.needs import (
     registers_of,
     shared_bytes,
     stage_bytes,
+    words_of_sum,
     work,
 )
 from tilewright.stencils.cuda.chain.space import PER_SM, groups, sides
@@ -48,7 +49,9 @@ def _candidates(p: ChainProblem, device: Device, path: str, x: Mapping[str, Any]
     """Every tile with every ring, in as many blocks as an SM holds."""
     (row_sides, column_sides), sizes = _sides(p, x), groups(p)
     mesh = np.meshgrid(row_sides, column_sides, _WARPS, np.array(sizes), _STAGES, indexing="ij")
-    rows, columns, warps, group, stages = (axis.ravel() for axis in mesh)
+    most = x["sums_halves" if p.dtype.real_bits == 16 else "sums"]
+    few = mesh[0] * mesh[1] * words_of_sum(p) <= most
+    rows, columns, warps, group, stages = (axis[few] for axis in mesh)
     # The compiler takes more registers than the loop needs, for reads ahead.
     needed = (x["registers"] * registers(p, rows, columns)).astype(int) + x["registers_beside"]
     held = np.minimum(resident(shared_bytes(p, path, group, stages), needed, warps, device), x["blocks"])

@@ -1,5 +1,4 @@
-// What the kernel is called with: the operands, and where the borders of the groups lie, or a list of products instead.
-// stencil.py describes both structures.
+// What the kernel is called with: the operands, and where the borders of the groups lie. stencil.py describes it.
 //
 // Leading dimensions and strides count elements; a stride of a group is 0 for what is not stacked by groups. `m`, `n` and
 // `k` are whole extents, that of the split axis the one which all groups share.
@@ -18,13 +17,3 @@ struct Segments {
     int sizes;  // 1: they are the sizes of groups, 0: where groups end
 };
 static_assert(sizeof(Segments) == 136, "stencil.py describes 136 bytes");
-
-// A product of its own, for each matrix of its batch; a list of them takes the place of the borders.
-struct Product {
-    const void *a, *b;
-    void *c;
-    long long lda, ldb, ldc;
-    long long stride_a, stride_b, stride_c;
-    int m, n, k, batch;
-};
-static_assert(sizeof(Product) == 88, "stencil.py describes 88 bytes");

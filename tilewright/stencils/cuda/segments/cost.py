@@ -2,8 +2,9 @@
 
 Groups of few rows (or columns) are read faster than they can be multiplied: their tiles are no longer than a
 group, and many of them are on their way. Long groups get tiles in which what is loaded is multiplied often.
-The tiles are those that were fastest of 10 to 100 on an H200, without spills, for each of thirteen shapes of
-public programs (``bench.segments`` has them); no model stands behind them, and other shapes were not measured.
+The tiles are those that were fastest of 10 to 100 on an H200, without spills, for each of thirteen shapes
+of public programs (``bench.segments`` has them). No model stands behind them; complex half, columns of C
+that begin anywhere, and other shapes have tiles that were not measured.
 """
 
 from __future__ import annotations
@@ -96,7 +97,10 @@ def _choices(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
 
 def _halves(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator[Choice]:
     deep = 128 // p.dtype.itemsize
-    if p.axis == "k" or p.k > SHORT:
+    if p.dtype.is_complex:
+        # Twice the accumulators leave no registers for larger tiles.
+        yield Choice("16x8x16", (64, 64 if n > 24 else 16, 32), (2, 2) if n > 24 else (4, 1), 3, 2)
+    elif p.axis == "k" or p.k > SHORT:
         if n <= 8 or m < 96:
             yield Choice(WGMMA, (64, 16 if n <= 8 else 32, deep), (4, 1), 3, 5)
         elif n <= 48:
@@ -105,7 +109,7 @@ def _halves(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator
             yield Choice(WGMMA, (128, 96, deep), (8, 1), 3, 2)
         else:
             yield Choice(WGMMA, (256, 96, deep), (8, 1), 4, 1)
-    if min(m, n) >= 64:
+    if min(m, n) >= 64 and not p.dtype.is_complex:
         yield Choice("16x8x16", (128, 128, 32), (2, 2), 3, 2, ahead=1)
         yield Choice("16x8x16", (128, 64, 32), (2, 2), 3, 3, ahead=1)
     yield Choice("16x8x16", (64, 8 if n <= 8 else 16 if n <= 24 else 32, min(deep, 32)), (4, 1), 4, 4)

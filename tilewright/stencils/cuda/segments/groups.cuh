@@ -4,14 +4,7 @@
 // A group ends where its offset says, but not before the groups in front of it end nor behind the extent that is split: so
 // whatever the offsets hold, groups follow one another and lie inside. Where rows or columns of C are split, what belongs to
 // no group (in front of the first and behind the last) is given out like a group whose products have no terms: zeros.
-//
-// Of a list of products, nothing is split, and what each is says the list.
 #pragma once
-
-// A number of the list; all blocks read it, and nobody writes it meanwhile.
-INLINE int listed(const int &x) { return __ldg(&x); }
-INLINE long long listed(const long long &x) { return __ldg(&x); }
-template <class T> INLINE T *listed(T *const &x) { return (T *)__ldg((const long long *)&x); }
 
 constexpr int CHUNK = THREADS;  // groups that are looked at together
 
@@ -64,8 +57,6 @@ struct Groups {
     INLINE int group(int entry) const { return first_entry + entry - g.first; }
     INLINE bool exists(int group) const { return group >= 0 && group < g.groups; }
 
-    INLINE const Product &product(int group) const { return ((const Product *)g.offsets)[group]; }
-
     // The length of the axis that is split.
     INLINE int extent() const { return AXIS == 0 ? g.m : AXIS == 1 ? g.n : g.k; }
 
@@ -76,11 +67,6 @@ struct Groups {
     }
 
     INLINE int tiles_of(int entry, int length) const {
-        if constexpr (AXIS == 3) {
-            const Product &p = product(first_entry + entry);
-            const int across = (listed(p.m) + BLK_M - 1) / BLK_M, down = (listed(p.n) + BLK_N - 1) / BLK_N;
-            return across * down * listed(p.batch);
-        }
         const int tiles_m = ((AXIS == 0 ? length : g.m) + BLK_M - 1) / BLK_M;
         const int tiles_n = ((AXIS == 1 ? length : g.n) + BLK_N - 1) / BLK_N;
         return AXIS < 2 || exists(group(entry)) ? tiles_m * tiles_n * g.batch : 0;
@@ -88,16 +74,12 @@ struct Groups {
 
     INLINE void look() {
         const int mine = threadIdx.x, entry = first_entry + mine, most = extent();
-        int from = begin, to = begin;
-        if constexpr (AXIS < 3) {
-            to = block_scan(border(entry), from, table.joined[0], [&](int x, int y) {
-                return g.sizes ? (int)min((unsigned int)x + (unsigned int)y, (unsigned int)most) : max(x, y);
-            });
-            if (g.sizes && entry == entries - 1 && AXIS < 2) to = most;
-        } else {
-            block_sync();
-        }
-        // All threads have left the chunk before this one: they have just met.
+        int from = begin;
+        int to = block_scan(border(entry), from, table.joined[0], [&](int x, int y) {
+            return g.sizes ? (int)min((unsigned int)x + (unsigned int)y, (unsigned int)most) : max(x, y);
+        });
+        if (g.sizes && entry == entries - 1 && AXIS < 2) to = most;
+        // All threads have left the chunk before this one: they met in the scan.
         table.ends[mine + 1] = to;
         if (mine == 0) {
             table.ends[0] = begin;

@@ -6,8 +6,7 @@
 //   m: C[group, :] = op(A)[group, :] * op(B_group)      the same with the operands exchanged
 //   k: C_group = op(A)[:, group] * op(B)[group, :]      the gradient of the others with respect to what is stacked
 //
-// and each of these for all matrices of a batch. Column-major, as everything. With AXIS 3 nothing is split: a list says of
-// each product where it lies and how large it is.
+// and each of these for all matrices of a batch. Column-major, as everything.
 //
 //        groups   0      1  2         3
 //              +------+---+-+---------------+- - -+      persistent blocks take tiles in turns; every block reads the
@@ -29,7 +28,7 @@
 // ---- the problem ----------------------------------------------------------------------------------------------
 #include "lib/problem.cuh"
 #ifndef AXIS
-#define AXIS 1  // what is split: 0: m, 1: n, 2: k, 3: nothing, the products are those of a list
+#define AXIS 1  // what is split: 0: m, 1: n, 2: k
 #endif
 
 // ---- the parameters of the space --------------------------------------------------------------------------------
@@ -103,7 +102,7 @@ constexpr int SUBS_M = WARP_M / TC_M;             // and along m
 constexpr int PARTS = COMPLEX && !PAIRS ? 2 : 1;  // of a fragment: re and im
 #endif
 
-static_assert(AXIS >= 0 && AXIS <= 3, "axis: m, n or k is split, or nothing");
+static_assert(AXIS >= 0 && AXIS <= 2, "axis: m, n or k is split");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(HALVES ? TC == 3 || WGMMA : TYPE_BITS == 64 ? TC >= 4 && TC <= 6 : FMA,
               "tc-type: this type is multiplied in this way");

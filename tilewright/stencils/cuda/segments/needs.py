@@ -37,7 +37,7 @@ def aligned(p: SegmentedProblem) -> tuple[int, int, int]:
     """Bytes, at most 16, that divide the addresses of stored columns of A, B and C, wherever groups begin."""
     size = p.dtype.itemsize
     along = ("k" if p.transposed_a else "m", "n" if p.transposed_b else "k", "m")
-    split = {"m": "ac", "n": "bc", "k": "ab"}.get(p.axis, "")
+    split = {"m": "ac", "n": "bc", "k": "ab"}[p.axis]
     found = []
     for at, name in enumerate("abc"):
         # A group begins at any element of what is split.

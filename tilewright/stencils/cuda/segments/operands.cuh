@@ -14,8 +14,8 @@ struct OperandLoader {
     INLINE void fetch(Kept *stage) {
         if (!tile.valid()) return;
         if (k_left <= 0) {
-            a.start(tile.a(), tile.lda(), 0, 0, 1, tile.m, tile.end_m);
-            b.start(tile.b(), tile.ldb(), 0, 0, 1, tile.n, tile.end_n);
+            a.start(tile.a(), tile.groups.g.lda, 0, 0, 1, tile.m, tile.end_m);
+            b.start(tile.b(), tile.groups.g.ldb, 0, 0, 1, tile.n, tile.end_n);
             k_left = tile.k_left();
         }
         a.fetch(k_left, stage);

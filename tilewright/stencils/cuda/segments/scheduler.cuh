@@ -1,8 +1,8 @@
 // The tile scheduler of persistent blocks: block b computes tiles b, b + gridDim, b + 2 gridDim, ... of all groups, and finds
 // out of which by a binary search of the table that says how many tiles there are before each.
 //
-// Of a group, tiles along the split axis (with a split k, and in a list: along m) come first, then those along the other,
-// then the batch: so what a group has for itself is read by blocks that run together.
+// Of a group, tiles along the split axis (with a split k: along m) come first, then those along the other, then the batch: so
+// what a group has for itself is read by blocks that run together.
 #pragma once
 
 struct TileScheduler {
@@ -18,26 +18,19 @@ struct TileScheduler {
     INLINE bool valid() const { return tile < groups.all; }
     INLINE int k_left() const { return end_k - k; }
 
-    // Where the operands of the tile's product begin, and their leading dimensions.
-    INLINE long long lda() const { return AXIS == 3 ? listed(product().lda) : groups.g.lda; }
-    INLINE long long ldb() const { return AXIS == 3 ? listed(product().ldb) : groups.g.ldb; }
-    INLINE long long ldc() const { return AXIS == 3 ? listed(product().ldc) : groups.g.ldc; }
+    // Where the operands of the tile's group and matrix begin.
     INLINE const Stored *a() const {
         const Segments &g = groups.g;
-        if (AXIS == 3) return (const Stored *)listed(product().a) + matrix * listed(product().stride_a);
         return (const Stored *)g.a + group * g.group_a + matrix * g.stride_a + k * (A_ALONG ? 1 : g.lda);
     }
     INLINE const Stored *b() const {
         const Segments &g = groups.g;
-        if (AXIS == 3) return (const Stored *)listed(product().b) + matrix * listed(product().stride_b);
         return (const Stored *)g.b + group * g.group_b + matrix * g.stride_b + k * (B_ALONG ? 1 : g.ldb);
     }
     INLINE Stored *c() const {
         const Segments &g = groups.g;
-        if (AXIS == 3) return (Stored *)listed(product().c) + matrix * listed(product().stride_c);
         return (Stored *)g.c + group * g.group_c + matrix * g.stride_c;
     }
-    INLINE const Product &product() const { return groups.product(group); }
 
     INLINE void next() {
         tile += gridDim.x;
@@ -59,10 +52,10 @@ struct TileScheduler {
         }
         const int begin = table.ends[entry], end = table.ends[entry + 1];
         group = groups.group(entry);
-        end_m = AXIS == 0 ? end : AXIS == 3 ? listed(product().m) : g.m;
-        end_n = AXIS == 1 ? end : AXIS == 3 ? listed(product().n) : g.n;
+        end_m = AXIS == 0 ? end : g.m;
+        end_n = AXIS == 1 ? end : g.n;
         k = AXIS == 2 ? begin : 0;
-        end_k = AXIS == 2 ? end : AXIS == 3 ? listed(product().k) : groups.exists(group) ? g.k : 0;
+        end_k = AXIS == 2 ? end : groups.exists(group) ? g.k : 0;
         const int first_m = AXIS == 0 ? begin : 0, first_n = AXIS == 1 ? begin : 0;
         const unsigned int tiles_m = (end_m - first_m + BLK_M - 1) / BLK_M, tiles_n = (end_n - first_n + BLK_N - 1) / BLK_N;
         const unsigned int inside = tile - table.tiles[entry];

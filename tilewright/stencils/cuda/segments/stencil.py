@@ -22,7 +22,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
-from tilewright.model import AXES, EACH, Config, Device, Launch, SegmentedProblem, Source
+from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import no_gpu, too_old
 from tilewright.stencils.cuda.segments.cost import best
@@ -33,7 +33,7 @@ from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct
 
 OFFSETS = 3
-"""Which of the addresses of a launch that of the borders, or of a list, is."""
+"""Which of the addresses of a launch that of the borders is."""
 LARGEST = 2**31 - 2**16
 """Extents, groups and tiles up to which 32 bits count them."""
 
@@ -72,7 +72,7 @@ class SegmentsStencil(Stencil):
 
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}
-        defines["AXIS"] = (*AXES, EACH).index(problem.axis)
+        defines["AXIS"] = AXES.index(problem.axis)
         defines["TC"] = UNITS[config["tc"]][0]
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
@@ -97,7 +97,7 @@ class SegmentsStencil(Stencil):
 def tiles(p: SegmentedProblem, blk_m: int, blk_n: int) -> int:
     """The most tiles that groups can make, however the axis is split; what is no group's has some, too."""
     along_m, along_n = -(-p.m // blk_m), -(-p.n // blk_n)
-    if p.axis in ("k", EACH):
+    if p.axis == "k":
         return along_m * along_n * p.groups * p.batch
     borders = p.groups + 2
     return (

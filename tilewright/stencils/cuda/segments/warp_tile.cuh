@@ -5,7 +5,7 @@ struct WarpTile {
     Stored *c;
     long long ldc;
     int rows, columns;
-    INLINE WarpTile(const TileScheduler &tile, const WarpPosition &warp) : ldc(tile.ldc()) {
+    INLINE WarpTile(const TileScheduler &tile, const WarpPosition &warp) : ldc(tile.groups.g.ldc) {
         const int row = tile.m + warp.m, column = tile.n + warp.n;
         c = tile.c() + row + column * ldc;
         rows = tile.end_m - row;

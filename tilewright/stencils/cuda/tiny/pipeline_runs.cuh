@@ -68,11 +68,11 @@ INLINE void multiply_pieces(const Known *pieces, int first, const unsigned char 
         const Stored *const from_a = (const Stored *)(a + (STAYS_A ? 0 : piece * ROOM_A + known.skew(0))) + (KEPT_A ? first + product : product) * STEP_A;
         const Stored *const from_b = (const Stored *)(b + (STAYS_B ? 0 : piece * ROOM_B + known.skew(1))) + (KEPT_B ? first + product : product) * STEP_B;
 #if MMA
-        multiply_mma(tile, from_a, from_b, (const Stored *)(c + at_c), (Stored *)(out + at_c), s);
+        multiply_mma(tile, from_a, LD_A, from_b, LD_B, (const Stored *)(c + at_c), (Stored *)(out + at_c), LD_C, s);
 #else
         multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, APART_A * SIZE), vector_bytes(LD_B * SIZE, APART_B * SIZE),
-                 vector_bytes(LD_C * SIZE, APART_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B,
-                                                                  (const Stored *)(c + at_c), (Stored *)(out + at_c), LD_C, s);
+                 vector_bytes(LD_C * SIZE, APART_C * SIZE), TURN>(
+            tile, matrix, from_a, LD_A, from_b, LD_B, kept((const Stored *)(c + at_c), (Stored *)(out + at_c), LD_C), s);
 #endif
     }
 }
