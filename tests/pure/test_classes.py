@@ -142,7 +142,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     small, long, odd = (Problem(DTYPES["s"], *e, batch=10**6) for e in ((9, 7, 5), (9, 300, 5), (3, 3, 3)))
     found = [
         *(("h200", line(small, "tiny", ratio)) for ratio in (1.2, 0.99, 3.0)),
-        *(("h200", line(long, "classic", ratio)) for ratio in (1.2, 0.6, 3.0)),
+        *(("h200", line(long, name, ratio)) for name in ("classic", "panel") for ratio in (1.2, 0.6, 3.0)),
         # Too few for a cell.
         *(("h200", line(odd, "tiny", ratio)) for ratio in (5.0, 6.0)),
     ]
