@@ -24,6 +24,8 @@ MEMOS = {
 # What modules keep that does not follow from records, each with the reason.
 EXEMPT = {
     "arrays.pointers._staging": "pinned memory",
+    "calls.along._inverse": "arithmetic",
+    "calls.along._order": "arithmetic",
     "cli.queries.points": "a count of a space",
     "planning.classes.table": "what ships",
     "runtime.build._loaded": "loaded code, which callers may hold",
@@ -35,6 +37,7 @@ EXEMPT = {
     "arrays.backend.library": "a library",
     "runtime.bound_cpu._pool": "threads",
     "runtime.bound_cuda._elsewhere": "loaded code",
+    "runtime.cublas.library": "a library",
     "tuning.timing._rank": "arithmetic",
 }
 PURE = ("stencils.", "targets.", "store.paths.", "tutorial.", "runtime.fastcall_", "runtime.cublaslt.")
