@@ -106,7 +106,9 @@ def test_groups_are_right_in_all_types_and_forms(torch: Any, number: int) -> Non
     room = torch.full((*want.shape[:-1], want.shape[-1] + 2), 5, device="cuda").to(a.dtype)
     out = room[..., :-2]
     assert tw.segment_matmul(a, b, **borders, split=split, out=out) is out
-    assert torch.equal(wide(torch, out), wide(torch, got))
+    # Another layout may have its sums in another order.
+    worst = ((wide(torch, out) - want).abs() / (size + 1e-4 * (letter in ("h", "hc")) + 1e-30)).max()
+    assert float(worst) <= LIMITS[letter]
     assert bool((wide(torch, room[..., -2:]) == 5).all())
 
 

@@ -37,6 +37,7 @@ EXEMPT = {
     "arrays.backend.library": "a library",
     "runtime.bound_cpu._pool": "threads",
     "runtime.bound_cuda._elsewhere": "loaded code",
+    "runtime.cublas._handle": "a handle of a library",
     "runtime.cublas.library": "a library",
     "tuning.timing._rank": "arithmetic",
 }

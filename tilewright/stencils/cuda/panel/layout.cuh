@@ -47,11 +47,11 @@ constexpr int UNIT_PANEL = LONG_M ? UNIT_A : UNIT_B, UNIT_SMALL = LONG_M ? UNIT_
 CONSTANT int start(bool placed, int unit) { return placed ? unit / SIZE : 128; }
 constexpr int START_PANEL = start(BULK || PANEL_STREAMS, UNIT_PANEL), START_C = start(BULK || C_STREAMS, UNIT_C);
 constexpr int START_SMALL = start(!SHARED && BULK, UNIT_SMALL);
-constexpr int STEP_A = LONG_M ? START_PANEL : START_SMALL, STEP_B = LONG_M ? START_SMALL : START_PANEL, STEP_C = START_C;
+constexpr int APART_A = LONG_M ? START_PANEL : START_SMALL, APART_B = LONG_M ? START_SMALL : START_PANEL, APART_C = START_C;
 #if MMA
 // Whether all columns in shared memory begin at multiples of two elements.
-constexpr bool EVEN_A = LD_A % 2 == 0 && STEP_A % 2 == 0, EVEN_B = LD_B % 2 == 0 && STEP_B % 2 == 0;
-constexpr bool EVEN_C = LD_C % 2 == 0 && STEP_C % 2 == 0;
+constexpr bool EVEN_A = LD_A % 2 == 0 && APART_A % 2 == 0, EVEN_B = LD_B % 2 == 0 && APART_B % 2 == 0;
+constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 #endif
 
 // Shared memory: barriers, a small operand of the whole batch, the ring, and results on their way out. What keeps its

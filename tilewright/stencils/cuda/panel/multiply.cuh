@@ -36,8 +36,8 @@ INLINE void multiply_tile(const Stored *a, LeadA lda, const Stored *b, LeadB ldb
 #if MMA
         multiply_mma(tile, a, lda, b, ldb, c, out, ldc, s);
 #else
-        constexpr int AT_A = vector_bytes(LD_A * SIZE, STEP_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, STEP_B * SIZE);
-        constexpr int AT_C = DIRECT ? UNIT_C : vector_bytes(LD_C * SIZE, STEP_C * SIZE);
+        constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
+        constexpr int AT_C = DIRECT ? UNIT_C : vector_bytes(LD_C * SIZE, APART_C * SIZE);
 #if DIRECT
         const Written<LeadC> result = {c, ldc, x.c, (int)ldc_there, x.count};
 #else
