@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import random
 
 import pytest
 
-from tilewright.model import DTYPES, Config, Problem, Verdict
+from tests import launched
+from tilewright.model import DTYPES, Config, Problem
 from tilewright.runtime import launch
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import units
 from tilewright.stencils.cuda.tensor.needs import SHAPES
 from tilewright.stencils.cuda.tensor.stencil import TensorStencil
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
-from tilewright.tuning.evaluate.cuda import Placed
-from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 pytestmark = [
     pytest.mark.cuda,
@@ -25,23 +25,7 @@ TENSOR = TensorStencil()
 LETTERS = ("h", "b", "hc", "d", "z")
 
 
-def verdict(p: Problem, config: Config, batch: int, special: bool = False) -> Verdict:
-    """What one launch makes of a batch: bases are aligned to what the problem says and no more."""
-    driver.context()
-    device = devices.probe()
-    kernel = modules.load(nvrtc.compile(TENSOR.source(p, config, device), device))
-    ready = prepare(p, Case(batch, special=special), seed=batch)
-    made, asked = ready.operands, p.with_(batch=batch)
-    placed = [Placed(region) for region in made.regions]
-    for memory, region in zip(placed, made.regions, strict=True):
-        memory.move(p.align)
-        driver.upload(memory.start, region.words)
-    a, b, c = (memory.base for memory in placed)
-    launch.bind(TENSOR, kernel, asked, config, (made.alpha, made.beta), (a, b, c))(0)
-    driver.synchronize()
-    for memory, region in zip(placed, made.regions, strict=True):
-        driver.download(region.words, memory.start)
-    return judge(ready)
+verdict = functools.partial(launched.verdict, TENSOR)
 
 
 def layouts(p: Problem) -> list[Problem]:
