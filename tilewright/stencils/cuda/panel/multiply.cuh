@@ -9,24 +9,22 @@
 #endif
 
 // A result that goes to device memory from registers, where neighbouring threads have neighbouring rows: `count` of them.
-template <typename Lead> struct Written {
-    const Stored *c;  // what was there, in shared memory
-    Lead lead;
+struct Written {
     Stored *out;
     int ldc, count;
-    template <int COUNT> INLINE Pack<COUNT> old(int row, int column) const { return load<COUNT>(c + row + column * lead); }
-    template <int COUNT> INLINE void keep(int row, int column, const Pack<COUNT> &x) const {
-        // A tile's distances are narrow: 64 bits take four times the instructions.
-        Stored *const to = out + (row + column * ldc);
-        if constexpr (COUNT == 1) {
-            if (row < count) *to = x.element[0];
-        } else if (row + COUNT <= count) {
-            store<COUNT>(to, x);
-        } else {
-            UNROLL for (int e = 0; e < COUNT; e++) if (row + e < count) to[e] = x.element[e];
-        }
-    }
 };
+template <int COUNT, typename Lead>
+INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT> &x) {
+    // A tile's distances are narrow: 64 bits take four times the instructions.
+    Stored *const at = to.out + (row + column * to.ldc);
+    if constexpr (COUNT == 1) {
+        if (row < to.count) *at = x.element[0];
+    } else if (row + COUNT <= to.count) {
+        store<COUNT>(at, x);
+    } else {
+        UNROLL for (int e = 0; e < COUNT; e++) if (row + e < to.count) at[e] = x.element[e];
+    }
+}
 
 // Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.
 template <typename LeadA, typename LeadB, typename LeadC>
@@ -39,11 +37,11 @@ INLINE void multiply_tile(const Stored *a, LeadA lda, const Stored *b, LeadB ldb
         constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
         constexpr int AT_C = DIRECT ? UNIT_C : vector_bytes(LD_C * SIZE, APART_C * SIZE);
 #if DIRECT
-        const Written<LeadC> result = {c, ldc, x.c, (int)ldc_there, x.count};
+        const Written to = {x.c, (int)ldc_there, x.count};
 #else
-        const Kept<LeadC> result = {c, out, ldc};
+        Stored *const to = out;
 #endif
-        multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, a, lda, b, ldb, result, s);
+        multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, a, lda, b, ldb, c, to, ldc, s);
 #endif
     }
 }

@@ -23,7 +23,8 @@ INLINE void multiply_group(const Stored *a, const Stored *b, const Stored *c, St
 #else
         multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, APART_A * SIZE), vector_bytes(LD_B * SIZE, APART_B * SIZE),
                  vector_bytes(LD_C * SIZE, APART_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B,
-                                                         kept(c + matrix * STEP_C, out + matrix * STEP_C, LD_C), s);
+                                                         c + matrix * STEP_C,
+                                                         out + matrix * STEP_C, LD_C, s);
 #endif
     }
 }
@@ -53,11 +54,11 @@ INLINE void multiply_in_place(const Given &given, int first, int count, int from
             const Stored *const a = (const Stored *)g.a + at.a + at.inner * g.stride_a;
             const Stored *const b = (const Stored *)g.b + at.b + at.inner * g.stride_b;
             Stored *const c = (Stored *)g.c + at.c + at.inner * g.stride_c;
-            multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(item % EACH, 0, a, lda, b, ldb, kept(c, c, ldc), s);
+            multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(item % EACH, 0, a, lda, b, ldb, c, c, ldc, s);
             continue;
         }
         const Stored *const a = MatricesA::at(g.a, g.stride_a, matrix), *const b = MatricesB::at(g.b, g.stride_b, matrix);
         Stored *const c = (Stored *)MatricesC::at(g.c, g.stride_c, matrix);
-        multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(item % EACH, 0, a, lda, b, ldb, kept(c, c, ldc), s);
+        multiply<TILE_M, TILE_N, UNIT_A, UNIT_B, UNIT_C, false>(item % EACH, 0, a, lda, b, ldb, c, c, ldc, s);
     }
 }

@@ -11,26 +11,19 @@ template <int COUNT> INLINE void store(Stored *to, const Pack<COUNT> &x) {
     *(typename Vector<COUNT * SIZE>::Type *)to = x.vector;
 }
 
-// Where a product is kept: what was there is read at c, the result is written at out.
-template <typename Lead> struct Kept {
-    const Stored *c;
-    Stored *out;
-    Lead ldc;
-    template <int COUNT> INLINE Pack<COUNT> old(int row, int column) const { return load<COUNT>(c + row + column * ldc); }
-    template <int COUNT> INLINE void keep(int row, int column, const Pack<COUNT> &x) const {
-        store<COUNT>(out + row + column * ldc, x);
-    }
-};
-template <typename Lead> INLINE Kept<Lead> kept(const Stored *c, Stored *out, Lead ldc) { return Kept<Lead>{c, out, ldc}; }
+// Where a result is kept: at its place in a matrix. A kernel may say otherwise for a type of its own.
+template <int COUNT, typename Lead> INLINE void keep(Stored *out, int row, int column, Lead ldc, const Pack<COUNT> &x) {
+    store<COUNT>(out + row + column * ldc, x);
+}
 
-// Computes tile number `tile` of the product of a and b. Columns begin at multiples of their leading dimensions:
+// Computes tile number `tile` of the matrices at a, b, c and out. Columns begin at multiples of their leading dimensions:
 // numbers, or what a column's number times them says. AT_ONCE_A, _B and _C are bytes that divide the address of every
 // stored column. A ROTATED thread begins at rows, columns and k that depend on `rotation`, so that threads of different
 // matrices read different banks.
 template <int TILE_M, int TILE_N, int AT_ONCE_A, int AT_ONCE_B, int AT_ONCE_C, bool ROTATED, typename LeadA, typename LeadB,
-          typename Result>
-INLINE void multiply(int tile, int rotation, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Result &result,
-                     const Scalars &s) {
+          typename LeadC, typename Out>
+INLINE void multiply(int tile, int rotation, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c,
+                     Out out, LeadC ldc, const Scalars &s) {
     // Vectors run along k where one or both operands are stored so, and along the free index of the other.
     constexpr int VK_A = TRANS_A ? vector(AT_ONCE_A, SIZE_K, SIZE_K) : 16;
     constexpr int VK_B = TRANS_B ? 16 : vector(AT_ONCE_B, SIZE_K, SIZE_K);
@@ -96,11 +89,11 @@ INLINE void multiply(int tile, int rotation, const Stored *a, LeadA lda, const S
         const int at_m = row[i / VM], at_n = column[j / VN] + j % VN;
         if ((WHOLE_M || at_m < SIZE_M) && (WHOLE_N || at_n < SIZE_N)) {
             Pack<VM> old;
-            if (BETA != 0) old = result.template old<VM>(at_m, at_n);
-            Element value[VM];
+            if (BETA != 0) old = load<VM>(c + at_m + at_n * ldc);
+            Element result[VM];
             UNROLL for (int e = 0; e < VM; e++)
-                value[e] = scaled(s, sum[j][i + e], BETA != 0 ? widened(old.element[e]) : zero());
-            result.template keep<VM>(at_m, at_n, packed(value));
+                result[e] = scaled(s, sum[j][i + e], BETA != 0 ? widened(old.element[e]) : zero());
+            keep<VM>(out, at_m, at_n, ldc, packed(result));
         }
     }
 }

@@ -72,7 +72,7 @@ INLINE void multiply_pieces(const Known *pieces, int first, const unsigned char 
 #else
         multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, APART_A * SIZE), vector_bytes(LD_B * SIZE, APART_B * SIZE),
                  vector_bytes(LD_C * SIZE, APART_C * SIZE), TURN>(
-            tile, matrix, from_a, LD_A, from_b, LD_B, kept((const Stored *)(c + at_c), (Stored *)(out + at_c), LD_C), s);
+            tile, matrix, from_a, LD_A, from_b, LD_B, (const Stored *)(c + at_c), (Stored *)(out + at_c), LD_C, s);
 #endif
     }
 }
