@@ -1,8 +1,8 @@
 // Copies by all threads of a block: tiles of the panel, of C and the small operand, to shared memory and back.
 #pragma once
 
-// Stored columns of ROWS_OF_IT elements, of which MOST come at a time. LENGTHWISE: the rows are counted, and there are
-// COLS columns; else whole columns are counted. UNIT bytes divide the address of every column.
+// Stored columns of ROWS_OF_IT elements, COLS at most. LENGTHWISE: rows are counted, of all columns; else whole columns
+// are. UNIT bytes divide the address of every column.
 template <int ROWS_OF_IT, int COLS, int LD, int UNIT, bool LENGTHWISE, bool STREAMS> struct Columns {
     static constexpr int COLUMN = ROWS_OF_IT * SIZE, WORD = vector_bytes(UNIT, COLUMN);
     static constexpr int WORDS = COLUMN / WORD, COUNT = WORDS * COLS, EACH = WORD / SIZE;

@@ -57,7 +57,7 @@ class PanelStencil(Stencil):
             return "there is nothing to multiply"
         if max(p.k, short(p)) > LARGEST or length(p) <= LARGEST:
             return f"{p.m}x{p.n}x{p.k} has not one extent above {LARGEST} alone, m or n"
-        if p.batch * -(-length(p) // 32) >= 2**30:
+        if p.batch * -(-length(p) // TILES[0]) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
         if p.batch > 1 and p.strides[2] == 0:
             return "all products would be written to one C"
