@@ -33,12 +33,11 @@ SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
 def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterator[Problem]:
     """Random problems of one type and class of beta, class after class in turns, the same for a seed."""
     draw = random.Random(f"{seed} {letter} {beta}")
-    for number, (kind, top) in itertools.product(range(count), SHAPES):
+    for _, (kind, top) in itertools.product(range(count), SHAPES):
         m, n, k = shape_of(draw, kind, top)
         structure = draw.choice(STRUCTURES)
         trans = draw.choice(TRANS)
-        part = SIZES[number % len(SIZES)]
-        yield _problem(letter, (m, n, k), trans, beta, structure, part * size)
+        yield _problem(letter, (m, n, k), trans, beta, structure, draw.choice(SIZES) * size)
 
 
 def _between(draw: random.Random, low: int, high: int) -> int:
