@@ -68,7 +68,7 @@ def test_lists_have_classes_of_their_own() -> None:
     assert classes.of_list(listed(1024, 4)).endswith("of 1024")
     assert classes.of_list(listed(1025, 4)).endswith("of many")
     # They are widened as others are.
-    assert classes.wider("s, writes C, to 8, of 4")[1:] == ("s, writes C, to 8", "s, writes C")
+    assert classes.wider("s, writes C, to 8, of 4")[1:] == ("s, writes C, to 8", "s, writes C, to")
 
 
 def test_where_matrices_lie_is_a_part_of_the_table() -> None:
@@ -83,9 +83,10 @@ def test_where_matrices_lie_is_a_part_of_the_table() -> None:
 def test_each_part_counts_from_the_most_similar_device_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(DTYPES["s"], 9, 7, 5, batch=10**6)
     name = classes.of(problem, "memory")
+    lost = {"wins": False, "median": 1.0}
     cells = {
         "h200": {"tiny": {name: {"wins": True, "median": 1.0}}},
-        "h100": {"tiny": {name: {"wins": False, "median": 1.0}}, "tiny unaligned": {name: {"wins": False}}},
+        "h100": {"tiny": {name: lost}, "tiny unaligned": {name: lost}},
     }
     monkeypatch.setattr(classes, "table", lambda: cells)
     assert classes.wins("tiny", problem, "memory", H200) is True

@@ -85,9 +85,10 @@ def part(stencil: str, p: Problem | GroupedProblem) -> str:
 
 
 def wider(name: str) -> tuple[str, str, str]:
-    """A class, and the wider ones that it is in: of any structure anywhere, and of any shape."""
-    parts = name.split(", ")
-    return name, ", ".join(parts[:3]), ", ".join(parts[:2])
+    """A class, and the wider ones that it is in: of any structure anywhere, and of any size of its kind of
+    shapes (``to``, ``long`` or ``large``)."""
+    letter, reads, shape, *_ = name.split(", ")
+    return name, f"{letter}, {reads}, {shape}", f"{letter}, {reads}, {shape.split()[0]}"
 
 
 def cell(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
