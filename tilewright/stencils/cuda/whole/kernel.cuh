@@ -1,0 +1,150 @@
+// whole: C = alpha * op(A) * op(B) + beta * C for batches of 16-bit matrices that lie in memory without padding.
+//
+// The columns of an odd number of halves begin anywhere in a word, and neither tensor cores nor vectors can read them there.
+// But all of a matrix is one run of bytes, which a bulk copy brings into shared memory from anywhere. From there it goes, a
+// piece at a time, to columns that begin at multiples of 16 bytes, so far apart that ldmatrix meets no bank twice.
+//
+//   device memory    A |col 0|col 1|...|     B |col 0|col 1|...|        C |col 0|col 1|...|
+//                        |  bulk copies of PIECE bytes or fewer           ^  one bulk copy
+//   shared memory    ring of STAGES pieces, as they lie in memory         |
+//                        |  words put together from two (realign.cuh)     |
+//   shared memory    A and B, columns at multiples of 16 bytes         C as it lies in memory
+//                        |  ldmatrix                                      |
+//   registers        a warp: ROWS x COLUMNS of C, by tensor cores --------+
+//
+// A product is computed whole, or in turns of so many parts as there are warps. Blocks are persistent: the pieces of
+// the next product are on their way while this one is multiplied, and several blocks of a multiprocessor take turns at what
+// keeps its parts busy. Where every part has a warp and C is not read, C takes the place of A and B when all are done.
+//
+// Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
+// that shared memory holds, any addresses of whole elements.
+//
+// The parts: layout.cuh (shared memory), loads.cuh (the ring), realign.cuh (pieces to columns), multiply.cuh (a part of C).
+#include "lib/gemm.cuh"
+
+// ---- the problem --------------------------------------------------------------------------------
+#ifndef TYPE_BITS
+#define TYPE_BITS 16  // of a number
+#endif
+#include "lib/problem.cuh"
+#ifndef SIZE_M
+#define SIZE_M 63  // rows of C
+#endif
+#ifndef SIZE_N
+#define SIZE_N 63  // columns of C
+#endif
+#ifndef SIZE_K
+#define SIZE_K 63  // columns of op(A)
+#endif
+#ifndef UNIT_A
+#define UNIT_A 2  // bytes, at most 16, that divide the address of every column of A
+#endif
+#ifndef UNIT_B
+#define UNIT_B 2  // the same for B
+#endif
+#ifndef UNIT_C
+#define UNIT_C 2  // and for C
+#endif
+
+// ---- the parameters of the space ----------------------------------------------------------------
+#ifndef ROWS
+#define ROWS 32  // rows of C that a warp computes at a time
+#endif
+#ifndef COLUMNS
+#define COLUMNS 32  // columns of C that a warp computes at a time
+#endif
+#ifndef WARPS
+#define WARPS 4  // warps of a block
+#endif
+#ifndef PIECE
+#define PIECE 8192  // bytes that a piece of an operand has at most, unless a column has more
+#endif
+#ifndef STAGES
+#define STAGES 2  // pieces in shared memory, all on their way while a product is multiplied
+#endif
+#ifndef BLOCKS
+#define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------
+#include "lib/element.cuh"
+#include "lib/mma.cuh"
+#include "lib/fragment.cuh"
+#include "lib/sync.cuh"
+#include "whole/layout.cuh"
+
+static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
+static_assert(ROWS % 16 == 0 && COLUMNS % 8 == 0, "part-whole: a part is whole tensor-core products of 16 x 8");
+static_assert(STAGES >= 1, "ring: there is a piece to wait for");
+
+// ---- the kernel ---------------------------------------------------------------------------------
+extern __shared__ __align__(128) unsigned char shared_memory[];
+
+#include "whole/loads.cuh"
+#include "whole/realign.cuh"
+#include "whole/multiply.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid_constant__ Gemm g) {
+    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
+    const unsigned int barriers = shared_address(shared_memory), barrier_c = barriers + 8 * STAGES;
+    const int warp = threadIdx.x / 32;
+    Stored *const a = (Stored *)(shared_memory + AT_A), *const b = (Stored *)(shared_memory + AT_B);
+    const void *const end_c = end_of(g.c, g.stride_c, g.batch, SIZE_M * SIZE_N);
+    Loads loads(g);
+    if (threadIdx.x == 0) {
+        UNROLL for (int i = 0; i <= STAGES; i++) barrier_start(barriers + 8 * i);
+        barriers_started();
+        _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) loads.fetch(i);
+    }
+    block_sync();  // all threads know the barriers
+
+    int slot = 0;
+    unsigned int parity = 0, parity_c = 0;
+    // Puts one piece in its place, and has the next one brought to where it was. Of the first pieces the block knows
+    // before it writes, or before it goes on, that C of the product before has left.
+    auto place = [&](auto operand, int piece, Stored *columns, bool first, const Run &c) {
+        barrier_wait(barriers + 8 * slot, parity);
+        if (SHARED_PLACE && first) {
+            if (threadIdx.x == 0) bulk_read<0>();
+            block_sync();
+        }
+        operand.realign(loads.slot_at(slot), loads.head<decltype(operand)>(piece), columns, piece);
+        if (!SHARED_PLACE && first && threadIdx.x == 0) bulk_read<0>();
+        block_sync();  // the piece has been read
+        if (threadIdx.x == 0) {
+            if (BETA != 0 && first) barrier_expect(barrier_c, c.load(shared_memory + AT_C, g.c, end_c, barrier_c));
+            loads.fetch(slot);
+        }
+        if (++slot == STAGES) {
+            slot = 0;
+            parity ^= 1;
+        }
+    };
+
+    _Pragma("unroll 1") for (int item = blockIdx.x; item < g.batch; item += (int)gridDim.x) {
+        const Run c((const Stored *)g.c + item * g.stride_c, SIZE_M * SIZE_N);
+        loads.now = item;
+        _Pragma("unroll 1") for (int piece = 0; piece < OperandA::PIECES; piece++) place(OperandA(), piece, a, piece == 0, c);
+        _Pragma("unroll 1") for (int piece = 0; piece < OperandB::PIECES; piece++) place(OperandB(), piece, b, false, c);
+        if (BETA != 0) barrier_wait(barrier_c, parity_c);
+        parity_c ^= 1;
+        Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
+        _Pragma("unroll 1") for (int turn = 0; turn < TURNS; turn++) {
+            const int part = turn * WARPS + warp, first_m = part % PARTS_M * ROWS, first_n = part / PARTS_M * COLUMNS;
+            const bool any = PARTS % WARPS == 0 || part < PARTS;
+            Sums sum;
+            __syncwarp();  // lanes may leave a wait apart
+            if (any) multiply(sum, a, b, first_m, first_n);
+            if (SHARED_PLACE) block_sync();  // A and B have been read
+            if (any) keep(sum, out, first_m, first_n, scalars);
+        }
+        async_fence();
+        block_sync();  // C is complete, and A and B may change
+        if (threadIdx.x == 0 && c.whole() > 0)
+            bulk_store<false>((void *)(c.from + c.ahead()), (unsigned char *)out + c.ahead(), c.whole(), 0);
+        // Of the first and last word some elements may belong to others.
+        if (threadIdx.x == 32 % THREADS) c.store_edge((unsigned char *)out, 0, c.ahead());
+        if (threadIdx.x == 33 % THREADS) c.store_edge((unsigned char *)out, c.ahead() + c.whole(), c.bytes);
+    }
+    if (threadIdx.x == 0) bulk_done();
+}

@@ -1,0 +1,69 @@
+// A part of C by one warp: fragments of both operands by ldmatrix, and the sums to where C is kept.
+#pragma once
+
+constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
+
+// Of C: fragments of 16 x 8, as mma.cuh says what a lane holds.
+typedef float Sums[FRAGMENTS_M][FRAGMENTS_N][4];
+
+// Beyond the end of k both operands are set to zero: shared memory may hold anything there, NaN included.
+struct Mask {
+    unsigned int word[2];  // of k 2q and 2q + 1, and of those 8 further
+
+    INLINE Mask(int k, int lane) {
+        UNROLL for (int h = 0; h < 2; h++) {
+            const int left = SIZE_K - (k + 8 * h + lane % 4 * 2);
+            word[h] = left > 1 ? 0xffffffff : left > 0 ? 0xffff : 0;
+        }
+    }
+};
+
+// Adds the products of 16 k from k on. A lane says where its row of 16 bytes of four 8 x 8 blocks begins.
+template <bool LAST> INLINE void multiply_step(Sums &sum, const Stored *a, const Stored *b, int k, int lane) {
+    unsigned int x[FRAGMENTS_M][4], y[FRAGMENTS_N][2];
+    UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
+        ldmatrix<!TRANS_A>(x[i][0], x[i][1], x[i][2], x[i][3],
+                           a + (TRANS_A ? 16 * i * OperandA::LD + k : k * OperandA::LD + 16 * i));
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) {
+        const Stored *const from = b + (TRANS_B ? k * OperandB::LD + 8 * j : 8 * j * OperandB::LD + k);
+        if (j + 1 < FRAGMENTS_N)
+            ldmatrix<TRANS_B>(y[j][0], y[j][1], y[j + 1 < FRAGMENTS_N ? j + 1 : j][0], y[j + 1 < FRAGMENTS_N ? j + 1 : j][1],
+                              from);
+        else
+            ldmatrix<TRANS_B>(y[j][0], y[j][1], from);
+    }
+    if (LAST && SIZE_K % 16 != 0) {
+        const Mask mask(k, lane);
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) UNROLL for (int e = 0; e < 4; e++) x[i][e] &= mask.word[e / 2];
+        UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int h = 0; h < 2; h++) y[j][h] &= mask.word[h];
+    }
+    UNROLL for (int i = 0; i < FRAGMENTS_M; i++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+        mma_16x8x16(sum[i][j], x[i], y[j][0], y[j][1]);
+}
+
+INLINE void multiply(Sums &sum, const Stored *a, const Stored *b, int first_m, int first_n) {
+    const int lane = threadIdx.x % 32, row = lane % 8, second = lane / 8 % 2, third = lane / 16;
+    UNROLL for (int i = 0; i < FRAGMENTS_M; i++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+        UNROLL for (int e = 0; e < 4; e++) sum[i][j][e] = 0;
+    // Blocks of A come by rows first, those of B by k first.
+    const int m = first_m + 8 * second, n = first_n + 8 * third;
+    a += TRANS_A ? (m + row) * OperandA::LD + 8 * third : (8 * third + row) * OperandA::LD + m;
+    b += TRANS_B ? (8 * second + row) * OperandB::LD + n : (n + row) * OperandB::LD + 8 * second;
+    constexpr int UNROLLED = smaller(PRODUCTS, larger(1, 64 / (FRAGMENTS_M * FRAGMENTS_N)));
+    _Pragma("unroll UNROLLED") for (int step = 0; step < PRODUCTS - 1; step++) multiply_step<false>(sum, a, b, 16 * step, lane);
+    multiply_step<true>(sum, a, b, 16 * (PRODUCTS - 1), lane);
+}
+
+// Writes the results that lie in C, which is there already where it is read.
+INLINE void keep(const Sums &sum, Stored *out, int first_m, int first_n, const Scalars &s) {
+    const int lane = threadIdx.x % 32, row = first_m + lane / 4, column = first_n + lane % 4 * 2;
+    Stored *const to = out + row + column * SIZE_M;
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
+        UNROLL for (int e = 0; e < 4; e++) {
+            const int down = 16 * i + e / 2 * 8, right = 8 * j + e % 2;
+            if (SIZE_M % ROWS != 0 && row + down >= SIZE_M) continue;
+            if (SIZE_N % COLUMNS != 0 && column + right >= SIZE_N) continue;
+            Stored &c = to[down + right * SIZE_M];
+            c = narrowed(scaled(s, sum[i][j][e], BETA != 0 ? widened(c) : zero()));
+        }
+}

@@ -1,0 +1,106 @@
+"""The space of whole: parameters, and the rules that prune them.
+
+Sizes are in elements, pieces and shared memory in bytes. Functions on configs work on numbers and on NumPy
+arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda.common import resident_rules
+from tilewright.stencils.cuda.whole.needs import parts, registers, shared_bytes, turns
+
+ROWS = (16, 32, 48, 64, 80, 96, 112, 128)
+COLUMNS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128)
+WARPS = (1, 2, 3, 4, 6, 8, 12, 16)
+PIECES = (2048, 4096, 8192, 16384, 32768)
+STAGES = (1, 2, 3, 4, 6, 8)
+PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    return [
+        Param("rows", ROWS),
+        Param("columns", COLUMNS),
+        Param("warps", WARPS),
+        Param("piece", PIECES),
+        Param("stages", STAGES),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield from _of_the_part(p, device)
+    yield from _of_the_sm(p, device)
+
+
+def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
+    """How large a part of C a warp computes, and how many of them there are."""
+    yield Rule(
+        "part-in-m",
+        "soft",
+        "a part is not higher than C, but for what tensor cores ask for",
+        lambda rows: rows < p.m + 16,
+    )
+    yield Rule(
+        "part-in-n",
+        "soft",
+        "a part is not wider than C, but for what tensor cores ask for",
+        lambda columns: columns < p.n + 8,
+    )
+    yield Rule(
+        "sums-fit", "soft", "a thread has 128 sums at most", lambda rows, columns: rows * columns <= 4096
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda rows, columns: registers(rows, columns) <= device["registers_per_thread"],
+    )
+    yield Rule(
+        "busy",
+        "soft",
+        "three warps in four have a part, or more",
+        lambda rows, columns, warps: (
+            4 * parts(p, rows, columns) >= 3 * warps * turns(p, rows, columns, warps)
+        ),
+    )
+    yield Rule(
+        "full",
+        "soft",
+        "C is half of what its parts cover, or more",
+        lambda rows, columns: parts(p, rows, columns) * rows * columns <= 2 * p.m * p.n,
+    )
+
+
+def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
+    """What an SM holds, and what keeps it busy."""
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda warps: 32 * warps <= device["threads_per_block"],
+    )
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the ring, the operands and C fit in the shared memory that a block may ask for",
+        lambda rows, columns, warps, piece, stages: (
+            shared_bytes(p, rows, columns, warps, stages, piece) <= device["shared_per_block_optin"]
+        ),
+    )
+    yield from resident_rules(
+        device,
+        lambda warps: 32 * warps,
+        lambda rows, columns, warps: 32 * warps * registers(rows, columns),
+        lambda rows, columns, warps, piece, stages: shared_bytes(p, rows, columns, warps, stages, piece),
+    )
+    yield Rule(
+        "warps-enough",
+        "soft",
+        "an SM has a warp for each of its four schedulers",
+        lambda warps, blocks: warps * (blocks // device["sms"]) >= 4,
+    )
