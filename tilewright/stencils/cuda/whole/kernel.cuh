@@ -12,8 +12,8 @@
 //                        |  ldmatrix                                      |
 //   registers        a warp: ROWS x COLUMNS of C, by tensor cores --------+
 //
-// A product is computed whole, or in turns of so many parts as there are warps. Blocks are persistent: the pieces of
-// the next product are on their way while this one is multiplied, and several blocks of a multiprocessor take turns at what
+// A product is computed whole, or TILE columns of C after the other, for which A stays. Blocks are persistent: the pieces of
+// the next tile are on their way while this one is multiplied, and several blocks of a multiprocessor take turns at what
 // keeps its parts busy. Where every part has a warp and C is not read, C takes the place of A and B when all are done.
 //
 // Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
@@ -47,6 +47,9 @@
 #endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
+#ifndef TILE
+#define TILE 256  // columns of C that are computed together, while A stays; all of them where C has no more
+#endif
 #ifndef ROWS
 #define ROWS 32  // rows of C that a warp computes at a time
 #endif
@@ -75,6 +78,7 @@
 
 static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
 static_assert(ROWS % 16 == 0 && COLUMNS % 8 == 0, "part-whole: a part is whole tensor-core products of 16 x 8");
+static_assert(!TRANS_B || TILE >= SIZE_N, "tile-of-b: the columns of a tile are neighbours in B");
 static_assert(STAGES >= 1, "ring: there is a piece to wait for");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -100,15 +104,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
 
     int slot = 0;
     unsigned int parity = 0, parity_c = 0;
-    // Puts one piece in its place, and has the next one brought to where it was. Of the first pieces the block knows
-    // before it writes, or before it goes on, that C of the product before has left.
-    auto place = [&](auto operand, int piece, Stored *columns, bool first, const Run &c) {
+    // Puts one piece in its place, and has the next one brought to where it was. Of the first piece of a tile the block
+    // knows before it writes, or before it goes on, that C of the tile before has left.
+    auto place = [&](auto operand, int item, int tile, int piece, Stored *columns, bool first, const Run &c) {
+        typedef decltype(operand) Of;
+        const int head = loads.run<Of>(item, tile, piece, 0).head();
         barrier_wait(barriers + 8 * slot, parity);
         if (SHARED_PLACE && first) {
             if (threadIdx.x == 0) bulk_read<0>();
             block_sync();
         }
-        operand.realign(loads.slot_at(slot), loads.head<decltype(operand)>(piece), columns, piece);
+        Of::realign(loads.slot_at(slot), head, columns + piece * Of::EACH * Of::LD, Loads::columns<Of>(tile, piece));
         if (!SHARED_PLACE && first && threadIdx.x == 0) bulk_read<0>();
         block_sync();  // the piece has been read
         if (threadIdx.x == 0) {
@@ -121,30 +127,33 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
         }
     };
 
-    _Pragma("unroll 1") for (int item = blockIdx.x; item < g.batch; item += (int)gridDim.x) {
-        const Run c((const Stored *)g.c + item * g.stride_c, SIZE_M * SIZE_N);
-        loads.now = item;
-        _Pragma("unroll 1") for (int piece = 0; piece < OperandA::PIECES; piece++) place(OperandA(), piece, a, piece == 0, c);
-        _Pragma("unroll 1") for (int piece = 0; piece < OperandB::PIECES; piece++) place(OperandB(), piece, b, false, c);
-        if (BETA != 0) barrier_wait(barrier_c, parity_c);
-        parity_c ^= 1;
-        Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
-        _Pragma("unroll 1") for (int turn = 0; turn < TURNS; turn++) {
-            const int part = turn * WARPS + warp, first_m = part % PARTS_M * ROWS, first_n = part / PARTS_M * COLUMNS;
-            const bool any = PARTS % WARPS == 0 || part < PARTS;
-            Sums sum;
-            __syncwarp();  // lanes may leave a wait apart
-            if (any) multiply(sum, a, b, first_m, first_n);
-            if (SHARED_PLACE) block_sync();  // A and B have been read
-            if (any) keep(sum, out, first_m, first_n, scalars);
+    _Pragma("unroll 1") for (int item = blockIdx.x; item < g.batch; item += (int)gridDim.x)
+        _Pragma("unroll 1") for (int tile = 0; tile < TILES; tile++) {
+            const int columns = columns_of(tile), pieces_a = tile == 0 ? OperandA::PIECES : 0;
+            const Run c((const Stored *)g.c + item * g.stride_c + tile * TILE_N * SIZE_M, columns * SIZE_M);
+            _Pragma("unroll 1") for (int piece = 0; piece < pieces_a; piece++)
+                place(OperandA(), item, tile, piece, a, piece == 0, c);
+            _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++)
+                place(OperandB(), item, tile, piece, b, pieces_a + piece == 0, c);
+            if (BETA != 0) barrier_wait(barrier_c, parity_c);
+            parity_c ^= 1;
+            Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
+            _Pragma("unroll 1") for (int turn = 0; turn < TURNS; turn++) {
+                const int part = turn * WARPS + warp, first_m = part % PARTS_M * ROWS, first_n = part / PARTS_M * COLUMNS;
+                const bool any = PARTS % WARPS == 0 || part < PARTS;
+                Sums sum;
+                __syncwarp();  // lanes may leave a wait apart
+                if (any) multiply(sum, a, b, first_m, first_n);
+                if (SHARED_PLACE) block_sync();  // A and B have been read
+                if (any) keep(sum, out, first_m, first_n, columns, scalars);
+            }
+            async_fence();
+            block_sync();  // C is complete, and A and B may change
+            if (threadIdx.x == 0 && c.whole() > 0)
+                bulk_store<false>((void *)(c.from + c.ahead()), (unsigned char *)out + c.ahead(), c.whole(), 0);
+            // Of the first and last word some elements may belong to others.
+            if (threadIdx.x == 32 % THREADS) c.store_edge((unsigned char *)out, 0, c.ahead());
+            if (threadIdx.x == 33 % THREADS) c.store_edge((unsigned char *)out, c.ahead() + c.whole(), c.bytes);
         }
-        async_fence();
-        block_sync();  // C is complete, and A and B may change
-        if (threadIdx.x == 0 && c.whole() > 0)
-            bulk_store<false>((void *)(c.from + c.ahead()), (unsigned char *)out + c.ahead(), c.whole(), 0);
-        // Of the first and last word some elements may belong to others.
-        if (threadIdx.x == 32 % THREADS) c.store_edge((unsigned char *)out, 0, c.ahead());
-        if (threadIdx.x == 33 % THREADS) c.store_edge((unsigned char *)out, c.ahead() + c.whole(), c.bytes);
-    }
     if (threadIdx.x == 0) bulk_done();
 }

@@ -6,39 +6,44 @@ INLINE const void *end_of(const void *base, long long stride, int batch, int ele
     return (const Stored *)base + (batch - 1) * stride + elements;
 }
 
+// Which piece of which product: of A, or of a tile of B.
 struct Loads {
     const Gemm &g;
-    int now;           // the product that is multiplied
-    int item, number;  // the next piece: of which product, and its number there, A's before B's
+    int item, tile, number;  // the next one: its product, its tile, and its number there, A's before B's
 
-    INLINE Loads(const Gemm &gemm) : g(gemm), now(0), item(blockIdx.x), number(0) {}
+    INLINE Loads(const Gemm &gemm) : g(gemm), item(blockIdx.x), tile(0), number(0) {}
 
     INLINE unsigned char *slot_at(int slot) const { return shared_memory + AT_RING + slot * SLOT; }
 
-    template <typename Of> INLINE const Stored *base() const { return (const Stored *)(Of::IS_A ? g.a : g.b); }
-    template <typename Of> INLINE long long stride() const { return Of::IS_A ? g.stride_a : g.stride_b; }
-    template <typename Of> INLINE Run run(int of, int piece, int columns) const {
-        return Run(base<Of>() + of * stride<Of>() + piece * Of::EACH * Of::ROWS_OF_IT, columns * Of::ROWS_OF_IT);
+    // So many columns of an operand, from one of a piece on.
+    template <typename Of> INLINE Run run(int of, int tile, int piece, int columns) const {
+        const Stored *const base = (const Stored *)(Of::IS_A ? g.a : g.b);
+        const int first = (Of::IS_A ? 0 : tile * TILE_N) + piece * Of::EACH;
+        return Run(base + of * (Of::IS_A ? g.stride_a : g.stride_b) + first * Of::ROWS_OF_IT, columns * Of::ROWS_OF_IT);
     }
-    // Bytes from a multiple of 16 to where a piece of the product that is multiplied begins.
-    template <typename Of> INLINE int head(int piece) const { return run<Of>(now, piece, 0).head(); }
+    // How many columns a piece has: the last one has what is left over.
+    template <typename Of> static INLINE int columns(int tile, int piece) {
+        return smaller(Of::EACH, (Of::IS_A ? Of::COLS : TRANS_B ? SIZE_K : columns_of(tile)) - piece * Of::EACH);
+    }
 
     template <typename Of> INLINE int load(int piece, unsigned char *to, unsigned int barrier) const {
-        const void *const end = end_of(base<Of>(), stride<Of>(), g.batch, Of::ROWS_OF_IT * Of::COLS);
-        return run<Of>(item, piece, Of::columns(piece)).load(to, base<Of>(), end, barrier);
+        const void *const base = Of::IS_A ? g.a : g.b;
+        const void *const end = end_of(base, Of::IS_A ? g.stride_a : g.stride_b, g.batch, SIZE_K * (Of::IS_A ? SIZE_M : SIZE_N));
+        return run<Of>(item, tile, piece, columns<Of>(tile, piece)).load(to, base, end, barrier);
     }
 
     // Asks for the next piece, if there is one.
     INLINE void fetch(int slot) {
         if (item >= g.batch) return;
-        unsigned char *const to = slot_at(slot);
+        async_fence();  // the first and last elements of an operand came by ordinary stores
         const unsigned int barrier = shared_address(shared_memory) + 8 * slot;
         const int of_b = number - OperandA::PIECES;
-        const int expected = of_b < 0 ? load<OperandA>(number, to, barrier) : load<OperandB>(of_b, to, barrier);
-        barrier_expect(barrier, expected);
-        if (++number == OperandA::PIECES + OperandB::PIECES) {
-            number = 0;
-            item += (int)gridDim.x;
-        }
+        barrier_expect(barrier, of_b < 0 ? load<OperandA>(number, slot_at(slot), barrier)
+                                         : load<OperandB>(of_b, slot_at(slot), barrier));
+        if (++number < OperandA::PIECES + pieces_of(tile)) return;
+        number = OperandA::PIECES;  // A stays
+        if (++tile < TILES) return;
+        tile = number = 0;
+        item += (int)gridDim.x;
     }
 };

@@ -54,15 +54,15 @@ INLINE void multiply(Sums &sum, const Stored *a, const Stored *b, int first_m, i
     multiply_step<true>(sum, a, b, 16 * (PRODUCTS - 1), lane);
 }
 
-// Writes the results that lie in C, which is there already where it is read.
-INLINE void keep(const Sums &sum, Stored *out, int first_m, int first_n, const Scalars &s) {
+// Writes the results that lie in C, of so many columns, which is there already where it is read.
+INLINE void keep(const Sums &sum, Stored *out, int first_m, int first_n, int columns, const Scalars &s) {
     const int lane = threadIdx.x % 32, row = first_m + lane / 4, column = first_n + lane % 4 * 2;
     Stored *const to = out + row + column * SIZE_M;
     UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
         UNROLL for (int e = 0; e < 4; e++) {
             const int down = 16 * i + e / 2 * 8, right = 8 * j + e % 2;
             if (SIZE_M % ROWS != 0 && row + down >= SIZE_M) continue;
-            if (SIZE_N % COLUMNS != 0 && column + right >= SIZE_N) continue;
+            if ((TILE_N % COLUMNS != 0 || LAST_N != TILE_N) && column + right >= columns) continue;
             Stored &c = to[down + right * SIZE_M];
             c = narrowed(scaled(s, sum[i][j][e], BETA != 0 ? widened(c) : zero()));
         }

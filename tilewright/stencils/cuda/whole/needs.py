@@ -26,50 +26,53 @@ def packed(p: Problem) -> bool:
     return (p.lda, p.ldb, p.ldc) == rows and min(p.strides) >= 0
 
 
-def parts(p: Problem, rows: Any, columns: Any) -> Any:
-    """Parts of C, each of a warp at a time."""
-    return -(-p.m // rows) * -(-p.n // columns)
+def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:
+    """Parts of a tile of C, each of a warp at a time."""
+    return -(-p.m // rows) * -(-np.minimum(tile, p.n) // columns)
 
 
-def turns(p: Problem, rows: Any, columns: Any, warps: Any) -> Any:
-    """Parts that a warp computes one after the other."""
-    return -(-parts(p, rows, columns) // warps)
+def turns(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any) -> Any:
+    """Parts of a tile that a warp computes one after the other."""
+    return -(-parts(p, tile, rows, columns) // warps)
 
 
-def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Rows and columns of A and of B as they are stored."""
-    return ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
+def stored(p: Problem, tile: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Rows and columns of A and of a tile of B as they are stored."""
+    n = np.minimum(tile, p.n)
+    return ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((n, p.k) if p.transposed_b else (p.k, n))
 
 
-def pieces(shape: tuple[int, int], piece: Any) -> Any:
+def pieces(shape: tuple[Any, Any], piece: Any) -> Any:
     """Pieces that a stored operand is cut into, by whole columns."""
     rows, cols = shape
     return -(-cols // np.maximum(1, piece // (2 * rows)))
 
 
-def _slot(shape: tuple[int, int], piece: Any) -> Any:
+def _slot(shape: tuple[Any, Any], piece: Any) -> Any:
     rows, cols = shape
     return _rounded(-(-cols // pieces(shape, piece)) * rows * 2 + 32)
 
 
-def _operand(k_along: bool, free: int, read: Any, k: int) -> Any:
-    """Bytes of an operand with its columns apart, ``read`` of whose rows or columns of C tensor cores read."""
+def _operand(k_along: bool, free: Any, read: Any, k: int) -> Any:
+    """Bytes of an operand with its columns apart, of which tensor cores read ``read`` along m or n."""
     products = -(-k // 16) * 16
     rows, along, across = (k, products, read) if k_along else (free, read, products)
     leading = (-(-rows // 8) | 1) * 8
     return _rounded(((across - 1) * leading + np.maximum(leading, along)) * 2)
 
 
-def shared_bytes(p: Problem, rows: Any, columns: Any, warps: Any, stages: Any, piece: Any) -> Any:
+def shared_bytes(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any, stages: Any, piece: Any) -> Any:
     """Shared memory of a block: barriers, the ring, both operands, and C where it has a place of its own."""
-    ring = _rounded(8 * (stages + 1)) + stages * np.maximum(*(_slot(shape, piece) for shape in stored(p)))
+    slot = np.maximum(*(_slot(shape, piece) for shape in stored(p, tile)))
+    ring = _rounded(8 * (stages + 1)) + stages * slot
     a = _operand(p.transposed_a, p.m, -(-p.m // rows) * rows, p.k)
-    b = _operand(not p.transposed_b, p.n, -(-p.n // columns) * columns, p.k)
-    c = _rounded(p.m * p.n * 2 + 32)
-    instead = (turns(p, rows, columns, warps) == 1) & (p.beta == "0")
+    n = np.minimum(tile, p.n)
+    b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k)
+    c = _rounded(p.m * n * 2 + 32)
+    instead = (tile >= p.n) & (turns(p, tile, rows, columns, warps) == 1) & (p.beta == "0")
     return ring + np.where(instead, np.maximum(a + b, c), a + b + c)
 
 
 def registers(rows: Any, columns: Any) -> Any:
-    """32-bit registers of a thread that the loop cannot do without: sums, fragments, and some for addresses."""
+    """32-bit registers of a thread that the loop cannot do without: sums, fragments, some for addresses."""
     return 40 + rows * columns // 32 + rows // 4 + columns // 4

@@ -16,12 +16,10 @@ template <int BYTES, bool ANYWHERE> INLINE typename Vector<BYTES>::Type read_at(
 
 // Threads go down the columns, ACROSS_NOW columns at a time, and read several words before they write them.
 template <int NUMBER, bool K_ALONG, int FREE, int FREE_READ, int UNIT>
-INLINE void Operand<NUMBER, K_ALONG, FREE, FREE_READ, UNIT>::realign(const unsigned char *slot, int head, Stored *columns_at,
-                                                                     int piece) {
+INLINE void Operand<NUMBER, K_ALONG, FREE, FREE_READ, UNIT>::realign(const unsigned char *slot, int head, Stored *to, int count) {
     constexpr int WIDTH = UNIT < 4 ? 4 : UNIT, WORDS = ceiling(ROWS_OF_IT * SIZE, WIDTH), DOWN = smaller(WORDS, THREADS);
     constexpr int ACROSS_NOW = THREADS / DOWN, TOGETHER = WIDTH == 16 ? 4 : 8;
-    const int count = columns(piece), across = threadIdx.x / DOWN;
-    Stored *const to = columns_at + piece * EACH * LD;
+    const int across = threadIdx.x / DOWN;
     if (across >= ACROSS_NOW) return;
     _Pragma("unroll 1") for (int word = threadIdx.x % DOWN; word < WORDS; word += DOWN)
         _Pragma("unroll 1") for (int first = across; first < count; first += TOGETHER * ACROSS_NOW) {

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda.common import resident_rules
 from tilewright.stencils.cuda.whole.needs import parts, registers, shared_bytes, turns
 
+TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
 ROWS = (16, 32, 48, 64, 80, 96, 112, 128)
 COLUMNS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128)
 WARPS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -23,6 +26,7 @@ PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 
 def params(p: Problem, device: Device) -> list[Param]:
     return [
+        Param("tile", TILES),
         Param("rows", ROWS),
         Param("columns", COLUMNS),
         Param("warps", WARPS),
@@ -38,7 +42,15 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 
 
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
-    """How large a part of C a warp computes, and how many of them there are."""
+    """What of C is computed together, how large a part a warp computes, and how many of them there are."""
+    yield Rule(
+        "tile-of-b",
+        "hard",
+        "the columns of a tile are neighbours in B",
+        lambda tile: (tile >= p.n) | (not p.transposed_b),
+    )
+    least = min(tile for tile in TILES if tile >= min(p.n, TILES[-1]))
+    yield Rule("tile-once", "hard", "a longer tile is another name of all of C", lambda tile: tile <= least)
     yield Rule(
         "part-in-m",
         "soft",
@@ -64,15 +76,17 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "busy",
         "soft",
         "three warps in four have a part, or more",
-        lambda rows, columns, warps: (
-            4 * parts(p, rows, columns) >= 3 * warps * turns(p, rows, columns, warps)
+        lambda tile, rows, columns, warps: (
+            4 * parts(p, tile, rows, columns) >= 3 * warps * turns(p, tile, rows, columns, warps)
         ),
     )
     yield Rule(
         "full",
         "soft",
         "C is half of what its parts cover, or more",
-        lambda rows, columns: parts(p, rows, columns) * rows * columns <= 2 * p.m * p.n,
+        lambda tile, rows, columns: (
+            -(-p.n // np.minimum(tile, p.n)) * parts(p, tile, rows, columns) * rows * columns <= 2 * p.m * p.n
+        ),
     )
 
 
@@ -88,15 +102,17 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "shared-per-block",
         "queryable",
         "the ring, the operands and C fit in the shared memory that a block may ask for",
-        lambda rows, columns, warps, piece, stages: (
-            shared_bytes(p, rows, columns, warps, stages, piece) <= device["shared_per_block_optin"]
+        lambda tile, rows, columns, warps, piece, stages: (
+            shared_bytes(p, tile, rows, columns, warps, stages, piece) <= device["shared_per_block_optin"]
         ),
     )
     yield from resident_rules(
         device,
         lambda warps: 32 * warps,
         lambda rows, columns, warps: 32 * warps * registers(rows, columns),
-        lambda rows, columns, warps, piece, stages: shared_bytes(p, rows, columns, warps, stages, piece),
+        lambda tile, rows, columns, warps, piece, stages: shared_bytes(
+            p, tile, rows, columns, warps, stages, piece
+        ),
     )
     yield Rule(
         "warps-enough",

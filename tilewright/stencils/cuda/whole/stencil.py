@@ -1,10 +1,11 @@
-"""Batches of 16-bit matrices without padding, multiplied whole: the space, the choice and the launch of whole.
+"""Batches of 16-bit matrices without padding, multiplied whole: space, choice and launch of whole.
 
 A. Abdelfattah, S. Tomov, J. Dongarra, "Matrix multiplication on batches of small matrices in half and
 half-complex precisions" (2020), multiply such batches by tiles of C; where columns begin at odd halves, what
 is read by halves sets the pace. Here a whole matrix is read as one run of bytes, as very small ones are
 (I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory.
 
+    tile     columns of C that are computed together, while A stays
     rows, columns   of the part of C that a warp computes
     warps    of a block
     piece    bytes of an operand that come together, in whole columns
@@ -23,7 +24,7 @@ from tilewright.stencils.cuda.common import no_gpu, too_old, units
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
 from tilewright.stencils.cuda.whole.needs import LARGEST, SMALLEST, packed, shared_bytes
-from tilewright.stencils.cuda.whole.space import ROWS, params, rules
+from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
 
@@ -56,7 +57,7 @@ class WholeStencil(Stencil):
             return "products would be written over each other"
         if p.align % p.dtype.itemsize:
             return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
-        least = int(shared_bytes(p, ROWS[0], 8, 16, 1, 1))
+        least = int(shared_bytes(p, TILES[-1] if p.transposed_b else TILES[0], ROWS[0], 8, 16, 1, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
@@ -92,5 +93,7 @@ class WholeStencil(Stencil):
         return Launch(
             grid=(min(c["blocks"], p.batch), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["rows"], c["columns"], c["warps"], c["stages"], c["piece"])),
+            shared=int(
+                shared_bytes(p, c["tile"], c["rows"], c["columns"], c["warps"], c["stages"], c["piece"])
+            ),
         )
