@@ -19,7 +19,8 @@
 // Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
 // that shared memory holds, any addresses of whole elements.
 //
-// The parts: layout.cuh (shared memory), loads.cuh (the ring), realign.cuh (pieces to columns), multiply.cuh (a part of C).
+// The parts: layout.cuh (shared memory), loads.cuh (the ring), realign.cuh (pieces to columns),
+// place.cuh (piece after piece), multiply.cuh (a part of C).
 #include "lib/gemm.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -86,56 +87,24 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 
 #include "whole/loads.cuh"
 #include "whole/realign.cuh"
+#include "whole/place.cuh"
 #include "whole/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid_constant__ Gemm g) {
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
-    const unsigned int barriers = shared_address(shared_memory), barrier_c = barriers + 8 * STAGES;
     const int warp = threadIdx.x / 32;
     Stored *const a = (Stored *)(shared_memory + AT_A), *const b = (Stored *)(shared_memory + AT_B);
-    const void *const end_c = end_of(g.c, g.stride_c, g.batch, SIZE_M * SIZE_N);
-    Loads loads(g);
-    if (threadIdx.x == 0) {
-        UNROLL for (int i = 0; i <= STAGES; i++) barrier_start(barriers + 8 * i);
-        barriers_started();
-        _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) loads.fetch(i);
-    }
-    block_sync();  // all threads know the barriers
-
-    int slot = 0;
-    unsigned int parity = 0, parity_c = 0;
-    // Puts one piece in its place, and has the next one brought to where it was. Of the first piece of a tile the block
-    // knows before it writes, or before it goes on, that C of the tile before has left.
-    auto place = [&](auto operand, int item, int tile, int piece, Stored *columns, bool first, const Run &c) {
-        typedef decltype(operand) Of;
-        const int head = loads.run<Of>(item, tile, piece, 0).head();
-        barrier_wait(barriers + 8 * slot, parity);
-        if (SHARED_PLACE && first) {
-            if (threadIdx.x == 0) bulk_read<0>();
-            block_sync();
-        }
-        Of::realign(loads.slot_at(slot), head, columns + piece * Of::EACH * Of::LD, Loads::columns<Of>(tile, piece));
-        if (!SHARED_PLACE && first && threadIdx.x == 0) bulk_read<0>();
-        block_sync();  // the piece has been read
-        if (threadIdx.x == 0) {
-            if (BETA != 0 && first) barrier_expect(barrier_c, c.load(shared_memory + AT_C, g.c, end_c, barrier_c));
-            loads.fetch(slot);
-        }
-        if (++slot == STAGES) {
-            slot = 0;
-            parity ^= 1;
-        }
-    };
-
+    Ring ring(g);
+    unsigned int parity_c = 0;
     _Pragma("unroll 1") for (int item = blockIdx.x; item < g.batch; item += (int)gridDim.x)
         _Pragma("unroll 1") for (int tile = 0; tile < TILES; tile++) {
             const int columns = columns_of(tile), pieces_a = tile == 0 ? OperandA::PIECES : 0;
             const Run c((const Stored *)g.c + item * g.stride_c + tile * TILE_N * SIZE_M, columns * SIZE_M);
             _Pragma("unroll 1") for (int piece = 0; piece < pieces_a; piece++)
-                place(OperandA(), item, tile, piece, a, piece == 0, c);
+                ring.place<OperandA>(item, tile, piece, a, piece == 0, c);
             _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++)
-                place(OperandB(), item, tile, piece, b, pieces_a + piece == 0, c);
-            if (BETA != 0) barrier_wait(barrier_c, parity_c);
+                ring.place<OperandB>(item, tile, piece, b, pieces_a + piece == 0, c);
+            if (BETA != 0) barrier_wait(ring.barrier(STAGES), parity_c);
             parity_c ^= 1;
             Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
             _Pragma("unroll 1") for (int turn = 0; turn < TURNS; turn++) {

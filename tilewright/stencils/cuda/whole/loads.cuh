@@ -15,6 +15,9 @@ struct Loads {
 
     INLINE unsigned char *slot_at(int slot) const { return shared_memory + AT_RING + slot * SLOT; }
 
+    // The barrier of a slot, or, of number STAGES, that of C.
+    INLINE unsigned int barrier(int slot) const { return shared_address(shared_memory) + 8 * slot; }
+
     // So many columns of an operand, from one of a piece on.
     template <typename Of> INLINE Run run(int of, int tile, int piece, int columns) const {
         const Stored *const base = (const Stored *)(Of::IS_A ? g.a : g.b);
@@ -26,20 +29,19 @@ struct Loads {
         return smaller(Of::EACH, (Of::IS_A ? Of::COLS : TRANS_B ? SIZE_K : columns_of(tile)) - piece * Of::EACH);
     }
 
-    template <typename Of> INLINE int load(int piece, unsigned char *to, unsigned int barrier) const {
+    template <typename Of> INLINE int load(int piece, unsigned char *to, unsigned int arrived) const {
         const void *const base = Of::IS_A ? g.a : g.b;
         const void *const end = end_of(base, Of::IS_A ? g.stride_a : g.stride_b, g.batch, SIZE_K * (Of::IS_A ? SIZE_M : SIZE_N));
-        return run<Of>(item, tile, piece, columns<Of>(tile, piece)).load(to, base, end, barrier);
+        return run<Of>(item, tile, piece, columns<Of>(tile, piece)).load(to, base, end, arrived);
     }
 
     // Asks for the next piece, if there is one.
     INLINE void fetch(int slot) {
         if (item >= g.batch) return;
         async_fence();  // the first and last elements of an operand came by ordinary stores
-        const unsigned int barrier = shared_address(shared_memory) + 8 * slot;
         const int of_b = number - OperandA::PIECES;
-        barrier_expect(barrier, of_b < 0 ? load<OperandA>(number, slot_at(slot), barrier)
-                                         : load<OperandB>(of_b, slot_at(slot), barrier));
+        barrier_expect(barrier(slot), of_b < 0 ? load<OperandA>(number, slot_at(slot), barrier(slot))
+                                               : load<OperandB>(of_b, slot_at(slot), barrier(slot)));
         if (++number < OperandA::PIECES + pieces_of(tile)) return;
         number = OperandA::PIECES;  // A stays
         if (++tile < TILES) return;
