@@ -77,6 +77,23 @@ def panel(device: Device) -> Iterator[Job]:
                 yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
 
 
+def whole(device: Device) -> Iterator[Job]:
+    """Odd shapes of float16 and bfloat16 without padding: the default, and tiles of C with short pieces."""
+    stencil = STENCILS["whole"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b") for odd in ODD):
+        trans, beta = ORDERS[False][(turn + turn // 12) % 4], ("any", "0")[turn % 2]
+        align = (2, 16)[turn // 2 % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        name, default = f"whole_{letter}_{trans}_{m}_{n}_{k}", stencil.default(problem, device)
+        for form, config in (("", default), ("_tiles", default.with_(tile=32, piece=2048, stages=1))):
+            if not form or stencil.space(problem, device).member(config) is None:
+                job = made(stencil, problem, config, f"{name}{form}", device, 2 if align == 2 else 0)
+                # Two blocks, so that the ring goes on from one product to the next.
+                yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
 def tensor(device: Device) -> Iterator[Job]:
     """Odd shapes of 16-bit types, with columns anywhere and with such that words of 16 bytes divide; where C
     is read, also with what of it comes early."""

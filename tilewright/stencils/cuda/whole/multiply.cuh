@@ -49,8 +49,8 @@ INLINE void multiply(Sums &sum, const Stored *a, const Stored *b, int first_m, i
     const int m = first_m + 8 * second, n = first_n + 8 * third;
     a += TRANS_A ? (m + row) * OperandA::LD + 8 * third : (8 * third + row) * OperandA::LD + m;
     b += TRANS_B ? (8 * second + row) * OperandB::LD + n : (n + row) * OperandB::LD + 8 * second;
-    constexpr int UNROLLED = smaller(PRODUCTS, larger(1, 64 / (FRAGMENTS_M * FRAGMENTS_N)));
-    _Pragma("unroll UNROLLED") for (int step = 0; step < PRODUCTS - 1; step++) multiply_step<false>(sum, a, b, 16 * step, lane);
+    // Fragments of two products at a time: the next one's are loaded while these are multiplied.
+    _Pragma("unroll 2") for (int step = 0; step < PRODUCTS - 1; step++) multiply_step<false>(sum, a, b, 16 * step, lane);
     multiply_step<true>(sum, a, b, 16 * (PRODUCTS - 1), lane);
 }
 

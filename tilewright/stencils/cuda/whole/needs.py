@@ -74,5 +74,5 @@ def shared_bytes(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any, sta
 
 
 def registers(rows: Any, columns: Any) -> Any:
-    """32-bit registers of a thread that the loop cannot do without: sums, fragments, some for addresses."""
-    return 40 + rows * columns // 32 + rows // 4 + columns // 4
+    """32-bit registers of a thread: sums, fragments of two products along k, and some for addresses."""
+    return 32 + rows * columns // 32 + (rows + columns) // 2
