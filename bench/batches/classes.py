@@ -13,6 +13,7 @@ from bench.batches.points import Entry, Point
 from bench.batches.problems import filling, forced
 from bench.batches.run import Run
 from tilewright.catalog import STENCILS
+from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.planning import classes, dispatch
 
@@ -30,10 +31,28 @@ SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
 """Of the bytes that are asked for: batches from memory, such that stay in the second-level cache, and few."""
 
 
-def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterator[Problem]:
+def shapes(bins: str) -> tuple[tuple[str, int], ...]:
+    """Of the classes of shapes those that are named, with commas, such as ``to 128, long m by 32``; all where
+    none is. Raises ``ArgumentError`` for another name."""
+    named = {f"{kind} {top}" if kind == "to" else f"{kind} by {top}": (kind, top) for kind, top in SHAPES}
+    asked = lines.words(bins) or list(named)
+    unknown = sorted(set(asked) - set(named))
+    if unknown:
+        raise ArgumentError(f"bins: {unknown[0]!r}; accepted: {', '.join(named)}")
+    return tuple(named[each] for each in asked)
+
+
+def drawn(
+    letter: str,
+    beta: str,
+    count: int,
+    size: float,
+    seed: int,
+    some: tuple[tuple[str, int], ...] = SHAPES,
+) -> Iterator[Problem]:
     """Random problems of one type and class of beta, class after class in turns, the same for a seed."""
     draw = random.Random(f"{seed} {letter} {beta}")
-    for number, (kind, top) in itertools.product(range(count), SHAPES):
+    for number, (kind, top) in itertools.product(range(count), some):
         m, n, k = shape_of(draw, kind, top)
         structure = draw.choice(STRUCTURES)
         trans = draw.choice(TRANS)
@@ -88,8 +107,9 @@ def untuned(problem: Problem, device: Device) -> tuple[Entry, ...]:
 def classes_of(run: Run) -> None:
     """Random problems of every class, each by the default of the first stencil that accepts it."""
     given = run.options
+    some = shapes(given.bins)
     every = [
-        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed)
+        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed, some)
         for letter, beta in itertools.product(given.types, lines.words(given.betas))
     ]
     # Types and betas in turns: what ends at its limit has some of all.
