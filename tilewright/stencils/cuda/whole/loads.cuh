@@ -10,8 +10,9 @@ INLINE const void *end_of(const void *base, long long stride, int batch, int ele
 struct Loads {
     const Gemm &g;
     int item, tile, number;  // the next one: its product, its tile, and its number there, A's before B's
+    bool stored;             // whether elements came by ordinary stores, the first and last of an operand alone do
 
-    INLINE Loads(const Gemm &gemm) : g(gemm), item(blockIdx.x), tile(0), number(0) {}
+    INLINE Loads(const Gemm &gemm) : g(gemm), item(blockIdx.x), tile(0), number(0), stored(false) {}
 
     INLINE unsigned char *slot_at(int slot) const { return shared_memory + AT_RING + slot * SLOT; }
 
@@ -29,16 +30,20 @@ struct Loads {
         return smaller(Of::EACH, (Of::IS_A ? Of::COLS : TRANS_B ? SIZE_K : columns_of(tile)) - piece * Of::EACH);
     }
 
-    template <typename Of> INLINE int load(int piece, unsigned char *to, unsigned int arrived) const {
+    template <typename Of> INLINE int load(int piece, unsigned char *to, unsigned int arrived) {
         const void *const base = Of::IS_A ? g.a : g.b;
         const void *const end = end_of(base, Of::IS_A ? g.stride_a : g.stride_b, g.batch, SIZE_K * (Of::IS_A ? SIZE_M : SIZE_N));
-        return run<Of>(item, tile, piece, columns<Of>(tile, piece)).load(to, base, end, arrived);
+        const Run all = run<Of>(item, tile, piece, columns<Of>(tile, piece));
+        const int expected = all.load(to, base, end, arrived);
+        stored |= expected < all.head() + all.bytes;
+        return expected;
     }
 
     // Asks for the next piece, if there is one.
     INLINE void fetch(int slot) {
         if (item >= g.batch) return;
-        async_fence();  // the first and last elements of an operand came by ordinary stores
+        if (stored) async_fence();
+        stored = false;
         const int of_b = number - OperandA::PIECES;
         barrier_expect(barrier(slot), of_b < 0 ? load<OperandA>(number, slot_at(slot), barrier(slot))
                                                : load<OperandB>(of_b, slot_at(slot), barrier(slot)));

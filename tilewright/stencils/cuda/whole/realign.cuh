@@ -25,8 +25,9 @@ INLINE void Operand<NUMBER, K_ALONG, FREE, FREE_READ, UNIT>::realign(const unsig
         _Pragma("unroll 1") for (int first = across; first < count; first += TOGETHER * ACROSS_NOW) {
             typename Vector<WIDTH>::Type x[TOGETHER];
             UNROLL for (int i = 0; i < TOGETHER; i++) {
-                const int column = first + i * ACROSS_NOW;
-                if (column < count) x[i] = read_at<WIDTH, UNIT < 4>(slot + head + column * ROWS_OF_IT * SIZE + word * WIDTH);
+                // Without a branch, so that all are on their way together; the last column is read again.
+                const int column = smaller(first + i * ACROSS_NOW, count - 1);
+                x[i] = read_at<WIDTH, UNIT < 4>(slot + head + column * ROWS_OF_IT * SIZE + word * WIDTH);
             }
             UNROLL for (int i = 0; i < TOGETHER; i++) {
                 const int column = first + i * ACROSS_NOW;
