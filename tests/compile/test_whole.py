@@ -34,7 +34,7 @@ def test_defaults_keep_what_they_promise(text: str, beta: str, align: int) -> No
     config = WHOLE.default(p, H200)
     facts = dict(nvrtc.compile(WHOLE.source(p, config, H200), H200).facts)
     assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
-    per_sm, threads = config["blocks"] // H200["sms"], 32 * config["warps"]
+    per_sm, threads = config["blocks"] // H200["sms"], 32 * config["warps"] + 32
     assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= H200["registers_per_sm"]
 
 

@@ -101,7 +101,7 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem) -> None:
     broken = [rule.name for rule in WHOLE.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]
     assert broken == []
     launch = WHOLE.launch(p, config)
-    assert launch.block[0] == 32 * config["warps"]
+    assert launch.block[0] == 32 * config["warps"] + 32
     assert 1 <= launch.grid[0] <= p.batch
     assert launch.shared <= H200["shared_per_block_optin"]
 

@@ -42,7 +42,7 @@ def candidates(p: Problem, device: Device) -> Columns:
     found = {name: x[some] for name, x in found.items()}
     tile, rows, columns, warps, piece, stages = found.values()
     shared = shared_bytes(p, tile, rows, columns, warps, stages, piece)
-    held = np.maximum(1, resident(shared, registers(rows, columns) + 16, warps, device))
+    held = np.maximum(1, resident(shared, registers(rows, columns) + 16, warps + 1, device))
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
 

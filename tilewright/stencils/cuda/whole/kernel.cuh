@@ -12,8 +12,8 @@
 //                        |  ldmatrix                                      |
 //   registers        a warp: ROWS x COLUMNS of C, by tensor cores --------+
 //
-// A product is computed whole, or TILE columns of C after the other, for which A stays. Blocks are persistent: the pieces of
-// the next tile are on their way while this one is multiplied, and several blocks of a multiprocessor take turns at what
+// A product is computed whole, or TILE columns of C after the other, for which A stays. Blocks are persistent: one warp has
+// pieces brought as soon as there is room, those of the next tile while this one is multiplied, and several blocks of a multiprocessor take turns at what
 // keeps its parts busy. Where every part has a warp and C is not read, C takes the place of A and B when all are done.
 //
 // Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
@@ -58,7 +58,7 @@
 #define COLUMNS 32  // columns of C that a warp computes at a time
 #endif
 #ifndef WARPS
-#define WARPS 4  // warps of a block
+#define WARPS 4  // warps of a block that multiply; one more loads
 #endif
 #ifndef PIECE
 #define PIECE 8192  // bytes that a piece of an operand has at most, unless a column has more
@@ -74,7 +74,6 @@
 #include "lib/element.cuh"
 #include "lib/mma.cuh"
 #include "lib/fragment.cuh"
-#include "lib/sync.cuh"
 #include "whole/layout.cuh"
 
 static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
@@ -95,34 +94,50 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
     const int warp = threadIdx.x / 32;
     Stored *const a = (Stored *)(shared_memory + AT_A), *const b = (Stored *)(shared_memory + AT_B);
     Ring ring(g);
+    if (warp == WARPS) {
+        ring.run_ahead();
+        return;
+    }
     unsigned int parity_c = 0;
     _Pragma("unroll 1") for (int item = blockIdx.x; item < g.batch; item += (int)gridDim.x)
         _Pragma("unroll 1") for (int tile = 0; tile < TILES; tile++) {
-            const int columns = columns_of(tile), pieces_a = tile == 0 ? OperandA::PIECES : 0;
+            const int columns = columns_of(tile);
             const Run c((const Stored *)g.c + item * g.stride_c + tile * TILE_N * SIZE_M, columns * SIZE_M);
-            _Pragma("unroll 1") for (int piece = 0; piece < pieces_a; piece++)
-                ring.place<OperandA>(item, tile, piece, a, piece == 0, c);
-            _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++)
-                ring.place<OperandB>(item, tile, piece, b, pieces_a + piece == 0, c);
+            Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
+            // C of the tile before has to leave before its place is written: now, or when A and B are in theirs.
+            if (threadIdx.x == 0 && (SHARED_PLACE || BETA != 0)) bulk_read<0>();
+            if (SHARED_PLACE) workers_sync();
+            if (BETA != 0 && threadIdx.x == 0) {
+                const void *const end = end_of(g.c, g.stride_c, g.batch, SIZE_M * SIZE_N);
+                barrier_expect(ring.barrier(STAGES), c.load(shared_memory + AT_C, g.c, end, ring.barrier(STAGES)));
+            }
+            if (tile == 0)
+                _Pragma("unroll 1") for (int piece = 0; piece < OperandA::PIECES; piece++)
+                    ring.place<OperandA>(item, tile, piece, a);
+            _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++) ring.place<OperandB>(item, tile, piece, b);
+            if (threadIdx.x == 0 && !SHARED_PLACE && BETA == 0) bulk_read<0>();
+            workers_sync();  // A and B are there
             if (BETA != 0) barrier_wait(ring.barrier(STAGES), parity_c);
             parity_c ^= 1;
-            Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
             _Pragma("unroll 1") for (int turn = 0; turn < TURNS; turn++) {
                 const int part = turn * WARPS + warp, first_m = part % PARTS_M * ROWS, first_n = part / PARTS_M * COLUMNS;
                 const bool any = PARTS % WARPS == 0 || part < PARTS;
                 Sums sum;
                 __syncwarp();  // lanes may leave a wait apart
                 if (any) multiply(sum, a, b, first_m, first_n);
-                if (SHARED_PLACE) block_sync();  // A and B have been read
+                if (SHARED_PLACE) workers_sync();  // A and B have been read
                 if (any) keep(sum, out, first_m, first_n, columns, scalars);
             }
             async_fence();
-            block_sync();  // C is complete, and A and B may change
-            if (threadIdx.x == 0 && c.whole() > 0)
-                bulk_store<false>((void *)(c.from + c.ahead()), (unsigned char *)out + c.ahead(), c.whole(), 0);
-            // Of the first and last word some elements may belong to others.
-            if (threadIdx.x == 32 % THREADS) c.store_edge((unsigned char *)out, 0, c.ahead());
-            if (threadIdx.x == 33 % THREADS) c.store_edge((unsigned char *)out, c.ahead() + c.whole(), c.bytes);
+            workers_sync();  // C is complete, and A and B may change
+            if (warp == 0) {
+                if (threadIdx.x == 0 && c.whole() > 0)
+                    bulk_store<false>((void *)(c.from + c.ahead()), (unsigned char *)out + c.ahead(), c.whole(), 0);
+                // Of the first and last word some elements may belong to others.
+                if (threadIdx.x == 1) c.store_edge((unsigned char *)out, 0, c.ahead());
+                if (threadIdx.x == 2) c.store_edge((unsigned char *)out, c.ahead() + c.whole(), c.bytes);
+                __syncwarp();
+            }
         }
     if (threadIdx.x == 0) bulk_done();
 }

@@ -3,7 +3,7 @@
 
 #define CONSTANT __host__ __device__ constexpr
 
-constexpr int THREADS = 32 * WARPS;
+constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + 32;  // those that multiply, and the warp that loads
 
 CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
 CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
@@ -36,11 +36,17 @@ template <int NUMBER, bool K_ALONG, int FREE, int FREE_READ, int UNIT> struct Op
 typedef Operand<0, TRANS_A, SIZE_M, PARTS_M * ROWS, UNIT_A> OperandA;
 typedef Operand<1, !TRANS_B, TILE_N, PARTS_N * COLUMNS, UNIT_B> OperandB;
 
+// The threads that multiply wait for each other.
+INLINE void workers_sync() {
+    if (WARPS == 1) __syncwarp();
+    else asm volatile("bar.sync 1, %0;" ::"n"(WORKERS) : "memory");
+}
+
 // The last tile may have fewer columns than the others, and so fewer pieces of B.
 constexpr int LAST_N = SIZE_N - (TILES - 1) * TILE_N;
 INLINE int columns_of(int tile) { return tile == TILES - 1 ? LAST_N : TILE_N; }
 INLINE int pieces_of(int tile) { return TILES > 1 && tile == TILES - 1 ? ceiling(LAST_N, OperandB::EACH) : OperandB::PIECES; }
 
 constexpr int SLOT = larger(OperandA::SLOT, OperandB::SLOT), BYTES_C = padded(SIZE_M * TILE_N * SIZE + 32);
-constexpr int AT_RING = padded(8 * (STAGES + 1)), AT_A = AT_RING + STAGES * SLOT, AT_B = AT_A + OperandA::BYTES;
+constexpr int AT_RING = padded(8 * (2 * STAGES + 1)), AT_A = AT_RING + STAGES * SLOT, AT_B = AT_A + OperandA::BYTES;
 constexpr int AT_C = SHARED_PLACE ? AT_A : AT_B + OperandB::BYTES;

@@ -1,4 +1,4 @@
-// The ring of pieces: one thread asks for them in the order in which they are used, across the borders of products.
+// The loads: one thread asks for the pieces in the order in which they are used, across the borders of products.
 #pragma once
 
 // Behind the last of so many elements of each matrix of an operand.
@@ -16,8 +16,9 @@ struct Loads {
 
     INLINE unsigned char *slot_at(int slot) const { return shared_memory + AT_RING + slot * SLOT; }
 
-    // The barrier of a slot, or, of number STAGES, that of C.
+    // The barrier of a slot's bytes, or, of number STAGES, of those of C; and that of its readers.
     INLINE unsigned int barrier(int slot) const { return shared_address(shared_memory) + 8 * slot; }
+    INLINE unsigned int read_barrier(int slot) const { return barrier(STAGES + 1 + slot); }
 
     // So many columns of an operand, from one of a piece on.
     template <typename Of> INLINE Run run(int of, int tile, int piece, int columns) const {
@@ -39,14 +40,31 @@ struct Loads {
         return expected;
     }
 
-    // Asks for the next piece, if there is one.
+    // Asks for all pieces of this block, each as soon as its slot has been read: a whole warp, whose first lane acts.
+    INLINE void run_ahead() {
+        int slot = 0;
+        unsigned int parity = 1;  // nothing has to be read before the first ones
+        _Pragma("unroll 1") while (item < g.batch) {
+            barrier_wait(read_barrier(slot), parity);
+            __syncwarp();  // lanes may leave the wait apart
+            if (threadIdx.x % 32 == 0) fetch(slot);
+            go_on();
+            if (++slot == STAGES) {
+                slot = 0;
+                parity ^= 1;
+            }
+        }
+    }
+
     INLINE void fetch(int slot) {
-        if (item >= g.batch) return;
         if (stored) async_fence();
         stored = false;
         const int of_b = number - OperandA::PIECES;
         barrier_expect(barrier(slot), of_b < 0 ? load<OperandA>(number, slot_at(slot), barrier(slot))
                                                : load<OperandB>(of_b, slot_at(slot), barrier(slot)));
+    }
+
+    INLINE void go_on() {
         if (++number < OperandA::PIECES + pieces_of(tile)) return;
         number = OperandA::PIECES;  // A stays
         if (++tile < TILES) return;

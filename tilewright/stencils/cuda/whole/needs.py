@@ -64,7 +64,7 @@ def _operand(k_along: bool, free: Any, read: Any, k: int) -> Any:
 def shared_bytes(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any, stages: Any, piece: Any) -> Any:
     """Shared memory of a block: barriers, the ring, both operands, and C where it has a place of its own."""
     slot = np.maximum(*(_slot(shape, piece) for shape in stored(p, tile)))
-    ring = _rounded(8 * (stages + 1)) + stages * slot
+    ring = _rounded(8 * (2 * stages + 1)) + stages * slot
     a = _operand(p.transposed_a, p.m, -(-p.m // rows) * rows, p.k)
     n = np.minimum(tile, p.n)
     b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k)

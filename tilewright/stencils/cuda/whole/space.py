@@ -96,7 +96,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "threads-per-block",
         "queryable",
         "a block has no more threads than the device allows",
-        lambda warps: 32 * warps <= device["threads_per_block"],
+        lambda warps: 32 * warps + 32 <= device["threads_per_block"],
     )
     yield Rule(
         "shared-per-block",
@@ -108,8 +108,8 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     )
     yield from resident_rules(
         device,
-        lambda warps: 32 * warps,
-        lambda rows, columns, warps: 32 * warps * registers(rows, columns),
+        lambda warps: 32 * warps + 32,
+        lambda rows, columns, warps: (32 * warps + 32) * registers(rows, columns),
         lambda tile, rows, columns, warps, piece, stages: shared_bytes(
             p, tile, rows, columns, warps, stages, piece
         ),

@@ -7,7 +7,7 @@ is read by halves sets the pace. Here a whole matrix is read as one run of bytes
 
     tile     columns of C that are computed together, while A stays
     rows, columns   of the part of C that a warp computes
-    warps    of a block
+    warps    of a block that multiply; one more loads
     piece    bytes of an operand that come together, in whole columns
     stages   pieces that are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the batch
@@ -92,7 +92,7 @@ class WholeStencil(Stencil):
         p, c = problem, config
         return Launch(
             grid=(min(c["blocks"], p.batch), 1, 1),
-            block=(32 * c["warps"], 1, 1),
+            block=(32 * c["warps"] + 32, 1, 1),
             shared=int(
                 shared_bytes(p, c["tile"], c["rows"], c["columns"], c["warps"], c["stages"], c["piece"])
             ),
