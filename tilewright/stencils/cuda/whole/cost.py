@@ -1,19 +1,21 @@
 """The choice without a search: a cost model of whole's kernel.
 
 It proposes parts, pieces and rings and says how many clocks of an SM a product takes with each; the rules of
-the space say which of them may be.
+the space say which of them may be. Its constants, fitted to timed configs, are in ``data/whole.json``. Sizes
+are in elements, pieces in bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.common import cheapest, resident
-from tilewright.stencils.cuda.whole.needs import parts, registers, shared_bytes, turns
+from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
+from tilewright.stencils.cuda.whole.needs import parts, pieces, registers, shared_bytes, stored, turns
 from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, PIECES, ROWS, STAGES, TILES, WARPS
 
 Columns = dict[str, Any]
@@ -23,7 +25,7 @@ _NAMES = ("tile", "rows", "columns", "warps", "piece", "stages")
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
     columns = candidates(p, device)
-    cost = clocks(p, device, columns)
+    cost = clocks(p, device, columns, fitted("whole", device))
     found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
     if found is None:
         raise AssertionError(f"no config of whole fits {p.key}, which it accepts")
@@ -47,17 +49,31 @@ def candidates(p: Problem, device: Device) -> Columns:
     return found
 
 
-def clocks(p: Problem, device: Device, columns: Columns) -> Any:
-    """Clocks of an SM for a product."""
-    rows, cols, warps = columns["rows"], columns["columns"], columns["warps"]
+def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
+    """Clocks of an SM for a product: what memory, the schedulers, shared memory and the tensor cores take,
+    and a block by itself, of which the longest counts most."""
+    tile, rows, cols, warps = (columns[name] for name in _NAMES[:4])
     per_sm = columns["blocks"] // device["sms"]
-    tiles = -(-p.n // np.minimum(columns["tile"], p.n))
-    waves = tiles * turns(p, columns["tile"], rows, cols, warps)
-    covered = waves * warps * rows * cols
-    flying = np.minimum(per_sm * columns["stages"] * columns["piece"], 65536)
-    products = -(-p.k // 16)
-    reads = waves * warps * (rows + cols) * products * 32 / 128
-    busy = covered * products / 128 * 8 / 4 + reads + p.m * p.n / 16
-    moved = 2 * (p.m * p.k + p.k * p.n + p.m * p.n * (1 + (p.beta != "0")))
-    alone = 1000 + 1000 * tiles + busy * np.maximum(1, 8 / warps)
-    return moved / 17 * (1 + 4096 / flying) + busy / 4 + alone / per_sm / 2
+    tiles = -(-p.n // np.minimum(tile, p.n))
+    waves, steps = tiles * turns(p, tile, rows, cols, warps), -(-p.k // 16)
+    reads_c = 1 + (p.beta != "0")
+    moved = 2 * (p.m * p.k + p.k * p.n + p.m * p.n * reads_c)
+    flying = per_sm * columns["stages"] * columns["piece"]
+    # Of a warp: words of 16 bytes that are put in place, products of tensor cores, reads of their operands,
+    # and results.
+    words = sum(
+        count * -(-length // 8) / 32 * (1 if unit == WIDEST else x["shifted"])
+        for (length, count), unit in zip(stored(p, p.n), units(p), strict=False)
+    )
+    products = waves * warps * rows * cols * steps / 128
+    operands = waves * warps * (rows + cols) * steps / 8
+    kept = waves * warps * rows * cols * reads_c / 32
+    of_a, of_b = (pieces(shape, columns["piece"]) for shape in stored(p, tile))
+    memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying)
+    issued = x["word"] * words + x["product"] * products + x["operand"] * operands + x["keep"] * kept
+    banks = x["word_banks"] * words + x["operand_banks"] * operands + x["keep_banks"] * kept + moved / 128
+    alone = x["tile"] * tiles + x["piece"] * (of_a + tiles * of_b) + (x["turn"] + x["step"] * steps) * waves
+    alone = alone + (x["word_wait"] * words + x["keep_wait"] * kept + x["product_wait"] * products) / warps
+    power = x["power"]
+    sides = (memory, issued / 4, banks, x["tensor"] * products, alone / per_sm)
+    return sum(side**power for side in sides) ** (1 / power)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import no_gpu, too_old, units
+from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old, units
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
 from tilewright.stencils.cuda.whole.needs import LARGEST, SMALLEST, packed, shared_bytes
@@ -51,6 +51,8 @@ class WholeStencil(Stencil):
             return f"the largest extent of {p.m}x{p.n}x{p.k} is not from {SMALLEST} to {LARGEST}"
         if not packed(p):
             return "a matrix has padding, or matrices go backwards"
+        if min(units(p)) == WIDEST:
+            return "all columns begin at multiples of 16 bytes, where other stencils read them"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < p.m * p.n:
