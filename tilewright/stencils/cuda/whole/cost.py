@@ -16,9 +16,11 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
 from tilewright.stencils.cuda.whole.needs import parts, pieces, registers, shared_bytes, stored, turns
-from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, PIECES, ROWS, STAGES, TILES, WARPS
+from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, ROWS, TILES, WARPS
 
 Columns = dict[str, Any]
+_RINGS = (4096, 8192, 16384, 32768), (1, 2, 3, 4)
+"""Pieces and stages that are proposed."""
 _NAMES = ("tile", "rows", "columns", "warps", "piece", "stages")
 
 
@@ -33,13 +35,19 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 
 
 def candidates(p: Problem, device: Device) -> Columns:
-    """Columns of all configs, each with as many resident blocks as the SM holds."""
-    least = min(tile for tile in TILES if tile >= min(p.n, TILES[-1]))
-    tiles = (least,) if p.transposed_b else tuple(tile for tile in TILES if tile <= least)
-    grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, PIECES, STAGES)), indexing="ij")
+    """Columns of configs worth a thought, each with as many resident blocks as the SM holds."""
+    # The shortest tiles of which one, two, three or four are all of C.
+    counts = (1,) if p.transposed_b else (1, 2, 3, 4)
+    tiles = sorted({min(tile for tile in TILES if tile * count >= p.n) for count in counts})
+    grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, *_RINGS)), indexing="ij")
     found = dict(zip(_NAMES, (x.ravel() for x in grid), strict=True))
     tile, rows, columns, warps = (found[name] for name in _NAMES[:4])
-    some = (rows * columns <= 4096) & (rows < p.m + 16) & (columns < np.minimum(tile, p.n) + 8)
+    some = (
+        (rows * columns >= min(256, p.m * p.n))
+        & (rows * columns <= 4096)
+        & (rows < p.m + 16)
+        & (columns < np.minimum(tile, p.n) + 8)
+    )
     some &= parts(p, tile, rows, columns) > warps // 2
     found = {name: x[some] for name, x in found.items()}
     tile, rows, columns, warps, piece, stages = found.values()
