@@ -25,6 +25,8 @@ SHAPES = (
     *((f"long {name}", top) for top in classes.SMALL[1:] for name in "mnk"),
 )
 """What is drawn: a class of shapes each, by what is long and the bin of the rest."""
+THICK = tuple(("thick", top) for top in (*classes.SMALL[1:], *classes.LARGE))
+"""Drawn where they are named: of the same bins, with all extents over half of the largest that there is."""
 STRUCTURES = (*("packed",) * 5, "shared A", "shared B", "gaps")
 TRANS = ("nn", "nn", "tn", "nt", "tt")
 SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
@@ -34,8 +36,9 @@ SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
 def shapes(bins: str) -> tuple[tuple[str, int], ...]:
     """Of the classes of shapes those that are named, with commas, such as ``to 128, long m by 32``; all where
     none is. Raises ``ArgumentError`` for another name."""
-    named = {f"{kind} {top}" if kind == "to" else f"{kind} by {top}": (kind, top) for kind, top in SHAPES}
+    named = {f"{kind} by {top}" if "long" in kind else f"{kind} {top}": (kind, top) for kind, top in SHAPES}
     asked = lines.words(bins) or list(named)
+    named |= {f"{kind} {top}": (kind, top) for kind, top in THICK}
     unknown = sorted(set(asked) - set(named))
     if unknown:
         raise ArgumentError(f"bins: {unknown[0]!r}; accepted: {', '.join(named)}")
@@ -68,6 +71,9 @@ def _between(draw: random.Random, low: int, high: int) -> int:
 def shape_of(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
     bins = (1, *classes.SMALL, *classes.LARGE)
     below = bins[bins.index(top) - 1]
+    if kind == "thick":
+        m, n, k = (_between(draw, top // 2, top) for _ in range(3))
+        return m, n, k
     largest = _between(draw, below + 1, top)
     if kind == "to":
         least = 33 if top > classes.SMALL[-1] else 2

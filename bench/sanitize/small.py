@@ -20,6 +20,8 @@ ODD = (
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
 )
 """m, n and k of products for tensor cores."""
+THICK = ((33, 47, 35), (63, 50, 61), (95, 97, 31), (66, 41, 67), (129, 40, 65), (70, 101, 99))
+"""Of matrices that are kept whole."""
 LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""
 BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
@@ -80,8 +82,8 @@ def panel(device: Device) -> Iterator[Job]:
 def whole(device: Device) -> Iterator[Job]:
     """Odd shapes of float16 and bfloat16 without padding: the default, and tiles of C with short pieces."""
     stencil = STENCILS["whole"]
-    for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b") for odd in ODD):
-        trans, beta = ORDERS[False][(turn + turn // 12) % 4], ("any", "0")[turn % 2]
+    for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b") for odd in THICK):
+        trans, beta = ORDERS[False][(turn + turn // 6) % 4], ("any", "0")[turn % 2]
         align = (2, 16)[turn // 2 % 2]
         (problem,) = Problem.parse(f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align)
         if stencil.accepts(problem, device) is not None:

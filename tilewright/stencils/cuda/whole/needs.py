@@ -14,6 +14,8 @@ from tilewright.model import Problem
 
 SMALLEST, LARGEST = 33, 256
 """The largest extent of a product lies in this range: smaller ones are for the stencil of tiny matrices."""
+LONG = 64
+"""Where one extent alone is over this, the product is a panel; where none is, all are at least half of it."""
 
 
 def _rounded(count: Any) -> Any:
@@ -24,6 +26,12 @@ def packed(p: Problem) -> bool:
     """Whether every matrix is one run of bytes, and runs do not go back in memory."""
     rows = (p.k if p.transposed_a else p.m), (p.n if p.transposed_b else p.k), p.m
     return (p.lda, p.ldb, p.ldc) == rows and min(p.strides) >= 0
+
+
+def thick(p: Problem) -> bool:
+    """Whether two extents are long, or none is and all are alike: others have little to multiply."""
+    sizes = sorted((p.m, p.n, p.k))
+    return sizes[1] > LONG or (sizes[2] <= LONG and sizes[0] >= LONG // 2)
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:

@@ -23,7 +23,7 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old, units
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
-from tilewright.stencils.cuda.whole.needs import LARGEST, SMALLEST, packed, shared_bytes
+from tilewright.stencils.cuda.whole.needs import LARGEST, SMALLEST, packed, shared_bytes, thick
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
@@ -49,6 +49,8 @@ class WholeStencil(Stencil):
             return "there is nothing to multiply"
         if not SMALLEST <= max(p.m, p.n, p.k) <= LARGEST:
             return f"the largest extent of {p.m}x{p.n}x{p.k} is not from {SMALLEST} to {LARGEST}"
+        if not thick(p):
+            return f"{p.m}x{p.n}x{p.k} is long or flat, with little to multiply"
         if not packed(p):
             return "a matrix has padding, or matrices go backwards"
         if min(units(p)) == WIDEST:
