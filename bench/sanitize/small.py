@@ -20,6 +20,8 @@ ODD = (
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
 )
 """m, n and k of products for tensor cores."""
+THICK = ((33, 47, 35), (63, 50, 61), (95, 97, 31), (66, 41, 67), (129, 40, 65), (70, 101, 99))
+"""Of matrices that are kept whole."""
 LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""
 BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
@@ -75,6 +77,23 @@ def panel(device: Device) -> Iterator[Job]:
             other = config.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
             if fits(stencil, problem, other, device):
                 yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
+
+
+def whole(device: Device) -> Iterator[Job]:
+    """Odd shapes of float16 and bfloat16 without padding: the default, and tiles of C with short pieces."""
+    stencil = STENCILS["whole"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b") for odd in THICK):
+        trans, beta = ORDERS[False][(turn + turn // 6) % 4], ("any", "0")[turn % 2]
+        align = (2, 16)[turn // 2 % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        name, default = f"whole_{letter}_{trans}_{m}_{n}_{k}", stencil.default(problem, device)
+        for form, config in (("", default), ("_tiles", default.with_(tile=32, piece=2048, stages=1))):
+            if not form or stencil.space(problem, device).member(config) is None:
+                job = made(stencil, problem, config, f"{name}{form}", device, 2 if align == 2 else 0)
+                # Two blocks, so that the ring goes on from one product to the next.
+                yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
 def tensor(device: Device) -> Iterator[Job]:

@@ -252,6 +252,26 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     assert found_wrong("panel", [(p, config)], grid_x=2) == []
 
 
+# ---- whole
+
+
+@pytest.mark.parametrize(
+    ("text", "beta", "align", "fixed"),
+    [
+        # Both columns at odd halves, the pieces of a product one after the other, C in place of A and B.
+        ("h:nn:33x9x17@3", "0", 16, {}),
+        ("b:nt:17x35x9@3", "1", 2, {"stages": 1}),
+        ("h:tt:34x18x33@2", "0", 2, {"rows": 48, "columns": 24, "warps": 1}),
+        # Tiles of C, the last one narrower, and several turns.
+        ("b:tn:20x45x17@3", "any", 2, {"tile": 32, "rows": 16, "columns": 8}),
+    ],
+)
+def test_whole_multiplies(text: str, beta: str, align: int, fixed: dict[str, Any]) -> None:
+    p = problem(text, beta=beta, alpha="any", align=align)
+    few = {"tile": 64, "rows": 32, "columns": 16, "warps": 2, "piece": 512, "stages": 2, "blocks": 132}
+    assert found_wrong("whole", [(p, Config(few | fixed))], grid_x=2) == []
+
+
 # ---- tensor
 
 SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32x8x16", "8x32x16", "16x8x16")]
