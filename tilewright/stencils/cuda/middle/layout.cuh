@@ -1,0 +1,34 @@
+// Where slices lie in shared memory, and which part of a tile is whose.
+#pragma once
+
+#define CONSTANT __host__ __device__ constexpr
+
+CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
+CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
+// The widest vector, at most 16 bytes, that divides both.
+CONSTANT int vector_bytes(int a, int b) {
+    int w = 16;
+    while (a % w || b % w) w /= 2;
+    return w;
+}
+
+constexpr int WIDE = 16 / SIZE;  // elements of 16 bytes
+constexpr int TILES_M = ceiling(SIZE_M, TILE_M), TILES_N = ceiling(SIZE_N, TILE_N), TILES_OF_C = TILES_M * TILES_N;
+constexpr int SLICES = ceiling(SIZE_K, DEPTH), LAST = SIZE_K - (SLICES - 1) * DEPTH;
+
+// Parts of a tile, one to a thread or, by tensor cores, to a warp. Two columns of parts stand side by side: then every
+// other lane reads the same of op(A), and every other one of op(B), which is half the traffic of shared memory.
+constexpr int PARTS_M = ceiling(TILE_M, ROWS), PARTS_N = ceiling(TILE_N, COLUMNS);
+constexpr int BESIDE = MMA || PARTS_N == 1 ? 1 : 2, PARTS = PARTS_M * ceiling(PARTS_N, BESIDE) * BESIDE;
+constexpr int WARPS = MMA ? PARTS : ceiling(PARTS, 32), THREADS = 32 * WARPS;
+
+// Columns of op(A) and rows of op(B): so far apart that neighbours along k lie in other banks, and that vectors are aligned.
+constexpr int APART = COMPLEX ? 2 : 4;
+CONSTANT int apart(int extent) { return ceiling(extent - APART, 2 * APART) * 2 * APART + APART; }
+constexpr int HELD_M = PARTS_M * ROWS, HELD_N = PARTS_N * COLUMNS;
+constexpr int LD_A = apart(HELD_M), LD_B = apart(HELD_N);
+constexpr int STAGE = DEPTH * (LD_A + LD_B) * SIZE;
+
+// What each warp exchanges vectors of C through.
+constexpr bool EXCHANGED = !MMA && WIDE > 1 && !(UNIT_C == 16 && SIZE_M % WIDE == 0);
+constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = 512;

@@ -1,0 +1,100 @@
+// A thread's part of a tile of C by multiply-add units: its sums, and how they are written.
+#pragma once
+
+template <int COUNT> INLINE Pack<COUNT> load(const Stored *from) {
+    Pack<COUNT> out;
+    out.vector = *(const typename Vector<COUNT * SIZE>::Type *)from;
+    return out;
+}
+
+// A part is vectors of WIDE neighbours; between a thread's vectors lie those of the others.
+struct Part {
+    int m, n;  // its first row and column
+    bool in;
+
+    INLINE Part(int thread) {
+        const int pair = thread / BESIDE;
+        const int at = pair / PARTS_M * BESIDE + thread % BESIDE;
+        m = pair % PARTS_M * WIDE;
+        n = at * WIDE;
+        in = at < PARTS_N;
+    }
+};
+
+struct Sums {
+    Element sum[COLUMNS][ROWS];
+
+    INLINE Sums() {
+        UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) sum[j][i] = zero();
+    }
+
+    INLINE void add(const Stored *a, const Stored *b, int depth) {
+        const Part part(threadIdx.x);
+        if (!part.in) return;
+        a += part.m;
+        b += part.n;
+        _Pragma("unroll 4") for (int k = 0; k < depth; k++) {
+            Element x[ROWS], y[COLUMNS];
+            UNROLL for (int i = 0; i < ROWS; i += WIDE) {
+                const Pack<WIDE> piece = load<WIDE>(a + k * LD_A + i * PARTS_M);
+                UNROLL for (int e = 0; e < WIDE; e++) x[i + e] = conjugated(CONJ_A, piece.element[e]);
+            }
+            UNROLL for (int j = 0; j < COLUMNS; j += WIDE) {
+                const Pack<WIDE> piece = load<WIDE>(b + k * LD_B + j * PARTS_N);
+                UNROLL for (int e = 0; e < WIDE; e++) y[j + e] = conjugated(CONJ_B, piece.element[e]);
+            }
+            UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) multiply_add(sum[j][i], x[i], y[j]);
+        }
+    }
+
+    // A vector that a thread has is that of WIDE rows. Where C has no such vectors, the threads of a warp exchange theirs, so that
+    // neighbours write neighbouring rows.
+    static constexpr int PIECES = EXCHANGED ? WIDE : 1, EACH = WIDE / PIECES;
+    INLINE void write(const Item &x, long long ldc, const Scalars &s) {
+        const int lane = threadIdx.x % 32, before = threadIdx.x - lane;
+        Stored *const room = (Stored *)(shared_memory + AT_EXCHANGE + before / 32 * EXCHANGE);
+        // Lanes put their vectors in the order of their columns, and take single elements.
+        constexpr int HALF = 32 / BESIDE;
+        Stored *const mine = room + (lane / BESIDE + lane % BESIDE * HALF) * WIDE;
+        Stored *to[PIECES];
+        int row[PIECES], column[PIECES];
+        UNROLL for (int p = 0; p < PIECES; p++) {
+            const int slot = EXCHANGED ? (p * 32 + lane) / WIDE : 0;
+            const Part part(EXCHANGED ? before + slot % HALF * BESIDE + slot / HALF : threadIdx.x);
+            row[p] = part.m + (EXCHANGED ? lane % WIDE : 0);
+            column[p] = part.in ? part.n : TILE_N;
+            to[p] = x.c + (row[p] + column[p] * ldc);
+        }
+        auto in = [&](int p, int i, int j) {
+            return row[p] + i * PARTS_M < x.rows && column[p] + j / WIDE * WIDE * PARTS_N + j % WIDE < x.columns;
+        };
+        auto at = [&](int p, int i, int j) { return to[p] + (i * PARTS_M + (j / WIDE * WIDE * PARTS_N + j % WIDE) * ldc); };
+        // What is read of C comes a column ahead.
+        Pack<EACH> old[2][ROWS / EACH];
+        auto read = [&](int j) {
+            UNROLL for (int i = 0; i < ROWS; i += WIDE) UNROLL for (int p = 0; p < PIECES; p++)
+                if (in(p, i, j)) old[j % 2][i / EACH + p] = load<EACH>(at(p, i, j));
+        };
+        if (BETA != 0) read(0);
+        UNROLL for (int j = 0; j < COLUMNS; j++) {
+            if (BETA != 0 && j + 1 < COLUMNS) read(j + 1);
+            UNROLL for (int i = 0; i < ROWS; i += WIDE) {
+                Pack<WIDE> taken;
+                UNROLL for (int e = 0; e < WIDE; e++) taken.element[e] = sum[j][i + e];
+                if (EXCHANGED) {
+                    *(uint4 *)mine = *(const uint4 *)&taken.vector;
+                    __syncwarp();
+                    UNROLL for (int p = 0; p < PIECES; p++) taken.element[p] = room[p * 32 + lane];
+                    __syncwarp();
+                }
+                UNROLL for (int p = 0; p < PIECES; p++) {
+                    if (!in(p, i, j)) continue;
+                    Pack<EACH> result;
+                    UNROLL for (int e = 0; e < EACH; e++)
+                        result.element[e] = scaled(s, taken.element[p + e], BETA != 0 ? old[j % 2][i / EACH + p].element[e] : zero());
+                    *(typename Vector<EACH * SIZE>::Type *)at(p, i, j) = result.vector;
+                }
+            }
+        }
+    }
+};
