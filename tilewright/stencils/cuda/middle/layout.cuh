@@ -32,3 +32,10 @@ constexpr int STAGE = DEPTH * (LD_A + LD_B) * SIZE;
 // What each warp exchanges vectors of C through.
 constexpr bool EXCHANGED = !MMA && WIDE > 1 && !(UNIT_C == 16 && SIZE_M % WIDE == 0);
 constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = 512;
+
+// The same number, of which the compiler does not know so: what is derived from it is derived again for each tile, and does not
+// stay in registers that the sums need.
+__device__ __forceinline__ int again(int x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}

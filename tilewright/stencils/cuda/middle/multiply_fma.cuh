@@ -33,7 +33,7 @@ struct Sums {
         if (!part.in) return;
         a += part.m;
         b += part.n;
-        _Pragma("unroll 4") for (int k = 0; k < depth; k++) {
+        _Pragma("unroll 2") for (int k = 0; k < depth; k++) {
             Element x[ROWS], y[COLUMNS];
             UNROLL for (int i = 0; i < ROWS; i += WIDE) {
                 const Pack<WIDE> piece = load<WIDE>(a + k * LD_A + i * PARTS_M);
@@ -51,33 +51,35 @@ struct Sums {
     // neighbours write neighbouring rows.
     static constexpr int PIECES = EXCHANGED ? WIDE : 1, EACH = WIDE / PIECES;
     INLINE void write(const Item &x, long long ldc, const Scalars &s) {
-        const int lane = threadIdx.x % 32, before = threadIdx.x - lane;
+        const int thread = again(threadIdx.x), lane = thread % 32, before = thread - lane;
         Stored *const room = (Stored *)(shared_memory + AT_EXCHANGE + before / 32 * EXCHANGE);
         // Lanes put their vectors in the order of their columns, and take single elements.
         constexpr int HALF = 32 / BESIDE;
         Stored *const mine = room + (lane / BESIDE + lane % BESIDE * HALF) * WIDE;
-        Stored *to[PIECES];
-        int row[PIECES], column[PIECES];
+        int row[PIECES], column[PIECES], first[PIECES];
+        // A tile's distances are narrow.
+        const int lead = again((int)ldc);
         UNROLL for (int p = 0; p < PIECES; p++) {
             const int slot = EXCHANGED ? (p * 32 + lane) / WIDE : 0;
-            const Part part(EXCHANGED ? before + slot % HALF * BESIDE + slot / HALF : threadIdx.x);
+            const Part part(EXCHANGED ? before + slot % HALF * BESIDE + slot / HALF : thread);
             row[p] = part.m + (EXCHANGED ? lane % WIDE : 0);
             column[p] = part.in ? part.n : TILE_N;
-            to[p] = x.c + (row[p] + column[p] * ldc);
+            first[p] = row[p] + column[p] * lead;
         }
         auto in = [&](int p, int i, int j) {
             return row[p] + i * PARTS_M < x.rows && column[p] + j / WIDE * WIDE * PARTS_N + j % WIDE < x.columns;
         };
-        auto at = [&](int p, int i, int j) { return to[p] + (i * PARTS_M + (j / WIDE * WIDE * PARTS_N + j % WIDE) * ldc); };
-        // What is read of C comes a column ahead.
-        Pack<EACH> old[2][ROWS / EACH];
-        auto read = [&](int j) {
-            UNROLL for (int i = 0; i < ROWS; i += WIDE) UNROLL for (int p = 0; p < PIECES; p++)
-                if (in(p, i, j)) old[j % 2][i / EACH + p] = load<EACH>(at(p, i, j));
-        };
-        if (BETA != 0) read(0);
+        auto at = [&](int p, int i, int j) { return x.c + (first[p] + i * PARTS_M + (j / WIDE * WIDE * PARTS_N + j % WIDE) * lead); };
         UNROLL for (int j = 0; j < COLUMNS; j++) {
-            if (BETA != 0 && j + 1 < COLUMNS) read(j + 1);
+            UNROLL for (int p = 0; p < PIECES; p++) {
+                row[p] = again(row[p]);
+                column[p] = again(column[p]);
+                first[p] = again(first[p]);
+            }
+            // What is read of C comes before the first of it is written.
+            Pack<EACH> old[ROWS / EACH];
+            if (BETA != 0) UNROLL for (int i = 0; i < ROWS; i += WIDE) UNROLL for (int p = 0; p < PIECES; p++)
+                if (in(p, i, j)) old[i / EACH + p] = load<EACH>(at(p, i, j));
             UNROLL for (int i = 0; i < ROWS; i += WIDE) {
                 Pack<WIDE> taken;
                 UNROLL for (int e = 0; e < WIDE; e++) taken.element[e] = sum[j][i + e];
@@ -91,7 +93,7 @@ struct Sums {
                     if (!in(p, i, j)) continue;
                     Pack<EACH> result;
                     UNROLL for (int e = 0; e < EACH; e++)
-                        result.element[e] = scaled(s, taken.element[p + e], BETA != 0 ? old[j % 2][i / EACH + p].element[e] : zero());
+                        result.element[e] = scaled(s, taken.element[p + e], BETA != 0 ? old[i / EACH + p].element[e] : zero());
                     *(typename Vector<EACH * SIZE>::Type *)at(p, i, j) = result.vector;
                 }
             }

@@ -9,8 +9,8 @@ struct Sums {
         UNROLL for (int j = 0; j < BROAD; j++) UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
             sum[j][i][e] = zero();
     }
-    static INLINE int first_row() { return threadIdx.x / 32 % PARTS_M * ROWS; }
-    static INLINE int first_column() { return threadIdx.x / 32 / PARTS_M * COLUMNS; }
+    static INLINE int first_row(int thread) { return thread / 32 % PARTS_M * ROWS; }
+    static INLINE int first_column(int thread) { return thread / 32 / PARTS_M * COLUMNS; }
 
     static INLINE void product(Real *(&c)[TALL], const Real (&a)[TALL], Real b) {
 #if MMA == 16
@@ -22,8 +22,8 @@ struct Sums {
 
     INLINE void add(const Stored *a, const Stored *b, int depth) {
         const int r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
-        a += first_row() + r + q * LD_A;
-        b += first_column() + r + q * LD_B;
+        a += first_row(threadIdx.x) + r + q * LD_A;
+        b += first_column(threadIdx.x) + r + q * LD_B;
         _Pragma("unroll 2") for (int k = 0; k < depth; k += 4) {
             Element x[HIGH], y[BROAD];
             UNROLL for (int i = 0; i < HIGH; i++) x[i] = conjugated(CONJ_A, a[k * LD_A + i * 8]);
@@ -60,21 +60,19 @@ struct Sums {
     }
 
     INLINE void write(const Item &x, long long ldc, const Scalars &s) {
-        const int row = first_row() + threadIdx.x % 32 / 4, column = first_column() + threadIdx.x % 4 * 2;
-        Stored *const to = x.c + (row + column * ldc);
+        const int thread = again(threadIdx.x);
+        const int row = first_row(thread) + thread % 32 / 4, column = first_column(thread) + thread % 4 * 2;
+        // A tile's distances are narrow.
+        const int lead = again((int)ldc), first = row + column * lead;
         auto in = [&](int i, int j, int e) { return row + i * 8 < x.rows && column + j * 8 + e < x.columns; };
-        auto at = [&](int i, int j, int e) { return to + (i * 8 + (j * 8 + e) * ldc); };
-        // What is read of C comes eight columns ahead.
-        Element old[2][HIGH][2];
-        auto read = [&](int j) {
-            UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
-                if (in(i, j, e)) old[j % 2][i][e] = *at(i, j, e);
-        };
-        if (BETA != 0) read(0);
+        auto at = [&](int i, int j, int e) { return x.c + (first + i * 8 + (j * 8 + e) * lead); };
         UNROLL for (int j = 0; j < BROAD; j++) {
-            if (BETA != 0 && j + 1 < BROAD) read(j + 1);
+            // What is read of C comes before the first of it is written.
+            Element old[HIGH][2];
+            if (BETA != 0) UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
+                if (in(i, j, e)) old[i][e] = *at(i, j, e);
             UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
-                if (in(i, j, e)) *at(i, j, e) = scaled(s, sum[j][i][e], BETA != 0 ? old[j % 2][i][e] : zero());
+                if (in(i, j, e)) *at(i, j, e) = scaled(s, sum[j][i][e], BETA != 0 ? old[i][e] : zero());
         }
     }
 };
