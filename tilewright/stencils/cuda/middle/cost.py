@@ -1,18 +1,126 @@
-"""The choice without a search: a cost model of middle's kernel."""
+"""The choice without a search: a cost model of middle's kernel.
+
+It proposes tiles, parts and rings and says how many clocks of an SM a tile of C takes with each; the rules of
+the space say which of them may be. Its constants, fitted to timed configs, are in ``data/middle.json``. Sizes
+are in elements, shared memory in bytes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import Space
-from tilewright.stencils.cuda.common import cheapest
+from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
+from tilewright.stencils.cuda.middle.needs import (
+    along_k,
+    by_tensor_cores,
+    divided,
+    exchanged,
+    registers,
+    shared_bytes,
+    warps,
+    wide,
+)
+from tilewright.stencils.cuda.middle.space import PER_SM
+
+Columns = Mapping[str, Any]
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
-    found = space.sample(200, 1)
-    if not found:
-        raise AssertionError(p.key)
-    return found[0]
+    """The cheapest of many configs; where no ring keeps memory busy, of those that the hardware can run."""
+    columns = candidates(space, p, device)
+    cost = clocks(p, device, columns)
+    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    if found is None:
+        raise AssertionError(f"no config of middle fits {p.key}, which it accepts")
+    return found
+
+
+def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
+    """Every tile and part with every ring that is worth a thought, each with as many blocks as an SM holds."""
+    x = fitted("middle", device)
+    values = {param.name: np.array(param.values) for param in space.params}
+    values["stages"] = np.array(x["stages"])
+    values["lanes"] = values["lanes"][[-1 if len(values["lanes"]) == 1 else 1]]
+    if by_tensor_cores(p):
+        values["mma"] = np.array([16 if "mma_f64_m16" in device.supports else 8])
+    names = [name for name in values if name != "blocks"]
+    grid = np.meshgrid(*(values[name] for name in names), indexing="ij")
+    found = {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
+    tile, part = (found["tile_m"], found["tile_n"]), (found["rows"], found["columns"])
+    # The compiler takes more registers than the loop needs, for reads ahead.
+    needed = (x["registers"] * registers(p, *part)).astype(int) + x["registers_beside"]
+    shared = shared_bytes(p, *tile, found["depth"], *part, found["stages"])
+    held = resident(shared, needed, warps(p, *tile, *part), device)
+    found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
+    some = (found["blocks"] > 0) & (registers(p, *part) <= device["registers_per_thread"])
+    return {name: column[some] for name, column in found.items()}
+
+
+def clocks(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for one product: what memory takes, and what its warps do, of which the longer counts
+    most; and the latency of the turns of the ring, which the blocks of an SM share."""
+    x: Mapping[str, float] = fitted("middle", device)[p.dtype.letter]
+    tile_m, tile_n, depth = columns["tile_m"], columns["tile_n"], columns["depth"]
+    tiles_m, tiles_n = divided(p.m, tile_m), divided(p.n, tile_n)
+    tiles, slices, size = tiles_m * tiles_n, divided(p.k, depth), p.dtype.itemsize
+    per_sm, of_block = columns["blocks"] // device["sms"], warps(p, tile_m, tile_n, *_part(columns))
+    updates = p.beta != "0"
+    moved = p.bytes + updates * p.m * p.n * size
+    again = (p.m * (tiles_n - 1) + p.n * (tiles_m - 1)) * p.k * size
+    memory = moved / x["bytes"] + again / x["bytes_again"]
+    issued, busy_units, reads = (_tensor if by_tensor_cores(p) else _fma)(p, columns, of_block, x)
+    copied = sum(_copied(p, columns, which, x) for which in (0, 1)) * slices
+    kept = of_block * _kept(p, columns) * x["kept"] * (1 + updates)
+    power = x["power"]
+    busy = (issued**power + busy_units**power + (reads + copied) ** power) ** (1 / power) + kept / 4
+    # Few warps leave a scheduler nothing to issue while they wait for each other.
+    busy = tiles * busy * (1 + x["few"] / (per_sm * of_block))
+    latency = tiles * (x["turn"] + slices * x["slice"]) / per_sm
+    return (memory**power + busy**power) ** (1 / power) + latency
+
+
+def _part(columns: Columns) -> tuple[Any, Any]:
+    return columns["rows"], columns["columns"]
+
+
+def _copied(p: Problem, columns: Columns, which: int, x: Mapping[str, float]) -> Any:
+    """Clocks that the instructions take which copy a slice of A (0) or B (1)."""
+    tile, depth = columns["tile_m" if which == 0 else "tile_n"], columns["depth"]
+    if along_k(p)[which]:
+        return x["scattered"] * divided(tile, 32 // columns["lanes"]) * divided(depth, columns["lanes"])
+    each = max(1, units(p)[which] // p.dtype.itemsize)
+    words = divided(tile, each)
+    across = np.where(words <= 8, 8, np.where(words <= 16, 16, 32))
+    return x["copied"] * divided(depth, 32 // across) * divided(words, across)
+
+
+def _kept(p: Problem, columns: Columns) -> Any:
+    """Instructions that write the part of a warp."""
+    rows, cols = _part(columns)
+    if by_tensor_cores(p):
+        return rows * cols / 32
+    return rows * cols * (2.25 if exchanged(p) else p.dtype.itemsize / WIDEST)
+
+
+def _fma(p: Problem, columns: Columns, of_block: Any, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
+    """Clocks of a tile in which instructions are issued, multiply-add units are busy, and shared memory is."""
+    rows, cols = _part(columns)
+    sums, loads = rows * cols * (4 if p.dtype.is_complex else 1), (rows + cols) / wide(p)
+    issued = of_block * p.k * (sums + loads + x["step"]) / 4
+    return issued, of_block * p.k * sums / 4, of_block * p.k * loads * x["reads"]
+
+
+def _tensor(p: Problem, columns: Columns, of_block: Any, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
+    """The same by tensor cores."""
+    rows, cols = _part(columns)
+    pairs, steps = 1 + p.dtype.is_complex, divided(p.k, 4)
+    products = rows * cols / 128 * pairs**2
+    loads = (rows + cols) / 8
+    issued = of_block * steps * (2 * products + loads * pairs + x["step"]) / 4
+    busy = of_block * steps * products * 4 * 16 / columns["mma"]
+    return issued, busy, of_block * steps * loads * pairs * x["reads"]
