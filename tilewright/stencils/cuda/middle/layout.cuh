@@ -29,9 +29,11 @@ constexpr int HELD_M = PARTS_M * ROWS, HELD_N = PARTS_N * COLUMNS;
 constexpr int LD_A = apart(HELD_M), LD_B = apart(HELD_N);
 constexpr int STAGE = DEPTH * (LD_A + LD_B) * SIZE;
 
-// What each warp exchanges vectors of C through.
-constexpr bool EXCHANGED = !MMA && WIDE > 1 && !(UNIT_C == 16 && SIZE_M % WIDE == 0);
-constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = 512;
+// What each warp exchanges parts of C through, so that neighbours write neighbouring rows: vectors that C has none of, or eight
+// columns that tensor cores leave in pieces of 64 bytes.
+constexpr bool EXCHANGED = MMA ? !COMPLEX : WIDE > 1 && !(UNIT_C == 16 && SIZE_M % WIDE == 0);
+constexpr int LD_EXCHANGE = ROWS + 2;
+constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = MMA ? 8 * LD_EXCHANGE * SIZE : 512;
 
 // The same number, of which the compiler does not know so: what is derived from it is derived again for each tile, and does not
 // stay in registers that the sums need.

@@ -21,6 +21,17 @@ struct Part {
     }
 };
 
+// Half of what a product adds to a sum, the whole of a real one: of a complex one what its real (0) or imaginary (1) part of
+// a (OF_A) or of b adds.
+template <bool OF_A> INLINE void add_half(Element &c, Element a, Element b, int half) {
+#if COMPLEX
+    c.re = half ? fma(-a.im, b.im, c.re) : fma(a.re, b.re, c.re);
+    c.im = OF_A == (half == 0) ? fma(a.re, b.im, c.im) : fma(a.im, b.re, c.im);
+#else
+    c = fma(a, b, c);
+#endif
+}
+
 struct Sums {
     Element sum[COLUMNS][ROWS];
 
@@ -43,7 +54,15 @@ struct Sums {
                 const Pack<WIDE> piece = load<WIDE>(b + k * LD_B + j * PARTS_N);
                 UNROLL for (int e = 0; e < WIDE; e++) y[j + e] = conjugated(CONJ_B, piece.element[e]);
             }
-            UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) multiply_add(sum[j][i], x[i], y[j]);
+            // Neighbouring multiply-adds share an operand and take turns at the banks of registers; complex products in one piece
+            // ask for one bank more often than it can read.
+            constexpr int HALVES = 1 + COMPLEX;
+            if constexpr (COMPLEX && ROWS >= COLUMNS)
+                UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int half = 0; half < HALVES; half++)
+                    UNROLL for (int j = 0; j < COLUMNS; j++) add_half<true>(sum[j][i], x[i], y[j], half);
+            else
+                UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int half = 0; half < HALVES; half++)
+                    UNROLL for (int i = 0; i < ROWS; i++) add_half<false>(sum[j][i], x[i], y[j], half);
         }
     }
 

@@ -60,19 +60,36 @@ struct Sums {
     }
 
     INLINE void write(const Item &x, long long ldc, const Scalars &s) {
-        const int thread = again(threadIdx.x);
-        const int row = first_row(thread) + thread % 32 / 4, column = first_column(thread) + thread % 4 * 2;
+        const int thread = again(threadIdx.x), lane = thread % 32, r = lane / 4, q = lane % 4;
         // A tile's distances are narrow.
-        const int lead = again((int)ldc), first = row + column * lead;
-        auto in = [&](int i, int j, int e) { return row + i * 8 < x.rows && column + j * 8 + e < x.columns; };
-        auto at = [&](int i, int j, int e) { return x.c + (first + i * 8 + (j * 8 + e) * lead); };
+        const int top = first_row(thread), left = first_column(thread), lead = again((int)ldc);
+        Stored *const to = x.c + (top + left * lead);
+        const int rows = x.rows - top, columns = x.columns - left;
+        Stored *const room = (Stored *)(shared_memory + AT_EXCHANGE + thread / 32 * EXCHANGE);
+        // Of eight columns: those of this lane's sums, or element after element along the rows.
+        constexpr int COUNT = EXCHANGED ? ROWS / 4 : 2 * HIGH, AT_ONCE = COMPLEX ? 4 : 8;
         UNROLL for (int j = 0; j < BROAD; j++) {
-            // What is read of C comes before the first of it is written.
-            Element old[HIGH][2];
-            if (BETA != 0) UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
-                if (in(i, j, e)) old[i][e] = *at(i, j, e);
-            UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
-                if (in(i, j, e)) *at(i, j, e) = scaled(s, sum[j][i][e], BETA != 0 ? old[i][e] : zero());
+            if (EXCHANGED) {
+                UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
+                    room[(2 * q + e) * LD_EXCHANGE + i * 8 + r] = sum[j][i][e];
+                __syncwarp();
+            }
+            const int here = again(lane);
+            auto row = [&](int n) { return EXCHANGED ? (here + 32 * n) % ROWS : n / 2 * 8 + r; };
+            auto column = [&](int n) { return EXCHANGED ? (here + 32 * n) / ROWS : 2 * q + n % 2; };
+            auto in = [&](int n) { return row(n) < rows && column(n) + j * 8 < columns; };
+            auto at = [&](int n) { return to + (row(n) + (column(n) + j * 8) * lead); };
+            UNROLL for (int first = 0; first < COUNT; first += AT_ONCE) {
+                // What is read of C comes before the first of it is written.
+                Element old[AT_ONCE];
+                if (BETA != 0) UNROLL for (int n = 0; n < AT_ONCE; n++)
+                    if (first + n < COUNT && in(first + n)) old[n] = *at(first + n);
+                UNROLL for (int n = first; n < smaller(first + AT_ONCE, COUNT); n++) {
+                    const Element own = EXCHANGED ? room[column(n) * LD_EXCHANGE + row(n)] : sum[j][n / 2][n % 2];
+                    if (in(n)) *at(n) = scaled(s, own, BETA != 0 ? old[n - first] : zero());
+                }
+            }
+            if (EXCHANGED) __syncwarp();
         }
     }
 };

@@ -15,8 +15,6 @@ from tilewright.stencils.cuda.common import WIDEST, units
 
 TYPES = "sdcz"
 """The types that are served: those whose products are summed in their own precision."""
-EXCHANGE = 512
-"""Bytes that a warp exchanges vectors of C through."""
 
 
 def wide(p: Problem) -> int:
@@ -63,9 +61,17 @@ def stage_bytes(p: Problem, tile_m: Any, tile_n: Any, depth: Any, rows: Any, col
 
 
 def exchanged(p: Problem) -> bool:
-    """Whether threads exchange what they write: C has no aligned vectors along its columns."""
+    """Whether threads exchange what they write: C has no aligned vectors along its columns, or tensor cores
+    leave it in pieces of 64 bytes."""
+    if by_tensor_cores(p):
+        return not p.dtype.is_complex
     n = wide(p)
-    return not by_tensor_cores(p) and n > 1 and not (units(p)[2] == WIDEST and p.m % n == 0)
+    return n > 1 and not (units(p)[2] == WIDEST and p.m % n == 0)
+
+
+def exchange_bytes(p: Problem, rows: Any) -> Any:
+    """Bytes that a warp exchanges parts of C through."""
+    return exchanged(p) * (8 * (rows + 2) * p.dtype.itemsize if by_tensor_cores(p) else 512)
 
 
 def shared_bytes(
@@ -73,7 +79,7 @@ def shared_bytes(
 ) -> Any:
     """Shared memory of a block: the ring, and what its warps exchange results through."""
     ring = stages * stage_bytes(p, tile_m, tile_n, depth, rows, columns)
-    return ring + exchanged(p) * EXCHANGE * warps(p, tile_m, tile_n, rows, columns)
+    return ring + exchange_bytes(p, rows) * warps(p, tile_m, tile_n, rows, columns)
 
 
 def sums(p: Problem, rows: Any, columns: Any) -> Any:

@@ -44,7 +44,8 @@ def depths(p: Problem) -> list[int]:
 
 def params(p: Problem, device: Device) -> list[Param]:
     unit = 8 if by_tensor_cores(p) else wide(p)
-    sides = tuple(unit * count for count in range(1, 9 if by_tensor_cores(p) else 16 // unit + 1))
+    counts = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if by_tensor_cores(p) else range(1, 16 // unit + 1)
+    sides = tuple(unit * count for count in counts)
     return [
         Param("tile_m", tuple(tiles(p, p.m))),
         Param("tile_n", tuple(tiles(p, p.n))),
