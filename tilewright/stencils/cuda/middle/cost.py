@@ -70,9 +70,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     tiles, slices, size = tiles_m * tiles_n, divided(p.k, depth), p.dtype.itemsize
     per_sm, of_block = columns["blocks"] // device["sms"], warps(p, tile_m, tile_n, *_part(columns))
     updates = p.beta != "0"
-    moved = p.bytes + updates * p.m * p.n * size
     again = (p.m * (tiles_n - 1) + p.n * (tiles_m - 1)) * p.k * size
-    memory = moved / x["bytes"] + again / x["bytes_again"]
+    memory = p.bytes / x["bytes"] + again / x["bytes_again"]
     issued, busy_units, reads = (_tensor if by_tensor_cores(p) else _fma)(p, columns, of_block, x)
     copied = sum(_copied(p, columns, which, x) for which in (0, 1)) * slices
     kept = of_block * _kept(p, columns) * x["kept"] * (1 + updates)

@@ -34,7 +34,7 @@ from tilewright.targets.cuda.arguments import Argument
 
 LEAST = 33
 """The shortest extent of which a product needs two: shorter ones are kept whole by other stencils."""
-LARGEST = 256
+LARGEST = 160
 """The longest extent."""
 
 
@@ -60,6 +60,8 @@ class MiddleStencil(Stencil):
             return f"a batch of {p.batch} has 2^30 tiles or more"
         if p.batch > 1 and p.strides[2] == 0:
             return "all products would be written to one C"
+        if (p.ldc or 0) * LARGEST >= 2**31:
+            return "distances within C are counted in 32 bits, which its leading dimension is too large for"
         if p.align % p.dtype.itemsize:
             return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
         return None
