@@ -269,8 +269,6 @@ def test_middle_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> Non
     p = problem(text, (1, 2, 3), (1, 0, 2), beta="any", alpha="any") if pad else problem(text)
     # Slices that k is no multiple of, and a ring that goes round several times.
     few = {"tile_m": p.m, "tile_n": p.n, "stages": 2, "blocks": 132}
-    if p.transposed_a or not p.transposed_b:
-        few["lanes"] = 8 if p.beta == "0" else 16
     found = allowed("middle", p, H200, 60, 1, **(few | fixed))
     config = min(found, key=lambda c: (c["depth"], c["rows"] * c["columns"]))
     assert found_wrong("middle", [(p, config)], grid_x=2) == []

@@ -52,8 +52,8 @@ struct Ahead {
         if (item < items) {
             Stored *const to = (Stored *)(shared_memory + stage * STAGE);
             const int depth = slice < SLICES - 1 ? DEPTH : LAST;
-            SliceA::fetch(to, a, g.lda, rows, depth);
-            SliceB::fetch(to + DEPTH * LD_A, b, g.ldb, columns, depth);
+            RunsA::fetch(to, a, g.lda, TRANS_A ? depth : rows, TRANS_A ? rows : depth);
+            RunsB::fetch(to + SLICE_A, b, g.ldb, TRANS_B ? columns : depth, TRANS_B ? depth : columns);
             a += DEPTH * (TRANS_A ? 1 : g.lda);
             b += DEPTH * (TRANS_B ? g.ldb : 1);
             if (++slice == SLICES) {

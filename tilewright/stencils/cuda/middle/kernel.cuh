@@ -13,12 +13,11 @@
 //                               |
 //   device memory     C, by neighbouring threads, which exchange vectors through shared memory if C has no aligned ones
 //
-// However the operands are stored, they lie in shared memory so that what a multiply-add needs of one k is contiguous:
-// op(A) by columns and op(B) by rows. An operand that is stored along k is copied element by element to where it belongs
-// (cp.async of 4 to 16 bytes), any other by the widest vectors that its addresses allow. Then 8 x 8 sums of float32 take 4
-// loads of 16 bytes for 64 multiply-adds, whatever the sizes and the transpositions are.
+// An operand lies in shared memory as it is stored, whatever its size and addresses are, in columns so far apart that vectors are
+// aligned and neighbours lie in other banks (cp.async of 4 to 16 bytes). So a thread's part of one k, or of DEEP of them where an
+// operand lies along k, comes by vectors: 8 x 8 sums of float32 take 4 loads of 16 bytes for 64 multiply-adds.
 //
-// The parts: layout.cuh (shared memory), copy.cuh (slices by all threads), item.cuh (which tile), multiply_fma.cuh and
+// The parts: layout.cuh (shared memory), copy.cuh (runs by all threads), item.cuh (which tile), multiply_fma.cuh and
 // multiply_mma.cuh (a part of the tile, and how it is written).
 #include "lib/bulk.cuh"
 #include "lib/gemm.cuh"
@@ -63,8 +62,8 @@
 #ifndef COLUMNS
 #define COLUMNS 8  // columns of C that a thread computes (MMA: a warp)
 #endif
-#ifndef LANES
-#define LANES 16  // lanes of a warp along k, where an operand is stored along k
+#ifndef DEEP
+#define DEEP 2  // k of one read of an operand that is stored along k (without MMA)
 #endif
 #ifndef STAGES
 #define STAGES 3  // slices in shared memory, all but one of them on their way
@@ -81,7 +80,8 @@
 
 static_assert(TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 32 or 64 bits");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
-static_assert(LANES == 8 || LANES == 16 || LANES == 32, "lanes: a warp is whole groups of 8, 16 or 32");
+static_assert(DEEP == 1 || DEEP == 2 || (DEEP == 4 && SIZE == 4), "deep: a read is a vector of 16 bytes at most");
+static_assert(DEEP == 1 || (!MMA && (TRANS_A || !TRANS_B)), "deep-along: reads of several k are of what lies along k");
 static_assert((MMA == 0) == (TYPE_BITS == 32), "mma-type: float64 is multiplied by tensor cores, float32 is not");
 static_assert(MMA == 0 || MMA == 8 || MMA == 16, "mma-rows: a tensor-core product of float64 has 8 or 16 rows");
 static_assert(MMA == 0 || (ROWS % (MMA ? MMA : 1) == 0 && COLUMNS % 8 == 0),
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) middle(const __gri
             cp_async_wait<STAGES - 2>();
             block_sync();  // all threads see this slice, and the stage before it is free
             ahead.fetch(g, now ? now - 1 : STAGES - 1);
-            const Stored *const a = (const Stored *)(shared_memory + now * STAGE), *const b = a + DEPTH * LD_A;
+            const Stored *const a = (const Stored *)(shared_memory + now * STAGE), *const b = a + SLICE_A;
             sums.add(a, b, slice < SLICES - 1 ? DEPTH : LAST);
             now = now + 1 == STAGES ? 0 : now + 1;
         }

@@ -22,16 +22,24 @@ constexpr int PARTS_M = ceiling(TILE_M, ROWS), PARTS_N = ceiling(TILE_N, COLUMNS
 constexpr int BESIDE = MMA || PARTS_N == 1 ? 1 : 2, PARTS = PARTS_M * ceiling(PARTS_N, BESIDE) * BESIDE;
 constexpr int WARPS = MMA ? PARTS : ceiling(PARTS, 32), THREADS = 32 * WARPS;
 
-// Columns of op(A) and rows of op(B): so far apart that neighbours along k lie in other banks, and that vectors are aligned.
-constexpr int APART = COMPLEX ? 2 : 4;
-CONSTANT int apart(int extent) { return ceiling(extent - APART, 2 * APART) * 2 * APART + APART; }
+// An operand lies in shared memory as it is stored: columns of op(A), or rows of it that lie along k; so with B. They are so far
+// apart that neighbours lie in other banks, and that vectors are aligned.
 constexpr int HELD_M = PARTS_M * ROWS, HELD_N = PARTS_N * COLUMNS;
-constexpr int LD_A = apart(HELD_M), LD_B = apart(HELD_N);
-constexpr int STAGE = DEPTH * (LD_A + LD_B) * SIZE;
+CONSTANT int apart(int extent, int by) { return ceiling(extent - by, 2 * by) * 2 * by + by; }
+CONSTANT int leading(bool along_k, int held) {
+    return along_k ? apart(DEPTH, TYPE_BITS == 32 ? WIDE : 4) : apart(held, COMPLEX ? 2 : 4);
+}
+constexpr int LD_A = leading(TRANS_A, HELD_M), LD_B = leading(!TRANS_B, HELD_N);
+constexpr int SLICE_A = (TRANS_A ? HELD_M : DEPTH) * LD_A, SLICE_B = (TRANS_B ? DEPTH : HELD_N) * LD_B;
+constexpr int STAGE = (SLICE_A + SLICE_B) * SIZE;
+// Elements that divide where runs of a tile and a slice begin.
+CONSTANT int start(bool several, int piece) { return several ? piece : 16; }
+constexpr int START_A = TRANS_A ? start(SLICES > 1, DEPTH) : start(TILES_M > 1, TILE_M);
+constexpr int START_B = TRANS_B ? start(TILES_N > 1, TILE_N) : start(SLICES > 1, DEPTH);
 
 // What each warp exchanges parts of C through, so that neighbours write neighbouring rows: vectors that C has none of, or eight
 // columns that tensor cores leave in pieces of 64 bytes.
-constexpr bool EXCHANGED = MMA ? !COMPLEX : WIDE > 1 && !(UNIT_C == 16 && SIZE_M % WIDE == 0);
+constexpr bool EXCHANGED = MMA ? !COMPLEX : !TRANS_A && WIDE > 1 && !(UNIT_C == 16 && SIZE_M % WIDE == 0);
 constexpr int LD_EXCHANGE = ROWS + 2;
 constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = MMA ? 8 * LD_EXCHANGE * SIZE : 512;
 

@@ -2,6 +2,9 @@
 #pragma once
 
 struct Sums {
+    // Elements from one row of op(A), column of op(B) and k to the next.
+    static constexpr int ROW_A = TRANS_A ? LD_A : 1, K_A = TRANS_A ? 1 : LD_A;
+    static constexpr int COLUMN_B = TRANS_B ? 1 : LD_B, K_B = TRANS_B ? LD_B : 1;
     static constexpr int HIGH = ROWS / 8, BROAD = COLUMNS / 8, TALL = MMA / 8;
     Element sum[BROAD][HIGH][2];  // 8 x 8 of C: row r, columns 2q and 2q + 1 of lane 4r + q
 
@@ -22,12 +25,12 @@ struct Sums {
 
     INLINE void add(const Stored *a, const Stored *b, int depth) {
         const int r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
-        a += first_row(threadIdx.x) + r + q * LD_A;
-        b += first_column(threadIdx.x) + r + q * LD_B;
+        a += (first_row(threadIdx.x) + r) * ROW_A + q * K_A;
+        b += (first_column(threadIdx.x) + r) * COLUMN_B + q * K_B;
         _Pragma("unroll 2") for (int k = 0; k < depth; k += 4) {
             Element x[HIGH], y[BROAD];
-            UNROLL for (int i = 0; i < HIGH; i++) x[i] = conjugated(CONJ_A, a[k * LD_A + i * 8]);
-            UNROLL for (int j = 0; j < BROAD; j++) y[j] = conjugated(CONJ_B, b[k * LD_B + j * 8]);
+            UNROLL for (int i = 0; i < HIGH; i++) x[i] = conjugated(CONJ_A, a[k * K_A + i * 8 * ROW_A]);
+            UNROLL for (int j = 0; j < BROAD; j++) y[j] = conjugated(CONJ_B, b[k * K_B + j * 8 * COLUMN_B]);
             UNROLL for (int j = 0; j < BROAD; j++) UNROLL for (int i = 0; i < HIGH; i += TALL) {
 #if COMPLEX
                 Real re[TALL], im[TALL], less[TALL], cr[TALL][2], ci[TALL][2], *to_re[TALL], *to_im[TALL];

@@ -49,24 +49,30 @@ def warps(p: Problem, tile_m: Any, tile_n: Any, rows: Any, columns: Any) -> Any:
     return divided(parts(p, tile_m, tile_n, rows, columns), 1 if by_tensor_cores(p) else 32)
 
 
-def leading(p: Problem, tile: Any, part: Any) -> Any:
-    """Leading dimension of a slice in shared memory, for a tile of parts so long."""
-    apart, held = (2 if p.dtype.is_complex else 4), divided(tile, part) * part
-    return divided(held - apart, 2 * apart) * 2 * apart + apart
+def _apart(extent: Any, by: int) -> Any:
+    return divided(extent - by, 2 * by) * 2 * by + by
+
+
+def slice_bytes(p: Problem, which: int, tile: Any, depth: Any, part: Any) -> Any:
+    """Bytes of a slice of A (0) or B (1), for a tile of parts so long: as it is stored, by k or along k."""
+    held = divided(tile, part) * part
+    if along_k(p)[which]:
+        return held * _apart(depth, wide(p) if p.dtype.real_bits == 32 else 4) * p.dtype.itemsize
+    return depth * _apart(held, 2 if p.dtype.is_complex else 4) * p.dtype.itemsize
 
 
 def stage_bytes(p: Problem, tile_m: Any, tile_n: Any, depth: Any, rows: Any, columns: Any) -> Any:
     """Bytes of a stage: a slice of A and one of B."""
-    return depth * (leading(p, tile_m, rows) + leading(p, tile_n, columns)) * p.dtype.itemsize
+    return slice_bytes(p, 0, tile_m, depth, rows) + slice_bytes(p, 1, tile_n, depth, columns)
 
 
 def exchanged(p: Problem) -> bool:
-    """Whether threads exchange what they write: C has no aligned vectors along its columns, or tensor cores
-    leave it in pieces of 64 bytes."""
+    """Whether threads exchange what they write: threads have vectors of rows that are not aligned in C, or tensor
+    cores leave it in pieces of 64 bytes."""
     if by_tensor_cores(p):
         return not p.dtype.is_complex
     n = wide(p)
-    return n > 1 and not (units(p)[2] == WIDEST and p.m % n == 0)
+    return not p.transposed_a and n > 1 and not (units(p)[2] == WIDEST and p.m % n == 0)
 
 
 def exchange_bytes(p: Problem, rows: Any) -> Any:

@@ -53,7 +53,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("mma", (8, 16) if by_tensor_cores(p) else (0,)),
         Param("rows", sides),
         Param("columns", sides),
-        Param("lanes", (8, 16, 32) if any(along_k(p)) else (32,)),
+        Param("deep", (1,) if by_tensor_cores(p) or not any(along_k(p)) else (1, 2, 4)[: wide(p) // 2 + 1]),
         Param("stages", (2, 3, 4, 6, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]

@@ -10,7 +10,7 @@ slice). The parts of C in registers are those of J. Kurzak et al. (2012), sectio
     depth    columns of op(A) and rows of op(B) that are in a stage
     mma      rows of a tensor-core product (float64), 0 without tensor cores (float32)
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp)
-    lanes    of a warp along k, where an operand is stored along k
+    deep     k of one read of an operand that is stored along k (without ``mma``)
     stages   slices in shared memory: all but the one that is multiplied are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
