@@ -56,7 +56,8 @@ def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, bet
         ("d:nn:50x50x50@9", {"mma": 0}, "mma-type: float64 is multiplied by tensor cores"),
         ("z:nn:50x50x50@9", {"depth": 10}, "depth: whole tensor-core products of 4 k"),
         ("s:nn:50x50x50@9", {"tile_m": 25}, "tile: all of C, or whole vectors of 16 bytes"),
-        ("s:nn:50x50x50@9", {"lanes": 12}, "lanes: a warp is whole groups of 8, 16 or 32"),
+        ("c:nn:50x50x50@9", {"deep": 4}, "deep: a read is a vector of 16 bytes at most"),
+        ("s:nt:50x50x50@9", {"deep": 2}, "deep-along: reads of several k are of what lies along k"),
         ("s:nn:50x50x50@9", {"stages": 1}, "ring: one stage is multiplied while others are filled"),
     ],
 )

@@ -134,7 +134,7 @@ BASE = Config(
         "mma": 0,
         "rows": 8,
         "columns": 8,
-        "lanes": 16,
+        "deep": 2,
         "stages": 2,
         "blocks": 528,
     }
@@ -150,15 +150,15 @@ def test_tiles_are_all_of_an_extent_or_whole_vectors() -> None:
 
 
 def test_shared_memory_of_a_ring() -> None:
-    """By hand: float32, 63 rows and 50 columns in parts of 8 x 4, which are held as 64 and 52; columns of 68
-    and 52 elements, 16 k in each of three stages, and 512 bytes for each of four warps."""
+    """By hand: float32, 63 rows and 50 columns in parts of 8 x 4, which are held as 64 and 52; 16 columns of
+    68 elements and 52 columns of 20 in each of three stages, and 512 bytes for each of four warps."""
     p = problem("s:63x50x64@100")
     assert exchanged(p)
     # 8 parts of rows, and 13 of columns, which are rounded up to pairs: 112 threads.
     assert warps(p, 63, 50, 8, 4) == 4
-    assert shared_bytes(p, 63, 50, 16, 8, 4, 3) == 3 * 16 * (68 + 52) * 4 + 4 * 512
+    assert shared_bytes(p, 63, 50, 16, 8, 4, 3) == 3 * (16 * 68 + 52 * 20) * 4 + 4 * 512
     # With aligned vectors of C nothing is exchanged.
-    assert shared_bytes(problem("s:64x50x64@100"), 64, 50, 16, 8, 4, 3) == 3 * 16 * (68 + 52) * 4
+    assert shared_bytes(problem("s:64x50x64@100"), 64, 50, 16, 8, 4, 3) == 3 * (16 * 68 + 52 * 20) * 4
     # Float64, one warp for 64 x 16: eight columns of 66 elements.
     d = problem("d:63x16x64@100")
-    assert shared_bytes(d, 63, 16, 16, 64, 16, 2) == 2 * 16 * (68 + 20) * 8 + 8 * 66 * 8
+    assert shared_bytes(d, 63, 16, 16, 64, 16, 2) == 2 * (16 * 68 + 16 * 20) * 8 + 8 * 66 * 8

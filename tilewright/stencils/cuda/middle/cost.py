@@ -45,7 +45,6 @@ def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     x = fitted("middle", device)
     values = {param.name: np.array(param.values) for param in space.params}
     values["stages"] = np.array(x["stages"])
-    values["lanes"] = values["lanes"][[-1 if len(values["lanes"]) == 1 else 1]]
     if by_tensor_cores(p):
         values["mma"] = np.array([16 if "mma_f64_m16" in device.supports else 8])
     names = [name for name in values if name != "blocks"]
@@ -53,11 +52,12 @@ def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     found = {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
     tile, part = (found["tile_m"], found["tile_n"]), (found["rows"], found["columns"])
     # The compiler takes more registers than the loop needs, for reads ahead.
-    needed = (x["registers"] * registers(p, *part)).astype(int) + x["registers_beside"]
+    loop = registers(p, *part, found["deep"])
+    needed = (x["registers"] * loop).astype(int) + x["registers_beside"]
     shared = shared_bytes(p, *tile, found["depth"], *part, found["stages"])
     held = resident(shared, needed, warps(p, *tile, *part), device)
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
-    some = (found["blocks"] > 0) & (registers(p, *part) <= device["registers_per_thread"])
+    some = (found["blocks"] > 0) & (needed <= device["registers_per_thread"])
     return {name: column[some] for name, column in found.items()}
 
 
@@ -88,14 +88,15 @@ def _part(columns: Columns) -> tuple[Any, Any]:
 
 
 def _copied(p: Problem, columns: Columns, which: int, x: Mapping[str, float]) -> Any:
-    """Clocks that the instructions take which copy a slice of A (0) or B (1)."""
+    """Clocks that the instructions take which copy a slice of A (0) or B (1), run after run."""
     tile, depth = columns["tile_m" if which == 0 else "tile_n"], columns["depth"]
-    if along_k(p)[which]:
-        return x["scattered"] * divided(tile, 32 // columns["lanes"]) * divided(depth, columns["lanes"])
-    each = max(1, units(p)[which] // p.dtype.itemsize)
-    words = divided(tile, each)
-    across = np.where(words <= 8, 8, np.where(words <= 16, 16, 32))
-    return x["copied"] * divided(depth, 32 // across) * divided(words, across)
+    size, extent, along = p.dtype.itemsize, (p.m, p.n)[which], along_k(p)[which]
+    length, count, whole = (depth, tile, p.k) if along else (tile, depth, extent)
+    # Runs that begin anywhere move by elements.
+    words = np.gcd(units(p)[which], np.where(length < whole, length * size, WIDEST)) // size
+    each = divided(length, words)
+    across = np.where(each <= 4, 4, np.where(each <= 8, 8, np.where(each <= 16, 16, 32)))
+    return x["copied"] * divided(count, 32 // across) * divided(each, across)
 
 
 def _kept(p: Problem, columns: Columns) -> Any:
@@ -109,7 +110,9 @@ def _kept(p: Problem, columns: Columns) -> Any:
 def _fma(p: Problem, columns: Columns, of_block: Any, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
     """Clocks of a tile in which instructions are issued, multiply-add units are busy, and shared memory is."""
     rows, cols = _part(columns)
-    sums, loads = rows * cols * (4 if p.dtype.is_complex else 1), (rows + cols) / wide(p)
+    sums = rows * cols * (4 if p.dtype.is_complex else 1)
+    one = [columns["deep"] if along else wide(p) for along in along_k(p)]
+    loads = rows / one[0] + cols / one[1]
     issued = of_block * p.k * (sums + loads + x["step"]) / 4
     return issued, of_block * p.k * sums / 4, of_block * p.k * loads * x["reads"]
 

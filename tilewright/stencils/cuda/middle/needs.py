@@ -94,8 +94,8 @@ def sums(p: Problem, rows: Any, columns: Any) -> Any:
     return rows * columns * words // (32 if by_tensor_cores(p) else 1)
 
 
-def registers(p: Problem, rows: Any, columns: Any) -> Any:
+def registers(p: Problem, rows: Any, columns: Any, deep: Any) -> Any:
     """Registers that the loop cannot do without: sums, what is multiplied, and addresses."""
     words = p.dtype.itemsize // 4
-    operands = (rows + columns) * words // (8 if by_tensor_cores(p) else 1)
-    return sums(p, rows, columns) + operands + 24
+    a, b = (side * (deep if along else 1) for side, along in zip((rows, columns), along_k(p), strict=True))
+    return sums(p, rows, columns) + (a + b) * words // (8 if by_tensor_cores(p) else 1) + 24

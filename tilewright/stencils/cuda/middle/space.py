@@ -97,7 +97,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "registers-per-thread",
         "tabled",
         "the registers that the loop cannot do without can be addressed",
-        lambda rows, columns: registers(p, rows, columns) <= device["registers_per_thread"],
+        lambda rows, columns, deep: registers(p, rows, columns, deep) <= device["registers_per_thread"],
     )
     yield Rule(
         "full",
@@ -132,8 +132,8 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield from resident_rules(
         device,
         lambda tile_m, tile_n, rows, columns: 32 * warps(p, tile_m, tile_n, rows, columns),
-        lambda tile_m, tile_n, rows, columns: (
-            32 * warps(p, tile_m, tile_n, rows, columns) * registers(p, rows, columns)
+        lambda tile_m, tile_n, rows, columns, deep: (
+            32 * warps(p, tile_m, tile_n, rows, columns) * registers(p, rows, columns, deep)
         ),
         lambda tile_m, tile_n, depth, rows, columns, stages: shared_bytes(
             p, tile_m, tile_n, depth, rows, columns, stages
