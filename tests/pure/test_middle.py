@@ -115,7 +115,7 @@ def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
 
 
 def test_the_model_counts_what_a_product_takes() -> None:
-    """A longer k takes more clocks, a C that is read more than one that is not, and half of the blocks too."""
+    """A longer k takes more clocks, and so does a C that is read, or a quarter of the blocks."""
 
     def of(text: str, beta: str = "0", **changes: int) -> float:
         p = problem(text, beta=beta)

@@ -41,7 +41,7 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 
 
 def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
-    """Every tile and part with every ring that is worth a thought, each with as many blocks as an SM holds."""
+    """Every tile and part with rings that are worth a thought, each with as many blocks as an SM holds."""
     x = fitted("middle", device)
     values = {param.name: np.array(param.values) for param in space.params}
     values["stages"] = np.array(x["stages"])
@@ -108,7 +108,7 @@ def _kept(p: Problem, columns: Columns) -> Any:
 
 
 def _fma(p: Problem, columns: Columns, of_block: Any, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
-    """Clocks of a tile in which instructions are issued, multiply-add units are busy, and shared memory is."""
+    """Clocks of a tile that issuing instructions, multiply-add units and shared memory take."""
     rows, cols = _part(columns)
     sums = rows * cols * (4 if p.dtype.is_complex else 1)
     one = [columns["deep"] if along else wide(p) for along in along_k(p)]

@@ -1,4 +1,4 @@
-"""What middle's kernel derives from a problem and a config, in the same words: parts, shared memory, registers.
+"""What middle's kernel derives from a problem and a config, in the same words: parts, memory, registers.
 
 Sizes are in elements, shared memory in bytes, registers are words of 32 bits. Functions on configs work on
 numbers and on NumPy arrays.
@@ -67,8 +67,8 @@ def stage_bytes(p: Problem, tile_m: Any, tile_n: Any, depth: Any, rows: Any, col
 
 
 def exchanged(p: Problem) -> bool:
-    """Whether threads exchange what they write: threads have vectors of rows that are not aligned in C, or tensor
-    cores leave it in pieces of 64 bytes."""
+    """Whether threads exchange what they write: they have vectors of rows that C has no aligned ones of, or
+    tensor cores leave it in pieces of 64 bytes."""
     if by_tensor_cores(p):
         return not p.dtype.is_complex
     n = wide(p)

@@ -23,8 +23,6 @@ from tilewright.stencils.cuda.middle.needs import (
     wide,
 )
 
-LONGEST = 160
-"""The longest tile."""
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 
 
@@ -32,14 +30,14 @@ def tiles(p: Problem, extent: int) -> list[int]:
     """Tiles of an extent: all of it, or nearly equal pieces of whole vectors."""
     n = wide(p)
     pieces = (divided(divided(extent, count), n) * n for count in range(2, divided(extent, 32) + 1))
-    return sorted({extent, *pieces} if extent <= LONGEST else {t for t in pieces if t <= LONGEST})
+    return sorted({extent, *pieces})
 
 
 def depths(p: Problem) -> list[int]:
     """Depths of a slice: all of k, or nearly equal pieces, of whole products of tensor cores."""
     unit = 4 if by_tensor_cores(p) else 1
     pieces = (divided(divided(p.k, count), unit) * unit for count in range(1, divided(p.k, 8) + 1))
-    return sorted({depth for depth in pieces if depth <= LONGEST})
+    return sorted(set(pieces))
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -125,8 +123,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "queryable",
         "the ring fits in the shared memory that a block may ask for",
         lambda tile_m, tile_n, depth, rows, columns, stages: (
-            shared_bytes(p, tile_m, tile_n, depth, rows, columns, stages)
-            <= device["shared_per_block_optin"]
+            shared_bytes(p, tile_m, tile_n, depth, rows, columns, stages) <= device["shared_per_block_optin"]
         ),
     )
     yield from resident_rules(
@@ -144,8 +141,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
         lambda tile_m, tile_n, depth, rows, columns, stages, blocks: (
-            stage_bytes(p, tile_m, tile_n, depth, rows, columns) * (stages - 1) * (blocks // sms)
-            >= IN_FLIGHT
+            stage_bytes(p, tile_m, tile_n, depth, rows, columns) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
         ),
     )
     yield Rule(

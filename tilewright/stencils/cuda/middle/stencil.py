@@ -1,4 +1,4 @@
-"""Batches of products of middle size, extents of some 33 to 160: the space, the choice and the launch of middle.
+"""Batches of products of middle size, extents of some 33 to 160: space, choice and launch of middle.
 
 Such a product is too large to be kept whole by a thread or a warp, and too small to fill a multiprocessor for
 long: a library's kernel for large products rounds it up to its tiles and waits for memory at its beginning
@@ -18,8 +18,6 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
@@ -68,6 +66,10 @@ class MiddleStencil(Stencil):
 
     def runs(self, device: Device) -> str | None:
         return too_old(device)
+
+    def needs_record(self, problem: Problem) -> bool:
+        # Libraries have good kernels for some of these sizes: only what was measured is known to be better.
+        return True
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
