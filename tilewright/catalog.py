@@ -61,6 +61,7 @@ STENCILS: Table[Stencil] = Table(
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
         "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "whole": Row("cuda", "tilewright.stencils.cuda.whole.stencil:WholeStencil"),
+        "middle": Row("cuda", "tilewright.stencils.cuda.middle.stencil:MiddleStencil"),
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
         "panel": Row("cuda", "tilewright.stencils.cuda.panel.stencil:PanelStencil"),
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),

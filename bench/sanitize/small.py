@@ -24,6 +24,8 @@ THICK = ((33, 47, 35), (63, 50, 61), (95, 97, 31), (66, 41, 67), (129, 40, 65), 
 """Of matrices that are kept whole."""
 LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""
+MIDDLE = ((33, 50, 37), (65, 41, 12), (64, 34, 40))
+"""m, n and k of products of middle size."""
 BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
 """The same of interleaved matrices."""
 LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
@@ -94,6 +96,25 @@ def whole(device: Device) -> Iterator[Job]:
                 job = made(stencil, problem, config, f"{name}{form}", device, 2 if align == 2 else 0)
                 # Two blocks, so that the ring goes on from one product to the next.
                 yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
+def middle(device: Device) -> Iterator[Job]:
+    """Products of middle size, from odd bases and with aligned columns: the default, and two tiles of each
+    extent of C through a short ring."""
+    stencil = STENCILS["middle"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, size) for letter in "sdcz" for size in MIDDLE):
+        dtype = DTYPES[letter]
+        for trans in ORDERS[dtype.is_complex]:
+            align, beta = (dtype.itemsize, 16)[turn % 2], ("any", "0")[turn % 2]
+            text = f"{letter}:{trans}:{m}x{n}x{k}@3"
+            (problem,) = Problem.parse(text, alpha="any", beta=beta, align=align)
+            name = f"middle_{letter}_{trans}_{m}_{n}_{k}"
+            config = stencil.default(problem.with_(batch=10**5), device)
+            yield from _accepted(stencil, problem, name, device, config)
+            halves = {f"tile_{x}": -(-extent // 8) * 4 for x, extent in (("m", m), ("n", n))}
+            other = config.with_(**halves, stages=2)
+            if fits(stencil, problem, other, device):
+                yield from _accepted(stencil, problem, f"{name}_tiles", device, other)
 
 
 def tensor(device: Device) -> Iterator[Job]:
