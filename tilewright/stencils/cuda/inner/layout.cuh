@@ -38,7 +38,8 @@ template <int EXTENT, bool ALONG, bool STREAMS, int UNIT> struct Slab {
             const int at = w % WORDS * 16 - x.head();
             unsigned char *const here = to + w / WORDS * ROOM * SIZE + w % WORDS * 16;
             if (at < 0) {
-                for (int b = 0; b < smaller(at + 16, x.bytes); b += LESS) cp_async<LESS>(here - at + b, x.from + b, LESS);
+                const int ahead = smaller(at + 16, x.bytes);
+                for (int b = 0; b < ahead; b += LESS) cp_async<LESS>(here - at + b, x.from + b, smaller(ahead - b, LESS));
             } else if (at < x.bytes) {
                 cp_async<16>(here, x.from + at, smaller(x.bytes - at, 16));
             }
