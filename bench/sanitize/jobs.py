@@ -16,6 +16,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.tiny(device)
     yield from small.streams(device)
     yield from small.panel(device)
+    yield from small.inner(device)
     yield from small.tensor(device)
     yield from small.interleaved(device)
     yield from small.lists(device)

@@ -121,7 +121,7 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: Device) 
     assert launch.shared <= device["shared_per_block_optin"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(p=problems())
 def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
     space = INNER.space(p, H200)
@@ -143,7 +143,7 @@ def test_the_model_counts_what_a_tile_takes() -> None:
     assert of("s:8x8x500@1000") < of("d:8x8x500@1000")
 
 
-SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "blocks": 132}
+SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "split": 1, "blocks": 132}
 BASE = Config({"path": "async", "mma": 0} | SIZES)
 
 

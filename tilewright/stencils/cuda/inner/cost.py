@@ -33,7 +33,7 @@ from tilewright.stencils.cuda.inner.needs import (
     vector,
     words_of_sum,
 )
-from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, TILES, bulk_takes
+from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, TILES, bulk_takes
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
@@ -89,17 +89,21 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     part = np.array(list(dict.fromkeys(_parts(p, x))))
     paths = [path for path in PATHS if path != "bulk" or ("bulk_copy" in device.supports and bulk_takes(p))]
     depths = [depth for depth in DEPTHS if depth * p.dtype.itemsize % WIDEST == 0]
-    axes = np.arange(len(part)), np.arange(len(paths)), np.array(depths), *map(np.array, _RINGS)
-    which, path, depth, warps, stages = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+    # Where there are fewer tiles than keep all of the device busy, several blocks may share one.
+    alone = "clusters" not in device.supports or _tiles(p, TILES[0]) >= 4 * device["sms"]
+    splits = np.array((1,) if alone else SPLITS)
+    axes = np.arange(len(part)), np.arange(len(paths)), np.array(depths), *map(np.array, _RINGS), splits
+    which, path, depth, warps, stages, split = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
     mma, tile, rows, columns = part[which].T
     stage = stage_bytes(p, depth, tile)
     least = depths[0] if p.dtype.real_bits != 16 else GRAIN
     enough = min(d for d in depths if d >= min(p.k, depths[-1]))
     kept = (stage >= _STAGES[0]) | (depth == enough)
     kept &= (stage <= _STAGES[1]) | (depth == least)
+    kept &= (split == 1) | (depth * stages * split <= p.k)
     kept &= (depth <= enough) & (warps % team(p, mma, tile, rows, columns) == 0)
     found = {"path": np.array(paths)[path], "mma": mma, "tile": tile, "depth": depth, "rows": rows}
-    found |= {"columns": columns, "warps": warps, "stages": stages}
+    found |= {"columns": columns, "warps": warps, "stages": stages, "split": split}
     found = {name: column[kept] for name, column in found.items()}
     # The compiler takes more registers than the loop needs, for reads ahead.
     needed = registers(p, found["mma"], found["rows"], found["columns"])
@@ -118,20 +122,32 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     power = x["power"]
     busy = (f["issued"] ** power + f["pipes"] ** power + f["reads"] ** power) ** (1 / power)
     busy = busy * (1 + x["few"] / f["warps"]) + f["copied"]
-    found = (f["memory"] ** power + busy**power) ** (1 / power) + f["waited"]
+    found = ((f["memory"] ** power + busy**power) ** (1 / power) + f["waited"]) * f["turns"]
     return np.where(columns["blocks"] > 0, found, np.inf)
+
+
+def _tiles(p: Problem, tile: Any) -> Any:
+    """Tiles of C of the whole batch."""
+    return p.batch * -(-length(p) // tile) if long(p) else p.batch
 
 
 def features(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Columns:
     """What the clocks of a tile are made of."""
     mma, tile, depth, warps = (columns[name] for name in ("mma", "tile", "depth", "warps"))
     rows, cols = columns["rows"], columns["columns"]
-    bulk, per_sm = columns["path"] == "bulk", np.maximum(columns["blocks"] // device["sms"], 1)
+    bulk, split = columns["path"] == "bulk", columns["split"]
+    # Blocks of an SM, as many as there is work for, and how often each SM has that many.
+    shares = _tiles(p, tile) * split
+    per_sm = np.clip(columns["blocks"] / device["sms"], 1, np.maximum(1, shares / device["sms"]))
+    turns_of_sm = np.ceil(shares / np.minimum(shares, per_sm * device["sms"])) * per_sm
+    bytes_each = np.minimum(x["bytes"] * np.maximum(1, device["sms"] / shares), x["bytes_alone"])
     m, n = extents(p, tile)
     size, words = p.dtype.itemsize, words_of_sum(p)
-    pieces = -(-p.k // depth)
-    step = -(-(-(-p.k // pieces)) // np.minimum(depth, GRAIN)) * np.minimum(depth, GRAIN)
-    moved = (p.k * (m * (p.strides[0] != 0) + n * (p.strides[1] != 0)) + m * n * (2 if p.beta != "0" else 1)) * size
+    k = -(-p.k // split)
+    pieces = -(-k // depth)
+    step = -(-(-(-k // pieces)) // np.minimum(depth, GRAIN)) * np.minimum(depth, GRAIN)
+    operands = k * (m * (p.strides[0] != 0) + n * (p.strides[1] != 0))
+    moved = (operands + m * n * (2 if p.beta != "0" else 1) / split) * size
     every_fma, every_mma = _fma(p, columns, x["fma"]), _tensor(p, columns, x["mma"])
     groups = warps // team(p, mma, tile, rows, cols)
     deep_fma = deep(p, mma, rows, cols) * inside(p, mma, tile, rows, cols)
@@ -151,14 +167,16 @@ def features(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any])
     )
     copied = np.where(bulk, x["run"] * runs * pieces, x["word"] * moved / WIDEST + x["word_run"] * runs * pieces)
     waited = (x["latency"] * pieces + x["latency_byte"] * moved + x["finish"]) / per_sm
+    waited = waited + (split > 1) * x["cluster"] / per_sm
     return {
-        "memory": moved / x["bytes"],
+        "memory": moved / bytes_each,
         "issued": warps * issued / 4,
         "pipes": warps * pipes,
         "reads": x["reads"] * warps * reads,
         "copied": copied,
         "waited": waited,
         "warps": warps * per_sm,
+        "turns": turns_of_sm / device["sms"],
     }
 
 

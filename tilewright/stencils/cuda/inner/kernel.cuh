@@ -14,7 +14,7 @@
 //   device memory     C
 //
 // Where a thread's part is small there are more threads than parts: lanes, then groups of warps, take turns in k, and what they
-// have is added in an order that is always the same. k is an argument, and so is m (LONG 1) or n (LONG 2) of a matrix
+// have is added in an order that is always the same; so are the sums of the blocks of a cluster, if SPLIT > 1. k is an argument, and so is m (LONG 1) or n (LONG 2) of a matrix
 // times a vector, whose C is walked over in tiles. Persistent blocks walk over the tiles of all products, so any grid is right.
 //
 // PATH  2  bulk copies (sm_90) by one warp: a slab that has no padding at once, else its runs; all keep their place in words.
@@ -74,6 +74,9 @@
 #ifndef STAGES
 #define STAGES 3  // slabs in shared memory, all but one of them on their way
 #endif
+#ifndef SPLIT
+#define SPLIT 1  // blocks of a cluster that share the k of one tile
+#endif
 #ifndef BLOCKS
 #define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
 #endif
@@ -81,6 +84,7 @@
 // ---- what follows from them ---------------------------------------------------------------------
 #define BULK (PATH == 2)
 #include "lib/element.cuh"
+#include "lib/cluster.cuh"
 #include "lib/mma.cuh"
 #include "lib/sync.cuh"
 #include "lib/sizes.cuh"

@@ -11,13 +11,16 @@ struct Item {
 struct Products {
     const Gemm &g;
     int of_each, items;  // tiles of a product, and of all
-    int pieces, step;    // pieces of k, nearly alike, and how long all but the last one are
+    int step;            // the k of all pieces of a product but the last one, which are nearly alike
+    int first, pieces;   // pieces of this block of its cluster, which may be none
 
     INLINE Products(const Gemm &gemm) : g(gemm) {
         of_each = LONG == 1 ? ceiling(g.m, TILE_M) : LONG == 2 ? ceiling(g.n, TILE_N) : 1;
         items = g.batch * of_each;
-        pieces = ceiling(g.k, DEPTH);
-        step = ceiling(ceiling(g.k, pieces), GRAIN) * GRAIN;
+        const int all = ceiling(g.k, DEPTH), share = ceiling(all, SPLIT);
+        step = ceiling(ceiling(g.k, all), GRAIN) * GRAIN;
+        first = blockIdx.y * share;
+        pieces = smaller(all - first, share);
     }
 
     INLINE Item at(int item) const {
@@ -32,16 +35,21 @@ struct Products {
         x.columns = LONG == 2 ? smaller(g.n - (int)column, TILE_N) : TILE_N;
         return x;
     }
-    INLINE int count(int piece) const { return smaller(g.k - piece * step, step); }
-    INLINE const Stored *a(const Item &x, int piece) const { return x.a + (long long)piece * step * (ALONG_A ? 1 : g.lda); }
-    INLINE const Stored *b(const Item &x, int piece) const { return x.b + (long long)piece * step * (ALONG_B ? 1 : g.ldb); }
+    // A piece of this block's: how long it is, and where it begins.
+    INLINE int count(int piece) const { return smaller(g.k - (first + piece) * step, step); }
+    INLINE const Stored *a(const Item &x, int piece) const {
+        return x.a + (long long)(first + piece) * step * (ALONG_A ? 1 : g.lda);
+    }
+    INLINE const Stored *b(const Item &x, int piece) const {
+        return x.b + (long long)(first + piece) * step * (ALONG_B ? 1 : g.ldb);
+    }
 };
 
 // What a ring is filled with next: every gridDim.x-th tile, all pieces of one after the other.
 struct Cursor {
     int item = blockIdx.x, piece = 0;
     INLINE void advance(int pieces) {
-        if (++piece == pieces) {
+        if (++piece >= pieces) {
             piece = 0;
             item += (int)gridDim.x;
         }

@@ -30,6 +30,8 @@ TILES = (32, 64, 128, 256)
 """Rows or columns of a tile where C is a long vector."""
 DEPTHS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+SPLITS = (1, 2, 4, 8)
+"""Blocks of a cluster: as many as every device with clusters runs."""
 MOST = 8
 """Rows or columns of a part of a long vector."""
 
@@ -45,6 +47,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("columns", of_vector if long(p) == 2 else sides(p.n)),
         Param("warps", (1, 2, 3, 4, 6, 8)),
         Param("stages", (2, 3, 4, 6, 8)),
+        Param("split", SPLITS),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
 
@@ -62,13 +65,19 @@ def bulk_takes(p: Problem) -> bool:
 
 
 def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
-    """How slabs come into shared memory."""
+    """How slabs come into shared memory, and of how many blocks."""
     takes = bulk_takes(p)
     yield Rule(
         "bulk-device",
         "tabled",
         "the device has bulk copies (9.0 and above)",
         lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
+    )
+    yield Rule(
+        "cluster",
+        "tabled",
+        "blocks share the k of a tile through clusters, which the device has (9.0 and above)",
+        lambda split: (split == 1) | ("clusters" in device.supports),
     )
     yield Rule(
         "bulk-forward",
@@ -151,6 +160,12 @@ def _of_the_slab(p: Problem) -> Iterator[Rule]:
         "hard",
         "pieces of k are whole words of 16 bytes",
         lambda depth: (depth < GRAIN) * (depth * size % WIDEST) == 0,
+    )
+    yield Rule(
+        "split-in-k",
+        "soft",
+        "every block of a cluster has slabs, as many as the ring has stages",
+        lambda depth, stages, split: (split == 1) | (depth * stages * split <= p.k),
     )
     yield Rule("depth-in-k", "soft", "a slab is not deeper than k", lambda depth: depth <= enough)
     yield Rule(

@@ -14,10 +14,11 @@ does for very small matrices (I. Masliah et al. (2018), section 3). A matrix tim
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
     warps    of a block; what they are more than the parts ask for splits k among them
     stages   slabs in shared memory: all but the one that is multiplied are on their way
+    split    blocks of a cluster that share the k of a tile, where there are fewer tiles than fill the device
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
-Sums of several lanes and warps are added in an order that config and k alone decide, so results do not vary
-from run to run. Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on
+Sums of several lanes, warps and blocks are added in an order that config and k alone decide, so results do
+not vary from run to run. Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on
 NumPy arrays.
 """
 
@@ -111,7 +112,8 @@ class InnerStencil(Stencil):
         of_each = -(-length(p) // c["tile"]) if long(p) else 1
         sizes = ("path", "mma", "tile", "depth", "rows", "columns", "warps", "stages")
         return Launch(
-            grid=(min(c["blocks"], p.batch * of_each), 1, 1),
+            grid=(max(1, min(c["blocks"] // c["split"], p.batch * of_each)), c["split"], 1),
             block=(32 * c["warps"], 1, 1),
             shared=int(shared_bytes(p, *(c[name] for name in sizes))),
+            cluster=c["split"],
         )
