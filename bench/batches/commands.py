@@ -98,7 +98,7 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
         help="shapes (default: 60; skewed: 100; of each class: 4), or configs of each kind (crossover: 12)",
     )
     add("--seed", type=int, default=SEED, help="of what is drawn (classes, skewed)")
-    add("--long", default="mnk", help="which extents may be long, v: of a vector and k (skewed; default: mnk)")
+    add("--long", default="mnk", help="which extents may be long; v: vectors (skewed; default: mnk)")
     add("--tries", type=int, default=0, help="configs drawn beside each default (skewed; default: none)")
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")
     add(

@@ -24,8 +24,8 @@ SHARED = (None, None, None, "a", "b")
 
 
 def drawn(letter: str, beta: str, count: int, seed: int, long: str = "mnk") -> Iterator[Problem]:
-    """Random problems of a type with one of the extents ``long`` over 64, the same for a seed; with the letter
-    ``v`` matrices times vectors: m or n is 1, the other two are over 64."""
+    """Random problems of a type with one of the extents ``long`` over 64, the same for a seed. ``v`` is for
+    matrices times vectors: m or n is 1, the other two are over 64."""
     draw = random.Random(f"skewed {seed} {letter} {beta} {long}")
 
     def between(low: int, high: int) -> int:

@@ -80,7 +80,7 @@ def panel(device: Device) -> Iterator[Job]:
 
 
 def inner(device: Device) -> Iterator[Job]:
-    """A long k, of matrices and of vectors, as they are stored: the default, the other path, and a cluster."""
+    """A long k, of matrices and of vectors: the default, the other path, and two blocks of a cluster."""
     stencil = STENCILS["inner"]
     for turn, (dtype, (m, n, k)) in enumerate((dtype, deep) for dtype in DTYPES.values() for deep in DEEP):
         for number, trans in enumerate(ORDERS[dtype.is_complex]):

@@ -54,7 +54,11 @@ def test_defaults_keep_what_they_promise(text: str, beta: str, device: str) -> N
 
 @pytest.mark.parametrize(
     ("change", "name"),
-    [({"warps": 3, "mma": 16, "rows": 16, "columns": 8}, "teams"), ({"mma": 8}, "mma-rows"), ({"depth": 7}, "depth")],
+    [
+        ({"warps": 3, "mma": 16, "rows": 16, "columns": 8}, "teams"),
+        ({"mma": 8}, "mma-rows"),
+        ({"depth": 7}, "depth"),
+    ],
 )
 def test_what_breaks_a_hard_rule_is_refused_by_its_name(change: dict[str, int], name: str) -> None:
     p = Problem.parse("h:tn:20x9x333@1000")[0]

@@ -24,12 +24,12 @@ from tilewright.stencils.cuda.inner.needs import (
     inside,
     length,
     long,
-    parts,
     registers,
     shared_bytes,
     stage_bytes,
     streams,
     team,
+    unit_k,
     vector,
     words_of_sum,
 )
@@ -73,15 +73,12 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int, in
     heights = [side for side in sides(p.m) if side <= min(p.m, x["side"])]
     widths = [side for side in sides(p.n) if side <= min(p.n, x["side"])]
     of_threads = np.array([(0, 0, r, c) for r in heights for c in widths if r * c <= most])
-    # Those of the fewest instructions for an element of C.
-    found = dict(zip(("mma", "tile", "rows", "columns"), of_threads.T, strict=True)) | {
-        "warps": np.full(len(of_threads), 8),
-    }
-    issued, reads = _fma(p, found, x["fma"])
-    busy = parts(p, 0, found["rows"], found["columns"])
-    lanes = np.where(busy < 32, 32 // np.minimum(busy, 32) * busy / 32, busy / (-(-busy // 32) * 32))
-    cost = np.maximum(issued / 4, reads) * np.maximum(busy / 32, busy * lanes / 32) / lanes
-    for at in np.argsort(cost / np.maximum(1, inside(p, 0, 0, found["rows"], found["columns"])))[: x["parts"]]:
+    found = dict(zip(("mma", "tile", "rows", "columns"), of_threads.T, strict=True))
+    # Those by which a k takes a block's threads the shortest time.
+    f, k = _fma(p, found), inside(p, **found) * deep(p, found["mma"], found["rows"], found["columns"])
+    cost = np.maximum((f["steps"] + f["loads"] + f["arithmetic"]) / 4, f["reads"] + f["odd reads"])
+    cost = cost * team(p, **found) / k
+    for at in np.argsort(cost, kind="stable")[: x["parts"]]:
         yield tuple(of_threads[at])
 
 
@@ -116,14 +113,35 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
 
 
 def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Any:
-    """Clocks of an SM for a tile of C: what moving its operands takes, and what multiplying them does, of which
-    the longer counts most; and what the blocks of an SM wait, each for itself."""
-    f = features(p, device, columns, x)
+    """Clocks of all SMs for the batch, by tensor cores and by multiply-add units."""
+    found = np.full(len(columns["mma"]), np.inf)
+    for mma, name in ((False, "fma"), (True, "mma")):
+        some = ((columns["mma"] != 0) == mma) & (columns["blocks"] > 0)
+        if some.any():
+            counted = counts(p, device, {n: c[some] for n, c in columns.items()})
+            found[some] = summed(counted, x[f"{name} {p.dtype.real_bits}"])
+    return found
+
+
+def summed(f: Mapping[str, Any], x: Mapping[str, float]) -> Any:
+    """Clocks by what was counted: what moving the operands of a tile takes, and what multiplying them does,
+    of which the longer counts most; and what the blocks of an SM wait, each for itself."""
     power = x["power"]
-    busy = (f["issued"] ** power + f["pipes"] ** power + f["reads"] ** power) ** (1 / power)
-    busy = busy * (1 + x["few"] / f["warps"]) + f["copied"]
-    found = ((f["memory"] ** power + busy**power) ** (1 / power) + f["waited"]) * f["turns"]
-    return np.where(columns["blocks"] > 0, found, np.inf)
+    of_turn = x["step"] * f["steps"] + x["load"] * f["loads"] + x["widen"] * f["widened"] + f["arithmetic"]
+    issued = f["turns"] * of_turn + x["piece"] * f["pieces"] + x["part"] + x["sum"] * f["sums"]
+    issued = (issued + x["kept"] * f["kept"]) / 4
+    reads = f["turns"] * (x["reads"] * f["reads"] + x["odd"] * f["odd reads"])
+    busy = (issued**power + (f["turns"] * f["pipes"]) ** power + reads**power) ** (1 / power)
+    busy = f["warps"] * busy * (1 + x["few"] / f["warps of an SM"])
+    busy = busy + x["run"] * f["runs"] + x["word"] * f["words"] + x["word_run"] * f["runs of words"]
+    memory = f["bytes"] / np.minimum(x["bytes"] * f["spread"], x["bytes_alone"])
+    waited = (
+        x["latency"] * f["pieces"]
+        + x["latency_byte"] * f["bytes"]
+        + x["finish"]
+        + x["cluster"] * f["cluster"]
+    )
+    return ((memory**power + busy**power) ** (1 / power) + waited / f["blocks of an SM"]) * f["rounds"]
 
 
 def _tiles(p: Problem, tile: Any) -> Any:
@@ -131,92 +149,103 @@ def _tiles(p: Problem, tile: Any) -> Any:
     return p.batch * -(-length(p) // tile) if long(p) else p.batch
 
 
-def features(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Columns:
-    """What the clocks of a tile are made of."""
+def counts(p: Problem, device: Device, columns: Columns) -> Columns:
+    """What the clocks of configs of one kind are made of: of a block's part of a tile; ``rounds``: how often
+    an SM has one."""
     mma, tile, depth, warps = (columns[name] for name in ("mma", "tile", "depth", "warps"))
-    rows, cols = columns["rows"], columns["columns"]
-    bulk, split = columns["path"] == "bulk", columns["split"]
-    # Blocks of an SM, as many as there is work for, and how often each SM has that many.
+    rows, cols, split = (columns[name] for name in ("rows", "columns", "split"))
+    bulk, (m, n), sms = columns["path"] == "bulk", extents(p, tile), device["sms"]
+    # Blocks of an SM, as many as there is work for.
     shares = _tiles(p, tile) * split
-    per_sm = np.clip(columns["blocks"] / device["sms"], 1, np.maximum(1, shares / device["sms"]))
-    turns_of_sm = np.ceil(shares / np.minimum(shares, per_sm * device["sms"])) * per_sm
-    bytes_each = np.minimum(x["bytes"] * np.maximum(1, device["sms"] / shares), x["bytes_alone"])
-    m, n = extents(p, tile)
-    size, words = p.dtype.itemsize, words_of_sum(p)
+    per_sm = np.clip(columns["blocks"] / sms, 1, np.maximum(1, shares / sms))
     k = -(-p.k // split)
     pieces = -(-k // depth)
-    step = -(-(-(-k // pieces)) // np.minimum(depth, GRAIN)) * np.minimum(depth, GRAIN)
-    operands = k * (m * (p.strides[0] != 0) + n * (p.strides[1] != 0))
-    moved = (operands + m * n * (2 if p.beta != "0" else 1) / split) * size
-    every_fma, every_mma = _fma(p, columns, x["fma"]), _tensor(p, columns, x["mma"])
-    groups = warps // team(p, mma, tile, rows, cols)
-    deep_fma = deep(p, mma, rows, cols) * inside(p, mma, tile, rows, cols)
-    deep_mma = 4 if size > 4 else (8 if p.dtype.is_complex else 16)
-    turns = pieces * -(-step // (groups * np.where(mma == 0, deep_fma, deep_mma)))
-    kind = {name: np.where(mma == 0, x["fma"][name], x["mma"][name]) for name in ("part", "piece")}
-    issued = np.where(mma == 0, every_fma[0], every_mma[0]) * turns + kind["piece"] * pieces
-    # Sums of lanes, then of groups of warps, and the way of C.
-    each = rows * cols * words / np.where(mma == 0, 1, 32)
-    halvings = np.ceil(np.log2(inside(p, mma, tile, rows, cols)))
-    issued = issued + kind["part"] + each * (2 + 3 * halvings) + m * n / (32 * warps) * (x["kept"] + groups * words)
-    pipes = turns * np.where(mma == 0, _fma_pipes(p, columns), _tensor_pipes(p, columns))
-    reads = turns * np.where(mma == 0, every_fma[1], every_mma[1])
-    runs = sum(
-        np.where(stream, 1, step * 0 + extent if is_along else step)
+    grain = np.minimum(depth, GRAIN)
+    step = (k + pieces * grain - 1) // (pieces * grain) * grain
+    moved = k * (m * (p.strides[0] != 0) + n * (p.strides[1] != 0)) + m * n * (1 + (p.beta != "0")) / split
+    moved = moved * p.dtype.itemsize
+    runs = pieces * sum(
+        np.where(stream, 1, extent if is_along else step)
         for extent, is_along, stream in zip((m, n), along(p), streams(p), strict=True)
     )
-    copied = np.where(bulk, x["run"] * runs * pieces, x["word"] * moved / WIDEST + x["word_run"] * runs * pieces)
-    waited = (x["latency"] * pieces + x["latency_byte"] * moved + x["finish"]) / per_sm
-    waited = waited + (split > 1) * x["cluster"] / per_sm
-    return {
-        "memory": moved / bytes_each,
-        "issued": warps * issued / 4,
-        "pipes": warps * pipes,
-        "reads": x["reads"] * warps * reads,
-        "copied": copied,
-        "waited": waited,
-        "warps": warps * per_sm,
-        "turns": turns_of_sm / device["sms"],
+    own_part = {"mma": mma, "tile": tile, "rows": rows, "columns": cols}
+    groups, often = warps // team(p, **own_part), inside(p, **own_part)
+    if mma.any():
+        turn, of_turn = _TURN[p.dtype.letter], _tensor(p, columns)
+    else:
+        turn, of_turn = deep(p, mma, rows, cols) * often, _fma(p, columns)
+    sums = rows * cols * words_of_sum(p) / np.where(mma == 0, 1, 32)
+    return of_turn | {
+        "turns": pieces * -(-step // (groups * turn)),
+        "pieces": pieces,
+        # Sums of lanes, then of groups of warps, and the way of C.
+        "sums": sums * (1 + np.ceil(np.log2(often))),
+        "kept": m * n / (32 * warps) * (4 + groups * words_of_sum(p)),
+        "runs": np.where(bulk, runs, 0),
+        "runs of words": np.where(bulk, 0, runs),
+        "words": np.where(bulk, 0, moved / WIDEST),
+        "bytes": moved,
+        "spread": np.maximum(1, sms / shares),
+        "cluster": split > 1,
+        "warps": warps,
+        "warps of an SM": warps * per_sm,
+        "blocks of an SM": per_sm,
+        "rounds": np.ceil(shares / np.minimum(shares, per_sm * sms)) * per_sm,
     }
 
 
-def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any]:
-    """Instructions that a warp issues for a turn of its threads in k, and clocks of shared memory."""
+_TURN = {"h": 16, "b": 16, "hc": 8, "d": 4, "z": 4}
+"""k of a step of tensor cores, by type."""
+
+
+def _fma(p: Problem, columns: Columns) -> Columns:
+    """What a warp does in a turn of its threads in k: instructions, clocks, passes of shared memory."""
     rows, cols, tile = columns["rows"], columns["columns"], columns["tile"]
     size, zero = p.dtype.itemsize, np.zeros_like(rows)
     vk, (m, n) = deep(p, zero, rows, cols), extents(p, tile)
-    across = -(-m // rows), -(-n // cols)
-    lanes = inside(p, zero, tile, rows, cols)
-    issued, reads = vk * x["step"], vk * 0.0
+    across, often = (-(-m // rows), -(-n // cols)), inside(p, zero, tile, rows, cols)
+    loads, reads, odd = 0.0, 0.0, 0.0
     for which, (extent, part) in enumerate(((m, rows), (n, cols))):
-        v = vk if along(p)[which] else vector(p, units(p)[which], extent, part)
-        loads = part if along(p)[which] else vk * part / v
-        distinct = np.minimum(32, np.minimum(32, across[which]) * lanes) * v * size
-        crowded = x["anywhere"] if along(p)[which] and units(p)[which] < WIDEST else 1
-        issued = issued + loads + (vk * part * x["widen"] if p.dtype.real_bits == 16 else 0)
-        reads = reads + loads * np.maximum(1.0, distinct / 128) * crowded
-    return issued + vk * rows * cols * (4 if p.dtype.is_complex else 1), reads
+        is_along, unit = along(p)[which], units(p)[which]
+        v = vk if is_along else vector(p, unit, extent, part)
+        some = part if is_along else vk * part / v
+        passes = some * np.maximum(
+            1.0, np.minimum(32, np.minimum(32, across[which]) * often) * v * size / 128
+        )
+        loads = loads + some
+        reads, odd = (reads, odd + passes) if is_along and unit < WIDEST else (reads + passes, odd)
+    products = vk * rows * cols * (4 if p.dtype.is_complex else 1)
+    return {
+        "steps": vk,
+        "loads": loads,
+        "widened": vk * (rows + cols) * (p.dtype.real_bits == 16) * (1 + p.dtype.is_complex),
+        "arithmetic": products,
+        "pipes": products * (2 if p.dtype.real_bits == 64 else 1) / 4,
+        "reads": reads,
+        "odd reads": odd,
+    }
 
 
-def _fma_pipes(p: Problem, columns: Columns) -> Any:
-    """Clocks of the multiply-add units of an SM for a turn of a warp."""
-    rows, cols = columns["rows"], columns["columns"]
-    vk = deep(p, np.zeros_like(rows), rows, cols)
-    return vk * rows * cols * (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1) / 4
-
-
-def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any]:
+def _tensor(p: Problem, columns: Columns) -> Columns:
     """The same of a warp with tensor cores, for a step of them."""
     rows, cols = columns["rows"], columns["columns"]
     pairs, halves = 1 + p.dtype.is_complex, p.dtype.real_bits == 16
-    # Registers of fragments, and the loads that each of them takes.
-    held = (rows + cols) / 8 * (2 if halves else 1)
-    loads = held * (2 if halves and not p.dtype.is_complex else 1)
-    products = rows * cols / 128 * (pairs if halves else pairs**2 * np.where(columns["mma"] == 8, 2, 1))
-    return x["step"] + loads * x["load"] + products, loads * max(1, p.dtype.itemsize / 4)
-
-
-def _tensor_pipes(p: Problem, columns: Columns) -> Any:
-    """Clocks of the tensor cores of an SM for a step of a warp."""
-    pairs, halves = 1 + p.dtype.is_complex, p.dtype.real_bits == 16
-    return columns["rows"] * columns["columns"] / 128 * (2 * pairs if halves else 4 * pairs**2)
+    loads, odd = 0.0, 0.0
+    for which, (extent, part) in enumerate(((p.m, rows), (p.n, cols))):
+        # Registers of fragments, and the loads that each of them takes.
+        even = along(p)[which] and units(p)[which] % 4 == 0 and unit_k(p) % 2 == 0
+        held = np.minimum(part, -(-extent // 8) * 8) / 8 * (2 if halves else 1)
+        held = held * (2 if p.dtype.letter in "hb" and not even else 1)
+        is_odd = along(p)[which] and units(p)[which] < WIDEST
+        loads, odd = (loads, odd + held) if is_odd else (loads + held, odd)
+    products = rows * cols / 128 * (pairs if halves else pairs**2)
+    wide = max(1, p.dtype.itemsize / 4)
+    return {
+        "steps": np.ones_like(products),
+        "loads": loads + odd,
+        "widened": 0.0,
+        "arithmetic": products * (1 if halves else np.where(columns["mma"] == 8, 2, 1)),
+        "pipes": products * (2 if halves else 4),
+        "reads": wide * loads,
+        "odd reads": wide * odd,
+    }

@@ -109,9 +109,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "mma-tile",
         "hard",
         "a part is whole tensor-core products of 8 columns",
-        lambda mma, rows, columns: (
-            (mma == 0) | ((rows % (mma + (mma == 0)) == 0) & (columns % 8 == 0))
-        ),
+        lambda mma, rows, columns: (mma == 0) | ((rows % (mma + (mma == 0)) == 0) & (columns % 8 == 0)),
     )
     yield Rule(
         "mma-matrix",

@@ -18,8 +18,9 @@ does for very small matrices (I. Masliah et al. (2018), section 3). A matrix tim
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
 Sums of several lanes, warps and blocks are added in an order that config and k alone decide, so results do
-not vary from run to run. Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on
-NumPy arrays.
+not vary from run to run. One product has 8 blocks at most.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
