@@ -33,7 +33,7 @@ from tilewright.stencils.cuda.inner.needs import (
     vector,
     words_of_sum,
 )
-from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, TILES, bulk_takes
+from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, TILES
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
@@ -84,7 +84,7 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int, in
 
 def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     part = np.array(list(dict.fromkeys(_parts(p, x))))
-    paths = [path for path in PATHS if path != "bulk" or ("bulk_copy" in device.supports and bulk_takes(p))]
+    paths = [path for path in PATHS if path != "bulk" or "bulk_copy" in device.supports]
     depths = [depth for depth in DEPTHS if depth * p.dtype.itemsize % WIDEST == 0]
     # Where there are fewer tiles than keep all of the device busy, several blocks may share one.
     alone = "clusters" not in device.supports or _tiles(p, TILES[0]) >= 4 * device["sms"]

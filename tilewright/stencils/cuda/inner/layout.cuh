@@ -5,6 +5,17 @@
 
 constexpr int THREADS = 32 * WARPS;
 
+// All bytes of an operand, from the first of its matrices in memory to the last.
+struct Span {
+    const unsigned char *begin, *end;
+
+    INLINE Span(const void *base, long long stride, int batch, long long ld, int columns, int rows) {
+        const long long ahead = (batch - 1) * stride * SIZE;
+        begin = (const unsigned char *)base + (ahead < 0 ? ahead : 0);
+        end = (const unsigned char *)end_of(base, stride < 0 ? 0 : stride, batch, ld, columns, rows);
+    }
+};
+
 // A slab of an operand: DEPTH of k, EXTENT rows of op(A) or columns of op(B). ALONG: neighbours in memory are neighbours in k,
 // and each row (column) is a run; else each k is one, or, if nothing lies between them, the slab is: it STREAMS. UNIT bytes
 // divide the address of every run.
@@ -22,27 +33,26 @@ template <int EXTENT, bool ALONG, bool STREAMS, int UNIT> struct Slab {
     static INLINE int runs(int extent, int count) { return STREAMS ? 1 : ALONG ? extent : count; }
 
     // By the lanes of one warp and bulk copies: returns the bytes that a lane's arrival has to expect.
-    static INLINE int load(unsigned char *to, const Stored *from, long long ld, int extent, int count, const void *begin,
-                           const void *end, unsigned int barrier) {
+    static INLINE int load(unsigned char *to, const Stored *from, long long ld, int extent, int count, const Span &all,
+                           unsigned int barrier) {
         int expected = 0;
         _Pragma("unroll 1") for (int i = threadIdx.x; i < runs(extent, count); i += 32)
-            expected += run(from, ld, i, extent, count).load(to + i * ROOM * SIZE, begin, end, barrier);
+            expected += run(from, ld, i, extent, count).load(to + i * ROOM * SIZE, all.begin, all.end, barrier);
         return expected;
     }
 
-    // By all threads: words of 16 bytes, and less where a run begins inside one.
-    static INLINE void fetch(unsigned char *to, const Stored *from, long long ld, int extent, int count) {
-        constexpr int WORDS = ROOM / WORD, LESS = UNIT < 16 ? UNIT : 16;
+    // By all threads, words of 16 bytes: of those that lie in the operand in part, the elements that do.
+    static INLINE void fetch(unsigned char *to, const Stored *from, long long ld, int extent, int count, const Span &all) {
+        constexpr int WORDS = ROOM / WORD;
         _Pragma("unroll 2") for (int w = threadIdx.x; w < runs(extent, count) * WORDS; w += THREADS) {
             const Run x = run(from, ld, w / WORDS, extent, count);
-            const int at = w % WORDS * 16 - x.head();
-            unsigned char *const here = to + w / WORDS * ROOM * SIZE + w % WORDS * 16;
-            if (at < 0) {
-                const int ahead = smaller(at + 16, x.bytes);
-                for (int b = 0; b < ahead; b += LESS) cp_async<LESS>(here - at + b, x.from + b, smaller(ahead - b, LESS));
-            } else if (at < x.bytes) {
-                cp_async<16>(here, x.from + at, smaller(x.bytes - at, 16));
-            }
+            const int at = w % WORDS * 16;
+            if (at >= x.head() + x.bytes) continue;
+            const unsigned char *const there = x.from - x.head() + at;
+            unsigned char *const here = to + w / WORDS * ROOM * SIZE + at;
+            if (there >= all.begin && there + 16 <= all.end) cp_async<16>(here, there, 16);
+            else _Pragma("unroll 1") for (int b = 0; b < 16; b += SIZE)
+                if (there + b >= all.begin && there + b < all.end) *(Stored *)(here + b) = *(const Stored *)(there + b);
         }
     }
 

@@ -13,8 +13,11 @@ struct Products {
     int of_each, items;  // tiles of a product, and of all
     int step;            // the k of all pieces of a product but the last one, which are nearly alike
     int first, pieces;   // pieces of this block of its cluster, which may be none
+    Span all_a, all_b;
 
-    INLINE Products(const Gemm &gemm) : g(gemm) {
+    INLINE Products(const Gemm &gemm)
+        : g(gemm), all_a(g.a, g.stride_a, g.batch, g.lda, ALONG_A ? g.m : g.k, ALONG_A ? g.k : g.m),
+          all_b(g.b, g.stride_b, g.batch, g.ldb, ALONG_B ? g.n : g.k, ALONG_B ? g.k : g.n) {
         of_each = LONG == 1 ? ceiling(g.m, TILE_M) : LONG == 2 ? ceiling(g.n, TILE_N) : 1;
         items = g.batch * of_each;
         const int all = ceiling(g.k, DEPTH), share = ceiling(all, SPLIT);

@@ -4,15 +4,11 @@
 struct Ring {
     const Products &products;
     const unsigned int barriers = shared_address(shared_memory);
-    const void *end_a, *end_b;
     Cursor next;
     int now = 0;
     unsigned int parity = 0;
 
     INLINE Ring(const Products &all) : products(all) {
-        const Gemm &g = all.g;
-        end_a = end_of(g.a, g.stride_a, g.batch, g.lda, ALONG_A ? g.m : g.k, ALONG_A ? g.k : g.m);
-        end_b = end_of(g.b, g.stride_b, g.batch, g.ldb, ALONG_B ? g.n : g.k, ALONG_B ? g.k : g.n);
         if (threadIdx.x == 0) {
             UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, 32);
             barriers_started();
@@ -30,8 +26,8 @@ struct Ring {
         const unsigned int barrier = barriers + 8 * to;
         const int count = products.count(next.piece);
         const Stored *const a = products.a(x, next.piece), *const b = products.b(x, next.piece);
-        int expected = SlabA::load(stage, a, g.lda, x.rows, count, g.a, end_a, barrier);
-        expected += SlabB::load(stage + STAGE_B, b, g.ldb, x.columns, count, g.b, end_b, barrier);
+        int expected = SlabA::load(stage, a, g.lda, x.rows, count, products.all_a, barrier);
+        expected += SlabB::load(stage + STAGE_B, b, g.ldb, x.columns, count, products.all_b, barrier);
         barrier_expect(barrier, expected);
         next.advance(products.pieces);
     }

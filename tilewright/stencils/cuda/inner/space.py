@@ -53,20 +53,14 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
-    yield from _of_the_path(p, device)
+    yield from _of_the_path(device)
     yield from _of_the_part(p, device)
     yield from _of_the_slab(p)
     yield from _of_the_sm(p, device)
 
 
-def bulk_takes(p: Problem) -> bool:
-    """Whether operands never go back in memory from one product to the next."""
-    return min(p.strides) >= 0
-
-
-def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
+def _of_the_path(device: Device) -> Iterator[Rule]:
     """How slabs come into shared memory, and of how many blocks."""
-    takes = bulk_takes(p)
     yield Rule(
         "bulk-device",
         "tabled",
@@ -78,12 +72,6 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "tabled",
         "blocks share the k of a tile through clusters, which the device has (9.0 and above)",
         lambda split: (split == 1) | ("clusters" in device.supports),
-    )
-    yield Rule(
-        "bulk-forward",
-        "hard",
-        "bulk copies take operands that do not go back in memory",
-        lambda path: (path != "bulk") | takes,
     )
 
 
