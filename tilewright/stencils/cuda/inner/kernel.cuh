@@ -17,7 +17,7 @@
 // have is added in an order that is always the same; so are the sums of the blocks of a cluster, if SPLIT > 1. k is an argument, and so is m (LONG 1) or n (LONG 2) of a matrix
 // times a vector, whose C is walked over in tiles. Persistent blocks walk over the tiles of all products, so any grid is right.
 //
-// PATH  2  bulk copies (sm_90) by one warp: a slab that has no padding at once, else its runs; all keep their place in words.
+// PATH  2  bulk copies (sm_90): a slab that has no padding at once, else its runs; all keep their place in words.
 //       1  words of 16 bytes (cp.async, sm_80) by all threads, into the same layout.
 //
 // The parts: products.cuh (which tile, and pieces of k), ring_*.cuh (a path each), multiply_*.cuh (units of arithmetic),

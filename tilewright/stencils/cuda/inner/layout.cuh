@@ -32,15 +32,6 @@ template <int EXTENT, bool ALONG, bool STREAMS, int UNIT> struct Slab {
     }
     static INLINE int runs(int extent, int count) { return STREAMS ? 1 : ALONG ? extent : count; }
 
-    // By the lanes of one warp and bulk copies: returns the bytes that a lane's arrival has to expect.
-    static INLINE int load(unsigned char *to, const Stored *from, long long ld, int extent, int count, const Span &all,
-                           unsigned int barrier) {
-        int expected = 0;
-        _Pragma("unroll 1") for (int i = threadIdx.x; i < runs(extent, count); i += 32)
-            expected += run(from, ld, i, extent, count).load(to + i * ROOM * SIZE, all.begin, all.end, barrier);
-        return expected;
-    }
-
     // By all threads, words of 16 bytes: of those that lie in the operand in part, the elements that do.
     static INLINE void fetch(unsigned char *to, const Stored *from, long long ld, int extent, int count, const Span &all) {
         constexpr int WORDS = ROOM / WORD;

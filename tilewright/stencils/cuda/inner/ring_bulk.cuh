@@ -1,5 +1,7 @@
-// The ring of bulk copies (PATH 2): the lanes of one warp fill it, and barriers count the bytes that arrived.
+// The ring of bulk copies (PATH 2): the lanes of as many warps as have runs fill it, and barriers count the bytes that arrived.
 #pragma once
+
+constexpr int FILLERS = 32 * smaller(WARPS, ceiling(SlabA::RUNS + SlabB::RUNS, 32));
 
 struct Ring {
     const Products &products;
@@ -10,25 +12,32 @@ struct Ring {
 
     INLINE Ring(const Products &all) : products(all) {
         if (threadIdx.x == 0) {
-            UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, 32);
+            UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, FILLERS);
             barriers_started();
         }
         block_sync();
-        if (threadIdx.x < 32) _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fill(i);
+        if (threadIdx.x < FILLERS) _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fill(i);
     }
 
-    // By the first warp, each of whose lanes arrives for its own runs.
+    // By the first warps, each of whose lanes arrives for its own runs, those of A and then those of B.
     INLINE void fill(int to) {
         if (next.item >= products.items || (SPLIT > 1 && products.pieces <= 0)) return;
         const Gemm &g = products.g;
         const Item x = products.at(next.item);
         unsigned char *const stage = shared_memory + AT_RING + to * STAGE;
-        const unsigned int barrier = barriers + 8 * to;
         const int count = products.count(next.piece);
         const Stored *const a = products.a(x, next.piece), *const b = products.b(x, next.piece);
-        int expected = SlabA::load(stage, a, g.lda, x.rows, count, products.all_a, barrier);
-        expected += SlabB::load(stage + STAGE_B, b, g.ldb, x.columns, count, products.all_b, barrier);
-        barrier_expect(barrier, expected);
+        const int of_a = SlabA::runs(x.rows, count), all = of_a + SlabB::runs(x.columns, count);
+        int expected = 0;
+        _Pragma("unroll 1") for (int i = threadIdx.x; i < all; i += FILLERS) {
+            const bool second = i >= of_a;
+            const int number = second ? i - of_a : i;
+            const Run run = second ? SlabB::run(b, g.ldb, number, x.columns, count) : SlabA::run(a, g.lda, number, x.rows, count);
+            unsigned char *const here = stage + (second ? STAGE_B + number * SlabB::ROOM * SIZE : number * SlabA::ROOM * SIZE);
+            const Span &whole = second ? products.all_b : products.all_a;
+            expected += run.load(here, whole.begin, whole.end, barriers + 8 * to);
+        }
+        barrier_expect(barriers + 8 * to, expected);
         next.advance(products.pieces);
     }
 
@@ -42,7 +51,7 @@ struct Ring {
     // It has been read.
     INLINE void release() {
         block_sync();
-        if (threadIdx.x < 32) fill(now);
+        if (threadIdx.x < FILLERS) fill(now);
         if (++now == STAGES) {
             now = 0;
             parity ^= 1;
