@@ -159,11 +159,12 @@ def test_slabs_without_padding() -> None:
 
 
 def test_teams_and_shared_memory() -> None:
-    """By hand: float32, 9 x 8 of C in parts of 3 x 4: six of them, five times in a warp."""
+    """By hand: float32, 9 x 8 of C in parts of 3 x 4: six of them, five times in a warp. Runs along k are 8
+    words of 4 bytes apart, modulo 32."""
     p = problem("s:tt:9x8x301@100")
     assert (int(team(p, 0, 0, 3, 4)), int(inside(p, 0, 0, 3, 4))) == (1, 5)
     assert (int(team(p, 0, 0, 1, 1)), int(inside(p, 0, 0, 1, 1))) == (3, 1)
-    along, stream = 9 * (64 + 4) * 4, (8 * 64 + 4) * 4
+    along, stream = 9 * (64 + 8) * 4, (8 * 64 + 4) * 4
     stage = -(-along // 128) * 128 + -(-stream // 128) * 128
     assert shared_bytes(p, "bulk", 0, 0, 64, 3, 4, 2, 3) == 128 + 3 * stage + 2 * 72 * 4
     assert shared_bytes(p, "async", 0, 0, 64, 3, 4, 1, 3) == 3 * stage + 72 * 4

@@ -92,7 +92,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     axes = np.arange(len(part)), np.arange(len(paths)), np.array(depths), *map(np.array, _RINGS), splits
     which, path, depth, warps, stages, split = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
     mma, tile, rows, columns = part[which].T
-    stage = stage_bytes(p, depth, tile)
+    stage = stage_bytes(p, mma, tile, depth, rows, columns)
     least = depths[0] if p.dtype.real_bits != 16 else GRAIN
     enough = min(d for d in depths if d >= min(p.k, depths[-1]))
     kept = (stage >= _STAGES[0]) | (depth == enough)

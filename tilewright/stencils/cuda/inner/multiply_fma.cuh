@@ -27,7 +27,7 @@ struct Sums {
     static constexpr int VK = deep();
     static constexpr int VM = ALONG_A ? 1 : vector(UNIT_A, TILE_M, ROWS), VN = ALONG_B ? 1 : vector(UNIT_B, TILE_N, COLUMNS);
     static constexpr int WORK = ROWS * COLUMNS * VK * (COMPLEX ? 4 : 1);
-    static constexpr int UNROLLED = WORK >= 64 ? 1 : smaller(8, 64 / WORK);
+    static constexpr int UNROLLED = WORK >= 128 ? 1 : smaller(8, 128 / WORK);
 
     Element sum[COLUMNS][ROWS];
     int part_m, part_n, place;  // which part this thread has, and which of those who have it this one is

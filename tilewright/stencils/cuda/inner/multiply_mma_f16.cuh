@@ -9,6 +9,8 @@ struct Sums {
     static constexpr bool EVEN_A = ALONG_A && UNIT_A % 4 == 0 && UNIT_K % 2 == 0;
     static constexpr bool EVEN_B = ALONG_B && UNIT_B % 4 == 0 && UNIT_K % 2 == 0;
 
+    static constexpr int WORK = KINDS * HIGH * WIDE, UNROLLED = WORK <= 4 ? 4 : WORK <= 12 ? 2 : 1;
+
     float sum[KINDS][WIDE][HIGH][4];
     int first_m, first_n;  // of this warp's part
 
@@ -23,15 +25,15 @@ struct Sums {
     }
 
     // A register of row (column) `at` from k on. Beyond the end of k it is zero: memory may hold anything there.
-    template <bool ALONG, bool EVEN, typename Lead>
+    template <bool ALONG, bool EVEN, bool WHOLE, typename Lead>
     static INLINE unsigned int pair(const Stored *from, Lead ld, int at, int k, int count) {
-        if (k >= count) return 0;
+        if (!WHOLE && k >= count) return 0;
         const Stored *const here = from + (ALONG ? at * ld + k : k * ld + at);
 #if COMPLEX
         return *(const unsigned int *)here;
 #else
         if constexpr (EVEN) return *(const unsigned int *)here;
-        const unsigned int low = *here, high = k + 1 < count ? from[ALONG ? at * ld + k + 1 : (k + 1) * ld + at] : 0;
+        const unsigned int low = *here, high = WHOLE || k + 1 < count ? from[ALONG ? at * ld + k + 1 : (k + 1) * ld + at] : 0;
         return low | high << 16;
 #endif
     }
@@ -39,14 +41,13 @@ struct Sums {
     template <typename LeadA, typename LeadB>
     INLINE void add(int group, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, int count) {
         const int r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
-        _Pragma("unroll 1") for (int k = group * STEP; k < count; k += GROUPS * STEP) {
-            // A whole step asks for no comparisons.
-            if (k + STEP <= count) step(a, lda, b, ldb, r, k + PAIR * q, 1 << 30);
-            else step(a, lda, b, ldb, r, k + PAIR * q, count);
-        }
+        int k = group * STEP;
+        _Pragma("unroll UNROLLED") for (; k + STEP <= count; k += GROUPS * STEP) step<true>(a, lda, b, ldb, r, k + PAIR * q, 0);
+        if (k < count) step<false>(a, lda, b, ldb, r, k + PAIR * q, count);
     }
 
-    template <typename LeadA, typename LeadB>
+    // A whole step asks for no comparisons.
+    template <bool WHOLE, typename LeadA, typename LeadB>
     INLINE void step(const Stored *a, LeadA lda, const Stored *b, LeadB ldb, int r, int k, int count) {
         unsigned int x[HIGH][4], y[WIDE][2];
         UNROLL for (int h = 0; h < 2; h++) {
@@ -57,11 +58,11 @@ struct Sums {
                     continue;
                 }
                 const int row = smaller(first_m + 16 * i + 8 * s + r, TILE_M - 1);
-                x[i][s + 2 * h] = pair<ALONG_A, EVEN_A>(a, lda, row, k + 4 * PAIR * h, count) ^ (CONJ_A ? 0x80000000u : 0);
+                x[i][s + 2 * h] = pair<ALONG_A, EVEN_A, WHOLE>(a, lda, row, k + 4 * PAIR * h, count) ^ (CONJ_A ? 0x80000000u : 0);
             }
             UNROLL for (int j = 0; j < WIDE; j++) {
                 const int column = smaller(first_n + 8 * j + r, TILE_N - 1);
-                y[j][h] = pair<ALONG_B, EVEN_B>(b, ldb, column, k + 4 * PAIR * h, count);
+                y[j][h] = pair<ALONG_B, EVEN_B, WHOLE>(b, ldb, column, k + 4 * PAIR * h, count);
             }
         }
         UNROLL for (int j = 0; j < WIDE; j++) UNROLL for (int p = 0; p < KINDS; p++) {

@@ -2,7 +2,7 @@
 #pragma once
 
 struct Sums {
-    static constexpr int HIGH = ROWS / 8, WIDE = COLUMNS / 8, UNROLLED = HIGH * WIDE * (COMPLEX ? 4 : 1) <= 8 ? 2 : 1;
+    static constexpr int HIGH = ROWS / 8, WIDE = COLUMNS / 8, WORK = HIGH * WIDE * (COMPLEX ? 4 : 1), UNROLLED = WORK <= 4 ? 4 : WORK <= 16 ? 2 : 1;
 
     Element sum[WIDE][HIGH][2];
     int first_m, first_n;  // of this warp's part
@@ -24,23 +24,28 @@ struct Sums {
 #endif
     }
 
-    // Beyond the end of k both operands are zero: memory may hold anything there, NaN included.
     template <typename LeadA, typename LeadB>
     INLINE void add(int group, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, int count) {
         const int r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
-        _Pragma("unroll UNROLLED") for (int k = group * 4 + q; k - q < count; k += GROUPS * 4) {
-            const bool in = k < count;
-            Element x[HIGH], y[WIDE];
-            UNROLL for (int i = 0; i < HIGH; i++) {
-                const int row = smaller(first_m + 8 * i + r, TILE_M - 1);
-                x[i] = in ? conjugated(CONJ_A, ALONG_A ? a[row * lda + k] : a[k * lda + row]) : zero();
-            }
-            UNROLL for (int j = 0; j < WIDE; j++) {
-                const int column = smaller(first_n + 8 * j + r, TILE_N - 1);
-                y[j] = in ? conjugated(CONJ_B, ALONG_B ? b[column * ldb + k] : b[k * ldb + column]) : zero();
-            }
-            UNROLL for (int j = 0; j < WIDE; j++) UNROLL for (int i = 0; i < HIGH; i += MMA / 8) multiply(sum[j] + i, x + i, y[j]);
+        int k = group * 4;
+        _Pragma("unroll UNROLLED") for (; k + 4 <= count; k += GROUPS * 4) step<true>(a, lda, b, ldb, r, k + q, count);
+        if (k < count) step<false>(a, lda, b, ldb, r, k + q, count);
+    }
+
+    // Beyond the end of k both operands are zero: memory may hold anything there, NaN included.
+    template <bool WHOLE, typename LeadA, typename LeadB>
+    INLINE void step(const Stored *a, LeadA lda, const Stored *b, LeadB ldb, int r, int k, int count) {
+        const bool in = WHOLE || k < count;
+        Element x[HIGH], y[WIDE];
+        UNROLL for (int i = 0; i < HIGH; i++) {
+            const int row = smaller(first_m + 8 * i + r, TILE_M - 1);
+            x[i] = in ? conjugated(CONJ_A, ALONG_A ? a[row * lda + k] : a[k * lda + row]) : zero();
         }
+        UNROLL for (int j = 0; j < WIDE; j++) {
+            const int column = smaller(first_n + 8 * j + r, TILE_N - 1);
+            y[j] = in ? conjugated(CONJ_B, ALONG_B ? b[column * ldb + k] : b[k * ldb + column]) : zero();
+        }
+        UNROLL for (int j = 0; j < WIDE; j++) UNROLL for (int i = 0; i < HIGH; i += MMA / 8) multiply(sum[j] + i, x + i, y[j]);
     }
 
     // MMA rows of C from as many fragments.

@@ -64,12 +64,24 @@ def vector(p: Problem, unit: int, extent: Any, part: Any) -> Any:
     return found
 
 
-def slab_bytes(p: Problem, which: int, depth: Any, tile: Any) -> Any:
+def pitch(p: Problem, which: int, mma: Any, tile: Any, depth: Any, rows: Any, columns: Any) -> Any:
+    """Elements from a run along k to the next in shared memory."""
+    size = p.dtype.itemsize
+    across = -(-extents(p, tile)[which] // (rows, columns)[which])
+    of_mma = 16 // size if p.dtype.real_bits == 16 else 4
+    lanes = size * np.where(mma == 0, inside(p, mma, tile, rows, columns), of_mma)
+    apart = np.where((across == 1) | (lanes >= 128), WIDEST, -(-lanes // WIDEST) * WIDEST)
+    least = depth * size + WIDEST
+    most = least + (apart - least) % 128
+    return np.where(4 * most <= 5 * least, most, least) // size
+
+
+def slab_bytes(p: Problem, which: int, mma: Any, tile: Any, depth: Any, rows: Any, columns: Any) -> Any:
     """Bytes of a slab of A (0) or of B (1)."""
     size, word = p.dtype.itemsize, WIDEST // p.dtype.itemsize
     extent = extents(p, tile)[which]
     if along(p)[which]:
-        count = extent * (depth + word)
+        count = extent * pitch(p, which, mma, tile, depth, rows, columns)
     elif streams(p)[which]:
         count = extent * depth + word
     else:
@@ -78,9 +90,10 @@ def slab_bytes(p: Problem, which: int, depth: Any, tile: Any) -> Any:
     return _rounded(count * size)
 
 
-def stage_bytes(p: Problem, depth: Any, tile: Any) -> Any:
+def stage_bytes(p: Problem, mma: Any, tile: Any, depth: Any, rows: Any, columns: Any) -> Any:
     """Bytes of a stage: a slab of each operand."""
-    return slab_bytes(p, 0, depth, tile) + slab_bytes(p, 1, depth, tile)
+    a, b = (slab_bytes(p, which, mma, tile, depth, rows, columns) for which in (0, 1))
+    return a + b
 
 
 def shared_bytes(
@@ -91,7 +104,11 @@ def shared_bytes(
     groups = np.maximum(warps // team(p, mma, tile, rows, columns), 1)
     bits = max(p.dtype.real_bits, 32) * (1 + p.dtype.is_complex)
     sums = groups * m * n * (bits // 8)
-    return _rounded(8 * stages) * (1 * (path == "bulk")) + stages * stage_bytes(p, depth, tile) + sums
+    return (
+        _rounded(8 * stages) * (1 * (path == "bulk"))
+        + stages * stage_bytes(p, mma, tile, depth, rows, columns)
+        + sums
+    )
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:

@@ -1,7 +1,8 @@
 // The ring of bulk copies (PATH 2): the lanes of as many warps as have runs fill it, and barriers count the bytes that arrived.
 #pragma once
 
-constexpr int FILLERS = 32 * smaller(WARPS, ceiling(SlabA::RUNS + SlabB::RUNS, 32));
+// Warps that fill the ring: the lanes of one start their copies one after the other.
+constexpr int FILLERS = smaller(WARPS, ceiling(SlabA::RUNS + SlabB::RUNS, 4));
 
 struct Ring {
     const Products &products;
@@ -12,11 +13,11 @@ struct Ring {
 
     INLINE Ring(const Products &all) : products(all) {
         if (threadIdx.x == 0) {
-            UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, FILLERS);
+            UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, 32 * FILLERS);
             barriers_started();
         }
         block_sync();
-        if (threadIdx.x < FILLERS) _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fill(i);
+        if (threadIdx.x < 32 * FILLERS) _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fill(i);
     }
 
     // By the first warps, each of whose lanes arrives for its own runs, those of A and then those of B.
@@ -29,7 +30,7 @@ struct Ring {
         const Stored *const a = products.a(x, next.piece), *const b = products.b(x, next.piece);
         const int of_a = SlabA::runs(x.rows, count), all = of_a + SlabB::runs(x.columns, count);
         int expected = 0;
-        _Pragma("unroll 1") for (int i = threadIdx.x; i < all; i += FILLERS) {
+        _Pragma("unroll 1") for (int i = threadIdx.x % 32 * FILLERS + threadIdx.x / 32; i < all; i += 32 * FILLERS) {
             const bool second = i >= of_a;
             const int number = second ? i - of_a : i;
             const Run run = second ? SlabB::run(b, g.ldb, number, x.columns, count) : SlabA::run(a, g.lda, number, x.rows, count);
@@ -51,7 +52,7 @@ struct Ring {
     // It has been read.
     INLINE void release() {
         block_sync();
-        if (threadIdx.x < FILLERS) fill(now);
+        if (threadIdx.x < 32 * FILLERS) fill(now);
         if (++now == STAGES) {
             now = 0;
             parity ^= 1;

@@ -16,8 +16,8 @@ struct Ring {
             const Item x = products.at(next.item);
             unsigned char *const stage = shared_memory + AT_RING + to * STAGE;
             const int count = products.count(next.piece);
-            SlabA::fetch(stage, products.a(x, next.piece), g.lda, x.rows, count, products.all_a);
-            SlabB::fetch(stage + STAGE_B, products.b(x, next.piece), g.ldb, x.columns, count, products.all_b);
+            SlabA::fetch(stage, products.a(x, next.piece), (int)g.lda, x.rows, count, products.all_a);
+            SlabB::fetch(stage + STAGE_B, products.b(x, next.piece), (int)g.ldb, x.columns, count, products.all_b);
             next.advance(products.pieces);
         }
         cp_async_commit();  // an empty group, too: waits count groups

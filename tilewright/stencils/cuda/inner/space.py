@@ -192,8 +192,8 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "in-flight",
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
-        lambda tile, depth, stages, blocks: (
-            stage_bytes(p, depth, tile) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
+        lambda mma, tile, depth, rows, columns, stages, blocks: (
+            stage_bytes(p, mma, tile, depth, rows, columns) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
         ),
     )
     yield Rule(
