@@ -21,7 +21,7 @@ import argparse
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -165,13 +165,19 @@ def timed(torch: Any, structure: Structure, rounds: int) -> lines.Line:
         torch.randn(x.room, dtype=kind, device="cuda").as_strided(shape, (*x.steps, s.n, 1))
         for x in (s.a, s.b)
     )
-    out = torch.full(shape, float("nan"), dtype=kind, device="cuda")
-    half = torch.empty(s.bytes // 2, dtype=torch.uint8, device="cuda")
+    return {"structure": s.name} | beside(torch, a, b, s.bytes, rounds)
+
+
+def beside(torch: Any, a: Any, b: Any, moved: int, rounds: int) -> lines.Line:
+    """A product of tensors, of which so many bytes are read and written, by us, by a copy and by PyTorch."""
+    out = torch.matmul(a, b)
+    want = out.clone()
+    out.fill_(float("nan"))
+    half = torch.empty(moved // 2, dtype=torch.uint8, device="cuda")
     other = torch.empty_like(half)
     made = tw.plan(a, b, out=out).plan
     tw.matmul(a, b, out=out)
     # Another kernel's sums are rounded in another order.
-    want = torch.matmul(a, b)
     difference = float((out - want).abs().max() / want.abs().max())
     del want
     found = turns(
@@ -183,14 +189,16 @@ def timed(torch: Any, structure: Structure, rounds: int) -> lines.Line:
         },
         rounds,
     )
+    problem = made.problem
     ceilings = TARGETS["cuda"].ceilings(dispatch.device("cuda"))
-    peak = ceilings.get(f"tensor.{s.letter}.1") or ceilings[f"peak.{s.letter}.1"]
-    least = max(found["copy"], prod(s.extents) * made.problem.flops / peak)
+    letter = problem.dtype.letter
+    peak = ceilings.get(f"tensor.{letter}.1") or ceilings[f"peak.{letter}.1"]
+    flops = out.numel() * problem.flops / (problem.m * problem.n)
+    least = max(found["copy"], flops / peak)
     return {
-        "structure": s.name,
-        "bytes": s.bytes,
-        "layout": made.problem.layout,
-        "batch": made.problem.batch,
+        "bytes": moved,
+        "layout": problem.layout,
+        "batch": problem.batch,
         "origin": made.origin,
         "stencil": made.stencil,
         "config": dict(made.config or {}),
@@ -202,9 +210,9 @@ def timed(torch: Any, structure: Structure, rounds: int) -> lines.Line:
     }
 
 
-def summary(found: Sequence[lines.Line], worst: int = 10) -> Table:
+def summary(found: Sequence[lines.Line], of_what: str, worst: int = 10) -> Table:
     """The worst batches, and the geometric mean, median and least of all."""
-    table = Table(title=f"{len(found)} batches along several axes")
+    table = Table(title=f"{len(found)} {of_what}")
     for head in ("batch", "path", "of a copy", "of the bound", "of PyTorch's speed"):
         table.add_column(head)
     for line in sorted(found, key=lambda line: line["of_copy"])[:worst]:
@@ -233,17 +241,23 @@ def main() -> None:
     options = parser.parse_args()
     import torch
 
+    sink = lines.Sink(
+        options.out,
+        "structures",
+        dispatch.device("cuda"),
+        vars(options) | {"seconds": str(options.seconds)},
+    )
+    structures = (*NAMED, *drawn(options.count, options.seed))
+    each = (timed(torch, structure, options.rounds) for structure in structures)
+    shown(each, sink, options.seconds, "batches along several axes")
+
+
+def shown(each: Iterable[lines.Line], sink: lines.Sink, seconds: float, of_what: str) -> None:
+    """Print and write lines as they are measured, until so many seconds are over, and sum them up."""
     begin = time.perf_counter()
     console = lines.console()
-    device = dispatch.device("cuda")
-    sink = lines.Sink(options.out, "structures", device, vars(options) | {"seconds": str(options.seconds)})
-    console.print(f"torch {torch.__version__}, {device.name}")
     found = []
-    for structure in (*NAMED, *drawn(options.count, options.seed)):
-        if time.perf_counter() - begin > options.seconds:
-            console.print(f"{options.seconds} s are over")
-            break
-        line = timed(torch, structure, options.rounds)
+    for line in each:
         sink.write(line)
         found.append(line)
         console.print(
@@ -252,8 +266,11 @@ def main() -> None:
             f"{line['config'].get('path', line['stencil'])}, off by {line['difference']:.1e}",
             soft_wrap=True,
         )
+        if time.perf_counter() - begin > seconds:
+            console.print(f"{seconds} s are over")
+            break
     if found:
-        console.print(summary(found))
+        console.print(summary(found, of_what))
 
 
 if __name__ == "__main__":

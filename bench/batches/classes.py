@@ -30,15 +30,18 @@ SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
 """Of the bytes that are asked for: batches from memory, such that stay in the second-level cache, and few."""
 
 
+UNIVERSAL = ("tensor", "classic")
+"""Stencils that accept nearly everything."""
+
+
 def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterator[Problem]:
     """Random problems of one type and class of beta, class after class in turns, the same for a seed."""
     draw = random.Random(f"{seed} {letter} {beta}")
-    for number, (kind, top) in itertools.product(range(count), SHAPES):
+    for _, (kind, top) in itertools.product(range(count), SHAPES):
         m, n, k = shape_of(draw, kind, top)
         structure = draw.choice(STRUCTURES)
         trans = draw.choice(TRANS)
-        part = SIZES[number % len(SIZES)]
-        yield _problem(letter, (m, n, k), trans, beta, structure, part * size)
+        yield _problem(letter, (m, n, k), trans, beta, structure, draw.choice(SIZES) * size)
 
 
 def _between(draw: random.Random, low: int, high: int) -> int:
@@ -78,11 +81,15 @@ def _problem(
 
 
 def untuned(problem: Problem, device: Device) -> tuple[Entry, ...]:
-    """The default of the first stencil that accepts a problem."""
-    for name, stencil in dispatch.candidates(device).items():
-        if dispatch.refusal(stencil, problem, device) is None:
-            return (Entry(name, STENCILS[name].default(problem, device), "default"),)
-    return ()
+    """The defaults of the stencils that accept a problem: calls choose among them by what is measured here.
+    The universal stencils, which come last, are not asked where others accept."""
+    accepting = [
+        name
+        for name, stencil in dispatch.candidates(device).items()
+        if dispatch.refusal(stencil, problem, device) is None
+    ]
+    written = [name for name in accepting if name not in UNIVERSAL] or accepting[:1]
+    return tuple(Entry(name, STENCILS[name].default(problem, device), "default") for name in written)
 
 
 def classes_of(run: Run) -> None:

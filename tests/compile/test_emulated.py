@@ -208,6 +208,12 @@ def test_tiny_shares_an_operand(which: str, path: str) -> None:
     assert found_wrong("tiny", [(p, smallest(p, 0, path=path, mma=0, warps=2))], grid_x=2) == []
 
 
+@pytest.mark.parametrize("text", ["s:nn:70x2x3@5", "d:tt:2x66x2@3"])
+def test_tiny_multiplies_with_one_long_extent(text: str) -> None:
+    p = problem(text, beta="any")
+    assert found_wrong("tiny", [(p, smallest(p, 0, path="bulk", mma=0, warps=2))], grid_x=2) == []
+
+
 @pytest.mark.parametrize("path", ["plain", "async"])
 def test_tiny_multiplies_matrices_by_their_addresses(path: str) -> None:
     p = problem("d:5x3x4@9", (1, 2, 3), (1, 2, 3), pointers=True, beta="any", align=8)

@@ -54,6 +54,12 @@ PRINTED: dict[str, list[str]] = {
         r"there is no such pair here\.|on .*\nright: True",
     ],
     "09_rotations": ["right: True", "and back: True", "no trace: True"],
+    "10_spectral_elements": [
+        "volume 8: True",
+        "right: True",
+        *(rf"{name} +\d+\.\d us for 1000 elements" for name in (r"tw\.matmul", "library's")),
+        r"there is no such pair here\.|on .*\nright: True",
+    ],
     "07_many_sizes": ["^right: True", "^scattered: True", f"{NO_GPU}|on the GPU: True"],
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bench import lines
+from bench import lines, public
 from bench.analysis import profiler
 from bench.analysis.instructions import Instruction, hottest, instructions, loops, mix
 from bench.analysis.occupancy import occupancy
@@ -629,6 +629,30 @@ def test_instructions_are_counted_by_class() -> None:
     }
     for name, kind in kinds.items():
         assert Instruction(0, name, "").kind == kind, name
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "elements"),
+    [
+        ((7, 2, 3), (7, 3, 5), 7 * (6 + 15 + 10)),
+        ((2, 3), (7, 3, 5), 6 + 7 * (15 + 10)),
+        ((8, 1, 4, 4), (8, 9, 4, 4), 16 * (8 + 72 + 72)),
+        ((7, 16, 4), (), 7 * (64 + 256)),
+    ],
+)
+def test_a_public_product_counts_every_operand_once(
+    a: tuple[int, ...], b: tuple[int, ...], elements: int
+) -> None:
+    assert public.Shape("", "c", a, b).bytes == 8 * elements
+
+
+def test_public_products_fill_a_gpu_where_that_is_left_open() -> None:
+    for shape in public.SHAPES:
+        full = shape.filled()
+        assert public.MANY not in full.a + full.b
+        if full != shape:
+            assert public.BYTES / 2 < full.bytes <= public.BYTES
+    assert len({shape.name for shape in public.SHAPES}) == len(public.SHAPES)
 
 
 def test_what_holds_back_the_blocks_of_an_sm() -> None:

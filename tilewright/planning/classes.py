@@ -85,15 +85,22 @@ def part(stencil: str, p: Problem | GroupedProblem) -> str:
 
 
 def wider(name: str) -> tuple[str, str, str]:
-    """A class, and the wider ones that it is in: of any structure anywhere, and of any shape."""
-    parts = name.split(", ")
-    return name, ", ".join(parts[:3]), ", ".join(parts[:2])
+    """A class, and the wider ones that it is in: of any structure anywhere, and of any size of its kind of
+    shapes (``to``, ``long`` or ``large``)."""
+    letter, reads, shape, *_ = name.split(", ")
+    return name, f"{letter}, {reads}, {shape}", f"{letter}, {reads}, {shape.split()[0]}"
+
+
+def cell(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """What the cells of a stencil say of a class. Where too few of it were timed it has no cell, and then
+    that of the next wider one counts."""
+    return next((cells[each] for each in wider(name) if each in cells), None)
 
 
 def won(cells: Mapping[str, Any], name: str) -> bool:
-    """Whether the cells of a stencil say that it wins a class. Where too few of a class were timed it has no
-    cell, and then all that were timed of the next wider one have to be won."""
-    return next((bool(cells[each]["wins"]) for each in wider(name) if each in cells), False)
+    """Whether a stencil wins a class: all that were timed of it, or of the next wider one."""
+    found = cell(cells, name)
+    return found is not None and bool(found["wins"])
 
 
 @cache
@@ -111,12 +118,21 @@ def measured(device: Device, part: str) -> str | None:
     return device.key if device.key in known else kin.nearest(device, known)
 
 
-def wins(stencil: str, p: Problem | GroupedProblem, regime: str, device: Device) -> bool | None:
-    """Whether a stencil's default was measured to be no slower than the library in a problem's class; None
-    where the stencil was measured on no device that is alike."""
+def standing(
+    stencil: str, p: Problem | GroupedProblem, regime: str, device: Device
+) -> tuple[bool, float] | None:
+    """Whether a stencil's default was measured to be no slower than the library in a problem's class, and the
+    median of how many times as fast it is; None where it was measured on no device that is alike."""
     asked = part(stencil, p)
     whose = measured(device, asked)
     if whose is None:
         return None
     name = of_list(p) if isinstance(p, GroupedProblem) else of(p, regime)
-    return won(table()[whose][asked], name)
+    found = cell(table()[whose][asked], name)
+    return (False, 0.0) if found is None else (bool(found["wins"]), float(found["median"]))
+
+
+def wins(stencil: str, p: Problem | GroupedProblem, regime: str, device: Device) -> bool | None:
+    """The first half of ``standing``."""
+    found = standing(stencil, p, regime, device)
+    return None if found is None else found[0]

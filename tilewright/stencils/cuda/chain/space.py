@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.model import ChainProblem, Device
 from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.chain.needs import (
     PATHS,
     busy,
@@ -24,7 +25,7 @@ from tilewright.stencils.cuda.chain.needs import (
     words_of_sum,
     work,
 )
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST
 
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 _COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
@@ -158,7 +159,7 @@ def _of_the_sm(p: ChainProblem, device: Device) -> Iterator[Rule]:
         "the ring fits in the shared memory that a block may ask for",
         lambda path, group, stages: shared_bytes(p, path, group, stages) <= device["shared_per_block_optin"],
     )
-    yield from resident_rules(
+    yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
         lambda rows, columns, warps: 32 * warps * registers(p, rows, columns),

@@ -6,12 +6,12 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.inner.needs import (
     GRAIN,
     PATHS,
@@ -61,12 +61,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_path(device: Device) -> Iterator[Rule]:
     """How slabs come into shared memory, and of how many blocks."""
-    yield Rule(
-        "bulk-device",
-        "tabled",
-        "the device has bulk copies (9.0 and above)",
-        lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
-    )
+    yield limits.bulk_device(device)
     yield Rule(
         "cluster",
         "tabled",
@@ -77,28 +72,8 @@ def _of_the_path(device: Device) -> Iterator[Rule]:
 
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     """What tensor cores take, and how large a part of a tile a thread or a warp computes."""
-    words, bits = words_of_sum(p), p.dtype.real_bits
-    yield Rule(
-        "mma-device",
-        "tabled",
-        "the device has float64 products of 16 rows (9.0 and above); all have those of 8",
-        lambda mma: (mma <= 8) | ("mma_f64_m16" in device.supports) | (bits == 16),
-    )
-    yield Rule(
-        "mma-type", "hard", "tensor cores take float64 and 16 bits", lambda mma: (mma == 0) | (bits != 32)
-    )
-    yield Rule(
-        "mma-rows",
-        "hard",
-        "a tensor-core product has 16 rows, or 8 of float64",
-        lambda mma: (mma != 8) | (bits == 64),
-    )
-    yield Rule(
-        "mma-tile",
-        "hard",
-        "a part is whole tensor-core products of 8 columns",
-        lambda mma, rows, columns: (mma == 0) | ((rows % (mma + (mma == 0)) == 0) & (columns % 8 == 0)),
-    )
+    words = words_of_sum(p)
+    yield from limits.tensor_cores(p, device)
     yield Rule(
         "mma-matrix",
         "soft",
@@ -111,12 +86,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "a thread has 128 registers of sums at most",
         lambda mma, rows, columns: rows * columns * words <= 128 * (1 + 31 * (mma != 0)),
     )
-    yield Rule(
-        "registers-per-thread",
-        "tabled",
-        "the registers that the loop cannot do without can be addressed",
-        lambda mma, rows, columns: registers(p, mma, rows, columns) <= device["registers_per_thread"],
-    )
+    yield limits.registers_per_thread(device, lambda mma, rows, columns: registers(p, mma, rows, columns))
     yield Rule(
         "teams",
         "hard",
@@ -164,41 +134,24 @@ def _of_the_slab(p: Problem) -> Iterator[Rule]:
 
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
-    sms = device["sms"]
-    shared = partial(shared_bytes, p)
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda warps: 32 * warps <= device["threads_per_block"],
-    )
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the ring and the sums fit in the shared memory that a block may ask for",
-        lambda path, mma, tile, depth, rows, columns, warps, stages: (
-            shared(path, mma, tile, depth, rows, columns, warps, stages) <= device["shared_per_block_optin"]
-        ),
-    )
-    yield from resident_rules(
+
+    def shared(
+        path: Any, mma: Any, tile: Any, depth: Any, rows: Any, columns: Any, warps: Any, stages: Any
+    ) -> Any:
+        return shared_bytes(p, path, mma, tile, depth, rows, columns, warps, stages)
+
+    yield limits.threads_per_block(device)
+    yield limits.shared_per_block(device, shared, "the ring and the sums fit")
+    yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
         lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
-        lambda path, mma, tile, depth, rows, columns, warps, stages: shared(
-            path, mma, tile, depth, rows, columns, warps, stages
+        shared,
+    )
+    yield limits.in_flight(
+        device,
+        lambda mma, tile, depth, rows, columns, stages: (
+            stage_bytes(p, mma, tile, depth, rows, columns) * (stages - 1)
         ),
     )
-    yield Rule(
-        "in-flight",
-        "soft",
-        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
-        lambda mma, tile, depth, rows, columns, stages, blocks: (
-            stage_bytes(p, mma, tile, depth, rows, columns) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
-        ),
-    )
-    yield Rule(
-        "warps-enough",
-        "soft",
-        "an SM has a warp for each of its four schedulers",
-        lambda warps, blocks: warps * (blocks // sms) >= 4,
-    )
+    yield limits.warps_enough(device)

@@ -81,6 +81,10 @@ class InnerStencil(Stencil):
     def runs(self, device: Device) -> str | None:
         return too_old(device)
 
+    def needs_record(self, problem: Problem) -> bool:
+        # The library's products along a long k are good where m and n are large, and bad where they are small.
+        return True
+
     def compiled(self, problem: Problem) -> dict[str, Any]:
         # What is long is an argument.
         found = {**problem.compiled, "k": "long", "unit_k": unit_k(problem)}
