@@ -82,7 +82,7 @@ class InnerStencil(Stencil):
         return too_old(device)
 
     def needs_record(self, problem: Problem) -> bool:
-        # The library's products along a long k are good where m and n are large, and bad where they are small.
+        # The library is good along a long k where m and n are large, and bad where they are small.
         return True
 
     def compiled(self, problem: Problem) -> dict[str, Any]:
