@@ -64,6 +64,7 @@ STENCILS: Table[Stencil] = Table(
         "middle": Row("cuda", "tilewright.stencils.cuda.middle.stencil:MiddleStencil"),
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
         "panel": Row("cuda", "tilewright.stencils.cuda.panel.stencil:PanelStencil"),
+        "inner": Row("cuda", "tilewright.stencils.cuda.inner.stencil:InnerStencil"),
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),

@@ -26,6 +26,8 @@ LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""
 MIDDLE = ((33, 50, 37), (65, 41, 12), (64, 34, 40))
 """m, n and k of products of middle size."""
+DEEP = ((9, 7, 261), (18, 40, 135), (70, 1, 97), (1, 131, 66))
+"""The same of which k is long, and of matrices times vectors."""
 BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
 """The same of interleaved matrices."""
 LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
@@ -79,6 +81,25 @@ def panel(device: Device) -> Iterator[Job]:
             other = config.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
             if fits(stencil, problem, other, device):
                 yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
+
+
+def inner(device: Device) -> Iterator[Job]:
+    """A long k, of matrices and of vectors: the default, the other path, and two blocks of a cluster."""
+    stencil = STENCILS["inner"]
+    for turn, (dtype, (m, n, k)) in enumerate((dtype, deep) for dtype in DTYPES.values() for deep in DEEP):
+        for number, trans in enumerate(ORDERS[dtype.is_complex]):
+            beta, align = ("any", "0")[turn % 2], (16, dtype.itemsize)[(turn + number) % 2]
+            (problem,) = Problem.parse(
+                f"{dtype.letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align
+            )
+            name = f"inner_{dtype.letter}_{trans}_{m}_{n}_{k}"
+            config = stencil.default(problem.with_(batch=10**5), device)
+            yield from _accepted(stencil, problem, name, device, config)
+            other = config.with_(path="async" if config["path"] == "bulk" else "bulk")
+            if fits(stencil, problem, other, device):
+                yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
+            if number == 0 and fits(stencil, problem, config.with_(split=2), device):
+                yield from _accepted(stencil, problem, f"{name}_split", device, config.with_(split=2))
 
 
 def whole(device: Device) -> Iterator[Job]:

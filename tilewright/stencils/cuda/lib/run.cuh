@@ -2,11 +2,12 @@
 //
 // Bulk copies move whole words of 16 bytes. A run may begin and end inside one, so it keeps its place in words: what is
 // loaded includes its neighbours' bytes in the first and last word, and of what is stored these words are written element
-// by element. The file that includes this one has smaller(), the smaller of two numbers.
+// by element.
 #pragma once
 
 #include "lib/bulk.cuh"
 #include "lib/element.cuh"
+#include "lib/sizes.cuh"
 
 // A run as bytes in device memory, and whole words that it is loaded by.
 struct Run {
@@ -58,3 +59,26 @@ struct Run {
     INLINE int ahead() const { return smaller(-head() & 15, bytes); }
     INLINE int whole() const { return (bytes - ahead()) & ~15; }
 };
+
+// What a run's number is multiplied by to find where it begins in shared memory: runs LD elements apart that lie on words of
+// 16 bytes as they do in device memory, where each begins `step` elements further on in its word.
+template <int LD> struct Placed {
+    int first, step;
+    friend INLINE int operator*(int column, Placed by) { return column * LD + ((by.first + column * by.step) & (WORD - 1)); }
+};
+template <int LD> INLINE Placed<LD> placed(const Stored *at, long long ld) {
+    return Placed<LD>{(int)((unsigned long long)at / SIZE & (WORD - 1)), (int)(ld & (WORD - 1))};
+}
+
+// Runs begin ANYWHERE in a word, unless all of them begin with one.
+template <bool ANYWHERE, int LD> struct Lead {
+    static INLINE int of(const Stored *, long long) { return LD; }
+};
+template <int LD> struct Lead<true, LD> {
+    static INLINE Placed<LD> of(const Stored *at, long long ld) { return placed<LD>(at, ld); }
+};
+
+// Behind the last element of an operand, whose matrices come one after the other.
+INLINE const void *end_of(const void *base, long long stride, int batch, long long ld, int cols, int rows) {
+    return (const Stored *)base + (batch - 1) * stride + (cols - 1) * ld + rows;
+}

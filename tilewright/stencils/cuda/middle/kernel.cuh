@@ -86,10 +86,10 @@ static_assert((MMA == 0) == (TYPE_BITS == 32), "mma-type: float64 is multiplied 
 static_assert(MMA == 0 || MMA == 8 || MMA == 16, "mma-rows: a tensor-core product of float64 has 8 or 16 rows");
 static_assert(MMA == 0 || (ROWS % (MMA ? MMA : 1) == 0 && COLUMNS % 8 == 0),
               "part: whole tensor-core products of 8 columns, or whole vectors of 16 bytes");
-static_assert(MMA != 0 || (ROWS % WIDE == 0 && COLUMNS % WIDE == 0),
+static_assert(MMA != 0 || (ROWS % WORD == 0 && COLUMNS % WORD == 0),
               "part: whole tensor-core products of 8 columns, or whole vectors of 16 bytes");
 static_assert(MMA == 0 || DEPTH % 4 == 0, "depth: whole tensor-core products of 4 k");
-static_assert((TILE_M == SIZE_M || TILE_M % WIDE == 0) && (TILE_N == SIZE_N || TILE_N % WIDE == 0),
+static_assert((TILE_M == SIZE_M || TILE_M % WORD == 0) && (TILE_N == SIZE_N || TILE_N % WORD == 0),
               "tile: all of C, or whole vectors of 16 bytes");
 static_assert(THREADS <= 1024, "threads-per-block: a block has no more threads than the device allows");
 

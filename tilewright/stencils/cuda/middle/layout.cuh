@@ -1,18 +1,8 @@
 // Where slices lie in shared memory, and which part of a tile is whose.
 #pragma once
 
-#define CONSTANT __host__ __device__ constexpr
+#include "lib/sizes.cuh"
 
-CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
-CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
-// The widest vector, at most 16 bytes, that divides both.
-CONSTANT int vector_bytes(int a, int b) {
-    int w = 16;
-    while (a % w || b % w) w /= 2;
-    return w;
-}
-
-constexpr int WIDE = 16 / SIZE;  // elements of 16 bytes
 constexpr int TILES_M = ceiling(SIZE_M, TILE_M), TILES_N = ceiling(SIZE_N, TILE_N), TILES_OF_C = TILES_M * TILES_N;
 constexpr int SLICES = ceiling(SIZE_K, DEPTH), LAST = SIZE_K - (SLICES - 1) * DEPTH;
 
@@ -27,7 +17,7 @@ constexpr int WARPS = MMA ? PARTS : ceiling(PARTS, 32), THREADS = 32 * WARPS;
 constexpr int HELD_M = PARTS_M * ROWS, HELD_N = PARTS_N * COLUMNS;
 CONSTANT int apart(int extent, int by) { return ceiling(extent - by, 2 * by) * 2 * by + by; }
 CONSTANT int leading(bool along_k, int held) {
-    return along_k ? apart(DEPTH, TYPE_BITS == 32 ? WIDE : 4) : apart(held, COMPLEX ? 2 : 4);
+    return along_k ? apart(DEPTH, TYPE_BITS == 32 ? WORD : 4) : apart(held, COMPLEX ? 2 : 4);
 }
 constexpr int LD_A = leading(TRANS_A, HELD_M), LD_B = leading(!TRANS_B, HELD_N);
 constexpr int SLICE_A = (TRANS_A ? HELD_M : DEPTH) * LD_A, SLICE_B = (TRANS_B ? DEPTH : HELD_N) * LD_B;
@@ -39,7 +29,7 @@ constexpr int START_B = TRANS_B ? start(TILES_N > 1, TILE_N) : start(SLICES > 1,
 
 // What each warp exchanges parts of C through, so that neighbours write neighbouring rows: vectors that C has none of, or eight
 // columns that tensor cores leave in pieces of 64 bytes.
-constexpr bool EXCHANGED = MMA ? !COMPLEX : !TRANS_A && WIDE > 1 && !(UNIT_C == 16 && SIZE_M % WIDE == 0);
+constexpr bool EXCHANGED = MMA ? !COMPLEX : !TRANS_A && WORD > 1 && !(UNIT_C == 16 && SIZE_M % WORD == 0);
 constexpr int LD_EXCHANGE = ROWS + 2;
 constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = MMA ? 8 * LD_EXCHANGE * SIZE : 512;
 

@@ -9,7 +9,7 @@ template <int COUNT> INLINE Pack<COUNT> load(const Stored *from) {
 
 // A part is vectors of VM rows and VN columns; between a thread's vectors lie those of the others. Of an operand that lies along k
 // neighbouring threads have neighbours.
-constexpr int VM = TRANS_A ? 1 : WIDE, VN = TRANS_B ? WIDE : 1;
+constexpr int VM = TRANS_A ? 1 : WORD, VN = TRANS_B ? WORD : 1;
 struct Part {
     int m, n;  // its first row and column
     bool in;

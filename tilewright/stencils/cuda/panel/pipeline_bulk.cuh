@@ -45,19 +45,6 @@ typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
 typedef Runs<LONG_M, SHORT, LD_C, SHORT> ResultRuns;
 typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;
 
-// Behind the last element of an operand, whose matrices come one after the other.
-INLINE const void *end_of(const void *base, long long stride, int batch, long long ld, int cols, int rows) {
-    return (const Stored *)base + (batch - 1) * stride + (cols - 1) * ld + rows;
-}
-
-// Columns along the panel begin anywhere in a word, unless all of them begin with one.
-template <bool ANYWHERE, int LD> struct Lead {
-    static INLINE int of(const Stored *, long long) { return LD; }
-};
-template <int LD> struct Lead<true, LD> {
-    static INLINE Placed<LD> of(const Stored *at, long long ld) { return placed<LD>(at, ld); }
-};
-
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     const Tiles tiles(g);
     unsigned char *const ring = shared_memory + AT_RING;

@@ -1,16 +1,10 @@
 // What is where in shared memory: barriers, the ring, both operands with their columns apart, and C as it lies in memory.
 #pragma once
 
-#define CONSTANT __host__ __device__ constexpr
+#include "lib/run.cuh"
+#include "lib/sizes.cuh"
 
 constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + 32;  // those that multiply, and the warp that loads
-
-CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
-CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
-CONSTANT int larger(int a, int b) { return a < b ? b : a; }
-CONSTANT int padded(int bytes) { return ceiling(bytes, 128) * 128; }
-
-#include "lib/run.cuh"
 
 constexpr int TILE_N = smaller(TILE, SIZE_N), TILES = ceiling(SIZE_N, TILE_N);  // columns of C that are computed together
 constexpr int PRODUCTS = ceiling(SIZE_K, 16);  // of tensor cores, along k
