@@ -41,7 +41,7 @@ def best(space: Space, p: ChainProblem, device: Device) -> Config:
         if found is not None:
             return found
     # No ring that keeps memory and schedulers busy: a small one.
-    plain = {"path": "async", "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 2}
+    plain = {"path": "async", "mma": 0, "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 2}
     return Config(plain | {"blocks": device["sms"]})
 
 
@@ -53,14 +53,14 @@ def _candidates(p: ChainProblem, device: Device, path: str, x: Mapping[str, Any]
     few = mesh[0] * mesh[1] * words_of_sum(p) <= most
     rows, columns, warps, group, stages = (axis[few] for axis in mesh)
     # The compiler takes more registers than the loop needs, for reads ahead.
-    needed = (x["registers"] * registers(p, rows, columns)).astype(int) + x["registers_beside"]
-    held = np.minimum(resident(shared_bytes(p, path, group, stages), needed, warps, device), x["blocks"])
+    needed = (x["registers"] * registers(p, 0, rows, columns)).astype(int) + x["registers_beside"]
+    held = np.minimum(resident(shared_bytes(p, path, 0, group, stages), needed, warps, device), x["blocks"])
     blocks = np.zeros(len(rows), int)
     for per_sm in PER_SM:
         fits = (per_sm <= held) & (registers_of(device, warps, per_sm) >= needed)
         blocks[fits] = per_sm * device["sms"]
     names = ("rows", "columns", "warps", "group", "stages", "blocks")
-    return dict(zip(names, (rows, columns, warps, group, stages, blocks), strict=True)) | {"path": path}
+    return dict(zip(names, (rows, columns, warps, group, stages, blocks), strict=True)) | {"path": path, "mma": 0}
 
 
 def _sides(p: ChainProblem, x: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -79,7 +79,7 @@ def _cost(p: ChainProblem, device: Device, path: str, columns: Columns, x: Mappi
     flying = np.minimum(1.0, per_sm * columns["stages"] * stage / (x["flying"] * 1024))
     memory = p.bytes / x["bytes"] / flying ** x["flying_power"]
     running = np.minimum(1.0, per_sm * warps / x["movers"])
-    used = busy(p, rows, cols, warps, group)
+    used = busy(p, 0, rows, cols, warps, group)
     computing = _multiplying(p, rows, cols, x) / (running * used ** x["used_power"])
     # Barriers of a group, which other blocks fill in part.
     waiting = x["barrier"] / (group * per_sm)
