@@ -33,6 +33,8 @@ WAIT, LONG, NARROW, APART = 0.86, 1.25, 1.3, 1.06
 than 16 bytes, and beside a C on its way out."""
 NAMES = ("lanes", "rows", "columns", "team", "warps", "unroll_k")
 
+_NO_PACKS = {"group": 0, "padded": 0, "blocks": 0}
+
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest point by reads from memory and from the caches, and by what is on its way."""
@@ -62,7 +64,7 @@ def _grid(space: Space, p: Problem, names: tuple[str, ...], **fixed: int) -> dic
 
 
 def _without_ring(space: Space, p: Problem, device: Device) -> tuple[dict[str, Any], Any]:
-    columns = _grid(space, p, NAMES, ahead=0, stages=0, depth=1)
+    columns = _grid(space, p, NAMES, ahead=0, stages=0, depth=1, **_NO_PACKS)
     lanes, rows, cols, team, warps, unroll = (columns[name] for name in NAMES)
     blocks = held(p, columns, device)
     steps = np.minimum(unroll, p.k)
@@ -75,7 +77,7 @@ def _without_ring(space: Space, p: Problem, device: Device) -> tuple[dict[str, A
 
 def _with_ring(space: Space, p: Problem, device: Device) -> tuple[dict[str, Any], Any]:
     names = ("lanes", "rows", "columns", "team", "warps", "stages", "depth")
-    columns = _grid(space, p, names, ahead=0, unroll_k=1)
+    columns = _grid(space, p, names, ahead=0, unroll_k=1, **_NO_PACKS)
     lanes, rows, cols, team, warps, stages, depth = (columns[name] for name in names)
     blocks = held(p, columns, device)
     flying = blocks * (stages - 1) * stage_bytes(p, lanes, warps, depth)
