@@ -18,8 +18,8 @@ from tilewright.targets.cuda.arguments import pack
 def packs_wrongs(
     p: Problem, config: Config, device: Device, *, schedule: Schedule = SCHEDULES[0], grid: int = 2
 ) -> Iterator[str]:
-    """What is wrong with the product of packs (batch / P, rows, columns, P) of -1, 0 and 1, whose sums are exact
-    in every type."""
+    """What is wrong with the product of packs (batch / P, rows, columns, P) of -1, 0 and 1, whose sums are
+    exact in every type."""
     stencil, lying = STENCILS["interleaved"], p.interleaved
     assert lying is not None
     shapes = [(p.batch // lying.pack, *side, lying.pack) for side in ((p.m, p.k), (p.k, p.n), (p.m, p.n))]

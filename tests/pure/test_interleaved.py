@@ -9,7 +9,7 @@ from tilewright.arrays.interleaved import interleaved_of
 from tilewright.arrays.view import view_at
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Interleaved, Problem
-from tilewright.stencils.cuda.interleaved.needs import held, registers, shared_bytes
+from tilewright.stencils.cuda.interleaved.needs import BLOCK, held, registers, shared_bytes
 from tilewright.stencils.cuda.interleaved.stencil import InterleavedStencil
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
 from tilewright.stencils.protocol import refused
@@ -199,9 +199,8 @@ def test_a_block_finds_what_it_needs() -> None:
     config = STENCIL.default(p, H200)
     assert held(p, config, H200) >= 1
     asked = STENCIL.launch(p, config)
-    staged, stages, depth = (config[name] for name in ("staged", "stages", "depth"))
-    assert staged == 1
-    assert asked.shared == shared_bytes(p, config["lanes"], config["warps"], staged, stages, depth)
+    assert config["staged"] == 1
+    assert asked.shared == shared_bytes(p, *(config[name] for name in BLOCK))
     assert asked.block == (32 * config["warps"] * config["team"], 1, 1)
     assert asked.grid[0] * 32 * config["warps"] * config["lanes"] >= p.batch
     assert registers(p, 1, 8, 8, 1) > 64

@@ -60,7 +60,10 @@ def _candidates(p: ChainProblem, device: Device, path: str, x: Mapping[str, Any]
         fits = (per_sm <= held) & (registers_of(device, warps, per_sm) >= needed)
         blocks[fits] = per_sm * device["sms"]
     names = ("rows", "columns", "warps", "group", "stages", "blocks")
-    return dict(zip(names, (rows, columns, warps, group, stages, blocks), strict=True)) | {"path": path, "mma": 0}
+    return dict(zip(names, (rows, columns, warps, group, stages, blocks), strict=True)) | {
+        "path": path,
+        "mma": 0,
+    }
 
 
 def _sides(p: ChainProblem, x: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -177,7 +177,9 @@ def _of_the_sm(p: ChainProblem, device: Device) -> Iterator[Rule]:
         "shared-per-block",
         "queryable",
         "the ring fits in the shared memory that a block may ask for",
-        lambda path, mma, group, stages: shared_bytes(p, path, mma, group, stages) <= device["shared_per_block_optin"],
+        lambda path, mma, group, stages: (
+            shared_bytes(p, path, mma, group, stages) <= device["shared_per_block_optin"]
+        ),
     )
     yield from resident_rules(
         device,

@@ -62,7 +62,11 @@ def shared_bytes(
 ) -> Any:
     """Shared memory of a block: the ring, and a scattered C on its way out; or a ring of whole packs, and two
     groups of C."""
-    of_packs = _line(8 * stages) + stages * packs_bytes(p, group, padded) + 2 * group_bytes(p, p.m * p.n, group, padded)
+    of_packs = (
+        _line(8 * stages)
+        + stages * packs_bytes(p, group, padded)
+        + 2 * group_bytes(p, p.m * p.n, group, padded)
+    )
     of_rows = (
         stages * stage_bytes(p, lanes, warps, depth)
         + staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize

@@ -14,6 +14,7 @@
 #include "lib/bulk.cuh"
 
 static_assert(PACKED && !SHARED_A && !SHARED_B && !SCATTERED, "group-packs: groups are of packs of A, of B and of C");
+static_assert(STAGES > 0 && TEAM == 1 && DEPTH == 1, "group-ring: groups have a ring of their own");
 static_assert(!BETA, "group-new: a C that is read does not come through the ring");
 static_assert(PACK_SIZE % LANES == 0, "lanes-pack: a vector does not reach into the next pack");
 static_assert(PACK_SIZE * SIZE % 16 == 0, "group-whole: an element of a pack is a multiple of 16 bytes");
