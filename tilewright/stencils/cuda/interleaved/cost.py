@@ -33,7 +33,7 @@ WAIT, LONG, NARROW, APART = 0.86, 1.25, 1.3, 1.06
 than 16 bytes, and beside a C on its way out."""
 NAMES = ("lanes", "rows", "columns", "team", "warps", "unroll_k")
 
-_NO_PACKS = {"group": 0, "padded": 0, "blocks": 0}
+_NO_PACKS = {"bulk": 0, "group": 0, "padded": 0, "blocks": 0}
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:

@@ -58,7 +58,15 @@ def matrices(lanes: Any, warps: Any) -> Any:
 
 
 def shared_bytes(
-    p: Problem, lanes: Any, warps: Any, staged: Any, stages: Any, depth: Any, group: Any, padded: Any
+    p: Problem,
+    lanes: Any,
+    warps: Any,
+    staged: Any,
+    stages: Any,
+    depth: Any,
+    bulk: Any,
+    group: Any,
+    padded: Any,
 ) -> Any:
     """Shared memory of a block: the ring, and a scattered C on its way out; or a ring of whole packs, and two
     groups of C."""
@@ -68,7 +76,8 @@ def shared_bytes(
         + 2 * group_bytes(p, p.m * p.n, group, padded)
     )
     of_rows = (
-        stages * stage_bytes(p, lanes, warps, depth)
+        _line(8 * stages) * bulk
+        + stages * stage_bytes(p, lanes, warps, depth)
         + staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize
     )
     return np.where(group > 0, of_packs, of_rows)
@@ -113,7 +122,7 @@ def orders(p: Problem) -> tuple[int, int, int] | None:
     return found[0], found[1], found[2]
 
 
-BLOCK = ("lanes", "warps", "staged", "stages", "depth", "group", "padded")
+BLOCK = ("lanes", "warps", "staged", "stages", "depth", "bulk", "group", "padded")
 """The parameters that shared memory follows from."""
 
 

@@ -21,7 +21,6 @@ static_assert(PACK_SIZE * SIZE % 16 == 0, "group-whole: an element of a pack is 
 static_assert(ALIGN == 16, "group-aligned: bulk copies begin at multiples of 16 bytes");
 
 constexpr int WIDE = PACK_SIZE * SIZE, PARTS = PACK_SIZE / LANES;  // bytes of an element of a pack, vectors of it
-__host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 * 128; }
 
 // An operand in shared memory: GROUP packs of so many elements, each behind the other's padding.
 template <int ELEMENTS> struct Packs {
@@ -51,17 +50,11 @@ typedef Packs<SIZE_K * SIZE_N> PacksB;
 typedef Packs<SIZE_M * SIZE_N> PacksC;
 
 constexpr int AT_B = PacksA::ALL, GROUP_STAGE = AT_B + PacksB::ALL;
-constexpr int AT_RING = line(8 * STAGES), AT_OUT = AT_RING + STAGES * GROUP_STAGE;
+constexpr int AT_OUT = AT_RING + STAGES * GROUP_STAGE;
 
 // Bytes from element (0, 0) to (i, j) of so many rows and columns.
 template <bool BY_COLUMNS, int HIGH, int LONG> INLINE int within(int i, int j) {
     return (BY_COLUMNS ? i + j * HIGH : i * LONG + j) * WIDE;
-}
-
-INLINE void take(Element (&x)[LANES], const unsigned char *from, bool conj) {
-    Pack<LANES> some;
-    some.vector = *(decltype(some.vector) const *)from;
-    UNROLL for (int lane = 0; lane < LANES; lane++) x[lane] = conjugated(conj, widened(some.element[lane]));
 }
 
 // Multiplies the packs of a stage.
@@ -79,9 +72,9 @@ INLINE void multiply_group(const Scalars &scalars, const unsigned char *stage, u
         _Pragma("unroll UNROLL_K") for (int k = 0; k < SIZE_K; k++) {
             Element left[ROWS][LANES], right[COLUMNS][LANES];
             UNROLL for (int i = 0; i < ROWS; i++)
-                take(left[i], a + within<BY_COLUMNS_A, SIZE_M, SIZE_K>(min(i0 + i, SIZE_M - 1), k), CONJ_A);
+                take<false>(left[i], (const Stored *)(a + within<BY_COLUMNS_A, SIZE_M, SIZE_K>(min(i0 + i, SIZE_M - 1), k)), CONJ_A);
             UNROLL for (int j = 0; j < COLUMNS; j++)
-                take(right[j], b + within<BY_COLUMNS_B, SIZE_K, SIZE_N>(k, min(j0 + j, SIZE_N - 1)), CONJ_B);
+                take<false>(right[j], (const Stored *)(b + within<BY_COLUMNS_B, SIZE_K, SIZE_N>(k, min(j0 + j, SIZE_N - 1))), CONJ_B);
             add_products(sum, left, right);
         }
         UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < COLUMNS; j++) {

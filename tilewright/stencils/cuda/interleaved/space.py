@@ -24,7 +24,7 @@ from tilewright.stencils.cuda.interleaved.needs import (
 
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 """Blocks of an SM that stay and walk over the packs."""
-TEAMS = (1, 2, 3, 4, 6, 8, 9, 12, 16)
+TEAMS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16)
 MOST_REGISTERS = 255
 """Of a thread, on every device."""
 
@@ -50,7 +50,8 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("staged", (0, 1)),
         Param("ahead", (0, 1)),
         Param("stages", (0, 2, 3, 4, 6)),
-        Param("depth", (1, 2, 4)),
+        Param("depth", (1, 2, 4, 8, 16)),
+        Param("bulk", (0, 1)),
         Param("group", (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)),
         Param("padded", (0, 1)),
         Param("blocks", (0, *(count * device["sms"] for count in PER_SM))),
@@ -97,8 +98,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared",
         "tabled",
         "the ring and a C on its way out fit in shared memory",
-        lambda lanes, warps, staged, stages, depth, group, padded: (
-            shared_bytes(p, lanes, warps, staged, stages, depth, group, padded)
+        lambda lanes, warps, staged, stages, depth, bulk, group, padded: (
+            shared_bytes(p, lanes, warps, staged, stages, depth, bulk, group, padded)
             <= device["shared_per_block_optin"]
         ),
     )
@@ -132,7 +133,9 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "ring-long",
         "soft",
         "stages beyond the end of k stay empty",
-        lambda stages, depth, group: (stages == 0) | (group > 0) | ((stages - 1) * depth <= p.k),
+        lambda stages, depth, group, bulk: (
+            (stages == 0) | (group > 0) | ((stages - 1) * depth <= p.k) | ((bulk > 0) & (depth < 2 * p.k))
+        ),
     )
     yield Rule(
         "unroll",
@@ -156,7 +159,16 @@ def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
         "group-device",
         "tabled",
         "the device has bulk copies (9.0 and above)",
-        lambda group: (group == 0) | ("bulk_copy" in device.supports),
+        lambda bulk, group: ((group == 0) & (bulk == 0)) | ("bulk_copy" in device.supports),
+    )
+    aligned = pack == 0 and p.align == WIDEST and p.batch * size % WIDEST == 0
+    yield Rule(
+        "bulk-rows",
+        "hard",
+        "rows of one pack, aligned to 16 bytes, and a thread for all of C",
+        lambda rows, columns, team, stages, bulk: (
+            (bulk == 0) | (aligned & (stages > 0) & (team == tiles(p, rows, columns)))
+        ),
     )
     yield Rule(
         "group-packs",
@@ -186,9 +198,9 @@ def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
         "group-ring",
         "hard",
         "groups have a ring of their own, and blocks that walk over them",
-        lambda team, stages, depth, group, padded, blocks: (
-            ((group == 0) & (blocks == 0) & (padded == 0))
-            | ((group > 0) & (blocks > 0) & (stages > 0) & (team == 1) & (depth == 1))
+        lambda team, stages, depth, bulk, group, padded, blocks: (
+            ((group == 0) & (padded == 0) & ((blocks > 0) == (bulk > 0)))
+            | ((group > 0) & (blocks > 0) & (stages > 0) & (team == 1) & (depth == 1) & (bulk == 0))
         ),
     )
     yield Rule(

@@ -12,6 +12,7 @@ kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory
     staged   a C whose matrices lie apart leaves through shared memory
     ahead    a block first asks the second-level cache for all that it will read
     stages, depth   of a ring in shared memory that A and B come through, and steps along k of a stage
+    bulk     the rows of the ring come by bulk copies, to blocks that stay
     group    packs of a stage of a ring that whole packs come through, by bulk copies
     padded   these packs begin in different banks
     blocks   of the whole grid, in multiples of the SMs, that stay and walk over groups
@@ -127,5 +128,7 @@ class InterleavedStencil(Stencil):
         blocks = -(-p.batch // matrices(c["lanes"], c["warps"]))
         if c["group"]:
             blocks = min(c["blocks"], -(-p.batch // (layout(p).pack * c["group"])))
+        elif c["bulk"]:
+            blocks = min(c["blocks"], blocks)
         shared = int(shared_bytes(p, *(c[name] for name in BLOCK)))
         return Launch(grid=(blocks, 1, 1), block=(32 * c["warps"] * c["team"], 1, 1), shared=shared)
