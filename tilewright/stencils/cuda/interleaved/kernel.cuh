@@ -128,11 +128,21 @@ struct Interleaved {
 };
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
+#if GROUP || BULK
 __host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 * 128; }
-constexpr int AT_RING = GROUP || BULK ? line(8 * STAGES) : 0;  // after the barriers of bulk copies
+constexpr int AT_RING = line(8 * STAGES);  // after the barriers of bulk copies
+#endif
+#if STAGES && !GROUP
 // Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps.
-constexpr int STAGE = STAGES && !GROUP ? ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES : 0;
+constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES;
+#endif
+#if STAGED && BULK
 #define results (shared_memory + AT_RING + STAGES * STAGE * SIZE)  // after the ring
+#elif STAGED && STAGES
+#define results (shared_memory + STAGES * STAGE * SIZE)
+#else
+#define results shared_memory
+#endif
 
 // COUNT neighbouring elements, through the cache for what nobody writes: A and B share no byte with C.
 INLINE void read_only(unsigned short &x, const unsigned short *from) {
