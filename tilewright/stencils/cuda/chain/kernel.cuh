@@ -130,7 +130,7 @@ struct Chain {
 #define PATH 2  // 1: copies by vectors (sm_80), 2: bulk copies (sm_90)
 #endif
 #ifndef MMA
-#define MMA 0  // rows of C that a warp computes by tensor cores (8 or 16), 0: by multiply-add units
+#define MMA 0  // rows of C that a warp computes by tensor cores (8, 16 or 32), 0: by multiply-add units
 #endif
 #ifndef ROWS
 #define ROWS 4  // rows of a product that a thread computes, at most
@@ -163,7 +163,7 @@ static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at mult
 static_assert(PATH != 2 || whole_groups(), "bulk-whole: a group is a multiple of 16 bytes");
 static_assert(MMA == 0 || TYPE_BITS == 64 || (TYPE_BITS == 16 && !COMPLEX),
               "mma-type: tensor cores multiply float64 and real numbers of 16 bits");
-static_assert(MMA == 0 || MMA == 16 || (MMA == 8 && TYPE_BITS == 64), "mma-rows: fragments have 16 rows, of float64 also 8");
+static_assert(MMA == 0 || MMA == 16 || MMA == (TYPE_BITS == 64 ? 8 : 32), "mma-rows: strips of 8 or 16 rows, of 16 bits 16 or 32");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 
 // ---- the kernel ---------------------------------------------------------------------------------

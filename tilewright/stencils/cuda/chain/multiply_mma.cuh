@@ -78,8 +78,8 @@ INLINE void multiply_group(const unsigned char *stage, Stored *out, int count) {
         if constexpr (FACTORS == 3) {
             const Right right = {matrix_of<IN_RIGHT>(stage, which)};
             Strip<BETWEEN> between;
-            multiply<INNER, BETWEEN>(between, left, middle, first);
-            multiply_between<BETWEEN, COLUMNS_C>(sum, between, right);
+            const auto words = multiply<INNER, BETWEEN>(between, left, middle, first);
+            multiply_between(sum, between, words, right);
         } else {
             multiply<INNER, COLUMNS_C>(sum, left, middle, first);
         }

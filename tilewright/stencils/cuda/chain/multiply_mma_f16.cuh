@@ -1,12 +1,16 @@
-// Strips of 16-bit types: 16 rows, sums of float32. The first product is one of halves. What it sums is the left operand of
-// a second one in tf32, which has all numbers of 16 bits: in two parts, so that 21 of its 24 bits are used.
+// Strips of 16-bit types: fragments of 16 rows, sums of float32. The first product is one of halves. What it sums is the left
+// operand of the second one, in two parts. Of bfloat16, which has the range of float32, these are bfloat16 again, and 16 bits
+// are used; of float16 they are tf32, which has all float16, and 21 bits are.
 #pragma once
+
+constexpr int FRAGMENTS = MMA / 16;
 
 template <int COLUMNS_> struct Strip {
     static constexpr int TILES = ceiling(COLUMNS_, 8);
-    float sum[TILES][4];
+    float sum[FRAGMENTS][TILES][4];
     INLINE Strip() {
-        UNROLL for (int j = 0; j < TILES; j++) UNROLL for (int e = 0; e < 4; e++) sum[j][e] = 0;
+        UNROLL for (int f = 0; f < FRAGMENTS; f++) UNROLL for (int j = 0; j < TILES; j++)
+            UNROLL for (int e = 0; e < 4; e++) sum[f][j][e] = 0;
     }
 };
 
@@ -73,47 +77,86 @@ template <int K, int ORDER, class S> INLINE void words_of(unsigned int (&word)[2
     }
 }
 
-// Adds 16 rows of a left factor, from row `first` on, times a right one of N columns.
-template <int K, int N, class X, class Y> INLINE void multiply(Strip<N> &strip, const X &x, const Y &y, int first) {
-    constexpr int ORDER = best_order<X, Y>(Strip<N>::TILES);
+// The first of the two parts of a sum: the bits that its type has, the others cut off.
+INLINE float first_part(float x) { return __uint_as_float(__float_as_uint(x) & (BRAIN ? 0xffff0000u : 0xffffe000u)); }
+
+// Adds the product of sixteen k of either part with halves.
+#if BRAIN
+INLINE void multiply_add_part(float (&c)[4], const float (&part)[2][4], const unsigned int (&right)[2]) {
+    const unsigned int left[4] = {halves_of(part[0][0], part[0][1]), halves_of(part[0][2], part[0][3]),
+                                  halves_of(part[1][0], part[1][1]), halves_of(part[1][2], part[1][3])};
+    mma_16x8x16(c, left, right[0], right[1]);
+}
+#else
+INLINE void multiply_add_part(float (&c)[4], const float (&part)[2][4], const unsigned int (&right)[2]) {
+    UNROLL for (int h = 0; h < 2; h++) {
+        const float left[4] = {part[h][0], part[h][2], part[h][1], part[h][3]};
+        const float pair[2] = {real_of((Half)right[h]), real_of((Half)(right[h] >> 16))};
+        mma_16x8x8_tf32(c, left, pair);
+    }
+}
+#endif
+
+// The words of all rows of a strip of a left factor of K k: of row r and row r + 8 of each fragment.
+template <int K> struct Words {
+    static constexpr int STEPS = ceiling(K, 16);
+    unsigned int word[STEPS][FRAGMENTS][2][2];
+};
+
+// Where the left factor of a chain is the transpose of the right one and a strip is all of it, its words are the right
+// fragments, too: columns of the one are rows of the other. Both then have their k in the order of the instruction.
+constexpr bool AGAIN = FACTORS == 3 && IN_LEFT == IN_RIGHT && TRANS_LEFT != TRANS_RIGHT && STRIPS == 1;
+
+// Adds MMA rows of a left factor, from row `first` on, times a right one of N columns; says which words it read of the left.
+template <int K, int N, class X, class Y>
+INLINE Words<K> multiply(Strip<N> &strip, const X &x, const Y &y, int first) {
+    constexpr int ORDER = AGAIN ? PAIRS : best_order<X, Y>(Strip<N>::TILES);
     const int r = threadIdx.x % 32 / 4;
-    UNROLL for (int begin = 0; begin < K; begin += 16) {
-        unsigned int high[2], low[2];
-        words_of<K, ORDER>(high, x, min(first + r, ROWS_C - 1), begin);
-        words_of<K, ORDER>(low, x, min(first + r + 8, ROWS_C - 1), begin);
-        UNROLL for (int j = 0; j < strip.TILES; j++) {
+    Words<K> left;
+    UNROLL for (int step = 0; step < left.STEPS; step++) {
+        auto &w = left.word[step];
+        UNROLL for (int f = 0; f < FRAGMENTS; f++) UNROLL for (int e = 0; e < 2; e++)
+            words_of<K, ORDER>(w[f][e], x, min(first + 16 * f + 8 * e + r, ROWS_C - 1), 16 * step);
+        UNROLL for (int j = 0; j < Strip<N>::TILES; j++) {
             unsigned int right[2];
-            words_of<K, ORDER>(right, y, min(8 * j + r, N - 1), begin);
-            mma_16x8x16(strip.sum[j], high[0], low[0], high[1], low[1], right[0], right[1]);
+            words_of<K, ORDER>(right, y, min(8 * j + r, N - 1), 16 * step);
+            UNROLL for (int f = 0; f < FRAGMENTS; f++)
+                mma_16x8x16(strip.sum[f][j], w[f][0][0], w[f][1][0], w[f][0][1], w[f][1][1], right[0], right[1]);
         }
+    }
+    return left;
+}
+
+// A lane's words for columns 8 j of a right factor and the sixteen k from 16 * step on, in the order of the instruction.
+template <int K, int N, int INNER_K, class Y>
+INLINE void right_words(unsigned int (&right)[2], const Words<INNER_K> &left, const Y &y, int j, int step) {
+    if constexpr (AGAIN) {
+        UNROLL for (int h = 0; h < 2; h++) right[h] = left.word[step][j / 2][j % 2][h];
+    } else {
+        words_of<K, PAIRS>(right, y, min(8 * j + threadIdx.x % 32 / 4, N - 1), 16 * step);
     }
 }
 
-// Adds a strip of K columns times a factor of N columns.
-template <int K, int N, class Y> INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Y &y) {
-    const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
-    UNROLL for (int i = 0; i < between.TILES; i++) {
-        const int k = 8 * i + 2 * q;
-        // In the order of a left fragment: rows r and r + 8 of the first k, then of the second.
-        float high[4], rest[4];
-        UNROLL for (int e = 0; e < 4; e++) {
-            const float t = K % 8 == 0 || k + e / 2 < K ? between.sum[i][e / 2 + e % 2 * 2] : 0;
-            high[e] = __uint_as_float(__float_as_uint(t) & 0xffffe000u);
-            rest[e] = high[e] == t ? 0 : t - high[e];  // also of infinity, which has no rest
+// Adds a strip of K columns times a factor of N columns, of which `left` has the words if AGAIN.
+template <int K, int N, int INNER_K, class Y>
+INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Words<INNER_K> &left, const Y &y) {
+    const int q = threadIdx.x % 4;
+    UNROLL for (int step = 0; step < ceiling(K, 16); step++) {
+        // Of each fragment, in the order of a left one: the tiles of columns 0 and 8 from 16 * step on.
+        float high[FRAGMENTS][2][4], rest[FRAGMENTS][2][4];
+        UNROLL for (int f = 0; f < FRAGMENTS; f++) UNROLL for (int h = 0; h < 2; h++) UNROLL for (int e = 0; e < 4; e++) {
+            const int tile = 2 * step + h, k = 8 * tile + 2 * q + e % 2;
+            const float t = tile < Strip<K>::TILES && (K % 8 == 0 || k < K) ? between.sum[f][min(tile, Strip<K>::TILES - 1)][e] : 0;
+            high[f][h][e] = first_part(t);
+            rest[f][h][e] = high[f][h][e] == t ? 0 : t - high[f][h][e];  // also of infinity, which has no rest
         }
-        UNROLL for (int j = 0; j < strip.TILES; j++) {
-            const int column = min(8 * j + r, N - 1);
-            float right[2];
-            if constexpr (Y::ALONG && Y::FREE % 2 == 0) {
-                Pack<2> both;
-                both.vector = *(const unsigned int *)(y.base + column * Y::FREE + (K % 8 ? min(k, K - 2) : k));
-                UNROLL for (int e = 0; e < 2; e++) right[e] = widened(both.element[e]);
-            } else {
-                UNROLL for (int e = 0; e < 2; e++) right[e] = y.element(column, K % 8 ? min(k + e, K - 1) : k + e);
+        UNROLL for (int j = 0; j < Strip<N>::TILES; j++) {
+            unsigned int right[2];
+            right_words<K, N>(right, left, y, j, step);
+            UNROLL for (int f = 0; f < FRAGMENTS; f++) {
+                multiply_add_part(strip.sum[f][j], rest[f], right);
+                multiply_add_part(strip.sum[f][j], high[f], right);
             }
-            if (K % 8) UNROLL for (int e = 0; e < 2; e++) right[e] = k + e < K ? right[e] : 0;
-            mma_16x8x8_tf32(strip.sum[j], rest, right);
-            mma_16x8x8_tf32(strip.sum[j], high, right);
         }
     }
 }
@@ -121,6 +164,7 @@ template <int K, int N, class Y> INLINE void multiply_between(Strip<N> &strip, c
 // Calls `put` with row, column, and two neighbours of a row, for all of a strip.
 template <int N, class Put> INLINE void each_pair(const Strip<N> &strip, const Put &put) {
     const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
-    UNROLL for (int j = 0; j < strip.TILES; j++) UNROLL for (int half = 0; half < 2; half++)
-        put(8 * half + r, 8 * j + 2 * q, strip.sum[j][2 * half], strip.sum[j][2 * half + 1]);
+    UNROLL for (int f = 0; f < FRAGMENTS; f++) UNROLL for (int j = 0; j < Strip<N>::TILES; j++)
+        UNROLL for (int half = 0; half < 2; half++)
+            put(16 * f + 8 * half + r, 8 * j + 2 * q, strip.sum[f][j][2 * half], strip.sum[f][j][2 * half + 1]);
 }

@@ -46,8 +46,11 @@ template <int K, int STEP, class S> INLINE Element element_in(const S &x, int fr
     return k < K ? found : zero();
 }
 
+// What is kept of a left factor: nothing.
+struct Words {};
+
 // Adds MMA rows of a left factor, from row `first` on, times a right one of N columns.
-template <int K, int N, class X, class Y> INLINE void multiply(Strip<N> &strip, const X &x, const Y &y, int first) {
+template <int K, int N, class X, class Y> INLINE Words multiply(Strip<N> &strip, const X &x, const Y &y, int first) {
     const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
     UNROLL for (int step = 0; step < ceiling(K, 4); step++) {
         const int k = 4 * step + q;
@@ -56,10 +59,12 @@ template <int K, int N, class X, class Y> INLINE void multiply(Strip<N> &strip, 
         UNROLL for (int j = 0; j < strip.TILES; j++)
             multiply_add_fragments(strip.sum[j], a, element_in<K, 4>(y, min(8 * j + r, N - 1), k));
     }
+    return {};
 }
 
 // Adds a strip of K columns times a factor of N columns.
-template <int K, int N, class Y> INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Y &y) {
+template <int K, int N, class Y>
+INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Words &, const Y &y) {
     const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
     UNROLL for (int i = 0; i < between.TILES; i++) UNROLL for (int e = 0; e < 2; e++) {
         const int k = 8 * i + 2 * q + e;

@@ -99,6 +99,15 @@ def strips(p: ChainProblem, mma: Any) -> Any:
     return np.where(is_turned(p, mma), -(-n // high), -(-m // high))
 
 
+def reads_once(p: ChainProblem, mma: int) -> bool:
+    """Whether the left factor of a strip is the right one's transpose, and the strip all of it: its fragments
+    then serve twice."""
+    if len(p.factors) < 3 or int(strips(p, mma)) > 1:
+        return False
+    one, _, other = p.factors
+    return one.operand == other.operand and one.transposed != other.transposed
+
+
 def _of_strips(p: ChainProblem, mma: Any) -> Any:
     """Registers of a lane of tensor cores: a strip of C and one of the product in between."""
     m, *_, n = p.sizes

@@ -50,7 +50,7 @@ def groups(p: ChainProblem) -> tuple[int, ...]:
 def params(p: ChainProblem, device: Device) -> list[Param]:
     return [
         Param("path", PATHS),
-        Param("mma", (0, 8, 16)),
+        Param("mma", (0, 8, 16, 32)),
         Param("rows", sides(tuple(m for m, _, _ in p.products))),
         Param("columns", sides(tuple(n for _, n, _ in p.products))),
         Param("warps", (1, 2, 3, 4, 5, 6, 8)),
@@ -103,8 +103,8 @@ def _of_the_tile(p: ChainProblem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "mma-rows",
         "hard",
-        "fragments have 16 rows, of float64 also 8",
-        lambda mma: (mma != 8) | (bits == 64),
+        "strips of 8 or 16 rows, of 16 bits 16 or 32",
+        lambda mma: (mma == 0) | (mma == 16) | (mma == (8 if bits == 64 else 32)),
     )
     yield Rule(
         "mma-alone",
