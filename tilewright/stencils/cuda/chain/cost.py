@@ -65,7 +65,7 @@ def _candidates(p: ChainProblem, device: Device, path: str, mma: int, x: Mapping
     few = mesh[0] * mesh[1] * words_of_sum(p) <= most
     rows, columns, warps, group, stages = (axis[few] for axis in mesh)
     # The compiler takes more registers than the loop needs, for reads ahead.
-    beside = x["registers_mma" if mma else "registers_beside"]
+    beside = x["registers_beside" if not mma else "registers_mma" if path == "bulk" else "registers_mma_async"]
     needed = (x["registers"] * registers(p, mma, rows, columns)).astype(int) + beside
     shared = shared_bytes(p, path, mma, group, stages)
     held = np.minimum(resident(shared, needed, warps, device), x["blocks"])
