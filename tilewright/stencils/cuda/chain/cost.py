@@ -40,7 +40,7 @@ def best(space: Space, p: ChainProblem, device: Device) -> Config:
     x = fitted("chain", device)
     for path in ("bulk", "async"):
         parts = [_candidates(p, device, path, mma, x) for mma in _rows_of_fragments(p)]
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        columns: Columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         columns["path"] = path
         found = cheapest(space.restricted(path=path), columns, _cost(p, device, columns, x))
         if found is not None:
@@ -65,7 +65,9 @@ def _candidates(p: ChainProblem, device: Device, path: str, mma: int, x: Mapping
     few = mesh[0] * mesh[1] * words_of_sum(p) <= most
     rows, columns, warps, group, stages = (axis[few] for axis in mesh)
     # The compiler takes more registers than the loop needs, for reads ahead.
-    beside = x["registers_beside" if not mma else "registers_mma" if path == "bulk" else "registers_mma_async"]
+    beside = x[
+        "registers_beside" if not mma else "registers_mma" if path == "bulk" else "registers_mma_async"
+    ]
     needed = (x["registers"] * registers(p, mma, rows, columns)).astype(int) + beside
     shared = shared_bytes(p, path, mma, group, stages)
     held = np.minimum(resident(shared, needed, warps, device), x["blocks"])
@@ -117,7 +119,7 @@ def _on_tensor_cores(p: ChainProblem, mma: Any, warps: Any, x: Mapping[str, Any]
 
 
 def _of_a_strip(p: ChainProblem, mma: int) -> tuple[float, float]:
-    """Instructions of a warp for a strip of so many rows: products of tensor cores, in those of 8 x 8 x 4
+    """Instructions of a warp for a strip of so many rows: products of tensor cores, in those of 16 x 8 x 4
     float64 or 16 x 8 x 16 halves, and accesses to shared memory, in 128 bytes."""
     (m, *_, n), turned, halves = p.sizes, bool(is_turned(p, mma)), p.dtype.real_bits == 16
     wide, sums = -(-(m if turned else n) // 8), 2 if p.add is not None else 1
@@ -126,14 +128,15 @@ def _of_a_strip(p: ChainProblem, mma: int) -> tuple[float, float]:
         inner, between = (p.sizes[2], p.sizes[1]) if turned else (p.sizes[1], p.sizes[2])
     first = -(-between // 8) or wide
     if halves:
-        high, steps, again = -(-mma // 16), -(-inner // 16), -(-between // 16)
-        products, reads = high * steps * first, 4 * steps * (2 * high + first)
+        high, steps, again = -(-mma // 16), -(-inner // 8) / 2, -(-between // 8) / 2
+        products, reads = high * np.ceil(steps) * first, 4 * steps * (2 * high + first)
         # A second product is one of two parts, of float16 in tf32, which has half the k.
-        products += high * again * wide * (2 if p.dtype.letter == "b" else 4)
+        products += high * wide * (2 * np.ceil(again) if p.dtype.letter == "b" else 4 * again)
         reads += 0 if reads_once(p, mma) else 4 * again * wide
         return products, reads + 4 * high * wide * sums
     high, steps, again = mma // 8, -(-inner // 4), 2 * -(-between // 8)
-    products = high * (steps * first + again * wide) * (4 if p.dtype.is_complex else 1)
+    # Eight rows take as long as sixteen.
+    products = (steps * first + again * wide) * (4 if p.dtype.is_complex else 1)
     reads = steps * (high + first) + again * wide + 2 * wide * high * sums
     return products, reads * p.dtype.itemsize / 4
 

@@ -55,6 +55,9 @@ template <class X, class Y> CONSTANT int best_order(int tiles) {
     return best;
 }
 
+// Whether the product of sixteen k from `begin` on has eight at most, which the instruction of half the k serves.
+template <int K> CONSTANT bool is_half(int order, int begin) { return order != RUN && K - begin <= 8; }
+
 // A lane's two words of op(X) at a free index for the product of sixteen k from `begin` on; zero beyond the end.
 template <int K, int ORDER, class S> INLINE void words_of(unsigned int (&word)[2], const S &x, int free, int begin) {
     const int q = threadIdx.x % 4;
@@ -66,6 +69,8 @@ template <int K, int ORDER, class S> INLINE void words_of(unsigned int (&word)[2
         word[1] = K % 16 == 0 || k < K ? both.y : 0;
     } else UNROLL for (int h = 0; h < 2; h++) {
         const int k = begin + k_of(ORDER, q, 2 * h), next = begin + k_of(ORDER, q, 2 * h + 1);
+        word[h] = 0;
+        if (begin + k_of(ORDER, 0, 2 * h) >= K) continue;  // of all lanes
         if constexpr (by_words<S>(ORDER)) {
             const unsigned int both = *(const unsigned int *)(from + (K % 16 ? min(k, K - 2) : k));
             word[h] = K % 16 == 0 || k < K ? both : 0;
@@ -80,16 +85,17 @@ template <int K, int ORDER, class S> INLINE void words_of(unsigned int (&word)[2
 // The first of the two parts of a sum: the bits that its type has, the others cut off.
 INLINE float first_part(float x) { return __uint_as_float(__float_as_uint(x) & (BRAIN ? 0xffff0000u : 0xffffe000u)); }
 
-// Adds the product of sixteen k of either part with halves.
+// Adds the product of sixteen k of either part with halves, or of the first eight.
 #if BRAIN
-INLINE void multiply_add_part(float (&c)[4], const float (&part)[2][4], const unsigned int (&right)[2]) {
+INLINE void multiply_add_part(float (&c)[4], const float (&part)[2][4], const unsigned int (&right)[2], bool half) {
     const unsigned int left[4] = {halves_of(part[0][0], part[0][1]), halves_of(part[0][2], part[0][3]),
                                   halves_of(part[1][0], part[1][1]), halves_of(part[1][2], part[1][3])};
-    mma_16x8x16(c, left, right[0], right[1]);
+    if (half) mma_16x8x8(c, left[0], left[1], right[0]);
+    else mma_16x8x16(c, left, right[0], right[1]);
 }
 #else
-INLINE void multiply_add_part(float (&c)[4], const float (&part)[2][4], const unsigned int (&right)[2]) {
-    UNROLL for (int h = 0; h < 2; h++) {
+INLINE void multiply_add_part(float (&c)[4], const float (&part)[2][4], const unsigned int (&right)[2], bool half) {
+    UNROLL for (int h = 0; h < (half ? 1 : 2); h++) {
         const float left[4] = {part[h][0], part[h][2], part[h][1], part[h][3]};
         const float pair[2] = {real_of((Half)right[h]), real_of((Half)(right[h] >> 16))};
         mma_16x8x8_tf32(c, left, pair);
@@ -120,8 +126,10 @@ INLINE Words<K> multiply(Strip<N> &strip, const X &x, const Y &y, int first) {
         UNROLL for (int j = 0; j < Strip<N>::TILES; j++) {
             unsigned int right[2];
             words_of<K, ORDER>(right, y, min(8 * j + r, N - 1), 16 * step);
-            UNROLL for (int f = 0; f < FRAGMENTS; f++)
-                mma_16x8x16(strip.sum[f][j], w[f][0][0], w[f][1][0], w[f][0][1], w[f][1][1], right[0], right[1]);
+            UNROLL for (int f = 0; f < FRAGMENTS; f++) {
+                if (is_half<K>(ORDER, 16 * step)) mma_16x8x8(strip.sum[f][j], w[f][0][0], w[f][1][0], right[0]);
+                else mma_16x8x16(strip.sum[f][j], w[f][0][0], w[f][1][0], w[f][0][1], w[f][1][1], right[0], right[1]);
+            }
         }
     }
     return left;
@@ -154,8 +162,8 @@ INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Wor
             unsigned int right[2];
             right_words<K, N>(right, left, y, j, step);
             UNROLL for (int f = 0; f < FRAGMENTS; f++) {
-                multiply_add_part(strip.sum[f][j], rest[f], right);
-                multiply_add_part(strip.sum[f][j], high[f], right);
+                multiply_add_part(strip.sum[f][j], rest[f], right, is_half<K>(PAIRS, 16 * step));
+                multiply_add_part(strip.sum[f][j], high[f], right, is_half<K>(PAIRS, 16 * step));
             }
         }
     }
