@@ -4,11 +4,12 @@
     python -m bench.classes FILE... --hold 0.3    20 times a table of seven problems in ten, and the others
     python -m bench.classes FILE... --check       hold the table that ships against these measurements
 
-FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU, or ``python -m bench.lists --out
-FILE``: random problems of every class, each by the defaults of the stencils that an untuned call asks, in
-turns with cuBLAS. A class is the stencil's where every problem of it was at least as fast as the library,
-give or take ``SLACK``, and at least ``classes.ENOUGH`` were timed. What the table was made of must not be
-what it is checked on: draw it by another ``--seed``.
+FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU, ``python -m bench.lists --out
+FILE``, or ``python -m bench.chains --defaults --out FILE``: random problems of every class, each by the
+defaults of the stencils that an untuned call asks, in turns with cuBLAS (of chains: with the faster of
+PyTorch's ways to write them). A class is the stencil's where every problem of it was at least as fast as the
+library, give or take ``SLACK``, and at least ``classes.ENOUGH`` were timed. What the table was made of must
+not be what it is checked on: draw it by another ``--seed``.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import pytest
 from bench.sanitize import chains
 from tests.emulator.chains import chain_wrongs
 from tests.emulator.machine import SCHEDULES, Schedule
+from tests.emulator.packs import packs_wrongs
 from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
@@ -463,7 +464,7 @@ def test_chain_multiplies(letter: str, path: str) -> None:
     turn = 2 * list(DTYPES).index(letter) + (path == "bulk")
     sizes = ((5, 3, 6, 4), (6, 3, 6), (4, 4, 4, 4))[turn % 3]
     p = chains.chain(DTYPES[letter], sizes, int(path == "async"), turn).with_(batch=19)
-    fixed = {"path": path, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
+    fixed = {"path": path, "mma": 0, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
     config = Config(fixed | {"stages": 2 + turn % 2})
     assert list(chain_wrongs(p, config, H200, schedule=SCHEDULES[turn % len(SCHEDULES)])) == []
 
@@ -473,10 +474,37 @@ def test_chain_waits_for_its_ring(path: str) -> None:
     """One block through more groups than it has stages, so that each is filled again, by three warps."""
     p = chains.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
     config = Config(
-        {"path": path, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
+        {"path": path, "mma": 0, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
     )
     for schedule in SCHEDULES[1:3]:
         assert list(chain_wrongs(p, config, H200, schedule=schedule, grid=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("letter", "mma", "sizes", "first", "turn"),
+    [
+        ("h", 16, (17, 18, 7, 11), 0, 1),
+        ("b", 16, (5, 3, 20, 4), 1, 2),
+        ("h", 16, (6, 8, 6), 0, 3),
+        ("d", 16, (17, 4, 9, 8), 1, 0),
+        ("z", 8, (9, 5, 8, 3), 0, 3),
+        ("z", 16, (6, 3, 6), 0, 2),
+    ],
+)
+def test_chain_on_tensor_cores(letter: str, mma: int, sizes: tuple[int, ...], first: int, turn: int) -> None:
+    """Several strips of C and of its transpose, with rows, columns and k beyond their ends."""
+    p = chains.chain(DTYPES[letter], sizes, 0, turn).with_(batch=9, first=first)
+    fixed = {
+        "path": "bulk",
+        "mma": mma,
+        "rows": 1,
+        "columns": 1,
+        "warps": 2,
+        "group": 8,
+        "blocks": H200["sms"],
+    }
+    config = Config(fixed | {"stages": 2})
+    assert list(chain_wrongs(p, config, H200, grid=1)) == []
 
 
 # ---- interleaved
@@ -510,3 +538,20 @@ def test_interleaved_multiplies(text: str, fields: dict[str, Any], config: dict[
     assert found_wrong("interleaved", [(p, chosen)]) == []
     if chosen["stages"]:
         assert list(wrongs("interleaved", p, chosen, H200, schedules=[SCHEDULES[2]])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("h:4x4x3@72/8", {"lanes": 2, "rows": 2, "columns": 2, "padded": 1}),
+        ("c:nj:3x2x4@40/8", {"lanes": 2, "rows": 3, "columns": 1, "padded": 0}),
+    ],
+)
+def test_interleaved_packs_come_and_go_whole(text: str, changes: dict[str, int]) -> None:
+    """Two blocks through groups of two packs, the last of which is not full."""
+    p = Problem.parse(text)[0]
+    fixed = {"warps": 1, "team": 1, "stages": 2, "depth": 1, "staged": 0, "group": 2, "blocks": H200["sms"]}
+    config = STENCILS["interleaved"].default(p, H200).with_(**fixed, **changes)
+    assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(config) is None
+    for schedule in SCHEDULES[:2]:
+        assert list(packs_wrongs(p, config, H200, schedule=schedule)) == []
