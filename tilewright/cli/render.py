@@ -285,6 +285,52 @@ def comparison(rows: Sequence[Row]) -> None:
         console.print("Above 100 %: the bound was measured in a slower moment; tilewright doctor --remeasure")
 
 
+def written(data: Row) -> None:
+    """What a page holds, and how large it is."""
+    shown = f", {count(data['shown'])} of them shown" if 0 < data["shown"] < data["tries"] else ""
+    size = f"{data['bytes'] / 1e3:.0f} kB besides the plotting library"
+    print(f"{data['path']}: {data['problems']} problems, {data['tries']} tries{shown}; {size}")
+
+
+LISTED = 40
+"""So many rows of a comparison are printed; the page and ``--json`` have all of them."""
+
+
+def differences(data: Row) -> None:
+    """What became slower, worst first; without regressions the counts alone."""
+    regressions = [row for row in data["rows"] if row["verdict"] == "regression"]
+    if regressions:
+        table(
+            f"regressions: more than {data['threshold']:g} % slower, worst first",
+            ["problem", "regime", "before", "after", "after / before", "vendor's", "kernel after"],
+            [
+                [
+                    row["label"],
+                    row["regime"],
+                    rate(row["before_gflops"]),
+                    rate(row["after_gflops"]),
+                    f"{row['ratio']:.3f}",
+                    number(row["vendor_ratio"], ".3f"),
+                    row["after"],
+                ]
+                for row in regressions[:LISTED]
+            ],
+            left=("regime", "kernel after"),
+        )
+        if len(regressions) > LISTED:
+            print(f"and {len(regressions) - LISTED} more")
+    counts = ", ".join(f"{times} {name}" for name, times in data["counts"].items())
+    print(
+        f"{data['before']['label']} -> {data['after']['label']}: {data['problems']} problems: {counts}; "
+        f"geometric mean {data['geometric_mean']:.3f}"
+    )
+    alone = len(data["only_before"]), len(data["only_after"])
+    if any(alone):
+        print(f"not compared: {alone[0]} only before, {alone[1]} only after")
+    if data["path"]:
+        print(data["path"])
+
+
 # -- long work ---------------------------------------------------------------------------------------------
 def steps(items: Sequence[T], what: str) -> Iterator[T]:
     """The items one by one, under a bar with the time that is left."""
