@@ -22,7 +22,7 @@ import typer
 from tilewright import api
 from tilewright.calls.explain import explain_plan
 from tilewright.catalog import TARGETS
-from tilewright.cli import compare, queries, render
+from tilewright.cli import compare, progress, queries, render
 from tilewright.cli.queries import accepted
 from tilewright.cli.report import differences, markup, pages
 from tilewright.errors import ArgumentError, TilewrightError
@@ -248,18 +248,18 @@ def tuned(
     device: str = "cpu",
     betas: Sequence[str] = BETAS,
 ) -> list[Result]:
-    """``api.tune`` under a bar: the problem, tries, tries a second, best so far, time left."""
+    """``api.tune`` under a screen: a line for the device, what became of its tries, and the time left."""
     jobs = tuning_jobs(problems, betas, regimes)
     names = [f"{render.short(job.problem.spelling)} beta {job.problem.beta}, {job.regime}" for job in jobs]
     whole = EFFORTS[effort][1] == "exhaustive"
-    with render.tuning(names, quiet) as tell:
+    there = dispatch.device(device)
+    counted = queries.Points(there)
+    with progress.board(names, quiet) as tell:
 
         def listen(state: Progress) -> None:
             regime = jobs[state.done].regime
             part = done_of(state, queries.points(state.problem, regime, device) if whole else None)
-            best = render.rate(queries.gflops(state.problem, state.best))
-            rate = state.tried / max(state.elapsed, 1e-9)
-            tell(state.done, part, f"{state.tried} tried, {rate:.0f}/s, best {best}")
+            tell(queries.standing(state, regime, there, part, counted))
 
         return api.tune(
             problems,

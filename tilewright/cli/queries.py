@@ -4,6 +4,7 @@ run."""
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,9 @@ from typing import Any
 
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS, TARGETS
+from tilewright.cli.progress import Standing
 from tilewright.cli.report import differences, pages, peers, sources
+from tilewright.cli.report.solved import bound_of
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import Config, Device, Gemm, Plan, Record
 from tilewright.planning import dispatch, roofline
@@ -26,8 +29,9 @@ from tilewright.store.records import Taken
 from tilewright.targets.cpu import llvm
 from tilewright.targets.cpu.isa import ISAS
 from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
+from tilewright.task import Task
 from tilewright.tuning import ceilings_cpu, ceilings_cuda, timing
-from tilewright.tuning.tuner import VENDOR, Result, sized, speed
+from tilewright.tuning.tuner import VENDOR, Progress, Result, sized, speed
 from tilewright.tutorial import ladder
 
 Row = dict[str, Any]
@@ -382,6 +386,51 @@ def points(problem: Gemm, regime: str, kind: str = "cpu") -> int:
 def gflops(problem: Gemm, record: Record | None) -> float | None:
     """10^9 operations a second of a record; None without one."""
     return None if record is None else problem.flops * speed(record) / 1e9
+
+
+def standing(state: Progress, regime: str, device: Device, part: float, counted: Points) -> Standing:
+    """Where a run stands on a device, for the screen; ``part`` of its job is done, ``counted`` are its
+    spaces."""
+    best = gflops(state.problem, state.best)
+    bound = None if state.best is None else bound_of(state.best, device)
+    percent = 100e9 * best / bound.flops_per_s if best and bound else None
+    return Standing(
+        device.key,
+        state.done,
+        part,
+        state.stencil,
+        state.tried,
+        state.elapsed,
+        best,
+        percent,
+        state.statuses,
+        counted.of(state.problem, regime, state.stencil),
+    )
+
+
+SLOW = 0.1
+"""Seconds that counting a space may take before those of its stencil are counted no more in a run."""
+
+
+class Points:
+    """The spaces that a tuning run searches, counted once each: while it counts, nothing is timed."""
+
+    def __init__(self, device: Device):
+        self._device = device
+        self._slow: set[str] = set()
+        self._known: dict[tuple[Any, str, str], tuple[int, int]] = {}
+
+    def of(self, problem: Task, regime: str, name: str) -> tuple[int, int] | None:
+        """All combinations of a stencil's space for a problem and those that its rules let through; None
+        where the spaces of this stencil take too long."""
+        key = problem, regime, name
+        if key not in self._known and name not in self._slow:
+            begin = time.monotonic()
+            space = STENCILS[name].space(sized(problem, regime, self._device), self._device)
+            self._known[key] = space.size, space.count()
+            if time.monotonic() - begin > SLOW:
+                self._slow.add(name)
+        return self._known.get(key)
 
 
 def found(result: Result, device: Device) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -335,38 +334,6 @@ def differences(data: Row) -> None:
 def steps(items: Sequence[T], what: str) -> Iterator[T]:
     """The items one by one, under a bar with the time that is left."""
     yield from track(items, what, console=aside, transient=True, disable=not aside.is_terminal)
-
-
-@contextmanager
-def tuning(jobs: Sequence[str], quiet: bool) -> Iterator[Callable[[int, float, str], None]]:
-    """A bar over named jobs; what it gives is told (number of the job, the part of it done, a note).
-
-    A line stays for every job that ends, so that a log has something to show too; not if ``quiet``.
-    """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    state: dict[str, Any] = {"job": 0, "note": ""}
-    with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as bar:
-        task = bar.add_task(jobs[0] if jobs else "", total=max(1, len(jobs)), note="starting")
-
-        def ended() -> None:
-            if state["note"] and not quiet:
-                bar.console.print(
-                    f"{jobs[state['job']]}: {state['note']} ({state['job'] + 1} of {len(jobs)})"
-                )
-
-        def tell(job: int, part: float, note: str) -> None:
-            if job != state["job"]:
-                ended()
-            state.update(job=job, note=note)
-            bar.update(task, completed=job + min(1.0, part), description=jobs[job], note=note)
-
-        yield tell
-        ended()
 
 
 def ladder(data: Row) -> None:
