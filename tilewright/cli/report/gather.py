@@ -20,6 +20,7 @@ from tilewright.cli.report.solved import (
     VENDOR,
     WORDS,
     Solved,
+    by_problem,
     class_of,
     gflops,
     label_of,
@@ -35,8 +36,9 @@ from tilewright.store.jsonl import spelled
 
 Row = dict[str, Any]
 
-TRIES = 60_000
-"""Tries that a page holds unless all are asked for: some 1 MB of them."""
+ROOM, BESIDE = 900_000, 12
+"""Bytes that the tries of a page may take unless all of them are asked for, and how many each takes beside
+its config, which is a byte for each parameter."""
 MESSAGES, LONGEST = 400, 160
 """How many different messages of failed tries a page holds, and how many characters of each."""
 COUNTING, CHOOSING = 6.0, 4.0
@@ -48,8 +50,8 @@ def gathered(
 ) -> Row:
     """All that a page of these records shows, as plain data, devices without a right kernel left out.
 
-    ``figures`` are the speeds of peers beside the vendor's. Sweeps are thinned out beyond ``TRIES`` in all,
-    unless ``every`` one is wanted. Raises ``ArgumentError`` where no record has a right kernel.
+    ``figures`` are the speeds of peers beside the vendor's. Sweeps are thinned out to ``ROOM`` unless
+    ``every`` one is wanted. Raises ``ArgumentError`` where no record has a right kernel.
     """
     own: dict[str, list[Record]] = defaultdict(list)
     for row in rows:
@@ -62,7 +64,8 @@ def gathered(
     found = [(device, [_rivalled(one, device, figures) for one in problems]) for device, problems in found]
     everything = [one for _, problems in found for one in problems]
     counts = [len(one.tries) for one in everything]
-    most = max(counts) if every else shares(counts, TRIES)
+    weights = [len(one.best.config) + BESIDE for one in everything]
+    most = max(counts) if every else shares(counts, ROOM * len(weights) // sum(weights))
     spaces, messages = Spaces(), _Messages()
     columns: dict[str, list[Any]] = defaultdict(list)
     sweeps: list[Row | None] = []
@@ -193,7 +196,11 @@ def _device(device: Device, rows: Sequence[Record], problems: Sequence[Solved]) 
     words = WORDS[device.kind]
     moments = sorted(row.when for row in rows if row.when)
     kernels = [row for row in rows if row.stencil != VENDOR]
-    newest = {(row.problem.key, row.regime, row.stencil, row.config): row.status for row in kernels}
+    newest = {
+        (name, row.stencil, row.config): row.status
+        for name, own in by_problem(kernels).items()
+        for row in own
+    }
     return {
         "key": device.key,
         "name": device.name,

@@ -79,11 +79,13 @@ def fastest(rows: Iterable[Record]) -> Record | None:
         name = (row.stencil, row.config)
         if name not in newest or row.when >= newest[name].when:
             newest[name] = row
-    right = [row for row in newest.values() if row.status == "ok" and per_product(row) is not None]
-    protocol = max((row.protocol for row in right), default=0)
+    right = [(per_product(row), row) for row in newest.values() if row.status == "ok"]
+    protocol = max((row.protocol for seconds, row in right if seconds), default=0)
+    timed = [(seconds, row) for seconds, row in right if seconds and row.protocol == protocol]
+    least = min((seconds for seconds, _ in timed), default=0.0)
     return min(
-        (row for row in right if row.protocol == protocol),
-        key=lambda row: (per_product(row) or math.inf, spelled(row.config), row.stencil),
+        (row for seconds, row in timed if seconds == least),
+        key=lambda row: (spelled(row.config), row.stencil),
         default=None,
     )
 
@@ -96,8 +98,13 @@ def winners_alone(found: Sequence[Solved]) -> bool:
 def by_problem(rows: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
     """Records by the key of their problem and their regime, in the order in which they come."""
     found: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    # Most records are of the same few problems, and a key is long in the making.
+    keys: dict[Any, str] = {}
     for row in rows:
-        found[row.problem.key, row.regime].append(row)
+        key = keys.get(row.problem)
+        if key is None:
+            key = keys[row.problem] = row.problem.key
+        found[key, row.regime].append(row)
     return found
 
 
