@@ -301,7 +301,7 @@ def differences(data: Row) -> None:
     if regressions:
         table(
             f"regressions: more than {data['threshold']:g} % slower, worst first",
-            ["problem", "regime", "before", "after", "after / before", "vendor's", "kernel after"],
+            ["problem", "regime", "before", "after", "after / before", "vendor's", "kernel"],
             [
                 [
                     row["label"],
@@ -310,11 +310,11 @@ def differences(data: Row) -> None:
                     rate(row["after_gflops"]),
                     f"{row['ratio']:.3f}",
                     number(row["vendor_ratio"], ".3f"),
-                    row["after"],
+                    _change(row["before"], row["after"]),
                 ]
                 for row in regressions[:LISTED]
             ],
-            left=("regime", "kernel after"),
+            left=("regime", "kernel"),
         )
         if len(regressions) > LISTED:
             print(f"and {len(regressions) - LISTED} more")
@@ -328,6 +328,14 @@ def differences(data: Row) -> None:
         print(f"not compared: {alone[0]} only before, {alone[1]} only after")
     if data["path"]:
         print(data["path"])
+
+
+def _change(before: str, after: str) -> str:
+    """Which kernel it is, or was and is, without the values of its config."""
+    names = [text.partition(":")[0] for text in (before, after)]
+    if names[0] != names[1]:
+        return f"{names[0]} -> {names[1]}"
+    return f"{names[0]}, another config" if before != after else names[0]
 
 
 # -- long work ---------------------------------------------------------------------------------------------
