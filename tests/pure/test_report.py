@@ -321,7 +321,7 @@ def test_a_browser_draws_the_page(tmp_path: Path) -> None:
     command += ["--disable-gpu", "--virtual-time-budget=4000", "--dump-dom", f"{out.as_uri()}#problem-0"]
     drawn = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
     assert "2 of 2 problems" in drawn
-    assert "d:8x8x8 beta 0, data in memory" in drawn
+    assert "d:8x8x8 beta 0, memory" in drawn
     assert "What each parameter is worth" in drawn
     assert "All 12 tries; 12 of them timed" in drawn
     # Two plots are open: speeds, and every try of the problem; the roofline of the only device is the third.

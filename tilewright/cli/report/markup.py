@@ -200,7 +200,7 @@ def _overview(data: Row) -> str:
     head = (
         "device",
         "type",
-        "data in",
+        "regime",
         "problems",
         "tries",
         "fastest",
@@ -217,7 +217,7 @@ def _overview(data: Row) -> str:
         cells = [
             ("device", " class=text", device["key"]),
             ("type", " class=text", row["type"]),
-            ("data in", " class=text", row["regime"]),
+            ("regime", " class=text", row["regime"]),
             ("problems", "", f"{row['problems']:,}"),
             ("tries", "", f"{row['tried']:,}"),
             ("fastest", "", best),
@@ -228,7 +228,7 @@ def _overview(data: Row) -> str:
         ]
         text = "".join(f'<td data-label="{name}"{how}>{escape(cell)}</td>' for name, how, cell in cells)
         rows.append(f"<tr>{text}</tr>")
-    words = ("device", "type", "data in")
+    words = ("device", "type", "regime")
     top = "".join(f"<th scope=col{' class=text' * (name in words)}>{name}</th>" for name in head)
     caption = (
         "The median share of the bound, the geometric mean against the vendor's library, how often it was "

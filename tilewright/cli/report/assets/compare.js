@@ -6,7 +6,7 @@ const LIST = { verdict: DATA.counts.regression ? "regression" : "*", text: "", s
 
 const COLUMNS = [
   { name: "problem", text: true, close: true, cell: (row) => row.label },
-  { name: "data in", text: true, cell: (row) => row.regime },
+  { name: "regime", text: true, cell: (row) => row.regime },
   { name: "before", close: true, cell: (row) => UNITS(row.before_gflops) },
   { name: "after", close: true, cell: (row) => UNITS(row.after_gflops) },
   { name: "after / before", cell: (row) => element("b", { class: row.verdict === "regression" ? "bad" : row.verdict === "faster" ? "good" : null }, fixed(row.ratio, 3)) },
@@ -41,6 +41,6 @@ fill("ratio-plot", plot("Speed after over speed before, worst first", () => ({
   }).filter((trace) => trace.x.length),
   layout: { xaxis: axis("problems"), yaxis: axis("after / before", { type: "log" }), shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: tone("soft"), width: 1 } }] },
   told: `${DATA.problems} problems: ${VERDICTS.map((name) => DATA.counts[name] + " " + name).join(", ")}; geometric mean ${DATA.geometric_mean.toFixed(3)}.`,
-  header: ["problem", "data in", "after / before", "verdict"], rows: DATA.rows.map((row) => [row.label, row.regime, fixed(row.ratio, 3), row.verdict]),
+  header: ["problem", "regime", "after / before", "verdict"], rows: DATA.rows.map((row) => [row.label, row.regime, fixed(row.ratio, 3), row.verdict]),
 }), true));
 listing();

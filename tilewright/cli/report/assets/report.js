@@ -51,11 +51,23 @@ function tries(problem) {
   return found;
 }
 
-// The newest speed of each config that was timed, fastest first.
-function timed(problem) {
+// The newest speed of each config that was timed, in the final round or alone, fastest first. The two are never set
+// against each other: they are different protocols.
+function timed(problem, final) {
   const newest = new Map();
-  for (const one of tries(problem)) newest.set(one.space + " " + one.text, one);
+  for (const one of tries(problem)) if (!one.speed || (one.fate === "F") === final) newest.set(one.space + " " + one.text, one);
   return [...newest.values()].filter((one) => one.speed > 0).sort((a, b) => b.speed - a.speed);
+}
+
+function isWinner(problem, one) {
+  return one.space === problem.space && one.text === problem.config;
+}
+
+// The configs of a problem that were timed in one protocol, and the winner's speed in it.
+function ranking(problem) {
+  const [alone, finals] = [timed(problem, false), timed(problem, true)];
+  const found = alone.find((one) => isWinner(problem, one));
+  return found ? { rows: alone, winner: found.speed, finals } : { rows: finals, winner: problem.gflops, finals };
 }
 
 function speed(problem, gflops) {
@@ -76,6 +88,11 @@ const MEASURES = {
   percent: { title: () => "% of the bound", of: (problem, gflops) => problem.bound ? 100 * gflops / problem.bound : null },
   vendor: { title: (on) => "times " + on.vendor, of: (problem, gflops) => problem.vendor ? gflops / problem.vendor : null },
 };
+
+// A line is not drawn over sizes that nobody measured.
+function gaps(points) {
+  return points.flatMap((problem, at) => at && problem.size > 2.5 * points[at - 1].size ? [null, problem] : [problem]);
+}
 
 const POWERS = Array.from({ length: 18 }, (_, at) => 2 ** at);
 
@@ -110,7 +127,7 @@ function speeds() {
     fill("speeds-controls",
       SEVERAL ? choice("Device", DEVICES, state.device, set("device")) : [],
       choice("Type", there.types.map((name) => [name, name]), state.type, set("type")),
-      choice("Data in", there.regimes.map((name) => [name, name]), state.regime, set("regime")),
+      choice("Regime", there.regimes.map((name) => [name, name]), state.regime, set("regime")),
       choice("Class", [...there.classes.map((name) => [name, name]), ["*", "all of them"]], state.kind, set("kind")),
       choice("Shown", [["speed", "speed"], ["percent", "% of the bound"], ["vendor", "times the vendor"]], state.measure,
         set("measure")));
@@ -124,12 +141,12 @@ function speeds() {
     wanted.forEach((name, number) => {
       const own = rows.filter((problem) => problem.class === name).sort((a, b) => a.size - b.size || a.at - b.at);
       const add = (points, title, value, style) => {
-        const shown = points.filter((problem) => value(problem));
+        const shown = gaps(points.filter((problem) => value(problem)));
         if (!shown.length) return;
-        traces.push({ x: shown.map((problem) => problem.size), y: shown.map((problem) => measure.of(problem, value(problem))),
+        traces.push({ x: shown.map((p) => p && p.size), y: shown.map((p) => p && measure.of(p, value(p))),
           name: title, mode: style.mode || "lines", line: { color: style.colour, dash: style.dash, width: style.width || 2 },
-          marker: { color: style.colour, symbol: SYMBOLS[number % 8], size: 7 }, text: shown.map((problem) => problem.label),
-          customdata: shown.map((problem) => problem.at), hovertemplate: "%{text}<br>%{y:.4~g} " + measure.title(on) + "<extra>%{fullData.name}</extra>" });
+          marker: { color: style.colour, symbol: SYMBOLS[number % 8], size: style.dash ? 4 : 7 }, text: shown.map((p) => p && p.label),
+          customdata: shown.map((p) => p && p.at), hovertemplate: "%{text}<br>%{y:.4~g} " + measure.title(on) + "<extra>%{fullData.name}</extra>" });
       };
       const squares = own.filter((problem) => problem.square), others = own.filter((problem) => !problem.square);
       const tag = wanted.length > 1 ? name : "Tilewright";
@@ -137,7 +154,7 @@ function speeds() {
       add(others, tag + ", other shapes", (problem) => problem.gflops, { mode: "markers", colour: colour(number) });
       if (wanted.length === 1) {
         const shapes = squares.length ? squares : own;
-        const mode = squares.length ? "lines" : "markers";
+        const mode = squares.length ? "lines+markers" : "markers";
         add(shapes, "bound", (problem) => problem.bound, { mode, colour: tone("soft"), dash: DASHES.bound });
         add(shapes, on.vendor, (problem) => problem.vendor, { mode, colour: colour(1), dash: DASHES.vendor });
         for (const problem of own) Object.keys(problem.peers).forEach((peer) => peers.add(peer));
@@ -150,9 +167,11 @@ function speeds() {
     });
     const known = rows.filter((problem) => wanted.includes(problem.class) && problem.ratio);
     const ahead = known.filter((problem) => problem.ratio >= 1).length;
+    const heights = traces.flatMap((trace) => trace.y).filter((y) => y > 0);
+    const wide = state.measure !== "percent" && Math.max(...heights) > 40 * Math.min(...heights);
     return { traces, layout: { xaxis: axis("n, or the cube root of m n k", { type: "log", tickvals: POWERS, minor: { showgrid: false } }),
-      yaxis: axis(measure.title(on), { rangemode: "tozero" }) },
-    told: `Type ${state.type}, data in ${state.regime}, ${state.kind === "*" ? "all classes" : state.kind}: ${listed.length} ` +
+      yaxis: axis(measure.title(on), wide ? { type: "log" } : { rangemode: "tozero" }) },
+    told: `Type ${state.type}, regime ${state.regime}, ${state.kind === "*" ? "all classes" : state.kind}: ${listed.length} ` +
       `problems` + (known.length ? `; faster than ${on.vendor} at ${ahead} of the ${known.length} where it was timed.` : "."),
     header: ["problem", on.unit, on.vendor, "bound", ...peers], rows: listed, clicked: open };
   }
@@ -179,13 +198,13 @@ function rooflines() {
         hovertemplate: "%{text}<br>%{y:.4~g} " + on.unit + " at %{x:.3~g} flop/byte<extra></extra>" });
       const peak = ceiling("tensor." + letter) || ceiling("peak." + letter);
       if (peak)
-        traces.push({ x: [low, high], y: [peak / 1e9 / on.scale, peak / 1e9 / on.scale], mode: "lines", name: "peak of " + letter,
+        traces.push({ x: [low, high], y: [peak / 1e9 / on.scale, peak / 1e9 / on.scale], mode: "lines", name: "peak of " + letter, showlegend: false,
           line: { color: colour(at), width: 1 }, hovertemplate: "peak of " + letter + ": %{y:.4~g} " + on.unit + "<extra></extra>" });
     });
     slopes.forEach((name, at) => {
       const rate = on.ceilings[name] / 1e9 / on.scale;
-      traces.push({ x: [low, high], y: [low * rate, high * rate], mode: "lines", name: name.split(".")[1] + ", " + (on.ceilings[name] / 1e9).toFixed(0) + " GB/s",
-        line: { color: tone("soft"), dash: at ? "dashdot" : "dot" }, hoverinfo: "name" });
+      traces.push({ x: [low, high], y: [low * rate, high * rate], mode: "lines", name: name.split(".")[1],
+        line: { color: tone("soft"), dash: at ? "dashdot" : "dot" }, hovertemplate: (on.ceilings[name] / 1e9).toFixed(0) + " GB/s<extra></extra>" });
     });
     const top = Math.max(...traces.filter((t) => t.mode === "markers" || t.name.startsWith("peak")).flatMap((t) => t.y));
     const bottom = Math.min(...own.map((problem) => problem.gflops / on.scale));
@@ -193,7 +212,7 @@ function rooflines() {
       yaxis: axis(on.unit, { type: "log", range: [Math.log10(bottom / 2), Math.log10(top * 1.5)] }) },
     told: slopes.length ? `${own.length} problems under the measured rates of memory (slopes) and the peaks of the arithmetic units.`
       : `${own.length} problems. The rate of this device's memory is not in these records, so there is no slope.`,
-    header: ["problem", "data in", "flop/byte", on.unit], clicked: open,
+    header: ["problem", "regime", "flop/byte", on.unit], clicked: open,
     rows: own.map((p) => [p.label, p.regime, p.intensity, speed(p, p.gflops)]) };
   }, DATA.devices.length === 1)));
 }
@@ -206,7 +225,7 @@ const COLUMNS = [
   { name: "problem", text: true, close: true, by: (p) => p.size,
     cell: (p) => element("button", { type: "button", onclick: () => open(p.at), "aria-label": "Details of " + p.label + ", " + p.regime }, p.label) },
   ...(SEVERAL ? [{ name: "device", text: true, by: (p) => p.device, cell: (p) => p.on.key }] : []),
-  { name: "data in", text: true, by: (p) => p.regime, cell: (p) => p.regime },
+  { name: "regime", text: true, by: (p) => p.regime, cell: (p) => p.regime },
   { name: "speed", close: true, by: (p) => p.gflops, cell: (p) => speed(p, p.gflops) + " " + p.on.unit },
   { name: "% of bound", by: (p) => p.percent, cell: (p) => fixed(p.percent, 0), bar: (p) => p.percent },
   { name: "× vendor", by: (p) => p.ratio,
@@ -225,7 +244,7 @@ function listing() {
   fill("problems-controls",
     SEVERAL ? choice("Device", [["*", "all"], ...DEVICES], LIST.device, set("device")) : [],
     choice("Type", options("type"), LIST.type, set("type")),
-    choice("Data in", options("regime"), LIST.regime, set("regime")),
+    choice("Regime", options("regime"), LIST.regime, set("regime")),
     element("label", {}, "Problem or kernel", search),
     element("label", { class: "tick" }, behind, "slower than the vendor's"));
   function draw() {
@@ -261,13 +280,13 @@ function listing() {
 
 // What the best config with another value of each parameter reaches, in percent of the winner.
 function worth(problem, ranked) {
-  const own = ranked.filter((one) => one.space === problem.space);
+  const own = ranked.rows.filter((one) => one.space === problem.space);
   const names = DATA.spaces[problem.space].names;
   const found = names.map((name, at) => {
     const others = own.filter((one) => one.text[at] !== problem.config[at]);
     const values = distinct(own.map((one) => one.text[at])).length;
     return { name, value: DATA.spaces[problem.space].values[at][PLACES.get(problem.config[at])], values,
-      best: others.length ? 100 * others[0].speed / problem.gflops : null,
+      best: others.length ? 100 * others[0].speed / ranked.winner : null,
       other: others.length ? DATA.spaces[problem.space].values[at][PLACES.get(others[0].text[at])] : null };
   });
   return found.sort((a, b) => (a.best ?? 1e9) - (b.best ?? 1e9));
@@ -283,11 +302,13 @@ function reasons(problem, ranked, params) {
   told.push(problem.final === 2
     ? `A final round in turns with the other finalists decided; its median is known to ± ${problem.spread} %.`
     : `No final round was recorded: it was timed alone, its median is known to ± ${problem.spread} %.`);
-  if (ranked.length > 1) {
-    const near = ranked.filter((one) => one.speed >= 0.99 * problem.gflops).length;
-    const second = ranked.find((one) => one.text !== problem.config || one.space !== problem.space);
-    told.push(`${near === 1 ? "No other config came" : near - 1 + (near === 2 ? " other config came" : " others came")} within 1 % of it, of ${ranked.length} timed; the next ` +
-      `reached ${fixed(100 * second.speed / problem.gflops, 1)} %.`);
+  const rivals = ranked.finals.length > 1 ? ranked.finals : ranked.rows;
+  const base = rivals === ranked.finals ? problem.gflops : ranked.winner;
+  const second = rivals.find((one) => !isWinner(problem, one));
+  if (second) {
+    const near = rivals.filter((one) => !isWinner(problem, one) && one.speed >= 0.99 * base).length;
+    told.push(`Of ${rivals.length} configs that were timed ${rivals === ranked.finals ? "in the final round" : "alone"}, ` +
+      `${near === 0 ? "no other" : near === 1 ? "one other" : near + " others"} came within 1 % of it; the next reached ${fixed(100 * second.speed / base, 1)} %.`);
   }
   const most = params.filter((each) => each.best !== null && each.best < 99);
   if (most.length)
@@ -296,10 +317,10 @@ function reasons(problem, ranked, params) {
     const [space, text] = problem.default;
     const own = unpacked(problem.space, problem.config), model = unpacked(space, text);
     const apart = Object.keys(own).filter((key) => own[key] !== model[key]);
-    const tried = ranked.find((one) => one.space === space && one.text === text);
+    const tried = ranked.rows.find((one) => one.space === space && one.text === text);
     told.push(apart.length === 0 ? "It is what the cost model chooses without measuring." :
       "The cost model alone would choose " + apart.map((key) => `${key}=${model[key]}`).join(" ") +
-      (tried ? `, which reached ${fixed(100 * tried.speed / problem.gflops, 0)} %.` : ", which was not timed in these records."));
+      (tried ? `, which reached ${fixed(100 * tried.speed / ranked.winner, 0)} %.` : ", which was not timed in these records."));
   }
   return element("ul", {}, told.map((text) => element("li", {}, text)));
 }
@@ -338,8 +359,10 @@ function sweepPlot(problem) {
   return box;
 }
 
+const ABOVE = "Above 100 is what was faster alone and slower in the final round.";
+
 function heatMap(problem, ranked, params) {
-  const own = ranked.filter((one) => one.space === problem.space), names = DATA.spaces[problem.space].names;
+  const own = ranked.rows.filter((one) => one.space === problem.space), names = DATA.spaces[problem.space].names;
   const moving = params.filter((each) => each.values > 1).map((each) => each.name);
   if (moving.length < 2) return null;
   let [first, second] = moving;
@@ -352,14 +375,14 @@ function heatMap(problem, ranked, params) {
     const best = rows.map(() => columns.map(() => null));
     for (const one of own) {
       const row = rows.indexOf(values[y][PLACES.get(one.text[y])]), at = columns.indexOf(values[x][PLACES.get(one.text[x])]);
-      best[row][at] = Math.max(best[row][at] || 0, 100 * one.speed / problem.gflops);
+      best[row][at] = Math.max(best[row][at] || 0, 100 * one.speed / ranked.winner);
     }
     const cells = columns.length * rows.length;
-    return { traces: [{ type: "heatmap", x: columns.map(String), y: rows.map(String), z: best, zmin: Math.min(...best.flat().filter((v) => v !== null)), zmax: 100,
+    return { traces: [{ type: "heatmap", x: columns.map(String), y: rows.map(String), z: best, zmin: Math.min(...best.flat().filter((v) => v !== null)), zmax: Math.max(...best.flat()),
       colorscale: "Cividis", hoverongaps: false, xgap: 1, ygap: 1, colorbar: { title: { text: "%" }, thickness: 12 },
       texttemplate: cells <= 80 ? "%{z:.0f}" : "", hovertemplate: `${first}=%{x}, ${second}=%{y}<br>%{z:.1f} %<extra></extra>` }],
     layout: { xaxis: axis(first, { type: "category" }), yaxis: axis(second, { type: "category" }) },
-    told: `The best that was timed with each pair of ${first} and ${second}, in percent of the winner; pairs without a cell were not timed.`,
+    told: `The best that was timed with each pair of ${first} and ${second}, in percent of the winner; pairs without a cell were not timed. ${ABOVE}`,
     header: [second + " \\ " + first, ...columns], rows: rows.map((value, at) => [value, ...best[at].map((v) => fixed(v, 1))]) };
   });
   const pick = (label, chosen, set) => choice(label, moving.map((name) => [name, name]), chosen, (value) => { set(value); box.redraw(); });
@@ -397,14 +420,14 @@ function funnelOf(problem) {
 }
 
 function detail(problem) {
-  const ranked = timed(problem), params = worth(problem, ranked), on = problem.on;
-  const facts = [["device", on.name], ["data in", problem.regime], ["products in a batch", count(problem.batch)], ["kernel", DATA.spaces[problem.space].stencil],
+  const ranked = ranking(problem), params = worth(problem, ranked), on = problem.on;
+  const facts = [["device", on.name], ["regime", problem.regime], ["products in a batch", count(problem.batch)], ["kernel", DATA.spaces[problem.space].stencil],
     ["config", spelled(unpacked(problem.space, problem.config))], ["measured", problem.when], ["driver", problem.driver], ["toolchain", problem.toolchain], ["clocks", problem.clocks]];
   fill("problem-body", element("h3", {}, "What won, and why"), reasons(problem, ranked, params),
     element("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
-    ranked.length > 1 ? [sweepPlot(problem), heatMap(problem, ranked, params),
+    ranked.rows.length > 1 ? [sweepPlot(problem), heatMap(problem, ranked, params),
       element("details", {}, element("summary", {}, "What each parameter is worth"),
-        table("The fastest config that was timed with another value, in percent of the winner: low means that the value mattered", [
+        table("The fastest config that was timed with another value, in percent of the winner: low means that the value mattered. " + ABOVE, [
           { name: "parameter", text: true, cell: (row) => row.name },
           { name: "winner", cell: (row) => String(row.value) },
           { name: "values timed", cell: (row) => String(row.values) },
@@ -428,7 +451,7 @@ function follow() {
   if (!problem) return;
   section.hidden = false;
   const title = document.getElementById("problem-title");
-  title.textContent = `${problem.label}, data in ${problem.regime}` + (SEVERAL ? `, ${problem.on.name}` : "");
+  title.textContent = `${problem.label}, ${problem.regime}` + (SEVERAL ? `, ${problem.on.name}` : "");
   detail(problem);
   for (const box of section.querySelectorAll("details")) if (box.redraw) box.redraw();
   section.scrollIntoView();
