@@ -147,6 +147,9 @@ def test_the_data_of_a_page_say_what_the_records_say() -> None:
     assert nothing is None
     assert sweep["speeds"] == [0.0512, 0, 0.1024, 0.1024]
     assert sweep["what"] == "owoF"
+    # What was decided by an older protocol is not set against what a newer one decides.
+    rows.append(replace(rows[2], protocol=3, when="2027"))
+    assert gather.gathered(rows, [BARE])["sweeps"][1]["what"] == "owofF"
     configs, at = [], 0
     for space, length in sweep["runs"]:
         width = len(data["spaces"][space]["names"])

@@ -41,7 +41,7 @@ ROOM, BESIDE = 900_000, 12
 its config, which is a byte for each parameter."""
 MESSAGES, LONGEST = 400, 160
 """How many different messages of failed tries a page holds, and how many characters of each."""
-COUNTING, CHOOSING = 6.0, 4.0
+COUNTING, CHOOSING = 6.0, 6.0
 """Seconds after which no further space is counted, and after which no cost model is asked any more."""
 
 

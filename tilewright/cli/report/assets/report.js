@@ -5,7 +5,7 @@ function column(packed) {
 }
 
 const PLACES = new Map([...DATA.alphabet].map((letter, at) => [letter, at]));
-const FATES = { o: "ok", F: "final round", r: "rejected", c: "compile_failed", s: "spills", w: "wrong", x: "crashed",
+const FATES = { o: "ok", F: "final round", f: "earlier final round", r: "rejected", c: "compile_failed", s: "spills", w: "wrong", x: "crashed",
   t: "timeout" };
 
 const PROBLEMS = (() => {
@@ -55,7 +55,7 @@ function tries(problem) {
 // against each other: they are different protocols.
 function timed(problem, final) {
   const newest = new Map();
-  for (const one of tries(problem)) if (!one.speed || (one.fate === "F") === final) newest.set(one.space + " " + one.text, one);
+  for (const one of tries(problem)) if (!one.speed || one.fate === (final ? "F" : "o")) newest.set(one.space + " " + one.text, one);
   return [...newest.values()].filter((one) => one.speed > 0).sort((a, b) => b.speed - a.speed);
 }
 
@@ -299,7 +299,7 @@ function reasons(problem, ranked, params) {
   told.push(`${name} won with ${speed(problem, problem.gflops)} ${on.unit}` +
     (problem.percent ? `, ${fixed(problem.percent, 0)} % of what ${limits[problem.limit] || "memory (" + problem.limit + ")"} would allow` : "") +
     (problem.ratio ? `, ${fixed(problem.ratio, 2)} times ${on.vendor}` + (problem.algorithm ? ` (${problem.algorithm})` : "") : "") + ".");
-  told.push(problem.final === 2
+  told.push(problem.final >= 2
     ? `A final round in turns with the other finalists decided; its median is known to ± ${problem.spread} %.`
     : `No final round was recorded: it was timed alone, its median is known to ± ${problem.spread} %.`);
   const rivals = ranked.finals.length > 1 ? ranked.finals : ranked.rows;
@@ -335,7 +335,7 @@ function sweepPlot(problem) {
     const traces = groups.map((name, number) => {
       const own = rows.filter((one) => DATA.spaces[one.space].stencil === name);
       return { x: own.map((one) => one.at + 1), y: own.map((one) => one.speed / on.scale), mode: "markers", name,
-        marker: { color: colour(number * 2), symbol: own.map((one) => one.fate === "F" ? "star" : SYMBOLS[number % 8]), size: 6 },
+        marker: { color: colour(number * 2), symbol: own.map((one) => "Ff".includes(one.fate) ? "star" : SYMBOLS[number % 8]), size: 6 },
         text: own.map((one) => spelled(unpacked(one.space, one.text)).replace(/((?:\S+ ){5})/g, "$1<br>")),
         hovertemplate: "%{y:.4~g} " + on.unit + "<br>%{text}<extra>%{fullData.name}</extra>" };
     });
