@@ -356,6 +356,12 @@ def test_what_became_slower_comes_first_and_only_what_is_sure_is_a_regression() 
     assert data["rows"][0]["vendor_ratio"] == pytest.approx(0.5)
     assert data["counts"] == {"regression": 2, "unsure": 1, "same": 2, "faster": 1}
     assert [len(data[name]) for name in ("only_before", "only_after")] == [1, 1]
+    # Figures of different protocols are not set against each other; two kinds of final rounds are.
+    alone, final, later = (
+        replace(row, protocol=at) for at, row in enumerate((before[2], after[2], after[2]), 1)
+    )
+    assert beside([alone], [final])["counts"]["unsure"] == 1
+    assert beside([replace(alone, protocol=2)], [later])["counts"]["regression"] == 1
     assert beside(before, after, 60)["counts"]["regression"] == 0
     assert beside(before, after, 0)["counts"]["regression"] == 3
     for threshold in (-1, float("nan")):

@@ -2,9 +2,9 @@
 
 For each problem and regime that both have, the fastest right kernel of the one is set against that of the
 other by the seconds of one product. It is a *regression* if the second is slower by more than the threshold
-and the 95 % intervals of the two medians lie apart; where they do not, it is *unsure* and fails nobody. An
-interval says how well one run knows its median and not how much runs differ, so a threshold below the noise
-between runs finds noise.
+and the 95 % intervals of the two medians lie apart; where they do not, or where one was timed alone and the
+other in a final round, it is *unsure* and fails nobody. An interval says how well one run knows its median
+and not how much runs differ, so a threshold below the noise between runs finds noise.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tilewright.cli.report.solved import VENDOR, by_problem, fastest, gflops, la
 from tilewright.cli.report.sources import Source
 from tilewright.errors import ArgumentError
 from tilewright.model import Record
+from tilewright.tuning.timing import INTERLEAVED
 
 Row = dict[str, Any]
 
@@ -116,7 +117,8 @@ def _verdict(before: Record, after: Record, threshold: float) -> str:
     slower = (per_product(after) or 0.0) / (per_product(before) or math.inf)
     if slower <= 1 + threshold / 100:
         return "faster" if slower < 1 / (1 + threshold / 100) else "same"
-    return "regression" if _edge(after, "low") > _edge(before, "high") else "unsure"
+    alike = before.protocol == after.protocol or min(before.protocol, after.protocol) >= INTERLEAVED
+    return "regression" if alike and _edge(after, "low") > _edge(before, "high") else "unsure"
 
 
 def _edge(record: Record, name: str) -> float:
