@@ -8,15 +8,21 @@ from collections.abc import Iterator
 from tilewright.model import Config
 from tilewright.space import Space
 
-MOST = 1 << 16
-"""Points of a larger space that are drawn: more than anybody measures, few enough to shuffle at once."""
-
 
 def shuffled(space: Space, seed: int) -> Iterator[Config]:
-    """All points of a space, or ``MOST`` of a larger one, uniformly and reproducibly."""
-    total = space.count()
-    if space.diagram is None or total >= 1 << 62:
-        yield from space.sample(MOST, seed)
+    """All points of a space, each once, uniformly and reproducibly, however many there are.
+
+    The shuffle is that of Fisher and Yates, of which only what was moved is kept.
+    """
+    if space.diagram is None:
+        # Points of such a space are not found by their number.
+        yield from space.sample(space.count(), seed)
         return
-    for number in random.Random(seed).sample(range(total), min(total, MOST)):
+    total, draw = space.count(), random.Random(seed)
+    moved: dict[int, int] = {}
+    for place in range(total):
+        other = draw.randrange(place, total)
+        number = moved.pop(other, other)
+        if other != place:
+            moved[other] = moved.pop(place, place)
         yield space.at(number)
