@@ -1,9 +1,10 @@
 """Recorded search spaces: every config of a space with what it took, read from a table.
 
-A table is a CSV file, gzipped or not: a column for each parameter, then ``time_ms`` (empty: the config failed),
-``compile_ms`` and ``benchmark_ms``, what trying it cost. ``../shared`` holds none of them in this repository:
-the public ones are those of the benchmark hub of the autotuning community (F.-J. Willemsen et al., "A methodology
-for comparing optimization algorithms for auto-tuning", 2024; zenodo 10.5281/zenodo.15364124).
+A table is a CSV file, gzipped or not: a column for each parameter, then ``time_ms`` (empty: the config
+failed), ``compile_ms`` and ``benchmark_ms``, what trying it cost. ``../shared`` holds none of them in this
+repository: the public ones are those of the benchmark hub of the autotuning community (F.-J. Willemsen et
+al., "A methodology for comparing optimization algorithms for auto-tuning", 2024; zenodo
+10.5281/zenodo.15364124).
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ def number(text: str) -> Any:
 
 def read(path: Path) -> Recorded:
     """A recorded space from a file. Raises ``SystemExit`` for one that lacks a column."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as file:
-        rows = list(csv.DictReader(file))
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    rows = list(csv.DictReader(text.splitlines()))
     missing = [name for name in COSTS if not rows or name not in rows[0]]
     if missing:
         raise SystemExit(f"{path}: no column {missing[0]!r}; accepted: parameters, then {', '.join(COSTS)}")

@@ -1,20 +1,22 @@
 """How good the searches are, on recorded spaces: ``python -m bench.search FILE.csv.gz ...``.
 
-Every search is played on every space (``bench.recorded``) with many seeds, without starts and one config at a time
-(``--width`` for more): a try costs nothing but a look into the table. Lines of JSON, one a space and search:
+Every search is played on every space (``bench.recorded``) with many seeds, without starts and one config at a
+time (``--width`` for more): a try costs nothing but a look into the table. Lines of JSON, one a space and
+search:
 
 found      optimum over the best time found, after 25, 50, 100, 200 tries: mean, and its 95 % interval
 score      the community's (F.-J. Willemsen et al., "A methodology for comparing optimization algorithms for
-           auto-tuning", 2024): how much of the way from random search (its expectation, computed) to the optimum,
-           the mean over the time until random search would have come 95 % of the way from the median to the
-           optimum; 0 is random search, 1 the optimum at once. By tries, and by the seconds that trying took.
+           auto-tuning", 2024): how much of the way from random search (its expectation, computed) to the
+           optimum, the mean over the time until random search would have come 95 % of the way from the median
+           to the optimum; 0 is random search, 1 the optimum at once. By tries, and by the seconds that trying
+           took.
 within     tries until a config within 1 % of the optimum, the median over the seeds (null: most never)
 overhead   milliseconds of the processor's that the search itself took a try
 
 Intervals are bootstrapped over the seeds. ``--kernel-tuner a,b`` plays that library's strategies on the same
-tables in its simulation mode (where it can be imported; a config that it asks for twice counts once), and a last
-line a space says for every search how it compares with the best of them at each number of tries: the difference
-with its interval. A mean over spaces hides which of them decide it, so there is none.
+tables in its simulation mode (where it can be imported; a config that it asks for twice counts once), and a
+last line a space says for every search how it compares with the best of them at each number of tries: the
+difference with its interval. A mean over spaces hides which of them decide it, so there is none.
 """
 
 from __future__ import annotations
@@ -48,7 +50,13 @@ Floats = NDArray[np.float64]
 TRIES = (16, 25, 50, 100, 200)
 DRAWS = 2000
 """Bootstrap samples of an interval."""
-THEIRS = ("genetic_algorithm", "simulated_annealing", "dual_annealing", "hybrid_vndx", "adaptive_tabu_greywolf")
+THEIRS = (
+    "genetic_algorithm",
+    "simulated_annealing",
+    "dual_annealing",
+    "hybrid_vndx",
+    "adaptive_tabu_greywolf",
+)
 """Strategies of Kernel Tuner that did well in one of these spaces, its two newest ones among them."""
 
 
@@ -156,8 +164,8 @@ def curves(traces: Sequence[Trace], tries: int) -> Floats:
 
 @cache
 def expectation(times: tuple[float, ...], tries: int) -> Floats:
-    """The best time that random search is expected to have after 1, 2, ... tries without repetition, in closed
-    form; failures count as the slowest config."""
+    """The best time that random search is expected to have after 1, 2, ... tries without repetition, in
+    closed form; failures count as the slowest config."""
     ordered = np.sort([time for time in times if math.isfinite(time)])
     ordered = np.append(ordered, np.full(len(times) - len(ordered), ordered[-1]))
     count, expected = len(ordered), []
@@ -248,9 +256,7 @@ def compared(given: Recorded, ours: dict[str, Floats], others: dict[str, Floats]
 def _difference(ours: Floats, theirs: Floats) -> list[float]:
     """The difference of two means with its 95 % interval, bootstrapped."""
     draw = np.random.default_rng(0)
-    means = [
-        values[draw.integers(0, len(values), (DRAWS, len(values)))].mean(1) for values in (ours, theirs)
-    ]
+    means = [values[draw.integers(0, len(values), (DRAWS, len(values)))].mean(1) for values in (ours, theirs)]
     low, high = np.quantile(means[0] - means[1], (0.025, 0.975))
     return [round(float(x), 4) for x in (ours.mean() - theirs.mean(), low, high)]
 
@@ -293,7 +299,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     usual = ",".join(THEIRS) if options.kernel_tuner == "usual" else options.kernel_tuner
     strategies = [name for name in usual.split(",") if name]
     if strategies and find_spec("kernel_tuner") is None:
-        raise SystemExit("kernel_tuner cannot be imported: pip install kernel_tuner, or leave --kernel-tuner out")
+        raise SystemExit(
+            "kernel_tuner cannot be imported: pip install kernel_tuner, or leave --kernel-tuner out"
+        )
     ours = [("ours", name) for name in options.searches.split(",") if name]
     lines: list[Line] = []
 
@@ -314,9 +322,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for path in options.files:
         given = read(path)
         found: dict[str, dict[str, Floats]] = {"ours": {}, "theirs": {}}
-        with TemporaryDirectory() as folder, multiprocessing.get_context("spawn").Pool(
-            options.jobs, _begin, (path, Path(folder))
-        ) as pool:
+        with (
+            TemporaryDirectory() as folder,
+            multiprocessing.get_context("spawn").Pool(options.jobs, _begin, (path, Path(folder))) as pool,
+        ):
             for whose, name in [*ours, *(("theirs", name) for name in strategies)]:
                 jobs = [(whose, name, seed, options.tries, options.width) for seed in range(options.seeds)]
                 traces = pool.map(_run, jobs, chunksize=1)

@@ -329,7 +329,10 @@ def test_figures_of_the_final_round_outrank_the_first_ones(tuner: Any, store: Re
     result = tried(made, NARROW, "blk_n")
     assert result.best is not None
     known = made._known(sized(NARROW, "memory", DEVICE), "memory", "tile")
-    assert {row.protocol for row in known.values()} == {measure.INTERLEAVED}
+    assert {row.protocol for row in known.values()} == {measure.INTERLEAVED, measure.DECIDED}
+    assert [config for config, row in known.items() if row.protocol == measure.DECIDED] == [
+        result.best.config
+    ]
 
 
 def test_where_no_finalist_stands_the_next_best_are_asked(tuner: Any) -> None:
@@ -391,7 +394,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Where the search ``spy`` was told to begin."""
     found: list[Config] = []
 
-    def spy(space: Space, begin: Any, seed: int) -> Any:
+    def spy(space: Space, begin: Any, seed: int, **_: Any) -> Any:
         found.extend(begin)
         yield [begin[0]]
 

@@ -1,9 +1,10 @@
 """The search protocol: a generator that yields batches of configs and is sent back their records.
 
 A search knows the space, the configs to start from (the default, then those of near problems and similar
-devices), and a seed; it returns when it has nothing more to ask. Budgets are the tuner's business: it may stop
-asking at any moment. Two things a search may use or not: ``width``, how many configs are compiled at once, so
-that shorter batches leave compilers idle, and ``estimate``, the stencil's cost model, smaller is better.
+devices), and a seed; it returns when it has nothing more to ask. Budgets are the tuner's business: it may
+stop asking at any moment. Two things a search may use or not: ``width``, how many configs are compiled at
+once, so that shorter batches leave compilers idle, and ``estimate``, the stencil's cost model, smaller is
+better.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """Bayesian optimisation through scikit-learn, an optional library (``tilewright[bayes]``).
 
 Its trees, grown at random and averaged, are the surrogate (F. Hutter, H. Hoos, K. Leyton-Brown, "Sequential
-model-based optimization for general algorithm configuration", 2011): they take parameters of any kind as they are,
-need no length scales, and cost the same at the thousandth try as at the hundredth.
+model-based optimization for general algorithm configuration", 2011): they take parameters of any kind as they
+are, need no length scales, and cost the same at the thousandth try as at the hundredth.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +38,7 @@ def bayes(
     Raises ``ArgumentError`` without scikit-learn.
     """
     try:
-        ensemble: Any = import_module("sklearn.ensemble")
+        from sklearn import ensemble
     except ImportError as missing:
         raise ArgumentError(
             "search='bayes' needs scikit-learn (pip install 'tilewright[bayes]'); accepted without it: model"

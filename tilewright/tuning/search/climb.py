@@ -44,4 +44,3 @@ def climb(
         fresh = [config for config in space.neighbours(here) if config not in known]
         if fresh:
             learn(list((yield fresh)))
-

@@ -54,7 +54,9 @@ def evolve(
     values = {param.name: param.values for param in space.params if len(param.values) > 1}
     while brood:
         learn((yield brood))
-        parents = sorted((each for each in known if known[each] < float("inf")), key=known.__getitem__)[:PARENTS]
+        parents = sorted((each for each in known if known[each] < float("inf")), key=known.__getitem__)[
+            :PARENTS
+        ]
         brood = []
         while len(brood) < max(BROOD, width):
             child = _child(space, parents, values, asked, draw) or stranger()

@@ -1,13 +1,15 @@
 """What a model expects to be fastest, the model refined by every measurement.
 
-It begins with the starts, with what the stencil's cost model ranks first, and with random points. From then on a
-Gaussian process (``surrogate``) says of every candidate what it is expected to take and how sure that is, and the
-candidate with the largest expected improvement is asked for (D. Jones, M. Schonlau, W. Welch, "Efficient global
-optimization of expensive black-box functions", 1998). Of several that are compiled at once, each is chosen as if
-those before it had come out as expected (D. Ginsbourger, R. Le Riche, L. Carraro, 2010: the kriging believer).
+It begins with the starts, with what the stencil's cost model ranks first, and with random points. From then
+on a Gaussian process (``surrogate``) says of every candidate what it is expected to take and how sure that
+is, and the candidate with the largest expected improvement is asked for (D. Jones, M. Schonlau, W. Welch,
+"Efficient global optimization of expensive black-box functions", 1998). Of several that are compiled at once,
+each is chosen as if those before it had come out as expected (D. Ginsbourger, R. Le Riche, L. Carraro, 2010:
+the kriging believer).
 
 The model sees logarithms of times, and all slow configs alike: where a third of them lie beyond the others,
-telling ten times too slow from a hundred times too slow would spend its attention. What failed counts as slow.
+telling ten times too slow from a hundred times too slow would spend its attention. What failed counts as
+slow.
 
 Its constants were chosen on three of four recorded spaces at a time, and looked at on the fourth.
 """
@@ -30,15 +32,16 @@ from tilewright.tuning.search.surrogate import Floats, Places, Surrogate
 if TYPE_CHECKING:
     from tilewright.tuning.search import Batches, Estimate
 
-BEGIN = 8
+BEGIN = 4
 """Points before the model is asked."""
 RANKED = 256
 """Points that the stencil's cost model ranks."""
 LISTED = 12_000
-"""Points of a space all of which are candidates; of a larger one a sample is, and the neighbours of the best."""
+"""Points of a space all of which are candidates; of a larger one a sample is, and the neighbours of the
+best."""
 DRAWN = 2048
 BEST = 4
-GROWTH = 1.4
+GROWTH = 1.25
 """Length scales are found anew whenever there are so many times as many measurements."""
 SLOW = 0.65
 """Quantile of the costs from which on all are alike."""
@@ -57,16 +60,16 @@ class _Candidates:
     def extend(self, configs: Sequence[Config]) -> None:
         """More of them; a start whose values the space does not have is none."""
         for config in configs:
-            there = all(
-                config[q.name] in known for q, known in zip(self._params, self._place, strict=True)
-            )
+            there = all(config[q.name] in known for q, known in zip(self._params, self._place, strict=True))
             if there and config not in self.number:
                 self.number[config] = len(self.configs)
                 self.configs.append(config)
 
     @property
     def places(self) -> Places:
-        rows = [[at[c[p.name]] for c in self.configs] for p, at in zip(self._params, self._place, strict=True)]
+        rows = [
+            [at[c[p.name]] for c in self.configs] for p, at in zip(self._params, self._place, strict=True)
+        ]
         return np.array(rows, np.int32).reshape(len(rows), len(self.configs))
 
 
@@ -113,7 +116,9 @@ def _first(
 ) -> list[Config]:
     """The starts, half of the rest by the stencil's cost model if there is one, and random points."""
     first = list(dict.fromkeys(starts))
-    drawn = [each for each in space.sample(RANKED if estimate else wanted + len(first), seed) if each not in first]
+    drawn = [
+        each for each in space.sample(RANKED if estimate else wanted + len(first), seed) if each not in first
+    ]
     if estimate is not None:
         ranked = sorted(drawn, key=estimate)[: max(0, wanted - len(first)) // 2]
         first += ranked
@@ -138,7 +143,8 @@ def _costs(times: Sequence[float]) -> Floats:
 
 
 def _picks(surrogate: Surrogate, times: Sequence[float], wanted: int) -> list[int]:
-    """The candidates of the largest expected improvement, one after the other; they count as known from then."""
+    """The candidates of the largest expected improvement, one after the other; they count as known from
+    then."""
     costs = _costs(times)
     best = costs.min()
     picks: list[int] = []

@@ -1,10 +1,11 @@
 """A Gaussian process over the points of a space: what a config is expected to take, and how sure that is.
 
-Points are columns of places (which of its parameter's values each is). A parameter is seen through up to three
-coordinates: its value's rank, its logarithm, and how often 2 divides it; kernels care for all of them (a tile of
-48 lies between 32 and 64, and is no multiple of either). Every coordinate has a length scale of its own, found by
-maximising the posterior of the length scales under a log-normal prior (C. Rasmussen, C. Williams, "Gaussian
-Processes for Machine Learning" (2006), sections 5.1 and 5.4.1; Matern 5/2 covariance of section 4.2).
+Points are columns of places (which of its parameter's values each is). A parameter is seen through up to
+three coordinates: its value's rank, its logarithm, and how often 2 divides it; kernels care for all of them
+(a tile of 48 lies between 32 and 64, and is no multiple of either). Every coordinate has a length scale of
+its own, found by maximising the posterior of the length scales under a log-normal prior (C. Rasmussen, C.
+Williams, "Gaussian Processes for Machine Learning" (2006), sections 5.1 and 5.4.1; Matern 5/2 covariance of
+section 4.2).
 
 There are few values a parameter, so that squared distances are sums of small tables: a new point costs a look
 into each, and one row more of the triangular factor, for all candidates at once.
@@ -18,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+Floats = NDArray[Any]
 Places = NDArray[np.int32]
 
 SCALE = 0.7
-"""Length scales that are expected beforehand are 1 / SCALE of a coordinate's range, for six coordinates; more of
-them have longer ones (C. Hvarfner, E. Hellsten, L. Nardi, ICML 2024: vanilla Bayesian optimisation works)."""
-SPREAD = 0.6
+"""Length scales that are expected beforehand are 1 / SCALE of a coordinate's range, for six coordinates; more
+of them have longer ones (C. Hvarfner, E. Hellsten, L. Nardi, ICML 2024: vanilla Bayesian optimisation
+works)."""
+SPREAD = 0.4
 """Standard deviation of the logarithm of a length scale, beforehand."""
 NOISE = 1e-2
 """Share of the variance that no parameter explains, beforehand."""
@@ -66,13 +68,11 @@ def _covariance(squares: Floats) -> Floats:
 class Surrogate:
     """What is expected of every candidate, from those that were measured.
 
-    ``values`` are the parameters' values, ``candidates`` the points that may be asked about. Length scales are
-    at first those of ``before``, if it is given: the same parameters, other candidates.
+    ``values`` are the parameters' values, ``candidates`` the points that may be asked about. Length scales
+    are at first those of ``before``, if it is given: the same parameters, other candidates.
     """
 
-    def __init__(
-        self, values: Sequence[Sequence[Any]], candidates: Places, before: Surrogate | None = None
-    ):
+    def __init__(self, values: Sequence[Sequence[Any]], candidates: Places, before: Surrogate | None = None):
         self.candidates = candidates.astype(np.intp)
         seen = [(row, each) for row, known in enumerate(values) for each in coordinates(known)]
         self._rows = [row for row, _ in seen]
@@ -81,7 +81,7 @@ class Surrogate:
         expected = np.log(SCALE) - 0.25 * np.log(max(1, len(seen)) / 6)
         # The logarithms of the inverse length scales, and of the share of noise.
         self._expected = np.array([expected] * len(seen) + [np.log(NOISE)])
-        self._state = (self._expected if before is None else before._state).copy()
+        self._state: Floats = (self._expected if before is None else before._state).copy()
         self.known: list[int] = []
         self._factor = np.zeros((ROOM, ROOM))
         self._solved = np.zeros((ROOM, candidates.shape[1]), np.float32)
@@ -139,10 +139,14 @@ class Surrogate:
             self._extend(chosen, count)
 
     def _fitted(self, known: NDArray[np.intp], costs: Floats) -> Floats:
-        """The most probable length scales: steps by the signs of the gradient (Rprop), the best of all kept."""
+        """The most probable length scales: steps by the signs of the gradient (Rprop), the best of all
+        kept."""
         places = self.candidates[:, known]
         squares = np.array(
-            [each[np.ix_(places[row], places[row])] for row, each in zip(self._rows, self._squares, strict=True)]
+            [
+                each[np.ix_(places[row], places[row])]
+                for row, each in zip(self._rows, self._squares, strict=True)
+            ]
         )
         count, one, eye = len(known), np.ones(len(known)), np.eye(len(known))
         state, step, before = self._state.copy(), np.full(len(self._state), 0.25), np.zeros(len(self._state))
@@ -163,7 +167,9 @@ class Surrogate:
                 best, least = state, loss
             slope = 0.5 * (inverse - np.outer(weighted, weighted) / variance)
             inner = -(5 / 3) * slope * (1 + r) * decay
-            gradient = np.append(weights * np.tensordot(squares, inner, 2), np.trace(slope) * np.exp(state[-1]))
+            gradient = np.append(
+                weights * np.tensordot(squares, inner, 2), np.trace(slope) * np.exp(state[-1])
+            )
             gradient += apart / SPREAD
             turned = np.sign(gradient) * np.sign(before)
             step = np.clip(step * np.where(turned > 0, 1.4, np.where(turned < 0, 0.5, 1.0)), 0.01, 0.7)
@@ -171,7 +177,8 @@ class Surrogate:
         return best
 
     def expected(self, costs: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of every candidate's cost, from the costs of the known ones in order."""
+        """Mean and standard deviation of every candidate's cost, from the costs of the known ones in
+        order."""
         count = len(self.known)
         factor = self._factor[:count, :count]
         both = np.linalg.solve(factor, np.column_stack([costs, np.ones(count)]))

@@ -9,6 +9,7 @@ from tilewright.tuning.search.evolve import evolve
 from tilewright.tuning.search.exhaustive import exhaustive
 from tilewright.tuning.search.model import model
 from tilewright.tuning.search.sample import sample
+from tilewright.tuning.search.starts import starts
 
 SEARCHES: dict[str, Search] = {
     "bayes": bayes,
@@ -17,4 +18,5 @@ SEARCHES: dict[str, Search] = {
     "exhaustive": exhaustive,
     "model": model,
     "sample": sample,
+    "starts": starts,
 }
