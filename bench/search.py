@@ -4,7 +4,7 @@ Every search is played on every space (``bench.recorded``) with many seeds, with
 time (``--width`` for more): a try costs nothing but a look into the table. Lines of JSON, one a space and
 search:
 
-found      optimum over the best time found, after 25, 50, 100, 200 tries: mean, and its 95 % interval
+found      optimum over the best time found, after 16, 25, 50, 100, 200 tries: mean, and its 95 % interval
 score      the community's (F.-J. Willemsen et al., "A methodology for comparing optimization algorithms for
            auto-tuning", 2024): how much of the way from random search (its expectation, computed) to the
            optimum, the mean over the time until random search would have come 95 % of the way from the median
