@@ -1,10 +1,9 @@
 """Recorded search spaces: every config of a space with what it took, read from a table.
 
 A table is a CSV file, gzipped or not: a column for each parameter, then ``time_ms`` (empty: the config
-failed), ``compile_ms`` and ``benchmark_ms``, what trying it cost. ``../shared`` holds none of them in this
-repository: the public ones are those of the benchmark hub of the autotuning community (F.-J. Willemsen et
-al., "A methodology for comparing optimization algorithms for auto-tuning", 2024; zenodo
-10.5281/zenodo.15364124).
+failed), ``compile_ms`` and ``benchmark_ms``, what trying it cost. This repository holds none. Public ones are
+in the benchmark hub of the autotuning community (F.-J. Willemsen et al., "A methodology for comparing
+optimization algorithms for auto-tuning", 2024; zenodo 10.5281/zenodo.15364124).
 """
 
 from __future__ import annotations

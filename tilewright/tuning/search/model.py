@@ -11,9 +11,9 @@ The model sees logarithms of times, and all slow configs alike: where a third of
 telling ten times too slow from a hundred times too slow would spend its attention. What failed counts as
 slow.
 
-Its constants were chosen, of a dozen settings, by replays of three recorded spaces (``bench.search``: two of a
-convolution, one of dedispersion, 40 seeds); to leave any one of the three out changes the choice by one step of
-``SPREAD`` at most. A fourth space had no say.
+Its constants were chosen, of a dozen settings, by replays of three recorded spaces (``bench.search``: two of
+a convolution, one of dedispersion, 40 seeds); to leave any one of the three out changes the choice by one
+step of ``SPREAD`` at most. A fourth space had no say.
 """
 
 from __future__ import annotations
