@@ -26,11 +26,14 @@ ROOMS = (
     *("store", "stencils", "targets", "space", "diagram", "model", "task", "dtypes", "errors", "loading"),
     "forks",
 )
-OPTIONAL = {"torch", "plotly", "cuda", "cupy"}
+OPTIONAL = {"torch", "plotly", "cuda", "cupy", "sklearn"}
 # The functions that import modules of this package when they are called: what tuning needs and a product does
 # not, and what GPUs need and a product of this process's memory does not.
 DOORS = {
-    ("api", "tune"): {"tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"},
+    ("api", "tune"): {
+        *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
+        *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
+    },
     ("runtime.backends", "_gpu"): {"tilewright.runtime.bound_cuda"},
     ("runtime.build", "generators"): {"tilewright.stencils.cuda.source"},
     ("calls.explain", "_cublas"): {"tilewright.runtime.cublaslt"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
@@ -86,6 +87,11 @@ class Stencil(ABC):
         """What a GPU's kernel is called with, one element for each of its parameters. Kernels of a processor
         all have the one signature of ``stencils.cpu.ir``, so their stencils describe nothing."""
         return ()
+
+    def cost_model(self, problem: Any, device: Device) -> Callable[[Config], float] | None:
+        """What the default's cost model makes of any config of the space, smaller is better, in its own unit;
+        None where it cannot be asked about single configs."""
+        return None
 
     def runs(self, device: Device) -> str | None:
         """Why no kernel can run on a device whose spaces can still be counted; None when kernels can."""
