@@ -160,6 +160,7 @@ class Tuner:
         ]
         if not names:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
+        self._names = {*STENCILS, *names}
         entered = time.monotonic()
         result = self._result = Result(problem, regime, None, None)
         self._tolerate = tolerate
@@ -232,6 +233,9 @@ class Tuner:
             known = {config: record for config, record in known.items() if record.status != "spills"}
         space = spaces(stencil.space(problem, self.device))
         starts = [stencil.default(problem, self.device)]
+        for start in stencil.starts(problem, self.device):
+            if start not in starts and _in(space, start):
+                starts.append(start)
         # What won in an earlier search, in another regime, or for a problem much like this one is a good
         # place to begin.
         timed = [record for record in known.values() if record.status == "ok" and record.timing]
@@ -374,7 +378,7 @@ class Tuner:
     def _decide(self, problem: Task, regime: str) -> tuple[Record | None, Record | None]:
         """Time the best few again, in turns with the vendor's product, and record what came out."""
         newest: dict[tuple[str, Config], Record] = {}
-        for name in STENCILS:
+        for name in self._names:
             for row in self._known(problem, regime, name).values():
                 newest[row.stencil, row.config] = row
         rows = [row for row in newest.values() if row.status == "ok" and row.timing is not None]

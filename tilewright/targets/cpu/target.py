@@ -1,9 +1,9 @@
-"""The processor as a target: LLVM IR, compiled in this process."""
+"""The processor as a target: LLVM IR, compiled in this process, and C by the machine's own compiler."""
 
 from __future__ import annotations
 
 from tilewright.model import Binary, Device, Kernel, Source
-from tilewright.targets.cpu import llvm, processor
+from tilewright.targets.cpu import cc, llvm, processor
 from tilewright.targets.protocol import Target
 
 
@@ -21,8 +21,11 @@ class CpuTarget(Target):
     def toolchain(self) -> str:
         return llvm.toolchain()
 
+    def other_toolchain(self) -> str:
+        return cc.toolchain()
+
     def compile(self, source: Source, device: Device) -> Binary:
-        return llvm.compile(source, device)
+        return cc.compile(source, device) if source.language == "c" else llvm.compile(source, device)
 
     def load(self, binary: Binary) -> Kernel:
         return llvm.load(binary)
