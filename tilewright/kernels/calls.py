@@ -113,8 +113,7 @@ class Calls:
                 elif outputs:
                     results.append(outputs[at])
                 else:
-                    view = views[array.name]
-                    results.append(view if wrap is None and backend.kind == "cpu" else (wrap or backend.hand_back)(view))
+                    results.append((wrap or backend.hand_back)(views[array.name]))
         return results[0] if len(results) == 1 else tuple(results)
 
     def _sizes(self, views: Mapping[str, Any], named: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Any]]:
@@ -153,28 +152,28 @@ class Calls:
     def _ready(
         self, backend: Any, sizes: Mapping[str, int], scalars: Mapping[str, Any], config: Mapping[str, Any] | None
     ) -> tuple[KernelProblem, Bound]:
-        forced = None if config is None else Config(config)
-        key = (backend.index, tuple(sizes.items()), tuple(scalars.items()), forced)
+        asked = None if config is None else Config(config)
+        key = (backend.index, tuple(sizes.items()), tuple(scalars.items()), asked)
         found = self._bound.get(key)
         if found is None:
             if len(self._bound) >= KEPT:
                 self._bound.clear()
             problem = KernelProblem.of(self.definition, sizes)
             device = dispatch.device(self.definition.target, backend.index)
-            if forced is None:
-                chosen, _ = planned(problem, device)
-            else:
-                chosen = self._forced(problem, forced, device)
+            chosen = planned(problem, device)[0] if asked is None else forced(problem, asked, device)
             made = _bound_cpu if device.kind == "cpu" else _bound_cuda
             found = self._bound[key] = problem, made(problem, chosen, device, scalars)
         return found
 
-    def _forced(self, problem: KernelProblem, config: Config, device: Device) -> Config:
-        space = STENCILS[name_of(self.definition)].space(problem, device)
-        reason = space.member(config, tuple({rule.kind for rule in space.rules}))
-        if reason is not None:
-            raise ArgumentError(f"config={dict(config)} {reason}; the nearest legal one is {space.nearest(config)}")
-        return config
+
+def forced(problem: KernelProblem, config: Mapping[str, Any], device: Device) -> Config:
+    """A config that a caller chose. Raises ``ArgumentError`` for one that is not of the space, with the rule that
+    it breaks and the nearest legal one."""
+    space = STENCILS[name_of(problem.made)].space(problem, device)
+    reason = space.member(config, tuple({rule.kind for rule in space.rules}))
+    if reason is not None:
+        raise ArgumentError(f"config={dict(config)} {reason}; the nearest that is: {space.nearest(config)}")
+    return Config(config)
 
 
 def _checked(array: Array, view: Any, sizes: Mapping[str, int]) -> None:

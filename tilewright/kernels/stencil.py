@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.calls.settings import forget
-from tilewright.catalog import TARGETS
+from tilewright.catalog import STENCILS, TARGETS
 from tilewright.custom import spaces
 from tilewright.custom.definition import LANGUAGES, Argument, Definition
 from tilewright.custom.problem import KernelProblem
@@ -20,6 +20,7 @@ from tilewright.errors import ArgumentError, CompileError, KernelError
 from tilewright.kernels import calls
 from tilewright.model import Config, Device, Record
 from tilewright.planning import dispatch
+from tilewright.runtime import build
 from tilewright.space import Param, Space
 
 if TYPE_CHECKING:
@@ -131,13 +132,41 @@ class Stencil:
         spaces.check(found)
         return found
 
-    def configs(self, sizes: Mapping[str, int], limit: int = 100_000) -> list[Config]:
-        """All configs for some sizes. Raises ``ArgumentError`` where there are more than ``limit``."""
-        return spaces.listed(self.space(sizes), limit)
+    def configs(
+        self, sizes: Mapping[str, int], device: Device | None = None, *, limit: int = 100_000
+    ) -> list[Config]:
+        """All configs for some sizes. Raises as ``space``, and where there are more than ``limit``."""
+        return spaces.listed(self.space(sizes, device), limit)
 
     def records(self, sizes: Mapping[str, int]) -> list[Record]:
         """All tries for some sizes, on this machine and from files that were taken in, oldest first."""
         return dispatch.records().all(problem_key=self.problem(sizes).key)
+
+    def facts(
+        self, sizes: Mapping[str, int], *, config: Mapping[str, Any] | None = None, device: str | None = None
+    ) -> Mapping[str, int]:
+        """What the compiler says of a config, the default if none is given: on a GPU ``registers``, ``spills`` (bytes),
+        ``shared`` (bytes), ``code_bytes``. Nothing runs, and ``device`` may be the key of a GPU that is not
+        here, such as "h200".
+
+        Raises ``ArgumentError`` for a config that is not of the space and a device that is not known,
+        ``CompileError`` with the compiler's first errors, and ``DeviceError`` without a compiler or a device.
+        """
+        problem = self.problem(sizes)
+        there = self._device(device)
+        name = calls.name_of(self.definition)
+        stencil = STENCILS[name]
+        spaces.check(stencil.space(problem, there))
+        chosen = stencil.default(problem, there) if config is None else calls.forced(problem, config, there)
+        return build.compile(name, problem, chosen, there, TARGETS[there.kind]).facts
+
+    def _device(self, key: str | None) -> Device:
+        target = TARGETS[self.definition.target]
+        if key is None:
+            return dispatch.device(self.definition.target)
+        if key not in target.devices:
+            raise ArgumentError(f"device={key!r}; accepted: {', '.join(target.devices) or 'None: this machine'}")
+        return target.devices[key]
 
     # -- tuning ----------------------------------------------------------------------------------------
     def tune(
@@ -262,7 +291,3 @@ def _text(source: str | Path, language: str | None) -> tuple[str, str]:
     except (OSError, ValueError) as error:
         raise ArgumentError(f"source={str(source)!r} cannot be read: {error}") from error
 
-
-def missing(definition: Definition) -> str | None:
-    """Why a kernel cannot run here; None where it can."""
-    return TARGETS[definition.target].missing()
