@@ -183,8 +183,8 @@ __device__ __forceinline__ void factor(REAL (&a)[ROWS][N], REAL (&b)[ROWS][RIGHT
 
 #ifndef M
 extern "C" __global__ void __launch_bounds__(THREADS) cholesky(const REAL *a_, REAL *l_, long long batch) {
-    extern __shared__ __align__(16) unsigned char memory[];
-    REAL *stage = (REAL *)memory, *columns = stage + MATRICES * STAGE_WORDS;
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    REAL *stage = (REAL *)shared_memory, *columns = stage + MATRICES * STAGE_WORDS;
     const Part p(batch);
     REAL a[ROWS][N], none[ROWS][1], root[ROWS];
     load(a, a_, stage, p);
@@ -200,8 +200,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) cholesky(const REAL *a_, R
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     solve(const REAL *a_, const REAL *b_, REAL *x_, long long batch) {
-    extern __shared__ __align__(16) unsigned char memory[];
-    REAL *stage = (REAL *)memory, *columns = stage + MATRICES * STAGE_WORDS;
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    REAL *stage = (REAL *)shared_memory, *columns = stage + MATRICES * STAGE_WORDS;
     const Part p(batch);
     REAL a[ROWS][N], b[ROWS][M], root[ROWS];
     load(a, a_, stage, p);
