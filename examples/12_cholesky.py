@@ -80,7 +80,10 @@ solve = tw.Stencil(
 
 
 def main() -> None:
-    for kernel, sizes in ((cholesky, {"batch": 100_000, "N": 16}), (solve, {"batch": 100_000, "N": 6, "M": 3})):
+    for kernel, sizes in (
+        (cholesky, {"batch": 100_000, "N": 16}),
+        (solve, {"batch": 100_000, "N": 6, "M": 3}),
+    ):
         space = kernel.space(sizes)
         print(f"{kernel.definition.name}: {space.count()} configs of {space.size}")
         try:

@@ -1088,7 +1088,9 @@ class Source:
         """Hash of all that is compiled."""
         parts: list[Any] = [self.text, self.entry, self.headers, self.defines]
         # What most sources have not is not hashed, so that their binaries keep their names.
-        content = json.dumps([*parts, self.language, self.options] if self.language or self.options else parts)
+        content = json.dumps(
+            [*parts, self.language, self.options] if self.language or self.options else parts
+        )
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 

@@ -58,6 +58,8 @@ def kernel_wrongs(
         if array.writes:
             extents = array.extents(sizes)
             size = int(np.prod(extents)) * array.numpy.itemsize
-            verdict = compared(made, array, segment.data[:size].view(array.numpy).reshape(extents), right[array.name])
+            verdict = compared(
+                made, array, segment.data[:size].view(array.numpy).reshape(extents), right[array.name]
+            )
             if not verdict.ok:
                 yield f"{problem.spelling} {config} {schedule}: {verdict.why}"

@@ -29,8 +29,16 @@ LANGUAGES = {"cuda": "cuda", "c": "cpu", "llvm": "cpu"}
 RESERVED = ("out", "config")
 """Keywords of a call, which no size and no scalar may be named."""
 FORMATS = {
-    **{"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I"},
-    **{"int64": "q", "uint64": "Q", "float32": "f", "float64": "d"},
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float32": "f",
+    "float64": "d",
 }
 """The types of scalars, and how ``struct`` spells them."""
 TYPES = {*FORMATS, "float16", "bfloat16", "complex64", "complex128", "bool"}
@@ -70,17 +78,17 @@ class Array:
         return tuple(found)
 
 
-def Input(name: str, dtype: str, shape: Sequence[Extent]) -> Array:  # noqa: N802
+def Input(name: str, dtype: str, shape: Sequence[Extent]) -> Array:
     """An array that a kernel reads: a ``const T *``, to be given in a call."""
     return Array(name, dtype, tuple(shape))
 
 
-def Output(name: str, dtype: str, shape: Sequence[Extent]) -> Array:  # noqa: N802
+def Output(name: str, dtype: str, shape: Sequence[Extent]) -> Array:
     """An array that a kernel writes all of: a ``T *``, which a call returns."""
     return Array(name, dtype, tuple(shape), False, True)
 
 
-def InOut(name: str, dtype: str, shape: Sequence[Extent]) -> Array:  # noqa: N802
+def InOut(name: str, dtype: str, shape: Sequence[Extent]) -> Array:
     """An array that a kernel updates in place: a ``T *``, to be given in a call."""
     return Array(name, dtype, tuple(shape), True, True)
 
@@ -177,14 +185,20 @@ class Definition:
             *((each.name, "argument") for each in self.arguments),
         ]
         # A scalar may be named as the size that it is.
-        scalars = {each.name for each in self.arguments if isinstance(each, Scalar) and each.value == each.name}
+        scalars = {
+            each.name for each in self.arguments if isinstance(each, Scalar) and each.value == each.name
+        }
         every += [(size, "size") for size in self.sizes if size not in scalars]
         known: dict[str, str] = {}
         for name, what in every:
             if not NAME.fullmatch(name) or name in RESERVED:
-                raise ArgumentError(f"{what} {name!r}; accepted: a name as C has it, but for {', '.join(RESERVED)}")
+                raise ArgumentError(
+                    f"{what} {name!r}; accepted: a name as C has it, but for {', '.join(RESERVED)}"
+                )
             if name in known:
-                raise ArgumentError(f"{known[name]} and {what} are both named {name!r}; accepted: each name once")
+                raise ArgumentError(
+                    f"{known[name]} and {what} are both named {name!r}; accepted: each name once"
+                )
             known[name] = what
         for what, names in (("batch", [self.batch] if self.batch else []), ("compiled", self.compiled)):
             for name in names:
@@ -236,9 +250,21 @@ class Definition:
     @cached_property
     def digest(self) -> str:
         """Hash of what decides a kernel's results under one config."""
-        described = [[type(each).__name__, *(str(getattr(each, f.name)) for f in fields(each))] for each in self.arguments]
+        described = [
+            [type(each).__name__, *(str(getattr(each, f.name)) for f in fields(each))]
+            for each in self.arguments
+        ]
         content = json.dumps(
-            [self.language, self.text, self.entry, self.headers, self.options, described, self.batch, self.compiled]
+            [
+                self.language,
+                self.text,
+                self.entry,
+                self.headers,
+                self.options,
+                described,
+                self.batch,
+                self.compiled,
+            ]
         )
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
@@ -263,22 +289,24 @@ class Definition:
         if callable(rule):
             rule = evaluated(rule, values, "launch")
         if not isinstance(rule, Mapping) or not {"grid", "block"} <= set(rule) <= {"grid", "block", "shared"}:
-            raise ArgumentError(f"launch gives {rule!r}; accepted: a mapping of grid, block and perhaps shared")
+            raise ArgumentError(
+                f"launch gives {rule!r}; accepted: a mapping of grid, block and perhaps shared"
+            )
         grid, block = (
             tuple(_count(function(x), values, f"launch: {name}") for x in _three(rule[name]))
             for name in ("grid", "block")
         )
         shared = _count(function(rule.get("shared", 0)), values, "launch: shared")
-        return Launch(
-            grid=(grid[0], grid[1], grid[2]), block=(block[0], block[1], block[2]), shared=shared
-        )
+        return Launch(grid=(grid[0], grid[1], grid[2]), block=(block[0], block[1], block[2]), shared=shared)
 
     def reads_of_launch(self) -> tuple[str, ...]:
         """The parameters that decide a launch."""
         rule = self.launch
-        reads = arguments(rule) if callable(rule) else [
-            name for value in _parts(rule) for name in arguments(function(value))
-        ]
+        reads = (
+            arguments(rule)
+            if callable(rule)
+            else [name for value in _parts(rule) for name in arguments(function(value))]
+        )
         names = [param.name for param in self.params]
         return tuple(dict.fromkeys(name for name in reads if name in names))
 
@@ -329,11 +357,18 @@ def _three(value: Any) -> tuple[Any, ...]:
 
 def _parts(rule: Mapping[str, Any]) -> list[Any]:
     """Everything in a launch rule that is evaluated."""
-    return [part for name, value in rule.items() for part in ((value,) if name == "shared" else _three(value))]
+    return [
+        part for name, value in rule.items() for part in ((value,) if name == "shared" else _three(value))
+    ]
 
 
 def _count(made: Callable[..., Any], values: Mapping[str, Any], what: str) -> int:
     value = evaluated(made, values, what)
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or int(value) != value or value < 0:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.integer)
+        or int(value) != value
+        or value < 0
+    ):
         raise ArgumentError(f"{what} is {value!r} of {made!r}; accepted: a whole number from 0")
     return int(value)

@@ -42,7 +42,9 @@ class KernelProblem:
         for name in wanted:
             value = sizes.get(name)
             if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < 1:  # type: ignore[arg-type]
-                raise ArgumentError(f"sizes={dict(sizes)}: {name} is {value!r}; accepted: a whole number from 1")
+                raise ArgumentError(
+                    f"sizes={dict(sizes)}: {name} is {value!r}; accepted: a whole number from 1"
+                )
         whole = {name: int(sizes[name]) for name in wanted}
         over = definition.batch
         moved = sum(
@@ -50,7 +52,9 @@ class KernelProblem:
             for array in definition.arrays
         )
         batch = whole[over] if over else 1
-        flops = 0.0 if definition.flops is None else float(evaluated(function(definition.flops), whole, "flops"))
+        flops = (
+            0.0 if definition.flops is None else float(evaluated(function(definition.flops), whole, "flops"))
+        )
         left = tuple((name, value) for name, value in whole.items() if name != over)
         return KernelProblem(
             definition.name, definition.digest, left, batch, over, flops / batch, moved / batch, definition
@@ -60,7 +64,9 @@ class KernelProblem:
     def made(self) -> Definition:
         """The definition. Raises ``ArgumentError`` for a problem that was read from records."""
         if self.definition is None:
-            raise ArgumentError(f"problem={self.spelling} was read from records; accepted: one of a tw.Stencil")
+            raise ArgumentError(
+                f"problem={self.spelling} was read from records; accepted: one of a tw.Stencil"
+            )
         return self.definition
 
     @property

@@ -38,13 +38,17 @@ def packed(fields: Mapping[str, Any]) -> bytes:
                 continue
             for function in _functions(value):
                 if function.__module__ == "__main__" or "<" in function.__qualname__:
-                    raise pickle.PicklingError(f"{function.__qualname__} is of no module that can be imported")
+                    raise pickle.PicklingError(
+                        f"{function.__qualname__} is of no module that can be imported"
+                    )
             pickle.dumps(value)
         except Exception as error:
             advice = "values that can be pickled"
             if by_value is None:
                 advice = "functions of a module that can be imported; or any, with pip install cloudpickle"
-            raise ArgumentError(f"{name} cannot be sent to a child process ({error}); accepted: {advice}") from None
+            raise ArgumentError(
+                f"{name} cannot be sent to a child process ({error}); accepted: {advice}"
+            ) from None
     return bytes(pickle.dumps(dict(fields)) if by_value is None else by_value.dumps(dict(fields)))
 
 

@@ -50,7 +50,9 @@ def too_much(launch: Launch, device: Device) -> str | None:
     threads = prod(launch.block)
     shared = device["shared_per_block_optin"]
     if not 1 <= threads <= device["threads_per_block"]:
-        return f"block={launch.block} is {threads} threads; {device.name} has 1 to {device['threads_per_block']}"
+        return (
+            f"block={launch.block} is {threads} threads; {device.name} has 1 to {device['threads_per_block']}"
+        )
     if launch.shared > shared:
         return f"shared={launch.shared} bytes; a block of {device.name} has up to {shared}"
     if launch.block[2] > 64:
@@ -148,7 +150,9 @@ def named_rules(rules: Any) -> tuple[Rule, ...]:
             found.append(rule)
             continue
         if not isinstance(rule, str) and not callable(rule):
-            raise ArgumentError(f"rule {rule!r}; accepted: an expression, a function of parameters, or a Rule")
+            raise ArgumentError(
+                f"rule {rule!r}; accepted: an expression, a function of parameters, or a Rule"
+            )
         said = rule if isinstance(rule, str) else getattr(rule, "__name__", "rule")
         own = name or (f"rule {len(found) + 1}" if said == "<lambda>" else said)
         doc = (getattr(rule, "__doc__", None) or str(said)).strip().splitlines()[0]

@@ -12,7 +12,7 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.custom.definition import Array, Definition
 from tilewright.custom.problem import KernelProblem
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
-from tilewright.model import Config, Device, Kernel
+from tilewright.model import Config, Device, Kernel, Record
 from tilewright.planning import dispatch
 from tilewright.runtime import build, custom_cpu
 from tilewright.runtime.backends import backend_of
@@ -42,15 +42,17 @@ def planned(problem: KernelProblem, device: Device) -> tuple[Config, str]:
     records = dispatch.records()
     regimes = ("memory", "cached") if problem.footprint > device.knee() else ("cached", "memory")
 
-    def usable(config: Config) -> bool:
-        return config.keys() == {param.name for param in space.params} and config in space
+    def usable(row: Record) -> bool:
+        # What others measured (protocol 0) nobody has verified here.
+        named = row.config.keys() == {param.name for param in space.params}
+        return row.protocol > 0 and named and row.config in space
 
     for regime in regimes:
-        best = records.best(problem.key, regime, device.key, accept=lambda row: usable(row.config))
+        best = records.best(problem.key, regime, device.key, accept=usable)
         if best is not None:
             return best.config, f"tuned ({regime})"
     for near in records.near(problem, regimes[0], device.key):
-        if usable(near.config):
+        if usable(near):
             return near.config, f"near: {near.problem.spelling}"
     return stencil.default(problem, device), "default"
 
@@ -116,7 +118,9 @@ class Calls:
                     results.append((wrap or backend.hand_back)(views[array.name]))
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _sizes(self, views: Mapping[str, Any], named: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Any]]:
+    def _sizes(
+        self, views: Mapping[str, Any], named: Mapping[str, Any]
+    ) -> tuple[dict[str, int], dict[str, Any]]:
         """Sizes from the shapes of arrays and by name, and the scalars that were given by name."""
         made = self.definition
         scalars = {each.name: named[each.name] for each in made.asked if each.name in named}
@@ -144,13 +148,21 @@ class Calls:
             if name not in made.sizes or sizes.get(name, value) != value:
                 raise ArgumentError(
                     f"{name}={value!r}; accepted: "
-                    + (f"{sizes[name]}, as the arrays have it" if name in sizes else ", ".join((*made.sizes, *(s.name for s in made.asked))) or "no names")
+                    + (
+                        f"{sizes[name]}, as the arrays have it"
+                        if name in sizes
+                        else ", ".join((*made.sizes, *(s.name for s in made.asked))) or "no names"
+                    )
                 )
             sizes[name] = value
         return sizes, scalars
 
     def _ready(
-        self, backend: Any, sizes: Mapping[str, int], scalars: Mapping[str, Any], config: Mapping[str, Any] | None
+        self,
+        backend: Any,
+        sizes: Mapping[str, int],
+        scalars: Mapping[str, Any],
+        config: Mapping[str, Any] | None,
     ) -> tuple[KernelProblem, Bound]:
         asked = None if config is None else Config(config)
         key = (backend.index, tuple(sizes.items()), tuple(scalars.items()), asked)
@@ -204,10 +216,10 @@ def _bound_cpu(problem: KernelProblem, config: Config, device: Device, scalars: 
 
 
 def _bound_cuda(problem: KernelProblem, config: Config, device: Device, scalars: Mapping[str, Any]) -> Bound:
-    from tilewright.runtime import custom_cuda
+    from tilewright.runtime.custom_cuda import bound, check
 
-    custom_cuda.check(problem, config, device)
-    binding = custom_cuda.bound(_loaded(problem, config, device), problem, config, scalars)
+    check(problem, config, device)
+    binding = bound(_loaded(problem, config, device), problem, config, scalars)
     lock = threading.Lock()
 
     def run(addresses: Sequence[int], stream: int) -> None:

@@ -17,7 +17,7 @@ from tilewright.custom import spaces
 from tilewright.custom.definition import LANGUAGES, Argument, Definition
 from tilewright.custom.problem import KernelProblem
 from tilewright.errors import ArgumentError, CompileError, KernelError
-from tilewright.kernels import calls
+from tilewright.kernels import caches, calls, t1, t4
 from tilewright.model import Config, Device, Record
 from tilewright.planning import dispatch
 from tilewright.runtime import build
@@ -90,7 +90,9 @@ class Stencil:
         params = tuple(Param(each, tuple(values)) for each, values in parameters.items())
         for param in params:
             if not param.values or len(set(param.values)) < len(param.values):
-                raise ArgumentError(f"parameters[{param.name!r}]={list(param.values)}; accepted: values, each once")
+                raise ArgumentError(
+                    f"parameters[{param.name!r}]={list(param.values)}; accepted: values, each once"
+                )
         self.definition = Definition(
             name=name,
             language=found,
@@ -112,6 +114,28 @@ class Stencil:
             flops=flops,
         )
         self._calls = calls.Calls(self.definition)
+        self.search: Mapping[str, Any] = {}
+
+    @classmethod
+    def from_t1(
+        cls,
+        path: str | Path,
+        *,
+        reference: Callable[..., Any] | None = None,
+        inputs: Callable[..., Mapping[str, Any]] | None = None,
+    ) -> Stencil:
+        """The kernel that a file in the T1 format describes (Kernel Tuner and KTT read the same), with a
+        reference and a maker of inputs in place of the file's.
+
+        Its ``search`` holds what the file says beside it: ``budget`` in seconds, ``search``, and ``said``, a list
+        of what was left out. Raises ``RecordsError`` for a file that is not in the format, ``UnsupportedError`` for
+        what it may say and is not done here, and as ``Stencil``.
+        """
+        changes = {name: value for name, value in (("reference", reference), ("inputs", inputs)) if value}
+        made = cls.__new__(cls)
+        made.definition, made.search = t1.definition(Path(path), **changes)
+        made._calls = calls.Calls(made.definition)
+        return made
 
     def __repr__(self) -> str:
         made = self.definition
@@ -165,8 +189,27 @@ class Stencil:
         if key is None:
             return dispatch.device(self.definition.target)
         if key not in target.devices:
-            raise ArgumentError(f"device={key!r}; accepted: {', '.join(target.devices) or 'None: this machine'}")
+            raise ArgumentError(
+                f"device={key!r}; accepted: {', '.join(target.devices) or 'None: this machine'}"
+            )
         return target.devices[key]
+
+    # -- files of other tuners -------------------------------------------------------------------------
+    def take_in(self, path: str | Path, sizes: Mapping[str, int], device: str | None = None) -> int:
+        """Make records of a cache file of Kernel Tuner, and return how many. The next ``tune`` begins with the
+        fastest of them; no call runs them before they were verified here.
+
+        Raises ``RecordsError`` for a file that is no cache, or is one of other parameters.
+        """
+        rows = caches.read(Path(path), self.problem(sizes), device)
+        store = dispatch.records()
+        for row in rows:
+            store.append(row)
+        return len(rows)
+
+    def export_t4(self, path: str | Path, sizes: Mapping[str, int]) -> int:
+        """Write all tries for some sizes as a file in the T4 format, and return how many there are."""
+        return t4.write(Path(path), self.records(sizes))
 
     # -- tuning ----------------------------------------------------------------------------------------
     def tune(
@@ -247,11 +290,15 @@ class Stencil:
         said = "; ".join(f"{row.config}: {row.status}, {row.detail}" for row in bad[:SHOWN])
         text = f"{problem.spelling}: none of {result.tried} configs is of use ({counts}). {said}"
         if set(result.statuses) == {"compile_failed"}:
-            return CompileError(f"{text}; accepted: a source that compiles with its parameters as definitions")
+            return CompileError(
+                f"{text}; accepted: a source that compiles with its parameters as definitions"
+            )
         return KernelError(f"{text}; accepted: a kernel that gives what its reference gives, and ends")
 
     # -- calling ---------------------------------------------------------------------------------------
-    def __call__(self, *arrays: Any, out: Any = None, config: Mapping[str, Any] | None = None, **named: Any) -> Any:
+    def __call__(
+        self, *arrays: Any, out: Any = None, config: Mapping[str, Any] | None = None, **named: Any
+    ) -> Any:
         """What the kernel makes of arrays: NumPy's, or on a GPU PyTorch's, CuPy's or any with DLPack.
 
         ``arrays`` are those that the kernel reads, in the order of its arguments, contiguous; ``named`` are its
@@ -278,7 +325,9 @@ def _text(source: str | Path, language: str | None) -> tuple[str, str]:
         raise ArgumentError(f"language={language!r}; accepted: {', '.join(LANGUAGES)}")
     if isinstance(source, str) and ("\n" in source or "{" in source):
         if language is None:
-            raise ArgumentError(f"source is a text without a language; accepted: language= {', '.join(LANGUAGES)}")
+            raise ArgumentError(
+                f"source is a text without a language; accepted: language= {', '.join(LANGUAGES)}"
+            )
         return source, language
     path = Path(source)
     found = language or SUFFIXES.get(path.suffix)
@@ -290,4 +339,3 @@ def _text(source: str | Path, language: str | None) -> tuple[str, str]:
         return path.read_text(encoding="utf-8"), found
     except (OSError, ValueError) as error:
         raise ArgumentError(f"source={str(source)!r} cannot be read: {error}") from error
-

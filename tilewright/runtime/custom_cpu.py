@@ -11,16 +11,24 @@ from tilewright.custom.problem import KernelProblem
 from tilewright.model import Kernel
 
 _NUMBERS: dict[str, Any] = {
-    **{"int8": ctypes.c_int8, "uint8": ctypes.c_uint8, "int16": ctypes.c_int16, "uint16": ctypes.c_uint16},
-    **{"int32": ctypes.c_int32, "uint32": ctypes.c_uint32, "int64": ctypes.c_int64, "uint64": ctypes.c_uint64},
-    **{"float32": ctypes.c_float, "float64": ctypes.c_double},
+    "int8": ctypes.c_int8,
+    "uint8": ctypes.c_uint8,
+    "int16": ctypes.c_int16,
+    "uint16": ctypes.c_uint16,
+    "int32": ctypes.c_int32,
+    "uint32": ctypes.c_uint32,
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
 }
 
 
 def prototype(problem: KernelProblem) -> Any:
     """The type of the function: addresses and numbers in the order of the arguments, no result."""
     kinds = [
-        ctypes.c_void_p if isinstance(each, Array) else _NUMBERS[each.dtype] for each in problem.made.arguments
+        ctypes.c_void_p if isinstance(each, Array) else _NUMBERS[each.dtype]
+        for each in problem.made.arguments
     ]
     return ctypes.CFUNCTYPE(None, *kinds)
 

@@ -84,7 +84,10 @@ CUSTOM = Codec(
     KernelProblem,
     {
         **{name: TEXT for name in ("problem", "kernel", "digest", "over")},
-        **{"sizes": COUNTS, "batch_size": COUNT, "flops": NUMBER, "bytes": NUMBER},
+        "sizes": COUNTS,
+        "batch_size": COUNT,
+        "flops": NUMBER,
+        "bytes": NUMBER,
     },
     KernelProblem.to_json,
     KernelProblem.from_json,

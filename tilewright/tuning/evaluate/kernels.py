@@ -81,7 +81,9 @@ def drawn(made: Definition, sizes: Mapping[str, int], seed: int) -> Values:
             )
         own = made.inputs(draw, **{name: sizes[name] for name in rest})
         if not isinstance(own, Mapping):
-            raise ArgumentError(f"inputs returns a {type(own).__name__}; accepted: a mapping of names and values")
+            raise ArgumentError(
+                f"inputs returns a {type(own).__name__}; accepted: a mapping of names and values"
+            )
     found: Values = {}
     for array in made.given:
         extents = array.extents(sizes)
@@ -127,7 +129,9 @@ def answered(made: Definition, values: Values, sizes: Mapping[str, int]) -> dict
         ) from error
     for name, value in values.items():
         if isinstance(value, np.ndarray) and handed[name].tobytes() != value.tobytes():
-            raise ArgumentError(f"reference changes its argument {name!r}; accepted: one that returns new arrays")
+            raise ArgumentError(
+                f"reference changes its argument {name!r}; accepted: one that returns new arrays"
+            )
     parts = result if isinstance(result, tuple) else (result,)
     if len(parts) != len(made.written):
         raise ArgumentError(
@@ -230,8 +234,10 @@ class Image:
         before, after = words[:GUARD], words[GUARD + self.bytes :]
         if (before != MARK).any() or (after != MARK).any():
             side = "after" if (after != MARK).any() else "before"
-            return f"something {side} the end of {self.array.name} was written" if side == "after" else (
-                f"something before {self.array.name} was written"
+            return (
+                f"something {side} the end of {self.array.name} was written"
+                if side == "after"
+                else (f"something before {self.array.name} was written")
             )
         if not self.array.writes and not np.array_equal(words, self.words):
             return f"{self.array.name} was written, which is an input"
@@ -287,9 +293,7 @@ class KernelEvaluation(ABC):
         """What starts a candidate on arrays."""
 
     @abstractmethod
-    def timed(
-        self, candidate: Candidate, least: int, budget: float, early_stop: float
-    ) -> tuple[Any, str]:
+    def timed(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> tuple[Any, str]:
         """A candidate's time on the operands, and the clocks meanwhile."""
 
     @abstractmethod
@@ -312,7 +316,9 @@ class KernelEvaluation(ABC):
         self.values = drawn(made, problem.all_sizes, SEEDS[0])
         self.images = images(made, problem.all_sizes, self.values)
         bytes_ = sum(image.bytes for image in self.images)
-        copies = min(COPIES, max(1, -(-2 * self.device.knee() // max(1, bytes_)))) if regime == "memory" else 1
+        copies = (
+            min(COPIES, max(1, -(-2 * self.device.knee() // max(1, bytes_)))) if regime == "memory" else 1
+        )
         self.copies = [self.place(self.images) for _ in range(copies)]
         for copy in self.copies:
             self.fill(copy, self.images)
@@ -329,7 +335,9 @@ class KernelEvaluation(ABC):
                 return Outcome(verdict)
             worst = max(worst, verdict.error)
         if not looked:
-            return Outcome(Verdict(False, math.inf, "no case is small enough for it: name cases that its rules allow"))
+            return Outcome(
+                Verdict(False, math.inf, "no case is small enough for it: name cases that its rules allow")
+            )
         timed, clocks = self.timed(candidate, least, budget, early_stop)
         return Outcome(Verdict(True, worst), timed, clocks)
 
@@ -355,7 +363,11 @@ class KernelEvaluation(ABC):
         self.fill(check.placed, check.images)
         self.call(candidate, check.problem, check.placed, check.values)()
         verdict = judged(check.problem.made, check.images, self.fetch(check.placed), check.right)
-        return verdict if verdict.ok else Verdict(False, verdict.error, f"{check.problem.spelling}: {verdict.why}")
+        return (
+            verdict
+            if verdict.ok
+            else Verdict(False, verdict.error, f"{check.problem.spelling}: {verdict.why}")
+        )
 
     def _proved(self, candidate: Candidate) -> Verdict:
         """The verdict on the timed operands: some items of the batch, or all of it where there is none."""
@@ -373,7 +385,9 @@ class KernelEvaluation(ABC):
 
     def _looked(self, words: Sequence[Any]) -> Verdict:
         made, whole = self.problem.made, self.problem.all_sizes
-        over = {array.name for array in made.arrays if made.batch and array.shape and array.shape[0] == made.batch}
+        over = {
+            array.name for array in made.arrays if made.batch and array.shape and array.shape[0] == made.batch
+        }
         written = {array.name for array in made.written}
         if not written <= over or self.problem.batch <= 2 * ITEMS:
             which: Any = slice(None)

@@ -33,9 +33,7 @@ class CpuKernelEvaluation(KernelEvaluation):
         addresses = [words.ctypes.data + GUARD for words in placed]
         return bound(llvm.load(candidate.binary), problem, addresses, values)
 
-    def timed(
-        self, candidate: Candidate, least: int, budget: float, early_stop: float
-    ) -> tuple[Timing, str]:
+    def timed(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> tuple[Timing, str]:
         found = timing.measure(
             self._pass(candidate),
             regime=self.regime,

@@ -70,9 +70,7 @@ class CudaKernelEvaluation(KernelEvaluation):
         with guarded():
             return super().final(candidates, rounds)
 
-    def timed(
-        self, candidate: Candidate, least: int, budget: float, early_stop: float
-    ) -> tuple[Timing, str]:
+    def timed(self, candidate: Candidate, least: int, budget: float, early_stop: float) -> tuple[Timing, str]:
         found = timing.measure(
             self._turns(candidate),
             watch=self.watch,
