@@ -47,7 +47,7 @@ class Chain:
 
     def __init__(self, torch: Any, letter: str, kind: str, sizes: tuple[int, ...], total: float):
         self.torch, self.letter, self.kind, self.sizes = torch, letter, kind, sizes
-        m, k, l, n = sizes
+        m, k, l, n = sizes  # noqa: E741
         shapes = {
             "covariance": ((k, k), (k, k), (k, k), (k, k)),
             "shared": ((k, k), (k, k), (k, k)),
@@ -105,7 +105,7 @@ class Chain:
         size: Any = 1
         for x in (y if y.ndim == 2 else y[some] for y in self.factors):
             wide = x.resolve_conj().to(self.torch.complex128)
-            right, size = (wide, wide.abs()) if right is 1 else (right @ wide, size @ wide.abs())
+            right, size = (wide, wide.abs()) if right is 1 else (right @ wide, size @ wide.abs())  # noqa: F632
         if self.add is not None:
             wide = self.add[some].to(self.torch.complex128)
             right, size = right + wide, size + wide.abs()

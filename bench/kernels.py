@@ -1,139 +1,76 @@
-"""Kernels of one's own beside the libraries: ``python -m bench.kernels [--out FILE] [--budget SECONDS]``.
-
-Tunes the Cholesky factors of ``examples/12_cholesky.py`` on 100,000 matrices of the orders given, then times them
-in turns with PyTorch's ``cholesky_ex`` and with a copy of as many bytes, by events of the device, in one process.
-Operands (n = 4: 6.4 MB) go through copies that are together larger than twice the device's cache. One line of
-JSON for each order. Needs PyTorch, cloudpickle and a GPU.
-"""
+"""Kernels on the operands of one problem, callable without arguments: what several commands time."""
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
-import json
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
-from tilewright.planning import dispatch
-from tilewright.tuning import timing
-from tilewright.tuning.evaluate.cuda_timing import Events
+from bench import machine
+from tilewright.model import Config, Device, Kernel, Problem, Timing
+from tilewright.runtime import build
+from tilewright.targets.cpu import llvm
+from tilewright.tuning import timing as measure
+from tilewright.tuning.gemm.operands import operands
+from tilewright.tuning.tuner import sized
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-BATCH = 100_000
-ORDERS = (4, 8, 16, 32)
-
-
-def example(name: str) -> ModuleType:
-    """An example as a module."""
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+# A pass over cached data takes some ten microseconds and a call from Python one: several passes a call.
+PASSES = {"cached": 32, "memory": 1}
 
 
-def by_value(module: ModuleType) -> None:
-    """Let the functions of a module that no child can import be sent as their code."""
-    import sys
-
-    import cloudpickle
-
-    sys.modules[module.__name__] = module
-    cloudpickle.register_pickle_by_value(module)
+def pin() -> None:
+    """Keep this process, and what it starts, to the core that is measured."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {machine.measured_core()})
 
 
-def recorded(call: Any, pairs: Any) -> Any:
-    """A CUDA graph of a call on each pair of arrays, so that the cost of calling from Python is in no figure;
-    None where the call cannot be recorded."""
-    import torch
-
-    for pair in pairs:
-        call(*pair)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
+@contextmanager
+def pinned() -> Iterator[None]:
+    """The same for a while: processes that are started before or after it are not held to that core."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    pin()
     try:
-        with torch.cuda.graph(graph):
-            for pair in pairs:
-                call(*pair)
-    except RuntimeError as error:
-        print(f"not recorded: {error}", flush=True)
-        torch.cuda.synchronize()
-        return None
-    return graph
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
-def replayed(graph: Any, call: Any, pairs: Any) -> Any:
-    """What goes through all pairs once: the graph, or one call after the other."""
-    if graph is not None:
-        return graph.replay
+class Stand:
+    """The operands of a problem at the batch of a regime, for any number of kernels."""
 
-    def run() -> None:
-        for pair in pairs:
-            call(*pair)
+    def __init__(self, problem: Problem, regime: str, device: Device):
+        self.device, self.regime = device, regime
+        self.problem = sized(problem, regime, device)
+        self.made = operands(self.problem, 1)
+        self.passes = PASSES[regime]
 
-    return run
+    @property
+    def batch(self) -> int:
+        """Products in one timed call."""
+        return self.passes * self.problem.batch
 
+    def kernel(self, stencil: str, config: Config) -> Kernel:
+        """The kernel of a config for this problem. Raises ``CompileError`` as ``build.kernel`` does."""
+        return build.kernel(stencil, self.problem, config, self.device)
 
-def line(order: int, kernel: Any, budget: float, rounds: int) -> dict[str, Any]:
-    """Tune for an order, and time the winner beside PyTorch and a copy."""
-    import torch
+    def run(self, kernel: Kernel) -> Callable[[], None]:
+        """A call that makes ``passes`` passes over the batch."""
+        call: Callable[[], None] = llvm.repeated(kernel, self.passes, self.made.arguments, self.device)
+        return call
 
-    sizes = {"batch": BATCH, "N": order}
-    result = kernel.tune(sizes, budget=budget)
-    made = torch.randn(BATCH, order, 2 * order, device="cuda")
-    a = made @ made.mT / (2 * order) + 0.1 * torch.eye(order, device="cuda")
-    bytes_ = 2 * a.numel() * a.element_size()
-    copies = max(1, -(-2 * dispatch.device("cuda").knee() // bytes_))
-    pairs = [(a.clone(), torch.empty_like(a)) for _ in range(copies)]
-    info = torch.empty(BATCH, dtype=torch.int32, device="cuda")
-    right = bool(torch.allclose(kernel(a), torch.linalg.cholesky_ex(a)[0], atol=1e-4))
-    calls = {
-        "ours": lambda x, y: kernel(x, out=y),
-        "torch": lambda x, y: torch.linalg.cholesky_ex(x, out=(y, info)),
-        "copy": lambda x, y: y.copy_(x),
-    }
-    graphs = {name: recorded(call, pairs) for name, call in calls.items()}
-    runs = {name: replayed(graph, calls[name], pairs) for name, graph in graphs.items()}
-    found = timing.interleaved(
-        runs, rounds=rounds, regime="memory", batch=BATCH * copies, watch=Events(), budget=6.0
-    )
-    times = {name: each.median / copies for name, each in found.items()}
-    return {
-        "n": order,
-        "batch": BATCH,
-        "right": right,
-        "config": dict(result.best.config),
-        "tried": result.tried,
-        "statuses": result.statuses,
-        "seconds_of_tuning": round(result.seconds, 1),
-        "by_graph": {name: graph is not None for name, graph in graphs.items()},
-        "alone_us": round(1e6 * result.best.timing.median, 2),
-        **{f"{name}_us": round(1e6 * value, 2) for name, value in times.items()},
-        **{f"{name}_half_width": round((x.high - x.low) / 2 / x.median, 4) for name, x in found.items()},
-        "times_torch": round(times["torch"] / times["ours"], 3),
-        "of_copy": round(times["copy"] / times["ours"], 3),
-        "bytes_per_second": bytes_ / times["ours"],
-    }
+    def in_turns(
+        self, chosen: Mapping[str, tuple[str, Config]], rounds: int, budget: float = float("inf")
+    ) -> dict[str, Timing]:
+        """Timings of named (stencil, config) pairs, taken in turns on one core."""
+        with pinned():
+            runs = {name: self.run(self.kernel(*pair)) for name, pair in chosen.items()}
+            return measure.interleaved(
+                runs, rounds=rounds, regime=self.regime, batch=self.batch, budget=budget
+            )
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--budget", type=float, default=10.0)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--orders", type=int, nargs="*", default=list(ORDERS))
-    asked = parser.parse_args()
-    module = example("12_cholesky")
-    by_value(module)
-    for order in asked.orders:
-        told = json.dumps(line(order, module.cholesky, asked.budget, asked.rounds))
-        print(told, flush=True)
-        if asked.out is not None:
-            with asked.out.open("a") as file:
-                file.write(told + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    def gflops(self, timing: Timing) -> float:
+        """10^9 operations a second."""
+        return self.problem.flops * timing.batch / timing.median / 1e9

@@ -52,7 +52,7 @@ class Remote:
 
     def _start(self) -> str:
         """Start the process; returns the peer's version."""
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "bench.peer", self.name, "--threads", str(self.threads)],
             cwd=_ROOT,

@@ -160,7 +160,7 @@ def test_large_leading_dimensions_and_windows() -> None:
     [((), (3, 3)), ((3, 3), ()), ((2, 3), (2, 3)), ((3,), (4,)), ((2, 3, 3), (4, 3, 3)), ((3, 0), (1, 3))],
 )
 def test_shapes_that_do_not_match(a: tuple[int, ...], b: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError):  # noqa: PT011  what NumPy raises too
         np.matmul(filled(a), filled(b))
     with pytest.raises(ArgumentError, match=r"a is a scalar|b is a scalar|columns|broadcast"):
         tw.matmul(filled(a), filled(b))

@@ -65,7 +65,7 @@ def test_two_factors_and_what_broadcasts() -> None:
 
 @pytest.mark.parametrize("shape", [(0, 3, 4, 5), (3, 0, 4, 5), (3, 4, 0, 5), (3, 4, 5, 0)])
 def test_extents_of_zero(shape: tuple[int, int, int, int]) -> None:
-    m, k, l, n = shape
+    m, k, l, n = shape  # noqa: E741
     a, b, c, q = drawn(2, m, k), drawn(2, k, l), drawn(2, l, n), drawn(2, m, n)
     np.testing.assert_array_equal(tw.chain(a, b, c, add=q), a @ b @ c + q)
     np.testing.assert_array_equal(tw.chain(a, b, c), np.zeros((2, m, n)))

@@ -78,7 +78,7 @@ def test_a_covariance_and_its_step(origins: list[str], letter: str, n: int) -> N
 @pytest.mark.parametrize("letter", KINDS)
 @pytest.mark.parametrize("sizes", [(5, 3, 6, 4), (17, 32, 2, 9), (1, 7, 7, 30)])
 def test_every_layout_of_a_chain(origins: list[str], letter: str, sizes: tuple[int, int, int, int]) -> None:
-    m, k, l, n = sizes
+    m, k, l, n = sizes  # noqa: E741
     batch = 77
     a, b, c = drawn(letter, batch, m, k), drawn(letter, batch, k, l), drawn(letter, batch, l, n)
     check(letter, tw.chain(a, b, c), [a, b, c])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from bench.kernels import example
+from bench.custom import example
 from tilewright.planning import dispatch
 from tilewright.targets.cuda import devices
 

@@ -121,7 +121,7 @@ def test_results_by_columns_are_read_forwards() -> None:
 
 @pytest.mark.parametrize("columns", [False, True])
 def test_the_cheaper_product_is_made_first(columns: bool) -> None:
-    def chain(m: int, k: int, l: int, n: int) -> ChainProblem:
+    def chain(m: int, k: int, l: int, n: int) -> ChainProblem:  # noqa: E741
         out = transposed(array((9, n, m), 7 << 20)) if columns else array((9, m, n), 7 << 20)
         return job(array((9, m, k)), array((9, k, l), 2 << 20), array((9, l, n), 3 << 20), out=out)
 

@@ -61,7 +61,7 @@ def listed(space: Space) -> list[Config]:
     """The valid points in order, from the product of the parameters."""
     names = [param.name for param in space.params]
     points = (dict(zip(names, row, strict=True)) for row in product(*(q.values for q in space.params)))
-    holds = lambda point, rule: bool(rule.test(**{read: point[read] for read in rule.reads}))
+    holds = lambda point, rule: bool(rule.test(**{read: point[read] for read in rule.reads}))  # noqa: E731
     return [Config(point) for point in points if all(holds(point, rule) for rule in space.rules)]
 
 
@@ -321,7 +321,7 @@ def test_what_a_symbol_cannot_follow_has_no_expression(test: Callable[..., Any])
 
 
 def test_an_expression_has_the_test_s_own_values() -> None:
-    test = lambda p, q: ((p - q) * 3 + abs(-p) // 2) % 5 + (~q) ** 2 - (7 - q) / p
+    test = lambda p, q: ((p - q) * 3 + abs(-p) // 2) % 5 + (~q) ** 2 - (7 - q) / p  # noqa: E731
     term = traced(test, {each: symbol(each, whole=True) for each in "pq"})
     assert term is not None
     for p, q in product(range(1, 6), range(1, 6)):

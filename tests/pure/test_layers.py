@@ -325,4 +325,4 @@ def test_what_is_public_is_said_alike_to_type_checkers_and_to_programs() -> None
     assert set(read) == set(tilewright.__all__)
     assert set(dir(tilewright)) >= {*tilewright.__all__, "__version__"}
     with pytest.raises(AttributeError, match="nonsense"):
-        tilewright.nonsense  # type: ignore[attr-defined]
+        tilewright.nonsense  # type: ignore[attr-defined]  # noqa: B018
