@@ -1,9 +1,9 @@
 """Kernels of one's own beside the libraries: ``python -m bench.custom [--out FILE] [--budget SECONDS]``.
 
-Tunes the Cholesky factors of ``examples/12_cholesky.py`` on 100,000 matrices of the orders given, then times them
-in turns with PyTorch's ``cholesky_ex`` and with a copy of as many bytes, by events of the device, in one process.
-Operands (n = 4: 6.4 MB) go through copies that are together larger than twice the device's cache. One line of
-JSON for each order. Needs PyTorch, cloudpickle and a GPU.
+Tunes the Cholesky factors of ``examples/12_cholesky.py`` on 100,000 matrices of the orders given, then times
+them in turns with PyTorch's ``cholesky_ex`` and with a copy of as many bytes, by events of the device, in one
+process. Operands (n = 4: 6.4 MB) go through copies that are together larger than twice the device's cache.
+One line of JSON for each order. Needs PyTorch, cloudpickle and a GPU.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Kernels of one's own on a GPU: right in every config that is drawn, on arrays of PyTorch and of NumPy's kind."""
+"""Kernels of one's own on a GPU: right in every config that is drawn, on arrays of PyTorch and of NumPy's
+kind."""
 
 from __future__ import annotations
 

@@ -110,7 +110,8 @@ Argument = Array | Scalar
 
 @dataclass(frozen=True)
 class Definition:
-    """A kernel as data. ``kernels.stencil.Stencil`` says what each part is, and makes it of what a user gives.
+    """A kernel as data. ``kernels.stencil.Stencil`` says what each part is, and makes it of what a user
+    gives.
 
     Raises ``ArgumentError`` and ``DTypeError`` for parts that are not accepted or do not fit together. Two
     definitions are equal if ``digest`` is, which covers what decides a kernel's results and its speed under
@@ -157,11 +158,13 @@ class Definition:
             accepted = TYPES if isinstance(each, Array) else FORMATS
             if each.dtype not in accepted:
                 raise DTypeError(
-                    f"argument {each.name!r} is of type {each.dtype!r}; accepted: {', '.join(sorted(accepted))}"
+                    f"argument {each.name!r} is of type {each.dtype!r}; accepted: "
+                    f"{', '.join(sorted(accepted))}"
                 )
         if (self.language == "cuda") != (self.launch is not None):
             raise ArgumentError(
-                f"launch={self.launch!r} for a kernel in {self.language}; accepted: a grid and a block for CUDA, "
+                f"launch={self.launch!r} for a kernel in {self.language}; accepted: a grid and a "
+                "block for CUDA, "
                 "None for a processor, which calls a kernel as a function"
             )
 
@@ -204,7 +207,8 @@ class Definition:
             for name in names:
                 if name not in self.sizes:
                     raise ArgumentError(
-                        f"{what}={name!r} is no size; accepted: {', '.join(self.sizes) or 'none: there are no sizes'}"
+                        f"{what}={name!r} is no size; accepted: "
+                        f"{', '.join(self.sizes) or 'none: there are no sizes'}"
                     )
         if self.batch in self.compiled:
             raise ArgumentError(f"batch={self.batch!r} is compiled in; accepted: a size given at run time")
@@ -213,7 +217,8 @@ class Definition:
                 if name not in self.sizes and name not in {param.name for param in self.params}:
                     raise ArgumentError(
                         f"rule {rule.name!r} reads {name!r}; accepted: parameters "
-                        f"({', '.join(p.name for p in self.params)}) and sizes ({', '.join(self.sizes) or 'none'})"
+                        f"({', '.join(p.name for p in self.params)}) and sizes "
+                        f"({', '.join(self.sizes) or 'none'})"
                     )
 
     # -- what it is ------------------------------------------------------------------------------------
@@ -283,7 +288,8 @@ class Definition:
         return Source(text, self.entry, self.headers, tuple(defines), (), language, self.options)
 
     def launched(self, config: Mapping[str, Any], sizes: Mapping[str, int]) -> Launch:
-        """Grid, block and shared memory. Raises ``ArgumentError`` for a rule that fails or gives no counts."""
+        """Grid, block and shared memory. Raises ``ArgumentError`` for a rule that fails or gives no
+        counts."""
         values = {**sizes, **config}
         rule = self.launch
         if callable(rule):

@@ -118,7 +118,8 @@ def evaluated(made: Callable[..., Any], values: Mapping[str, Any], what: str) ->
         return made(**given)
     except Exception as error:
         raise ArgumentError(
-            f"{what} raises {type(error).__name__} ({error}) {at(given)}; accepted: a value for every config: "
+            f"{what} raises {type(error).__name__} ({error}) {at(given)}; accepted: a value for every "
+            "config: "
             "guard it by a condition, or leave the values that it fails for out of the parameters"
         ) from error
 

@@ -1,4 +1,5 @@
-"""A kernel that was handed in, on some sizes: what the tuner, the store and the cache of binaries are given."""
+"""A kernel that was handed in, on some sizes: what the tuner, the store and the cache of binaries are
+given."""
 
 from __future__ import annotations
 
@@ -32,12 +33,14 @@ class KernelProblem:
 
     @staticmethod
     def of(definition: Definition, sizes: Mapping[str, int]) -> KernelProblem:
-        """A definition on some sizes. Raises ``ArgumentError`` for sizes that are missing, unknown or no counts."""
+        """A definition on some sizes. Raises ``ArgumentError`` for sizes that are missing, unknown or no
+        counts."""
         wanted = definition.sizes
         for name in sizes:
             if name not in wanted:
                 raise ArgumentError(
-                    f"sizes={dict(sizes)} name {name!r}; accepted: {', '.join(wanted) or 'none: it has no sizes'}"
+                    f"sizes={dict(sizes)} name {name!r}; accepted: "
+                    f"{', '.join(wanted) or 'none: it has no sizes'}"
                 )
         for name in wanted:
             value = sizes.get(name)

@@ -66,6 +66,7 @@ def _functions(value: Any) -> Iterator[FunctionType]:
 
 @functools.lru_cache(maxsize=16)
 def unpacked(content: bytes) -> dict[str, Any]:
-    """What ``packed`` was given. The same object for the same bytes: children are sent them again and again."""
+    """What ``packed`` was given. The same object for the same bytes: children are sent them again and
+    again."""
     found: dict[str, Any] = pickle.loads(content)
     return found

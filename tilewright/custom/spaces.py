@@ -23,7 +23,8 @@ LAUNCH = "launch"
 
 
 class Held:
-    """A rule's test with the sizes put in: a function of parameters alone that says its name when it fails."""
+    """A rule's test with the sizes put in: a function of parameters alone that says its name when it
+    fails."""
 
     def __init__(self, rule: Rule, sizes: Mapping[str, int]):
         self.rule = rule
@@ -81,7 +82,8 @@ def check(made: Space, *, idle: bool = True) -> None:
     if idle:
         for rule in idle_rules(made):
             raise ArgumentError(
-                f"rule {rule.name!r} removes nothing, whatever its parameters are; accepted: a rule that some "
+                f"rule {rule.name!r} removes nothing, whatever its parameters are; accepted: a rule "
+                "that some "
                 "combination breaks: see whether it is spelled as it is meant, or leave it out"
             )
 
@@ -102,7 +104,8 @@ def idle_rules(made: Space) -> list[Rule]:
 
 
 def _nothing(made: Space) -> str:
-    """Why a space has no point: the fewest rules that leave nothing, found by leaving out one after another."""
+    """Why a space has no point: the fewest rules that leave nothing, found by leaving out one after
+    another."""
 
     def empty(rules: list[Rule]) -> bool:
         return Space(made.params, rules).count() == 0
@@ -121,7 +124,10 @@ def _nothing(made: Space) -> str:
             said += f": {too_much(test.definition.launched(first, test.sizes), test.device)} at {first}"
     else:
         said = f"rules {names} contradict: no config passes them together"
-    return f"the space of {made.size} combinations is empty: {said}; accepted: rules that leave a config: change one"
+    return (
+        f"the space of {made.size} combinations is empty: {said}; accepted: rules that leave a config: "
+        "change one"
+    )
 
 
 def listed(made: Space, limit: int) -> list[Any]:
@@ -139,7 +145,8 @@ Test = Callable[..., bool]
 
 
 def named_rules(rules: Any) -> tuple[Rule, ...]:
-    """Rules as a user gives them: expressions or functions in a list, or by name in a mapping; ``Rule`` as it is.
+    """Rules as a user gives them: expressions or functions in a list, or by name in a mapping; ``Rule`` as it
+    is.
 
     Raises ``ArgumentError`` for what is neither.
     """

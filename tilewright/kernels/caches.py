@@ -20,11 +20,12 @@ MILLI = 1e-3
 
 
 def read(path: Path, problem: KernelProblem, device: str | None = None) -> list[Record]:
-    """The tries in a cache file as records of a kernel, filed under ``device``, or under the name that the file
-    gives if that is None. They are of the regime ``cached``: Kernel Tuner launches on the same operands again.
+    """The tries in a cache file as records of a kernel, filed under ``device``, or under the name that the
+    file gives if that is None. They are of the regime ``cached``: Kernel Tuner launches on the same operands
+    again.
 
-    A file whose last braces are missing is read all the same. Raises ``RecordsError`` for a file that is not a
-    cache, or is one of other parameters; configs that the kernel's parameters do not have are left out.
+    A file whose last braces are missing is read all the same. Raises ``RecordsError`` for a file that is not
+    a cache, or is one of other parameters; configs that the kernel's parameters do not have are left out.
     """
     document = schemas.read(path, schemas.CACHE, open_ended=True)
     made = problem.made
@@ -32,7 +33,8 @@ def read(path: Path, problem: KernelProblem, device: str | None = None) -> list[
     theirs = document["tune_params_keys"]
     if sorted(theirs) != sorted(names):
         raise RecordsError(
-            f"{str(path)!r} is of parameters {', '.join(theirs)}; accepted: those of {made.name}: {', '.join(names)}"
+            f"{str(path)!r} is of parameters {', '.join(theirs)}; accepted: those of {made.name}: "
+            f"{', '.join(names)}"
         )
     key = device or slug(document["device_name"])
     said = f"kernel_tuner cache {document.get('schema_version', 'without a version')}"

@@ -1,8 +1,8 @@
-"""Calls of kernels that were handed in: which config, on which arrays, bound once for arrays that are alike."""
+"""Calls of kernels that were handed in: which config, on which arrays, bound once for arrays that are
+alike."""
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -83,7 +83,8 @@ class Calls:
         new = [array for array in made.made if not array.reads]
         if outputs and len(outputs) != len(new):
             raise ArgumentError(
-                f"out has {len(outputs)} arrays; accepted: {len(new)}: {', '.join(a.name for a in new) or 'none'}"
+                f"out has {len(outputs)} arrays; accepted: {len(new)}: "
+                f"{', '.join(a.name for a in new) or 'none'}"
             )
         backend = backend_of(**arguments, **{f"out{n}": each for n, each in enumerate(outputs)})
         if backend.kind != made.target:
@@ -139,7 +140,8 @@ class Calls:
                     known = sizes.setdefault(str(extent), int(found))
                     if known != found:
                         raise ArgumentError(
-                            f"{array.name} has shape {tuple(shape)}, so that {extent} is {found}, and another array "
+                            f"{array.name} has shape {tuple(shape)}, so that {extent} is {found}, and "
+                            "another array "
                             f"says {known}; accepted: shapes that agree"
                         )
         for name, value in named.items():
@@ -179,8 +181,8 @@ class Calls:
 
 
 def forced(problem: KernelProblem, config: Mapping[str, Any], device: Device) -> Config:
-    """A config that a caller chose. Raises ``ArgumentError`` for one that is not of the space, with the rule that
-    it breaks and the nearest legal one."""
+    """A config that a caller chose. Raises ``ArgumentError`` for one that is not of the space, with the rule
+    that it breaks and the nearest legal one."""
     space = STENCILS[name_of(problem.made)].space(problem, device)
     reason = space.member(config, tuple({rule.kind for rule in space.rules}))
     if reason is not None:
@@ -189,7 +191,8 @@ def forced(problem: KernelProblem, config: Mapping[str, Any], device: Device) ->
 
 
 def _checked(array: Array, view: Any, sizes: Mapping[str, int]) -> None:
-    """Raises for an array that the kernel cannot be given as it is: nothing is copied behind a caller's back."""
+    """Raises for an array that the kernel cannot be given as it is: nothing is copied behind a caller's
+    back."""
     if view.dtype != array.numpy:
         raise DTypeError(f"{array.name} is {view.dtype}; accepted: {array.dtype}")
     if tuple(view.shape) != array.extents(sizes):
@@ -198,7 +201,8 @@ def _checked(array: Array, view: Any, sizes: Mapping[str, int]) -> None:
     gaps = any(n > 1 and step != want for n, step, want in zip(view.shape, view.strides, dense, strict=True))
     if gaps or not aligned(view) or conjugated(view):
         raise ArgumentError(
-            f"{array.name} has strides {tuple(view.strides)}; accepted: {dense}: a contiguous array of its type"
+            f"{array.name} has strides {tuple(view.strides)}; accepted: {dense}: a contiguous array "
+            "of its type"
         )
     if array.writes and not writeable(view):
         raise ArgumentError(f"{array.name} is read-only; accepted: an array that may be written")

@@ -1,8 +1,8 @@
 """Files of other tuners, checked against their schemas before anything is made of them.
 
-``T1`` describes what is tuned and ``T4`` what came out, both of the community's TuningSchema (1.0.0); ``CACHE``
-is the cache of Kernel Tuner (1.0.0 to 1.1.0). What is here is what those schemas ask for and what this package reads;
-keys beyond it are accepted, as theirs do.
+``T1`` describes what is tuned and ``T4`` what came out, both of the community's TuningSchema (1.0.0);
+``CACHE`` is the cache of Kernel Tuner (1.0.0 to 1.1.0). What is here is what those schemas ask for and what
+this package reads; keys beyond it are accepted, as theirs do.
 """
 
 from __future__ import annotations
@@ -215,8 +215,9 @@ def check(document: Any, schema: Schema, what: str) -> None:
 
 
 def read(path: Path, schema: Schema, *, open_ended: bool = False) -> Any:
-    """The document in a file, checked. ``open_ended``: its last braces may be missing, as in a file that is still
-    being written. Raises ``RecordsError`` for one that cannot be read, is no JSON or is not what the schema asks."""
+    """The document in a file, checked. ``open_ended``: its last braces may be missing, as in a file that is
+    still being written. Raises ``RecordsError`` for one that cannot be read, is no JSON or is not what the
+    schema asks."""
     text = read_text(path)
     try:
         document = _parsed(text, open_ended)

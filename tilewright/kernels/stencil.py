@@ -33,13 +33,14 @@ SHOWN = 3
 
 
 class Stencil:
-    """A kernel of one's own: a program with parameters, its arguments, and a reference that knows the right answer.
+    """A kernel of one's own: a program with parameters, its arguments, and a reference that knows the right
+    answer.
 
-    ``name`` is what records are filed under. ``source`` is a path (``.cu``, ``.cuh``, ``.c``, ``.ll``), or the
-    text itself with its ``language`` ("cuda", "c" or "llvm"). C is compiled by the machine's compiler, CUDA by
-    NVRTC; parameters and the sizes named in ``compiled`` reach both as definitions of the preprocessor. In
-    LLVM IR, which has none, a name in braces is replaced. ``entry`` is the function, ``name`` if it is not
-    given: ``extern "C" __global__`` in CUDA, a function without a result in C.
+    ``name`` is what records are filed under. ``source`` is a path (``.cu``, ``.cuh``, ``.c``, ``.ll``), or
+    the text itself with its ``language`` ("cuda", "c" or "llvm"). C is compiled by the machine's compiler,
+    CUDA by NVRTC; parameters and the sizes named in ``compiled`` reach both as definitions of the
+    preprocessor. In LLVM IR, which has none, a name in braces is replaced. ``entry`` is the function,
+    ``name`` if it is not given: ``extern "C" __global__`` in CUDA, a function without a result in C.
 
     ``parameters`` maps names to the values that are tried. ``rules`` are what a config has to meet:
     expressions (``"BLOCK * PER <= 1024"``), functions of parameters and sizes, or ``space.Rule``s; a mapping
@@ -47,12 +48,13 @@ class Stencil:
     ``tw.InOut`` and ``tw.Scalar``. The names in their shapes are the sizes; one of them may be the ``batch``:
     records then serve every batch, and speeds are of one item of it.
 
-    ``launch`` (CUDA alone) is a mapping of ``grid``, ``block`` and perhaps ``shared`` (bytes of dynamic shared
-    memory) to numbers, expressions or functions, or tuples of them; or a function of parameters and sizes that
-    returns such a mapping of numbers. ``reference`` takes the arguments that are read, scalars and sizes by
-    their names, as NumPy arrays, and returns what is written, a tuple if there are several arrays. Without one
-    nothing is verified. ``inputs(random, ...)`` draws inputs: it is given a ``numpy.random.Generator`` and the
-    sizes that it names, and returns arrays and scalars by name; what it leaves out is random numbers.
+    ``launch`` (CUDA alone) is a mapping of ``grid``, ``block`` and perhaps ``shared`` (bytes of dynamic
+    shared memory) to numbers, expressions or functions, or tuples of them; or a function of parameters and
+    sizes that returns such a mapping of numbers. ``reference`` takes the arguments that are read, scalars and
+    sizes by their names, as NumPy arrays, and returns what is written, a tuple if there are several arrays.
+    Without one nothing is verified. ``inputs(random, ...)`` draws inputs: it is given a
+    ``numpy.random.Generator`` and the sizes that it names, and returns arrays and scalars by name; what it
+    leaves out is random numbers.
 
     ``tolerance`` is the largest error that is right, relative to the largest number of an array (of an item,
     with a batch); by default 1e-4 of float32 and 1e-10 of float64. ``cases`` are sizes to verify on, beside
@@ -127,9 +129,9 @@ class Stencil:
         """The kernel that a file in the T1 format describes (Kernel Tuner and KTT read the same), with a
         reference and a maker of inputs in place of the file's.
 
-        Its ``search`` holds what the file says beside it: ``budget`` in seconds, ``search``, and ``said``, a list
-        of what was left out. Raises ``RecordsError`` for a file that is not in the format, ``UnsupportedError`` for
-        what it may say and is not done here, and as ``Stencil``.
+        Its ``search`` holds what the file says beside it: ``budget`` in seconds, ``search``, and ``said``, a
+        list of what was left out. Raises ``RecordsError`` for a file that is not in the format,
+        ``UnsupportedError`` for what it may say and is not done here, and as ``Stencil``.
         """
         changes = {name: value for name, value in (("reference", reference), ("inputs", inputs)) if value}
         made = cls.__new__(cls)
@@ -169,9 +171,9 @@ class Stencil:
     def facts(
         self, sizes: Mapping[str, int], *, config: Mapping[str, Any] | None = None, device: str | None = None
     ) -> Mapping[str, int]:
-        """What the compiler says of a config, the default if none is given: on a GPU ``registers``, ``spills`` (bytes),
-        ``shared`` (bytes), ``code_bytes``. Nothing runs, and ``device`` may be the key of a GPU that is not
-        here, such as "h200".
+        """What the compiler says of a config, the default if none is given: on a GPU ``registers``,
+        ``spills`` (bytes), ``shared`` (bytes), ``code_bytes``. Nothing runs, and ``device`` may be the key of
+        a GPU that is not here, such as "h200".
 
         Raises ``ArgumentError`` for a config that is not of the space and a device that is not known,
         ``CompileError`` with the compiler's first errors, and ``DeviceError`` without a compiler or a device.
@@ -196,8 +198,8 @@ class Stencil:
 
     # -- files of other tuners -------------------------------------------------------------------------
     def take_in(self, path: str | Path, sizes: Mapping[str, int], device: str | None = None) -> int:
-        """Make records of a cache file of Kernel Tuner, and return how many. The next ``tune`` begins with the
-        fastest of them; no call runs them before they were verified here.
+        """Make records of a cache file of Kernel Tuner, and return how many. The next ``tune`` begins with
+        the fastest of them; no call runs them before they were verified here.
 
         Raises ``RecordsError`` for a file that is no cache, or is one of other parameters.
         """
@@ -254,7 +256,8 @@ class Stencil:
         chosen = search or default_search
         if space.count() > calls.MOST_LISTED:
             raise ArgumentError(
-                f"the space has {space.count()} configs, and a search lists up to {calls.MOST_LISTED}; accepted: "
+                f"the space has {space.count()} configs, and a search lists up to {calls.MOST_LISTED}; "
+                "accepted: "
                 "fewer values, or rules that leave fewer"
             )
         agreed(problem)
@@ -301,10 +304,10 @@ class Stencil:
     ) -> Any:
         """What the kernel makes of arrays: NumPy's, or on a GPU PyTorch's, CuPy's or any with DLPack.
 
-        ``arrays`` are those that the kernel reads, in the order of its arguments, contiguous; ``named`` are its
-        scalars, and the sizes that no array tells. Returns the arrays that it writes, a tuple of several: new
-        ones, or ``out``. What runs is the fastest config that was recorded for these sizes on this device,
-        else that of the nearest sizes, else the default; or ``config``. On a GPU nothing waits.
+        ``arrays`` are those that the kernel reads, in the order of its arguments, contiguous; ``named`` are
+        its scalars, and the sizes that no array tells. Returns the arrays that it writes, a tuple of several:
+        new ones, or ``out``. What runs is the fastest config that was recorded for these sizes on this
+        device, else that of the nearest sizes, else the default; or ``config``. On a GPU nothing waits.
 
         Raises ``ArgumentError`` and ``DTypeError`` for arrays that do not fit, ``CompileError`` for a source
         that the compiler refuses, ``DeviceError`` where the device cannot be used.
@@ -333,7 +336,8 @@ def _text(source: str | Path, language: str | None) -> tuple[str, str]:
     found = language or SUFFIXES.get(path.suffix)
     if found is None:
         raise ArgumentError(
-            f"source={str(source)!r}; accepted: a file {', '.join(SUFFIXES)}, another with its language, or a text"
+            f"source={str(source)!r}; accepted: a file {', '.join(SUFFIXES)}, another with its "
+            "language, or a text"
         )
     try:
         return path.read_text(encoding="utf-8"), found

@@ -1,7 +1,8 @@
 """Descriptions of tuning problems in the community's T1 format, as the parts of a ``Definition``.
 
-Kernel Tuner and KTT read the same files. Two of Kernel Tuner's additions are read, too: a parameter's ``Default``,
-and ``ProblemSize`` with ``GridDivX`` and so on, which then give the grid in place of ``GlobalSize``.
+Kernel Tuner and KTT read the same files. Two of Kernel Tuner's additions are read, too: a parameter's
+``Default``, and ``ProblemSize`` with ``GridDivX`` and so on, which then give the grid in place of
+``GlobalSize``.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def filled(
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parts of a ``Definition``, and what a file says of the search: ``budget`` in seconds, ``search``, and
-    ``said``, a list of what was left out.
+    """The parts of a ``Definition``, and what a file says of the search: ``budget`` in seconds, ``search``,
+    and ``said``, a list of what was left out.
 
     Raises ``RecordsError`` for a file that is not in the format, ``UnsupportedError`` for what it may say and
     nothing here does, ``ArgumentError`` for expressions and values that are not understood.
@@ -144,7 +145,8 @@ def _values(each: Mapping[str, Any]) -> tuple[Any, ...]:
         values = tuple(cast(value) for value in found)
     except (SyntaxError, ValueError, TypeError) as error:
         raise ArgumentError(
-            f"parameter {each['Name']!r} has Values {text[:200]!r} ({error}); accepted: a list of numbers or texts, "
+            f"parameter {each['Name']!r} has Values {text[:200]!r} ({error}); accepted: a list of "
+            "numbers or texts, "
             "range(...) or list(range(...))"
         ) from None
     if not values:
@@ -155,8 +157,9 @@ def _values(each: Mapping[str, Any]) -> tuple[Any, ...]:
 def _rules(
     conditions: Sequence[Mapping[str, Any]], params: Sequence[Param], said: list[str]
 ) -> tuple[Rule, ...]:
-    """The conditions as rules. Those that remove nothing are left out, and told of: the file is somebody else's."""
-    rules = []
+    """The conditions as rules. Those that remove nothing are left out, and told of: the file is somebody
+    else's."""
+    rules: list[Rule] = []
     for number, each in enumerate(conditions, 1):
         text = each["Expression"]
         name = text if len(text) <= 60 else f"condition {number}"
@@ -186,7 +189,8 @@ def _argument(each: Mapping[str, Any]) -> Array | Scalar:
         return Scalar(each["Name"], dtype, each.get("FillValue", 0))
     if each["MemoryType"] != "Vector" or each.get("MemType") == "Constant":
         raise UnsupportedError(
-            f"{each['Name']!r} lies in {each.get('MemType', each['MemoryType'])} memory; accepted: Vector and Scalar "
+            f"{each['Name']!r} lies in {each.get('MemType', each['MemoryType'])} memory; accepted: "
+            "Vector and Scalar "
             "(constant memory: hand the array to the kernel as a pointer)"
         )
     size = each.get("Size", 1)

@@ -25,8 +25,8 @@ MILLI = 1e3
 
 
 def result(record: Record) -> dict[str, Any]:
-    """One try. Times are milliseconds of one launch, as Kernel Tuner's files have them. What T4 has no place for
-    (the kernel, the device, the compiler, the protocol) stands among the measurements."""
+    """One try. Times are milliseconds of one launch, as Kernel Tuner's files have them. What T4 has no place
+    for (the kernel, the device, the compiler, the protocol) stands among the measurements."""
     timing = record.timing
     values = {"kernel": record.problem.spelling, "device": record.device, "toolchain": record.toolchain}
     values |= {"regime": record.regime, "protocol": record.protocol, "stencil": record.stencil}

@@ -16,7 +16,8 @@ NAME = "custom-cuda"
 
 
 def bound(kernel: Kernel, problem: KernelProblem, config: Config, given: Mapping[str, Any]) -> Binding:
-    """A kernel with its launch and these scalars by name; ``Binding.put`` gives it the addresses of its arrays.
+    """A kernel with its launch and these scalars by name; ``Binding.put`` gives it the addresses of its
+    arrays.
 
     Raises as ``Binding``.
     """

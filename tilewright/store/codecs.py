@@ -83,7 +83,7 @@ CUSTOM = Codec(
     "kernel",
     KernelProblem,
     {
-        **{name: TEXT for name in ("problem", "kernel", "digest", "over")},
+        **dict.fromkeys(("problem", "kernel", "digest", "over"), TEXT),
         "sizes": COUNTS,
         "batch_size": COUNT,
         "flops": NUMBER,

@@ -22,14 +22,18 @@ class Kernels(Stencil):
         if not isinstance(problem, KernelProblem):
             return "it runs kernels that were handed in"
         if problem.made.target != device.kind:
-            return f"{problem.kernel} is written in {problem.made.language}, and {device.name} is a {device.kind}"
+            return (
+                f"{problem.kernel} is written in {problem.made.language}, and {device.name} is a "
+                f"{device.kind}"
+            )
         return None
 
     def space(self, problem: KernelProblem, device: Device) -> Space:
         return spaces.space(problem.made, problem.all_sizes, device)
 
     def default(self, problem: KernelProblem, device: Device) -> Config:
-        """The config that the kernel names, or the valid one nearest to it; the first one where it names none."""
+        """The config that the kernel names, or the valid one nearest to it; the first one where it names
+        none."""
         made, space = problem.made, self.space(problem, device)
         if made.default is None:
             spaces.check(space, idle=False)

@@ -92,7 +92,7 @@ def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     return serve(Either(CpuEvaluation(device), CpuKernelEvaluation(device)))
 
 
-def sized(problem: Gemm, regime: str, device: Device) -> Gemm:
+def sized(problem: Any, regime: str, device: Device) -> Any:
     """The problem with the batch that a regime is measured on: half of what a core has for itself, or twice
     what all caches hold in effect, which leaves nothing in them from one pass to the next. A kernel that was
     handed in is measured on the sizes that it was tuned for."""

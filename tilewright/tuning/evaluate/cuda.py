@@ -548,7 +548,7 @@ def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     return serve(Either(GpuEvaluation(device), CudaKernelEvaluation(device)))
 
 
-def sized(problem: Gemm, regime: str, device: Device) -> Gemm:
+def sized(problem: Any, regime: str, device: Device) -> Any:
     """The problem with the batch that a regime is measured on.
 
     A large product, or a batch that the user gave, stays as it is: its speed depends on how many tiles

@@ -1,16 +1,16 @@
 """Evaluations of kernels that were handed in: operands from their definition, verdicts by its reference.
 
 Every candidate runs on a few cases, each with two draws of inputs, in memory with guards around every array:
-what it writes has to be what the reference says, within the definition's tolerance, and what it only reads, or
-what lies beside an array, has to be as it was. Finalists are checked on the timed operands, too: on the first
-and the last items of a batch, or as a whole where there is no batch.
+what it writes has to be what the reference says, within the definition's tolerance, and what it only reads,
+or what lies beside an array, has to be as it was. Finalists are checked on the timed operands, too: on the
+first and the last items of a batch, or as a whole where there is no batch.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,8 @@ COPIES = 64
 
 
 def cases(problem: KernelProblem) -> list[dict[str, int]]:
-    """The sizes that candidates are checked on. Raises ``ArgumentError`` for cases that are of another binary."""
+    """The sizes that candidates are checked on. Raises ``ArgumentError`` for cases that are of another
+    binary."""
     made, whole = problem.made, problem.all_sizes
     if not made.cases:
         return [{**whole, made.batch: batch} for batch in BATCHES] if made.batch else [whole]
@@ -72,11 +73,12 @@ def drawn(made: Definition, sizes: Mapping[str, int], seed: int) -> Values:
     own: Mapping[str, Any] = {}
     if made.inputs is not None:
         reads = arguments(made.inputs)
-        first, *rest = reads or ("",)
+        rest = reads[1:]
         unknown = [name for name in rest if name not in sizes]
         if not reads or unknown:
             raise ArgumentError(
-                f"inputs takes {', '.join(reads) or 'nothing'}; accepted: a generator of random numbers, then any "
+                f"inputs takes {', '.join(reads) or 'nothing'}; accepted: a generator of random "
+                "numbers, then any "
                 f"of the sizes {', '.join(sizes)}"
             )
         own = made.inputs(draw, **{name: sizes[name] for name in rest})
@@ -115,7 +117,10 @@ def answered(made: Definition, values: Values, sizes: Mapping[str, int]) -> dict
     than one array of the right shape for each that is written.
     """
     assert made.reference is not None
-    handed = {**sizes, **{n: v.copy() if isinstance(v, np.ndarray) else v for n, v in values.items()}}
+    handed: dict[str, Any] = {
+        **sizes,
+        **{n: v.copy() if isinstance(v, np.ndarray) else v for n, v in values.items()},
+    }
     reads = arguments(made.reference)
     unknown = [name for name in reads if name not in handed]
     if unknown:
@@ -124,7 +129,8 @@ def answered(made: Definition, values: Values, sizes: Mapping[str, int]) -> dict
         result = made.reference(**{name: handed[name] for name in reads})
     except Exception as error:
         raise ArgumentError(
-            f"reference raises {type(error).__name__} ({error}) {at(sizes)}; accepted: a function that knows the "
+            f"reference raises {type(error).__name__} ({error}) {at(sizes)}; accepted: a function "
+            "that knows the "
             "right answer for every input: see that inputs draws what it can take"
         ) from error
     for name, value in values.items():
@@ -161,14 +167,17 @@ def agreed(problem: KernelProblem) -> None:
         verdict = compared(made, array, second[array.name], first[array.name])
         if not verdict.ok:
             raise ArgumentError(
-                f"reference disagrees with itself: asked twice of the same inputs {at(sizes)}, {verdict.why}; "
-                "accepted: one that depends on its arguments alone (a generator of random numbers, or an array "
+                f"reference disagrees with itself: asked twice of the same inputs {at(sizes)}, "
+                f"{verdict.why}; "
+                "accepted: one that depends on its arguments alone (a generator of random numbers, "
+                "or an array "
                 "that it keeps between calls, are the usual reasons)"
             )
 
 
 def compared(made: Definition, array: Array, got: Any, want: Any) -> Verdict:
-    """The verdict on one array: its worst error over its bound. Magnitudes are those of each item of a batch."""
+    """The verdict on one array: its worst error over its bound. Magnitudes are those of each item of a
+    batch."""
     if array.numpy.kind in "iub":
         wrong = np.flatnonzero(got != want.astype(array.numpy))
         if not wrong.size:
@@ -196,11 +205,11 @@ def compared(made: Definition, array: Array, got: Any, want: Any) -> Verdict:
     most = float(error.flat[worst])
     if most <= 1:
         return Verdict(True, most)
-    where = list(map(int, np.unravel_index(worst, got.shape)))
+    place = list(map(int, np.unravel_index(worst, got.shape)))
     return Verdict(
         False,
         most,
-        f"{array.name}{where} is {there.flat[worst]} and should be {right.flat[worst]} "
+        f"{array.name}{place} is {there.flat[worst]} and should be {right.flat[worst]} "
         f"within {tolerance:g} of the largest",
     )
 
@@ -232,13 +241,9 @@ class Image:
     def spoiled(self, words: Any) -> str:
         """What a launch has changed that it must not, in words; "" where it is all as it was."""
         before, after = words[:GUARD], words[GUARD + self.bytes :]
-        if (before != MARK).any() or (after != MARK).any():
-            side = "after" if (after != MARK).any() else "before"
-            return (
-                f"something {side} the end of {self.array.name} was written"
-                if side == "after"
-                else (f"something before {self.array.name} was written")
-            )
+        for side, guard in (("before", before), ("behind", after)):
+            if (guard != MARK).any():
+                return f"something was written {side} {self.array.name}"
         if not self.array.writes and not np.array_equal(words, self.words):
             return f"{self.array.name} was written, which is an input"
         return ""
@@ -426,7 +431,8 @@ def judged(
 
 
 class Either:
-    """Products, or kernels that were handed in: the evaluation of the problem that was prepared last answers."""
+    """Products, or kernels that were handed in: the evaluation of the problem that was prepared last
+    answers."""
 
     def __init__(self, products: Evaluation, kernels: KernelEvaluation):
         self.products, self.kernels = products, kernels
@@ -444,6 +450,3 @@ class Either:
     def final(self, candidates: Sequence[Candidate], rounds: int) -> FinalRound:
         """Time several candidates in turns."""
         return self.chosen.final(candidates, rounds)
-
-
-Call = Callable[[], object]
