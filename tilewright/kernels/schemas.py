@@ -71,7 +71,8 @@ T1: Schema = {
             ),
             "KernelSpecification": _object(
                 {
-                    "Language": {"enum": ["OpenCL", "CUDA", "Vulkan"]},
+                    # C is this package's own addition: a kernel of the processor.
+                    "Language": {"enum": ["OpenCL", "CUDA", "Vulkan", "C"]},
                     "CompilerOptions": TEXTS,
                     "KernelName": TEXT,
                     "KernelFile": TEXT,

@@ -198,13 +198,18 @@ class Stencil:
 
     # -- files of other tuners -------------------------------------------------------------------------
     def take_in(self, path: str | Path, sizes: Mapping[str, int], device: str | None = None) -> int:
-        """Make records of a cache file of Kernel Tuner, and return how many. The next ``tune`` begins with
-        the fastest of them; no call runs them before they were verified here.
+        """Make records of a cache file of Kernel Tuner, and return how many were new. The next ``tune``
+        begins with the fastest of them; no call runs them before they were verified here.
 
         Raises ``RecordsError`` for a file that is no cache, or is one of other parameters.
         """
-        rows = caches.read(Path(path), self.problem(sizes), device)
-        store = dispatch.records()
+        problem, store = self.problem(sizes), dispatch.records()
+        here = {(row.device, row.config, row.when) for row in store.all(problem_key=problem.key)}
+        rows = [
+            row
+            for row in caches.read(Path(path), problem, device)
+            if (row.device, row.config, row.when) not in here
+        ]
         for row in rows:
             store.append(row)
         return len(rows)

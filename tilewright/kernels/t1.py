@@ -2,7 +2,7 @@
 
 Kernel Tuner and KTT read the same files. Two of Kernel Tuner's additions are read, too: a parameter's
 ``Default``, and ``ProblemSize`` with ``GridDivX`` and so on, which then give the grid in place of
-``GlobalSize``.
+``GlobalSize``. ``Language`` may also be "C", for a kernel of the processor.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tilewright.kernels import schemas
 from tilewright.space import Param, Rule, Space
 from tilewright.store.jsonl import read_text
 
+LANGUAGES = {"CUDA": "cuda", "C": "c"}
 TYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
@@ -94,8 +95,11 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     document = schemas.read(path, schemas.T1)
     kernel, space = document["KernelSpecification"], document["ConfigurationSpace"]
-    if kernel["Language"] != "CUDA":
-        raise UnsupportedError(f"{str(path)!r}: Language {kernel['Language']!r}; accepted: CUDA")
+    language = LANGUAGES.get(kernel["Language"])
+    if language is None:
+        raise UnsupportedError(
+            f"{str(path)!r}: Language {kernel['Language']!r}; accepted: {', '.join(LANGUAGES)}"
+        )
     params = tuple(Param(each["Name"], _values(each)) for each in space["TuningParameters"])
     said: list[str] = []
     rules = _rules(space.get("Conditions", ()), params, said)
@@ -108,17 +112,15 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     source = path.parent / kernel["KernelFile"]
     defaults = {each["Name"]: each["Default"] for each in space["TuningParameters"] if "Default" in each}
     reference, tolerance = _reference(kernel, described, path.parent)
-    if reference is None:
-        said.append("there is no reference: results are not verified")
     parts = {
         "name": kernel["KernelName"],
-        "language": "cuda",
-        "text": _exported(read_text(source)),
+        "language": language,
+        "text": _exported(read_text(source)) if language == "cuda" else read_text(source),
         "entry": kernel["KernelName"],
         "params": params,
         "rules": rules,
         "arguments": described,
-        "launch": _launch(kernel),
+        "launch": _launch(kernel) if language == "cuda" else None,
         "reference": reference,
         "inputs": Fill(arguments, shapes, path.parent.resolve()),
         "options": tuple(
@@ -259,4 +261,7 @@ def _search(document: Mapping[str, Any], said: list[str]) -> dict[str, Any]:
 def definition(path: Path, **changes: Any) -> tuple[Definition, dict[str, Any]]:
     """The kernel that a file describes, with some parts changed, and what it says of the search."""
     parts, search = read(path)
-    return Definition(**{**parts, **changes}), search
+    made = Definition(**{**parts, **changes})
+    if made.reference is None:
+        search["said"].append("there is no reference: results are not verified")
+    return made, search
