@@ -1,9 +1,10 @@
-"""Kernels of one's own on a GPU: right in every config that is drawn, on arrays of PyTorch and of NumPy's
-kind."""
+"""Kernels of one's own on a GPU: right in the configs that are drawn, tuned, and what bad ones come to."""
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_solve_is_right_in_configs_of_its_space(n: int, m: int) -> None:
 
 
 def test_transpositions_of_any_shape_are_right() -> None:
-    configs = TRANSPOSE.transpose.configs({"rows": 1, "columns": 1})
+    configs = TRANSPOSE.transpose.configs({"rows": 1, "columns": 1}, DEVICE)
     for rows, columns in ((1, 1), (33, 100), (257, 31)):
         x = torch.randn(rows, columns, device="cuda")
         for config in random.Random(rows).sample(configs, 4):
@@ -79,3 +80,79 @@ def test_arrays_elsewhere_and_of_other_kinds_are_refused() -> None:
         TRANSPOSE.transpose(x.double())
     with pytest.raises(tw.ArgumentError, match="contiguous"):
         TRANSPOSE.transpose(x.T)
+
+
+def test_kernels_that_fault_hang_or_write_elsewhere_cost_one_record_each(new_home: Path) -> None:
+
+    text = r"""
+    extern "C" __global__ void twice(const float *x, float *y, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+    #if MODE == 1
+        if (i == 0) *(volatile float *)8 = 1;
+    #elif MODE == 2
+        if (i == 0) y[n] = 1;
+    #elif MODE == 3
+        __trap();
+    #elif MODE == 4
+        no C++
+    #endif
+        if (i < n) y[i] = (2 + (MODE == 5)) * x[i];
+    }
+    """
+    one = tw.Stencil(
+        "twice",
+        text,
+        {"MODE": [1, 2, 3, 4, 5, 0]},
+        [
+            tw.Input("x", "float32", ("n",)),
+            tw.Output("y", "float32", ("n",)),
+            tw.Scalar("count", "int32", "n"),
+        ],
+        launch={"grid": "ceil_div(n, 128)", "block": 128},
+        reference=lambda x: 2 * x,
+        language="cuda",
+    )
+    result = one.tune({"n": 1000}, search="exhaustive", budget=60)
+    statuses = {row.config["MODE"]: row.status for row in one.records({"n": 1000})}
+    wrong = {2: "wrong", 5: "wrong"}
+    assert statuses == {0: "ok", 1: "crashed", 3: "crashed", 4: "compile_failed", **wrong}
+    assert result.best is not None
+    assert result.best.config["MODE"] == 0
+    x = torch.arange(1000.0, device="cuda")
+    assert torch.equal(one(x), 2 * x)
+    assert one.explain({"n": 1000}).endswith("tuned (memory): MODE=0")
+
+
+def test_a_t1_file_is_tuned(tmp_path: Path, new_home: Path) -> None:
+    pytest.importorskip("jsonschema")
+    (tmp_path / "vector.cu").write_text(
+        "__global__ void vector(float *y, const float *x, int n) {\n"
+        "    int i = blockIdx.x * block_size_x + threadIdx.x;\n"
+        "    if (i < n) y[i] = 2 * x[i];\n}\n"
+    )
+    array = {"Type": "float", "MemoryType": "Vector", "Size": 100000, "FillType": "Random"}
+    document = {
+        "ConfigurationSpace": {
+            "TuningParameters": [{"Name": "block_size_x", "Type": "int", "Values": "[32, 128, 2048]"}]
+        },
+        "KernelSpecification": {
+            "Language": "CUDA",
+            "KernelName": "vector",
+            "KernelFile": "vector.cu",
+            "GlobalSizeType": "OpenCL",
+            "GlobalSize": {"X": "100000"},
+            "LocalSize": {"X": "block_size_x"},
+            "Arguments": [
+                {"Name": "y", "AccessType": "WriteOnly", **array},
+                {"Name": "x", "AccessType": "ReadOnly", **array},
+                {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": 100000},
+            ],
+        },
+    }
+    path = tmp_path / "vector.json"
+    path.write_text(json.dumps(document))
+    made = tw.Stencil.from_t1(path, reference=lambda x: 2 * x)
+    result = made.tune({}, search="exhaustive", budget=30)
+    assert result.statuses == {"ok": 2}
+    x = torch.randn(100000, device="cuda")
+    assert torch.equal(made(x), 2 * x)
