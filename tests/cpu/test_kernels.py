@@ -66,12 +66,10 @@ def functions() -> tuple[Any, Any]:
 
 
 def scaled(*modes: int, **changes: Any) -> tw.Stencil:
-    parts: dict[str, Any] = {
-        "reference": right,
-        "inputs": inputs,
-        "language": "c",
-        "cases": [{"n": 5}, {"n": 64}],
-    }
+    """The kernel in some modes, with some parts changed."""
+    right, inputs = functions()
+    parts: dict[str, Any] = {"reference": right, "inputs": inputs, "language": "c"}
+    parts["cases"] = [{"n": 5}, {"n": 64}]
     return tw.Stencil("scaled", TEXT, {"MODE": list(modes)}, ARGUMENTS, **{**parts, **changes})
 
 
