@@ -100,10 +100,8 @@ def test_every_bad_config_is_recorded_as_what_it_is_and_the_fastest_right_one_ru
     out = np.zeros(1000, np.float32)
     assert one(x, count, a=2.0, out=out) is out
     assert np.array_equal(out, 2 * x + 1)
-    # One that nothing was recorded for goes by the nearest, and a second run finds all of it known.
+    # One that nothing was recorded for goes by the nearest.
     assert "near: scaled:n=1000: MODE=0" in one.explain({"n": 1500})
-    again = one.tune({"n": 1000}, search="exhaustive", budget=60, regime="cached")
-    assert again.device_seconds < result.device_seconds + 5
     assert one.export_t4(tmp_path / "t4.json", {"n": 1000}) == len(one.records({"n": 1000}))
 
 
