@@ -37,6 +37,8 @@ DOORS = {
         "tilewright.tuning.tuner",
     },
     ("kernels.calls", "_bound_cuda"): {"tilewright.runtime.custom_cuda"},
+    ("targets.cpu.target", "compile"): {"tilewright.targets.cpu.cc"},
+    ("targets.cpu.target", "other_toolchain"): {"tilewright.targets.cpu.cc"},
     ("runtime.backends", "_gpu"): {"tilewright.runtime.bound_cuda"},
     ("runtime.build", "generators"): {"tilewright.stencils.cuda.source"},
     ("calls.explain", "_cublas"): {"tilewright.runtime.cublaslt"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.model import Binary, Device, Kernel, Source
-from tilewright.targets.cpu import cc, llvm, processor
+from tilewright.targets.cpu import llvm, processor
 from tilewright.targets.protocol import Target
 
 
@@ -22,10 +22,16 @@ class CpuTarget(Target):
         return llvm.toolchain()
 
     def other_toolchain(self) -> str:
-        return cc.toolchain()
+        from tilewright.targets.cpu.cc import toolchain
+
+        return toolchain()
 
     def compile(self, source: Source, device: Device) -> Binary:
-        return cc.compile(source, device) if source.language == "c" else llvm.compile(source, device)
+        if source.language != "c":
+            return llvm.compile(source, device)
+        from tilewright.targets.cpu.cc import compile
+
+        return compile(source, device)
 
     def load(self, binary: Binary) -> Kernel:
         return llvm.load(binary)
