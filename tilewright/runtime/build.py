@@ -54,9 +54,8 @@ def key(stencil: str, problem: Task, config: Mapping[str, object], device: Devic
     """The name of a binary: everything that decides its bytes, and nothing else."""
     if device.kind == "cuda" or STENCILS[stencil].custom:
         written = STENCILS[stencil].source(problem, Config(config), device)
-        target = TARGETS[device.kind]
-        parts = [_SCHEMA, written.digest, device.features, target.toolchain()]
-        return _hash([*parts, target.other_toolchain()] if written.language else parts)
+        parts = [_SCHEMA, written.digest, device.features, TARGETS[device.kind].toolchain()]
+        return _hash([*parts, generators(stencil)] if written.language else parts)
     parts = [
         _SCHEMA,
         stencil,
