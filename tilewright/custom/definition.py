@@ -278,7 +278,7 @@ class Definition:
         """The program: the text, with parameters and the sizes that are compiled in as definitions."""
         defines = [(name, _defined(value)) for name, value in config.items()]
         defines += [(name, str(sizes[name])) for name in self.compiled]
-        language = "" if self.language == "cuda" else self.language
+        language = "c" if self.language == "c" else ""
         text = self.text
         if self.language == "llvm":
             # LLVM has no preprocessor: names in braces are replaced.
