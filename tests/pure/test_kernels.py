@@ -376,7 +376,7 @@ T1: dict[str, Any] = {
                 "Type": "float2",
                 "MemoryType": "Vector",
                 "AccessType": "ReadOnly",
-                "Size": "250 * 2",
+                "Size": "(ProblemSize[0] - 1000 + max(tile)) * 500 - 1000",
                 "FillType": "Random",
                 "FillValue": 2.0,
             },
@@ -451,13 +451,36 @@ def test_a_t1_file_that_is_not_understood_is_named(
         tw.Stencil.from_t1(t1(tmp_path, **changes))
 
 
-@pytest.mark.parametrize("values", ["[]", "range(x)", "__import__('os')", "[1, 'a']", "3"])
+@pytest.mark.parametrize(
+    ("values", "listed"),
+    [
+        ("[32, 64]", [32, 64]),
+        ("range(3, 9, 2)", [3, 5, 7]),
+        ("[i for i in range(3, 9, 2)]", [3, 5, 7]),
+        ("[128 + 64 * i for i in range(4) if i != 1]", [128, 256, 320]),
+        ("list([2**k for k in [1, 5]])", [2, 32]),
+    ],
+)
+def test_values_are_lists_ranges_and_what_is_made_of_them(
+    tmp_path: Path, values: str, listed: list[int]
+) -> None:
+    path = t1(tmp_path)
+    document = json.loads(path.read_text())
+    document["ConfigurationSpace"]["TuningParameters"][1]["Values"] = values
+    document["ConfigurationSpace"]["Conditions"] = []
+    path.write_text(json.dumps(document))
+    assert list(tw.Stencil.from_t1(path).definition.params[1].values) == listed
+
+
+@pytest.mark.parametrize(
+    "values", ["[]", "range(x)", "__import__('os')", "[1, 'a']", "3", "[j for i in [1]]"]
+)
 def test_values_that_are_no_list_are_named(tmp_path: Path, values: str) -> None:
     path = t1(tmp_path)
     document = json.loads(path.read_text())
     document["ConfigurationSpace"]["TuningParameters"][0]["Values"] = values
     path.write_text(json.dumps(document))
-    with pytest.raises(ArgumentError, match="parameter 'block_size_x' has"):
+    with pytest.raises(ArgumentError, match=r"parameter 'block_size_x' has|reads 'j'"):
         tw.Stencil.from_t1(path)
 
 

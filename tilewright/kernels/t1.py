@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,8 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         {**each, "Name": each.get("Name", f"argument{number}")}
         for number, each in enumerate(kernel.get("Arguments", ()))
     ]
-    described = tuple(_argument(each) for each in arguments)
+    lists = {param.name: param.values for param in params}
+    described = tuple(_argument(each, kernel, lists) for each in arguments)
     shapes = {x.name: tuple(int(n) for n in x.shape) for x in described if isinstance(x, Array) and x.reads}
     source = path.parent / kernel["KernelFile"]
     defaults = {each["Name"]: each["Default"] for each in space["TuningParameters"] if "Default" in each}
@@ -136,24 +138,45 @@ def _values(each: Mapping[str, Any]) -> tuple[Any, ...]:
     """The values of a parameter: a list, or a range."""
     text, kind = each["Values"], each["Type"]
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        while isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "list":
-            (tree,) = tree.args
-        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "range":
-            found: Sequence[Any] = range(*(ast.literal_eval(each) for each in tree.args))
-        else:
-            found = ast.literal_eval(tree)
+        found = _listed(ast.parse(text.strip(), mode="eval").body)
         cast = {"int": int, "uint": int, "float": float, "bool": bool, "string": str}[kind]
         values = tuple(cast(value) for value in found)
     except (SyntaxError, ValueError, TypeError) as error:
         raise ArgumentError(
             f"parameter {each['Name']!r} has Values {text[:200]!r} ({error}); accepted: a list of "
             "numbers or texts, "
-            "range(...) or list(range(...))"
+            "range(...), list(...) of these, or [... for i in ...]"
         ) from None
     if not values:
         raise ArgumentError(f"parameter {each['Name']!r} has no values; accepted: at least one")
     return values
+
+
+def _listed(tree: ast.expr) -> Sequence[Any]:
+    """The values of a list, a range, or a list made of such by an expression. Raises ``ValueError``, or
+    ``ArgumentError`` for the expression."""
+    match tree:
+        case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
+            return _listed(inner)
+        case ast.Call(func=ast.Name(id="range"), args=ends, keywords=[]):
+            return range(*(ast.literal_eval(end) for end in ends))
+        case ast.ListComp(
+            elt=made, generators=[ast.comprehension(target=ast.Name(id=name), iter=of, ifs=ifs)]
+        ):
+            each, tests = Expression(ast.unparse(made)), [Expression(ast.unparse(test)) for test in ifs]
+            return [
+                _of(each, name, value)
+                for value in _listed(of)
+                if all(_of(test, name, value) for test in tests)
+            ]
+        case _:
+            found: Sequence[Any] = ast.literal_eval(tree)
+            return found
+
+
+def _of(expression: Expression, name: str, value: Any) -> Any:
+    """An expression of one name, or of none."""
+    return evaluated(expression, {name: value}, f"value {expression!r}")
 
 
 def _rules(
@@ -185,7 +208,8 @@ def _type(each: Mapping[str, Any]) -> tuple[str, int]:
     return text, 1
 
 
-def _argument(each: Mapping[str, Any]) -> Array | Scalar:
+def _argument(each: Mapping[str, Any], kernel: Mapping[str, Any], lists: Mapping[str, Any]) -> Array | Scalar:
+    """An argument; a parameter in the size of an array stands for all its values: ``max(block_size_x)``."""
     dtype, width = _type(each)
     if each["MemoryType"] == "Scalar":
         return Scalar(each["Name"], dtype, each.get("FillValue", 0))
@@ -195,10 +219,20 @@ def _argument(each: Mapping[str, Any]) -> Array | Scalar:
             "Vector and Scalar "
             "(constant memory: hand the array to the kernel as a pointer)"
         )
-    size = each.get("Size", 1)
-    count = int(evaluated(Expression(str(size)), {}, f"Size of {each['Name']!r}")) * width
+    size = Expression(_sized(each.get("Size", 1), kernel))
+    count = int(evaluated(size, lists, f"Size of {each['Name']!r}")) * width
     access = each.get("AccessType", "ReadWrite")
     return Array(each["Name"], dtype, (count,), access != "WriteOnly", access != "ReadOnly")
+
+
+def _sized(text: Any, kernel: Mapping[str, Any]) -> str:
+    """An expression with the numbers of ``ProblemSize`` put in."""
+    sizes = kernel.get("ProblemSize", ())
+
+    def number(found: re.Match[str]) -> str:
+        return str(sizes[int(found[1])] if int(found[1]) < len(sizes) else 1)
+
+    return re.sub(r"\bProblemSize\[(\d)\]", number, str(text))
 
 
 def _launch(kernel: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +245,7 @@ def _launch(kernel: Mapping[str, Any]) -> dict[str, Any]:
             by = kernel.get(f"GridDiv{axis}") or [f"({kernel['LocalSize'].get(axis, '1')})"]
             grid.append(f"ceil_div({size}, {' * '.join(f'({each})' for each in by)})")
     else:
-        grid = [kernel["GlobalSize"].get(axis, "1") for axis in "XYZ"]
+        grid = [_sized(kernel["GlobalSize"].get(axis, "1"), kernel) for axis in "XYZ"]
         if kernel.get("GlobalSizeType", "CUDA") != "CUDA":
             grid = [f"ceil_div({size}, {threads})" for size, threads in zip(grid, block, strict=True)]
     return {"grid": tuple(grid), "block": block, "shared": kernel.get("SharedMemory", 0)}
