@@ -17,9 +17,15 @@ __all__ = [
     "Executable",
     "Grouped",
     "Groups",
+    "InOut",
+    "Input",
+    "KernelError",
+    "Output",
     "Pointers",
     "Problem",
     "RecordsError",
+    "Scalar",
+    "Stencil",
     "TilewrightError",
     "UnsupportedError",
     "chain",
@@ -52,15 +58,18 @@ if TYPE_CHECKING:
     )
     from tilewright.calls.segments import segment_matmul
     from tilewright.calls.settings import forget, set_threads
+    from tilewright.custom.definition import InOut, Input, Output, Scalar
     from tilewright.errors import (
         ArgumentError,
         CompileError,
         DeviceError,
         DTypeError,
+        KernelError,
         RecordsError,
         TilewrightError,
         UnsupportedError,
     )
+    from tilewright.kernels.stencil import Stencil
     from tilewright.model import Problem
 else:
     _MODULES = {
@@ -76,10 +85,12 @@ else:
         ),
         "tilewright.calls.segments": ("segment_matmul",),
         "tilewright.calls.settings": ("forget", "set_threads"),
+        "tilewright.custom.definition": ("InOut", "Input", "Output", "Scalar"),
         "tilewright.errors": (
-            *("ArgumentError", "CompileError", "DTypeError", "DeviceError"),
+            *("ArgumentError", "CompileError", "DTypeError", "DeviceError", "KernelError"),
             *("RecordsError", "TilewrightError", "UnsupportedError"),
         ),
+        "tilewright.kernels.stencil": ("Stencil",),
         "tilewright.model": ("Problem",),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -24,18 +24,24 @@ class Row(NamedTuple):
 
 
 class Table(MutableMapping[str, T]):
-    """Stencils or targets by name, in the order of their rows. ``entries``: a row, or what it became."""
+    """Stencils or targets by name, in the order of their rows. ``entries``: a row, or what it became.
 
-    def __init__(self, rows: Mapping[str, Row]):
+    Those ``apart`` are found by name, and neither listed nor counted: nobody asks them whether they serve a
+    product.
+    """
+
+    def __init__(self, rows: Mapping[str, Row], apart: Mapping[str, Row] | None = None):
         self.entries: dict[str, Row | T] = dict(rows)
+        self.apart: dict[str, Row | T] = dict(apart or {})
 
     def __getitem__(self, name: str) -> T:
-        entry = self.entries[name]
+        entries = self.apart if name in self.apart else self.entries
+        entry = entries[name]
         if not isinstance(entry, Row):
             return entry
         # None of them keeps anything, so it does not matter which of two threads makes the one that stays.
         made: T = load(entry.where)()
-        self.entries[name] = made
+        entries[name] = made
         return made
 
     def __setitem__(self, name: str, value: T) -> None:
@@ -71,7 +77,12 @@ STENCILS: Table[Stencil] = Table(
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
         "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
         "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),
-    }
+    },
+    # Kernels that were handed in: what such a kernel is, its problem says.
+    {
+        "custom-cpu": Row("cpu", "tilewright.stencils.custom.cpu:CpuKernels"),
+        "custom-cuda": Row("cuda", "tilewright.stencils.custom.cuda:CudaKernels"),
+    },
 )
 TARGETS: Table[Target] = Table(
     {

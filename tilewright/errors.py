@@ -30,3 +30,7 @@ class DeviceError(TilewrightError):
 
 class RecordsError(TilewrightError):
     """A records file could not be read, written or imported."""
+
+
+class KernelError(TilewrightError):
+    """A kernel that was handed in gives wrong results, faults or does not end, whatever its parameters."""

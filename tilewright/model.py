@@ -1071,6 +1071,8 @@ class Source:
 
     ``expect`` holds facts that the compiled code must show (``fma``: fused multiply-adds in the
     text of the program), so that a target can gate on them without knowing what is computed.
+    ``language`` is "" for the target's own (CUDA C++ or LLVM IR) and "c" for C; ``options`` are further
+    options of the compiler.
     """
 
     text: str
@@ -1078,11 +1080,17 @@ class Source:
     headers: tuple[tuple[str, str], ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     expect: tuple[tuple[str, int], ...] = ()
+    language: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
         """Hash of all that is compiled."""
-        content = json.dumps([self.text, self.entry, self.headers, self.defines])
+        parts: list[Any] = [self.text, self.entry, self.headers, self.defines]
+        # What most sources have not is not hashed, so that their binaries keep their names.
+        content = json.dumps(
+            [*parts, self.language, self.options] if self.language or self.options else parts
+        )
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 

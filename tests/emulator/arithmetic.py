@@ -186,6 +186,12 @@ def expression(opcode: str, source: Callable[[int, str], str]) -> tuple[str, str
         case "div" | "rem" if kind[0] in "su":
             function = "quotient" if name == "div" else "remainder"
             return f"{function}({source(1, kind)}, {source(2, kind)})", kind
+        case "div":
+            return f"{source(1, kind)} / {source(2, kind)}", kind
+        case "sqrt":
+            return f"np.sqrt({source(1, kind)})", kind
+        case "rcp":
+            return f"np.reciprocal({source(1, kind)})", kind
         case "fma":
             return f"fused({source(1, kind)}, {source(2, kind)}, {source(3, kind)})", kind
         case "min" | "max":

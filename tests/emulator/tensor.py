@@ -248,16 +248,24 @@ def _matrix_turned(compiler: Compiler, parts: list[str], operands: tuple[str, ..
 
 def _shuffle(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
     to, *_ = operands[0].split("|")
-    put, value, by = (
+    put, value, by, bounds = (
         compiler.write(to),
         compiler.reader(operands[1], "u32"),
         compiler.reader(operands[2], "u32"),
+        compiler.reader(operands[3], "u32"),
     )
 
     def shuffle(w: Warp) -> int:
-        other = by(w).astype(int)
-        source = {"idx": other, "bfly": LANE ^ other, "down": LANE + other, "up": LANE - other}[parts[2]]
-        inside = (source >= 0) & (source < LANES)
+        # A warp in segments, as the PTX ISA has it: which bits of a lane say the segment, and its last lane.
+        other, apart = by(w).astype(int), bounds(w).astype(int) >> 8 & 31
+        last = LANE & apart | bounds(w).astype(int) & 31 & ~apart
+        source = {
+            "idx": LANE & apart | other & ~apart & 31,
+            "bfly": LANE ^ other,
+            "down": LANE + other,
+            "up": LANE - other,
+        }[parts[2]]
+        inside = source >= last if parts[2] == "up" else source <= last
         put(w, np.where(inside, value(w)[source % LANES], value(w)))
         return 0
 

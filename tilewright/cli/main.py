@@ -1,5 +1,5 @@
-"""The command ``tilewright``: doctor, space, explain, show, tune, bench, ladder, report, export, import,
-demo.
+"""The command ``tilewright``: doctor, space, explain, show, tune, tune-kernel, bench, ladder, report, export,
+import, demo.
 
 Each command gathers plain data (``answers``) and then prints it: by ``screens``, or with ``--json``
 as it is.
@@ -22,7 +22,7 @@ import typer
 from tilewright import api
 from tilewright.calls.explain import explain_plan
 from tilewright.catalog import TARGETS
-from tilewright.cli import compare, progress, queries, render
+from tilewright.cli import compare, kernels, progress, queries, render
 from tilewright.cli.queries import accepted
 from tilewright.cli.report import differences, markup, pages
 from tilewright.errors import ArgumentError, TilewrightError
@@ -43,6 +43,8 @@ app = typer.Typer(
 )
 # Of its usage errors Typer exports only this one; their common parent has moved between versions.
 USAGE: type = typer.BadParameter.__mro__[1]
+MEASURING = [name for name, each in EFFORTS.items() if each.search]
+"""The rungs of the ladder of effort on which something is measured."""
 SPELLED = "TYPE[:TRANS]:MxNxK[@BATCH], or TYPE:LOW..HIGH for squares: d:8x8x8, z:nt:4x4x4, d:2..32"
 
 Json = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
@@ -238,6 +240,39 @@ def tune_(
     results = tuned(problems, effort, budget, regimes, as_json, _usable(device), betas, **more)
     there = dispatch.device(device)
     _put([queries.found(result, there) for result in results], as_json, render.tuned)
+
+
+@app.command()
+def tune_kernel(
+    file: Annotated[Path, typer.Argument(help="A description in the T1 format.", show_default=False)],
+    reference: Annotated[
+        str | None, typer.Option(help="FILE.py:NAME, a function that knows the right answer.")
+    ] = None,
+    effort: Annotated[str, typer.Option(help=", ".join(MEASURING))] = "quick",
+    budget: Annotated[float | None, typer.Option(help="Seconds; the file's if none are given.")] = None,
+    regime: Regime = "memory",
+    cache: Annotated[
+        list[Path] | None, typer.Option(help="Cache files of Kernel Tuner to begin with.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Where to write all tries in the T4 format.")] = None,
+    compile_for: Annotated[
+        str | None, typer.Option(help="Count and compile for a GPU that need not be here; run nothing.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tune a kernel that a file describes, as Kernel Tuner and KTT read them, and record every try."""
+    accepted("effort", effort, MEASURING)
+    accepted("regime", regime, timing.REGIMES)
+    kernel = kernels.described(file, reference)
+    if compile_for is not None:
+        _put(kernels.compiled(kernel, compile_for), as_json, kernels.draw)
+        return
+    for path in cache or ():
+        kernel.take_in(path, {})
+    row = kernels.tuned(kernel, effort, budget, regime, as_json)
+    if output is not None:
+        row["written"] = kernel.export_t4(output, {})
+    _put(row, as_json, kernels.draw)
 
 
 def done_of(state: Progress, points: int | None) -> float:

@@ -36,7 +36,10 @@ def generators(stencil: str, folder: Path = _STENCILS) -> str:
     own files and the headers that its kernel includes: a change of any other leaves its records as they are.
     """
     digest = hashlib.sha256()
-    if STENCILS[stencil].target == "cuda":
+    if STENCILS[stencil].custom:
+        # The text is the problem's own, which is in every key; what compiles it is the target's.
+        digest.update(TARGETS[STENCILS[stencil].target].other_toolchain().encode())
+    elif STENCILS[stencil].target == "cuda":
         from tilewright.stencils.cuda.source import writers
 
         for name, text in writers(stencil, folder / "cuda"):
@@ -49,10 +52,10 @@ def generators(stencil: str, folder: Path = _STENCILS) -> str:
 
 def key(stencil: str, problem: Task, config: Mapping[str, object], device: Device) -> str:
     """The name of a binary: everything that decides its bytes, and nothing else."""
-    if device.kind == "cuda":
+    if device.kind == "cuda" or STENCILS[stencil].custom:
         written = STENCILS[stencil].source(problem, Config(config), device)
         parts = [_SCHEMA, written.digest, device.features, TARGETS[device.kind].toolchain()]
-        return _hash(parts)
+        return _hash([*parts, generators(stencil)] if written.language else parts)
     parts = [
         _SCHEMA,
         stencil,

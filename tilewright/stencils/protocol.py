@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
@@ -58,6 +58,8 @@ class Stencil(ABC):
     """Whether it serves problems whose matrices lie element beside element, and these alone."""
     nested: ClassVar[bool] = False
     """Whether it serves problems with outer batch axes."""
+    custom: ClassVar[bool] = False
+    """Whether it serves kernels that were handed in (``custom.problem.KernelProblem``), and these alone."""
     packed_only: ClassVar[bool] = False
     """Whether it serves packed matrices alone."""
     size_specific: ClassVar[bool] = False
@@ -93,6 +95,10 @@ class Stencil(ABC):
         None where it cannot be asked about single configs."""
         return None
 
+    def starts(self, problem: Any, device: Device) -> Sequence[Config]:
+        """Configs beside the default that a search does well to begin with; they need not be in the space."""
+        return ()
+
     def runs(self, device: Device) -> str | None:
         """Why no kernel can run on a device whose spaces can still be counted; None when kernels can."""
         return None
@@ -123,6 +129,8 @@ class Stencil(ABC):
 
 def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
     """Why a stencil does not accept a problem, a list of products or a chain on a device; None if it does."""
+    if stencil.custom:
+        return stencil.accepts(problem, device)
     if isinstance(problem, ChainProblem) != stencil.chains:
         return SEVERAL_PRODUCTS if stencil.chains else ONE_PRODUCT
     if stencil.chains:

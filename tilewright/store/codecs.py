@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tilewright.custom.problem import KernelProblem
 from tilewright.errors import RecordsError
 from tilewright.model import GroupedProblem, Problem
-from tilewright.store.fields import TEXT, Check, checks, one_of
+from tilewright.store.fields import COUNT, COUNTS, NUMBER, TEXT, Check, checks, one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +79,18 @@ GROUPED = Codec(
     GroupedProblem.to_json,
     GroupedProblem.from_json,
 )
-CODECS = {codec.kind: codec for codec in (GEMM, GROUPED)}
+CUSTOM = Codec(
+    "kernel",
+    KernelProblem,
+    {
+        **dict.fromkeys(("problem", "kernel", "digest", "over"), TEXT),
+        "sizes": COUNTS,
+        "batch_size": COUNT,
+        "flops": NUMBER,
+        "bytes": NUMBER,
+    },
+    KernelProblem.to_json,
+    KernelProblem.from_json,
+)
+CODECS = {codec.kind: codec for codec in (GEMM, GROUPED, CUSTOM)}
 """The kinds of problems that records can be of. A line that names none is of a matrix product."""

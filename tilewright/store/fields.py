@@ -40,6 +40,10 @@ NUMBERS: Check = (
     "a list of numbers",
     lambda value: isinstance(value, list) and all(is_number(entry) for entry in value),
 )
+COUNTS: Check = (
+    "an object of names and whole numbers from 0 to 2**63 - 1",
+    lambda value: isinstance(value, dict) and all(COUNT[1](entry) for entry in value.values()),
+)
 CONFIG: Check = (
     "an object of names and plain values",
     lambda value: isinstance(value, dict) and all(map(_is_plain, value.values())),

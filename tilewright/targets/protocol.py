@@ -29,6 +29,10 @@ class Target(ABC):
     def toolchain(self) -> str:
         """Names and versions of all that decides what a program becomes."""
 
+    def other_toolchain(self) -> str:
+        """The same of the compiler that takes sources in another language than the target's own, if any."""
+        return ""
+
     @abstractmethod
     def compile(self, source: Source, device: Device) -> Binary:
         """A program as code for a device, with the compiler's facts. Raises ``CompileError``."""

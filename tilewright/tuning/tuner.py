@@ -164,6 +164,7 @@ class Tuner:
         ]
         if not names:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
+        self._names = {*STENCILS, *names}
         entered = time.monotonic()
         result = self._result = Result(problem, regime, None, None)
         self._tolerate = tolerate
@@ -257,7 +258,8 @@ class Tuner:
         timed = [record for record in known.values() if record.status == "ok" and record.timing]
         timed.sort(key=lambda r: -speed(r))
         default = stencil.default(problem, self.device)
-        begin = starts(self.records, problem, regime, self.device, name, space, default, timed)
+        proposed = (default, *stencil.starts(problem, self.device))
+        begin = starts(self.records, problem, regime, self.device, name, space, proposed, timed)
         if search == "starts":
             begin = Starts(begin.configs, frozenset(begin.configs))
         width = 2 * len(self.compilers)
@@ -408,7 +410,7 @@ class Tuner:
     def _decide(self, problem: Task, regime: str) -> tuple[Record | None, Record | None]:
         """Time the best few again, in turns with the vendor's product, and record what came out."""
         newest: dict[tuple[str, Config], Record] = {}
-        for name in STENCILS:
+        for name in self._names:
             for row in self._known(problem, regime, name).values():
                 newest[row.stencil, row.config] = row
         rows = [row for row in newest.values() if row.status == "ok" and row.timing is not None]

@@ -140,7 +140,8 @@ def load_entries(binary: Binary, entries: tuple[str, ...]) -> tuple[Kernel, dict
     """``load`` for a binary with several entries, and the address of each."""
     if binary.entry not in entries:
         raise CompileError(f"the compiled object has no {', '.join(entries)}, but {binary.entry!r}")
-    builder = llvm.JITLibraryBuilder().add_object_img(binary.code)
+    # What C calls (memset, expf) is found among this process's own libraries.
+    builder = llvm.JITLibraryBuilder().add_object_img(binary.code).add_current_process()
     for entry in entries:
         builder.export_symbol(entry)
     try:

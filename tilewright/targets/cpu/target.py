@@ -1,4 +1,4 @@
-"""The processor as a target: LLVM IR, compiled in this process."""
+"""The processor as a target: LLVM IR, compiled in this process, and C by the machine's own compiler."""
 
 from __future__ import annotations
 
@@ -21,8 +21,17 @@ class CpuTarget(Target):
     def toolchain(self) -> str:
         return llvm.toolchain()
 
+    def other_toolchain(self) -> str:
+        from tilewright.targets.cpu.cc import toolchain
+
+        return toolchain()
+
     def compile(self, source: Source, device: Device) -> Binary:
-        return llvm.compile(source, device)
+        if source.language != "c":
+            return llvm.compile(source, device)
+        from tilewright.targets.cpu.cc import compile
+
+        return compile(source, device)
 
     def load(self, binary: Binary) -> Kernel:
         return llvm.load(binary)

@@ -95,6 +95,7 @@ def options(source: Source, device: Device) -> tuple[str, ...]:
         "--ptxas-options=-v",  # Registers and spills, in the log.
         "--no-cache",  # NVRTC's own cache brings back the code without its log.
         *(f"-D{name}={value}" for name, value in source.defines),
+        *source.options,
     )
 
 

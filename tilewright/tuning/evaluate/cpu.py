@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.custom.problem import KernelProblem
 from tilewright.model import Binary, Device, Gemm, Problem, Verdict
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
+from tilewright.tuning.evaluate.kernels import Either
+from tilewright.tuning.evaluate.kernels_cpu import CpuKernelEvaluation
 from tilewright.tuning.gemm.operands import Operands, operands
 from tilewright.tuning.gemm.verify import Verifier
 
@@ -96,12 +99,15 @@ def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of the timing child, which keeps to one core."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    return serve(CpuEvaluation(device))
+    return serve(Either(CpuEvaluation(device), CpuKernelEvaluation(device)))
 
 
-def sized(problem: Gemm, regime: str, device: Device) -> Gemm:
+def sized(problem: Any, regime: str, device: Device) -> Any:
     """The problem with the batch that a regime is measured on: half of what a core has for itself, or twice
-    what all caches hold in effect, which leaves nothing in them from one pass to the next."""
+    what all caches hold in effect, which leaves nothing in them from one pass to the next. A kernel that was
+    handed in is measured on the sizes that it was tuned for."""
+    if isinstance(problem, KernelProblem):
+        return problem
     one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
     if regime == "cached":
         return problem.with_(batch=max(1, device["l2"] // 2 // one))

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.catalog import STENCILS
+from tilewright.custom.problem import KernelProblem
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Kernel, Problem, Verdict
 from tilewright.runtime import cublaslt, launch
@@ -40,6 +41,8 @@ from tilewright.tuning.baselines import cublas
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
 from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation
 from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
+from tilewright.tuning.evaluate.kernels import Either
+from tilewright.tuning.evaluate.kernels_cuda import CudaKernelEvaluation
 from tilewright.tuning.gemm.operands import (
     Array,
     Operands,
@@ -548,17 +551,17 @@ class GpuEvaluation:
 def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of the timing child, which holds the context of the GPU."""
     driver.context()
-    return serve(GpuEvaluation(device))
+    return serve(Either(GpuEvaluation(device), CudaKernelEvaluation(device)))
 
 
-def sized(problem: Gemm, regime: str, device: Device) -> Gemm:
+def sized(problem: Any, regime: str, device: Device) -> Any:
     """The problem with the batch that a regime is measured on.
 
     A large product, or a batch that the user gave, stays as it is: its speed depends on how many tiles
     there are. A small product is repeated until the batch is larger than the cache, or half of it.
-    So does a list.
+    So does a list, and a kernel that was handed in.
     """
-    if isinstance(problem, GroupedProblem):
+    if isinstance(problem, GroupedProblem | KernelProblem):
         return problem
     one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
     if problem.batch > 1 or problem.m * problem.n * problem.k >= SOLO:
