@@ -234,8 +234,9 @@ class Stencil:
         """Search, verify and time configs for some sizes on this machine, and record every try.
 
         ``effort``: ``estimate``, ``quick``, ``patient`` or ``exhaustive``; ``budget``: seconds in place of
-        the effort's, ``search``: a search in place of its. ``regime``: operands in ``memory``, or ``cached``. ``starts``:
-        configs to begin with, beside the default and what records of other machines and near sizes say.
+        the effort's, ``search``: a search in place of its. ``regime``: operands in ``memory``, or ``cached``.
+        ``starts``: configs to begin with, beside the default and what records of other machines and near
+        sizes say.
         Candidates are compiled and run in child processes, which a bad one may take down. Stop it at any
         moment: what was tried is recorded, and the same call goes on from there.
 

@@ -5,6 +5,13 @@
 
 constexpr int THREADS = 32 * WARPS;
 
+// 16 bytes in device memory, where they are in a slab, and whether any of them are of it.
+struct Word {
+    const unsigned char *from;
+    int at;
+    bool ours;
+};
+
 // Copies 16 bytes to an address in shared memory, if they are wanted.
 INLINE void word_async(unsigned int to, const void *from, bool wanted) {
     asm volatile("{\n\t.reg .pred p;\n\t"
@@ -61,23 +68,24 @@ template <int EXTENT, int ACROSS, bool ALONG, bool STREAMS, int UNIT> struct Sla
         const unsigned char *const base = (const unsigned char *)from;
         const bool inside = base - 15 >= all.begin && base + (long long)(many - 1) * step + bytes + 15 <= all.end;
         const unsigned int here = shared_address(to);
-        // Calls act with where a word is in shared and in device memory, and whether it belongs to the slab.
-        auto word = [&](int w, auto act) {
+        auto word = [&](int w) {
             const int number = STREAMS ? 0 : w / WORDS, at = (STREAMS ? w : w % WORDS) * 16;
             const unsigned char *const there = base + (long long)number * step;
             const int head = (int)(unsigned long long)there & 15;
-            act(number * ROOM * SIZE + at, there + (at - head), at < head + bytes);
+            return Word{there + (at - head), number * ROOM * SIZE + at, at < head + bytes};
         };
         if (inside) {
-            _Pragma("unroll 4") for (int w = threadIdx.x; w < many * WORDS; w += THREADS)
-                word(w, [&](int at, const unsigned char *there, bool ours) { word_async(here + at, there, ours); });
+            _Pragma("unroll 4") for (int w = threadIdx.x; w < many * WORDS; w += THREADS) {
+                const Word x = word(w);
+                word_async(here + x.at, x.from, x.ours);
+            }
         } else {
-            _Pragma("unroll 1") for (int w = threadIdx.x; w < many * WORDS; w += THREADS)
-                word(w, [&](int at, const unsigned char *there, bool ours) {
-                    _Pragma("unroll 1") for (int b = 0; b < 16; b += SIZE)
-                        if (ours && there + b >= all.begin && there + b < all.end)
-                            *(Stored *)(to + at + b) = *(const Stored *)(there + b);
-                });
+            _Pragma("unroll 1") for (int w = threadIdx.x; w < many * WORDS; w += THREADS) {
+                const Word x = word(w);
+                _Pragma("unroll 1") for (int b = 0; b < 16; b += SIZE)
+                    if (x.ours && x.from + b >= all.begin && x.from + b < all.end)
+                        *(Stored *)(to + x.at + b) = *(const Stored *)(x.from + b);
+            }
         }
     }
 

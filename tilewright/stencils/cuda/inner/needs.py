@@ -160,7 +160,8 @@ def registers(p: Problem, mma: Any, rows: Any, columns: Any) -> Any:
     if p.dtype.real_bits == 16:
         tensor = words * rows * columns // 32 + (rows + columns) // 4
     else:
-        tensor = words * (rows * columns // 32 + (rows + columns) // 8)
+        # Fragments of two steps.
+        tensor = words * (rows * columns // 32 + (rows + columns) // 4)
     return 32 + np.where(mma == 0, fma, tensor)
 
 

@@ -51,6 +51,8 @@ struct Ring {
 
     // It has been read.
     INLINE void release() {
+        // Elements at the ends of an operand were stored one by one where copies come next.
+        if (threadIdx.x < 32 * FILLERS) async_fence();
         block_sync();
         if (threadIdx.x < 32 * FILLERS) fill(now);
         if (++now == STAGES) {
