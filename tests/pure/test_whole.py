@@ -36,7 +36,7 @@ def problem(text: str, **fields: object) -> Problem:
 def problems(draw: st.DrawFn) -> Problem:
     """Most are accepted: both types, transpositions, gaps and shared operands, odd addresses."""
     sizes = {name: draw(st.integers(65, 200)) for name in "mnk"}
-    sizes[draw(st.sampled_from("mnk"))] = draw(st.integers(1, 130))
+    sizes[draw(st.sampled_from("mnk"))] = draw(st.integers(33, 130))
     p = Problem(
         DTYPES[draw(st.sampled_from("hb"))],
         sizes["m"],
@@ -69,7 +69,8 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     [
         ("s:67x67x67@9", {}, "type s"),
         ("hc:67x67x67@9", {}, "type hc"),
-        ("h:257x99x9@9", {}, "above 256"),
+        ("h:257x99x67@9", {}, "not from 33 to 256"),
+        ("h:75x99x32@9", {}, "not from 33 to 256"),
         ("h:73x54x54@9", {}, "not two extents above 64"),
         ("h:255x99x255@9", {}, "no room"),
         ("h:67x67x67@9", {"lda": 68}, "padding"),

@@ -12,8 +12,8 @@ import numpy as np
 
 from tilewright.model import Problem
 
-LARGEST = 256
-"""The largest extent."""
+SMALLEST, LARGEST = 33, 256
+"""Extents, of which other ones were not measured."""
 LONG = 64
 """Two extents are over this: other products are panels, or for the stencil of tiny matrices."""
 EVEN = 112

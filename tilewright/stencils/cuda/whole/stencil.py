@@ -23,7 +23,7 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old, units
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
-from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LONG, STAYS, packed, shared_bytes
+from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LONG, SMALLEST, STAYS, packed, shared_bytes
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
@@ -45,10 +45,10 @@ class WholeStencil(Stencil):
             return reason
         if "bulk_copy" not in device.supports:
             return "the device has no bulk copies (9.0 and above)"
-        if min(p.m, p.n, p.k, p.batch) < 1:
+        if p.batch < 1:
             return "there is nothing to multiply"
-        if max(p.m, p.n, p.k) > LARGEST:
-            return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
+        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if sorted((p.m, p.n, p.k))[1] <= LONG:
             return f"{p.m}x{p.n}x{p.k} has not two extents above {LONG}"
         if p.m * p.k > STAYS:
