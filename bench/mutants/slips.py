@@ -459,6 +459,24 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED} tiny_waits",
     ),
     Slip(
+        "tilewright/stencils/cuda/whole/multiply.cuh",
+        "left > 0 ? 0xffff : 0",
+        "left > 0 ? 0xffffffff : 0",
+        f"{_EMULATED} whole_multiplies",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/whole/realign.cuh",
+        "start & 2 ? 0x5432 : 0x3210",
+        "0x3210",
+        f"{_EMULATED} whole_multiplies",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/whole/kernel.cuh",
+        "workers_sync();  // A and B are there",
+        "// A and B are there",
+        f"{_EMULATED} whole_multiplies",
+    ),
+    Slip(
         "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
         "slot ? slot - 1 : STAGES",
         "slot",

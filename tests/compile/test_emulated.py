@@ -298,6 +298,8 @@ def test_inner_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
         ("h:nn:33x9x17@3", "0", 16, {}),
         ("b:nt:17x35x9@3", "1", 2, {"stages": 1}),
         ("h:tt:34x18x33@2", "0", 2, {"rows": 48, "columns": 24, "warps": 1}),
+        # Columns at multiples of 8 and of 4 bytes.
+        ("h:nn:36x10x18@2", "0", 16, {}),
         # Tiles of C, the last one narrower, and several turns.
         ("b:tn:20x45x17@3", "any", 2, {"tile": 32, "rows": 16, "columns": 8}),
     ],

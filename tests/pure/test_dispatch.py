@@ -145,6 +145,8 @@ class Empty(Told):
     ("spelling", "fields", "stencil"),
     [
         ("h:128x128x128@1000", {}, None),
+        ("h:67x67x67@90000", {}, "whole"),
+        ("h:126x126x126@9000", {}, None),
         ("hc:128x128x128@1000", {}, "tensor"),
         ("d:128x128x8@1000", {}, None),
         ("s:128x128x8@1000", {}, None),

@@ -70,7 +70,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     # Of a warp: words of 16 bytes that are put in place, products of tensor cores, reads of their operands,
     # and results.
     words = sum(
-        count * -(-length // 8) / 32 * (1 if unit == WIDEST else x["shifted"])
+        count * -(-length // 8) / 32 * (x["shifted"] if unit == 2 else WIDEST // unit)
         for (length, count), unit in zip(stored(p, p.n), units(p), strict=False)
     )
     products = waves * warps * rows * cols * steps / 128

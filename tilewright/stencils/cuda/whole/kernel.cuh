@@ -13,8 +13,9 @@
 //   registers        a warp: ROWS x COLUMNS of C, by tensor cores --------+
 //
 // A product is computed whole, or TILE columns of C after the other, for which A stays. Blocks are persistent: one warp has
-// pieces brought as soon as there is room, those of the next tile while this one is multiplied, and several blocks of a multiprocessor take turns at what
-// keeps its parts busy. Where every part has a warp and C is not read, C takes the place of A and B when all are done.
+// pieces brought as soon as there is room, those of the next tile while this one is multiplied, and several blocks of a
+// multiprocessor take turns at what keeps its parts busy. Where every part has a warp and C is not read, C takes the place
+// of A and B when all are done.
 //
 // Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
 // that shared memory holds, any addresses of whole elements.
@@ -29,13 +30,13 @@
 #endif
 #include "lib/problem.cuh"
 #ifndef SIZE_M
-#define SIZE_M 63  // rows of C
+#define SIZE_M 79  // rows of C
 #endif
 #ifndef SIZE_N
-#define SIZE_N 63  // columns of C
+#define SIZE_N 79  // columns of C
 #endif
 #ifndef SIZE_K
-#define SIZE_K 63  // columns of op(A)
+#define SIZE_K 79  // columns of op(A)
 #endif
 #ifndef UNIT_A
 #define UNIT_A 2  // bytes, at most 16, that divide the address of every column of A
@@ -114,7 +115,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
             if (tile == 0)
                 _Pragma("unroll 1") for (int piece = 0; piece < OperandA::PIECES; piece++)
                     ring.place<OperandA>(item, tile, piece, a);
-            _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++) ring.place<OperandB>(item, tile, piece, b);
+            _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++)
+                ring.place<OperandB>(item, tile, piece, b);
             if (threadIdx.x == 0 && !SHARED_PLACE && BETA == 0) bulk_read<0>();
             workers_sync();  // A and B are there
             if (BETA != 0) barrier_wait(ring.barrier(STAGES), parity_c);

@@ -13,9 +13,13 @@ import numpy as np
 from tilewright.model import Problem
 
 SMALLEST, LARGEST = 33, 256
-"""The largest extent of a product lies in this range: smaller ones are for the stencil of tiny matrices."""
+"""Extents, of which other ones were not measured."""
 LONG = 64
-"""Where one extent alone is over this, the product is a panel; where none is, all are at least half of it."""
+"""Two extents are over this: other products are panels, or for the stencil of tiny matrices."""
+EVEN = 112
+"""Where columns begin at even halves, no three extents are over this: of 126 cuBLAS was faster on an H200."""
+STAYS = 45_000
+"""Elements of an A that can stay: of one of 255 x 255 cuBLAS was faster, of 191 x 191 half as fast."""
 
 
 def _rounded(count: Any) -> Any:
@@ -26,12 +30,6 @@ def packed(p: Problem) -> bool:
     """Whether every matrix is one run of bytes, and runs do not go back in memory."""
     rows = (p.k if p.transposed_a else p.m), (p.n if p.transposed_b else p.k), p.m
     return (p.lda, p.ldb, p.ldc) == rows and min(p.strides) >= 0
-
-
-def thick(p: Problem) -> bool:
-    """Whether two extents are long, or none is and all are alike: others have little to multiply."""
-    sizes = sorted((p.m, p.n, p.k))
-    return sizes[1] > LONG or (sizes[2] <= LONG and sizes[0] >= LONG // 2)
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:

@@ -23,7 +23,7 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old, units
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
-from tilewright.stencils.cuda.whole.needs import LARGEST, SMALLEST, packed, shared_bytes, thick
+from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LONG, SMALLEST, STAYS, packed, shared_bytes
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
@@ -45,16 +45,21 @@ class WholeStencil(Stencil):
             return reason
         if "bulk_copy" not in device.supports:
             return "the device has no bulk copies (9.0 and above)"
-        if min(p.m, p.n, p.k, p.batch) < 1:
+        if p.batch < 1:
             return "there is nothing to multiply"
-        if not SMALLEST <= max(p.m, p.n, p.k) <= LARGEST:
-            return f"the largest extent of {p.m}x{p.n}x{p.k} is not from {SMALLEST} to {LARGEST}"
-        if not thick(p):
-            return f"{p.m}x{p.n}x{p.k} is long or flat, with little to multiply"
+        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
+        if sorted((p.m, p.n, p.k))[1] <= LONG:
+            return f"{p.m}x{p.n}x{p.k} has not two extents above {LONG}"
+        if p.m * p.k > STAYS:
+            return f"an A of {p.m}x{p.k} leaves no room for what is on its way"
         if not packed(p):
             return "a matrix has padding, or matrices go backwards"
-        if min(units(p)) == WIDEST:
+        unit = min(units(p))
+        if unit == WIDEST:
             return "all columns begin at multiples of 16 bytes, where other stencils read them"
+        if unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
+            return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < p.m * p.n:
