@@ -198,6 +198,17 @@ def test_an_untuned_call_runs_what_won_its_class(
     assert dispatch.plan(problem, H200, vendor=False).origin == "default"
 
 
+def test_what_one_stencil_loses_another_may_have_won(table: dict[str, Any]) -> None:
+    """No cell tells of middle, which is asked first; of the others what was measured to win is taken."""
+    problem = Problem(DTYPES["s"], 40, 40, 40, batch=10**6)
+    assert dispatch.plan(problem, H200).stencil == "tiny"
+    table["h200"]["tiny"]["s, writes C"] = {"wins": False}
+    assert dispatch.plan(problem, H200).origin == dispatch.VENDOR
+    # Where nothing is measured of it, what needs no record is not taken behind one that does.
+    del table["h200"]["tiny"]
+    assert dispatch.plan(problem, H200).origin == dispatch.VENDOR
+
+
 def test_too_few_of_a_class_are_judged_by_all_that_are_like_them(table: dict[str, Any]) -> None:
     won, lost, odd = (
         Problem(DTYPES["s"], *e, batch=10**6, stride_a=0) for e in ((9, 7, 5), (9, 300, 5), (3, 3, 3))

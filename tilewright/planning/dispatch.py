@@ -130,7 +130,8 @@ def plan(
     6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where the first stencil that
        accepts it was not measured to win its class (``classes``), or, where nothing was measured, says that
-       it needs a record (not with ``vendor=False``; of complex half, which no library has, only the first).
+       it needs a record, and none of the others was measured to win (not with ``vendor=False``; of complex
+       half, which no library has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -158,13 +159,15 @@ def plan(
         recorded = _recorded(problem, device, kind, False, made)
     if recorded is not None:
         return recorded
-    reasons = []
+    reasons, passed = [], False
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
+        if reason is None and passed and not _won(candidate, problem, kind, device):
+            continue
         if reason is None and rival and _needs_record(candidate, problem, kind, device):
-            tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
-            reasons.append(f"{name}: {tuned}")
-            break
+            reason = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
+            # Of those behind it only what was measured is a better guess.
+            passed = True
         if reason is None:
             # The cost model asks, too, where the caches end: those of the cores that may be used.
             chosen = candidate.default(problem, device.with_cores(cores))
@@ -214,12 +217,23 @@ def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) ->
     are evenly spaced: of other lists a library may have a call, and it is seldom fast. Of a batch along
     several axes the runs were measured, and the stencil has to say yes to how it goes on between them."""
     if isinstance(problem, Problem) and problem.outer:
-        run = problem.with_(batch=problem.products, outer=())
-        return stencil.needs_record(problem) or _needs_record(stencil, run, kind, device)
+        return stencil.needs_record(problem) or _needs_record(stencil, _run(problem), kind, device)
     wins = classes.wins(stencil.name, problem, kind, device)
     if wins is not None:
         return not wins
     return isinstance(problem, Problem) and not problem.pointers and stencil.needs_record(problem)
+
+
+def _won(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
+    """Whether a stencil was measured to win the class of a problem; of a batch along several axes, of its
+    run."""
+    one = _run(problem) if isinstance(problem, Problem) and problem.outer else problem
+    return bool(classes.wins(stencil.name, one, kind, device))
+
+
+def _run(problem: Problem) -> Problem:
+    """As many products as a batch along several axes has, along one."""
+    return problem.with_(batch=problem.products, outer=())
 
 
 def _forced(

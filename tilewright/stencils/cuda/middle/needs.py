@@ -99,6 +99,6 @@ def registers(p: Problem, rows: Any, columns: Any, deep: Any) -> Any:
     products of tensor cores where a thread has fewer than 64."""
     words, tensor = p.dtype.itemsize // 4, by_tensor_cores(p)
     a, b = (side * (deep if along else 1) for side, along in zip((rows, columns), along_k(p), strict=True))
-    beside = 24 + 16 * (tensor and p.dtype.is_complex)
+    beside = 24 + 32 * (tensor and p.dtype.is_complex)
     needed = sums(p, rows, columns) + (a + b) * words // (8 if tensor else 1) + beside
     return np.maximum(needed, 64 * tensor)
