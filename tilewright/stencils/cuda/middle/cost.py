@@ -85,8 +85,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     # Few warps leave a scheduler nothing to issue while they wait for each other.
     busy = tiles * busy * (1 + x["few"] / (per_sm * of_block))
     latency = tiles * (x["turn"] + slices * x["slice"]) / per_sm
-    at_once = sms * per_sm
-    return ((memory**power + busy**power) ** (1 / power) + latency) * divided(items, at_once) * at_once / items
+    rounds = divided(items, sms * per_sm) * sms * per_sm / items
+    return ((memory**power + busy**power) ** (1 / power) + latency) * rounds
 
 
 def _part(columns: Columns) -> tuple[Any, Any]:

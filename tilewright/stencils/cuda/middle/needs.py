@@ -95,8 +95,8 @@ def sums(p: Problem, rows: Any, columns: Any) -> Any:
 
 
 def registers(p: Problem, rows: Any, columns: Any, deep: Any) -> Any:
-    """Registers that the loop cannot do without: sums, what is multiplied, and addresses. The compiler refuses
-    products of tensor cores where a thread has fewer than 64."""
+    """Registers that the loop cannot do without: sums, what is multiplied, and addresses. The compiler
+    refuses products of tensor cores where a thread has fewer than 64."""
     words, tensor = p.dtype.itemsize // 4, by_tensor_cores(p)
     a, b = (side * (deep if along else 1) for side, along in zip((rows, columns), along_k(p), strict=True))
     beside = 24 + 32 * (tensor and p.dtype.is_complex)
