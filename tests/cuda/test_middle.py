@@ -36,7 +36,7 @@ def layouts(p: Problem) -> list[Problem]:
     ]
 
 
-@pytest.mark.parametrize("size", ["33x33x33", "64x64x64", "63x65x37", "128x100x5", "7x130x161", "256x33x256"])
+@pytest.mark.parametrize("size", ["33x33x33", "64x64x64", "63x65x37", "128x100x5", "7x130x160", "160x33x160"])
 @pytest.mark.parametrize("letter", TYPES)
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
     device = devices.probe()
@@ -59,10 +59,11 @@ def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)
     letter = TYPES[seed % 4]
     ops = [draw.choice("ntcj" if DTYPES[letter].is_complex else "nt") for _ in "ab"]
-    sizes = [draw.randrange(1, 170), draw.randrange(33, 170), draw.randrange(33, 260)]
+    sizes = [draw.randrange(1, 161), draw.randrange(33, 161), draw.randrange(33, 161)]
     draw.shuffle(sizes)
+    m, n, k = sizes
     beta = draw.choice(("0", "1", "any"))
-    p = Problem(DTYPES[letter], *sizes, *ops, batch=10**4, alpha="any", beta=beta)
+    p = Problem(DTYPES[letter], m, n, k, *ops, batch=10**4, alpha="any", beta=beta)
     p = draw.choice(layouts(p))
     for config in MIDDLE.space(p, device).only((*HARDWARE, "hard")).sample(2, seed):
         found = verdict(MIDDLE, p, config, draw.choice((1, 5, 301)))

@@ -55,32 +55,38 @@ def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     loop = registers(p, *part, found["deep"])
     needed = (x["registers"] * loop).astype(int) + x["registers_beside"]
     shared = shared_bytes(p, *tile, found["depth"], *part, found["stages"])
-    held = resident(shared, needed, warps(p, *tile, *part), device)
+    of_block = warps(p, *tile, *part)
+    held = resident(shared, needed, of_block, device)
+    # Each of the four schedulers has a quarter of the registers for its warps.
+    of_scheduler = device["registers_per_sm"] // 4 // (32 * (divided(needed, 8) * 8))
+    held = np.minimum(held, 4 * of_scheduler // of_block)
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     some = (found["blocks"] > 0) & (needed <= device["registers_per_thread"])
     return {name: column[some] for name, column in found.items()}
 
 
 def clocks(p: Problem, device: Device, columns: Columns) -> Any:
-    """Clocks of an SM for one product: what memory takes, and what its warps do, of which the longer counts
-    most; and the latency of the turns of the ring, which the blocks of an SM share."""
+    """Clocks of an SM for one product, in the mean of the batch: what memory takes, and what its warps do, of
+    which the longer counts most; and the latency of the turns of the ring, which the blocks of an SM share.
+    Blocks without a tile wait for those that have one: few products are cut into many tiles."""
     x: Mapping[str, float] = fitted("middle", device)[p.dtype.letter]
     tile_m, tile_n, depth = columns["tile_m"], columns["tile_n"], columns["depth"]
     tiles_m, tiles_n = divided(p.m, tile_m), divided(p.n, tile_n)
     tiles, slices, size = tiles_m * tiles_n, divided(p.k, depth), p.dtype.itemsize
-    per_sm, of_block = columns["blocks"] // device["sms"], warps(p, tile_m, tile_n, *_part(columns))
-    updates = p.beta != "0"
+    sms, items, of_block = device["sms"], p.batch * tiles, warps(p, tile_m, tile_n, *_part(columns))
+    per_sm = np.minimum(columns["blocks"] // sms, divided(items, sms))
     again = (p.m * (tiles_n - 1) + p.n * (tiles_m - 1)) * p.k * size
     memory = p.bytes / x["bytes"] + again / x["bytes_again"]
     issued, busy_units, reads = (_tensor if by_tensor_cores(p) else _fma)(p, columns, of_block, x)
     copied = sum(_copied(p, columns, which, x) for which in (0, 1)) * slices
-    kept = of_block * _kept(p, columns) * x["kept"] * (1 + updates)
+    kept = of_block * _kept(p, columns) * x["kept"] * (1 if p.beta == "0" else 2)
     power = x["power"]
     busy = (issued**power + busy_units**power + (reads + copied) ** power) ** (1 / power) + kept / 4
     # Few warps leave a scheduler nothing to issue while they wait for each other.
     busy = tiles * busy * (1 + x["few"] / (per_sm * of_block))
     latency = tiles * (x["turn"] + slices * x["slice"]) / per_sm
-    return (memory**power + busy**power) ** (1 / power) + latency
+    rounds = divided(items, sms * per_sm) * sms * per_sm / items
+    return ((memory**power + busy**power) ** (1 / power) + latency) * rounds
 
 
 def _part(columns: Columns) -> tuple[Any, Any]:

@@ -95,7 +95,10 @@ def sums(p: Problem, rows: Any, columns: Any) -> Any:
 
 
 def registers(p: Problem, rows: Any, columns: Any, deep: Any) -> Any:
-    """Registers that the loop cannot do without: sums, what is multiplied, and addresses."""
-    words = p.dtype.itemsize // 4
+    """Registers that the loop cannot do without: sums, what is multiplied, and addresses. The compiler
+    refuses products of tensor cores where a thread has fewer than 64."""
+    words, tensor = p.dtype.itemsize // 4, by_tensor_cores(p)
     a, b = (side * (deep if along else 1) for side, along in zip((rows, columns), along_k(p), strict=True))
-    return sums(p, rows, columns) + (a + b) * words // (8 if by_tensor_cores(p) else 1) + 24
+    beside = 24 + 32 * (tensor and p.dtype.is_complex)
+    needed = sums(p, rows, columns) + (a + b) * words // (8 if tensor else 1) + beside
+    return np.maximum(needed, 64 * tensor)
