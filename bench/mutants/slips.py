@@ -631,12 +631,6 @@ SLIPS: tuple[Slip, ...] = (
         "high[f][h][e] == t ? 0 : t - high[f][h][e];",
         f"{_EMULATED} sums_between",
     ),
-    Slip(
-        "tilewright/stencils/cuda/chain/multiply_mma_f64.cuh",
-        "K % 8 == 0 || k < K ? between.sum[i][f][e] : zero();",
-        "between.sum[i][f][e];",
-        f"{_EMULATED} chain_on_tensor_cores",
-    ),
     # ---- interleaved matrices
     Slip(
         "tilewright/arrays/interleaved.py",
