@@ -642,6 +642,13 @@ SLIPS: tuple[Slip, ...] = (
         "<< 16 * (put - done);",
         f"{_EMULATED} grouped_multiplies",
     ),
+    # ---- chains on tensor cores
+    Slip(
+        "tilewright/stencils/cuda/chain/multiply_mma_f16.cuh",
+        "high[f][h][e] == t ? t * 0x1p-30f : t - high[f][h][e];",
+        "high[f][h][e] == t ? 0 : t - high[f][h][e];",
+        f"{_EMULATED} sums_between",
+    ),
     # ---- interleaved matrices
     Slip(
         "tilewright/arrays/interleaved.py",

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench.sanitize import chains
+from bench.sanitize.lists import stored
 from tests.emulator.chains import chain_wrongs
 from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.packs import packs_wrongs
 from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
-from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.model import DTYPES, ChainProblem, Config, Device, Factor, Problem, Stored
 from tilewright.space import HARDWARE, Rule, Space
 from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.targets.cuda import nvrtc
@@ -512,6 +514,25 @@ def test_chain_on_tensor_cores(letter: str, mma: int, sizes: tuple[int, ...], fi
     }
     config = Config(fixed | {"stages": 2})
     assert list(chain_wrongs(p, config, H200, grid=1)) == []
+
+
+@pytest.mark.parametrize("letter", ["h", "b"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_sums_between_keep_more_bits_than_16_bit_types_have(letter: str, first: int) -> None:
+    """(64 1) (32 32, 1 0) (1 -1)^T is 2049 - 2048, and the same from the other side; infinity stays one,
+    whether it is in between or comes after."""
+    dtype, row, column = DTYPES[letter], Stored(1, 2, 1, 2), Stored(2, 1, 2, 2)
+    operands, factors = (row, Stored(2, 2, 2, 4), column), (Factor(0), Factor(1), Factor(2))
+    p = ChainProblem(dtype, operands, factors, Stored(1, 1, 1, 1), 1, first=first)
+    numbers = [(1, -1), (32, 32, 1, 0), (64, 1)] if first else [(64, 1), (32, 1, 32, 0), (1, -1)]
+    config = {"path": "async", "mma": 16, "rows": 1, "columns": 1, "warps": 1, "group": 1, "stages": 2}
+    many, few, ones = (np.inf, np.inf), (1, 1), (1, 1, 1, 1)
+    for result, given in ((1, numbers), (np.inf, [many, ones, few]), (np.inf, [few, ones, many])):
+        read = chains.parts(p)
+        for part, values in zip(read, given, strict=False):
+            part.elements[: len(values)] = stored(np.array(values, np.complex128), dtype)
+        wanted = stored(np.array([result], np.complex128), dtype)
+        assert list(chain_wrongs(p, Config(config | {"blocks": 132}), H200, read=read, wanted=wanted)) == []
 
 
 # ---- interleaved

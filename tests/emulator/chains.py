@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,19 @@ def segment(part: Part, number: int, begin: int, written: bool) -> Segment:
 
 
 def chain_wrongs(
-    p: ChainProblem, config: Config, device: Device, *, schedule: Schedule = SCHEDULES[0], grid: int = 2
+    p: ChainProblem,
+    config: Config,
+    device: Device,
+    *,
+    schedule: Schedule = SCHEDULES[0],
+    grid: int = 2,
+    read: list[Part] | None = None,
+    wanted: Any = None,
 ) -> Iterator[str]:
     """What is wrong with the results of ``chain`` on a problem, whose addresses are as aligned as it says and
-    no more."""
-    stencil, read = STENCILS["chain"], parts(p)
+    no more. ``read``: its operands and C, which are else drawn; ``wanted``: what C is to be, else
+    computed."""
+    stencil, read = STENCILS["chain"], read or parts(p)
     begin = p.align % 16
     segments = [segment(part, i, begin, part is read[-1]) for i, part in enumerate(read)]
     argument = pack(stencil.arguments(p, config))
@@ -49,7 +58,7 @@ def chain_wrongs(
     except Fault as fault:
         yield f"{p.key} {config} {schedule}: {fault}"
         return
-    wanted, size = right(p, read), read[-1].elements.nbytes
+    wanted, size = right(p, read) if wanted is None else wanted, read[-1].elements.nbytes
     got = segments[-1].data[begin : begin + size].view(wanted.dtype)
     wrong = int((got != wanted).sum())
     if wrong:

@@ -156,7 +156,8 @@ INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Wor
             const int tile = 2 * step + h, k = 8 * tile + 2 * q + e % 2;
             const float t = tile < Strip<K>::TILES && (K % 8 == 0 || k < K) ? between.sum[f][min(tile, Strip<K>::TILES - 1)][e] : 0;
             high[f][h][e] = first_part(t);
-            rest[f][h][e] = high[f][h][e] == t ? 0 : t - high[f][h][e];  // also of infinity, which has no rest
+            // Never zero but of zero: times infinity it would be none. What takes its place is lost when sums are rounded.
+            rest[f][h][e] = high[f][h][e] == t ? t * 0x1p-30f : t - high[f][h][e];
         }
         UNROLL for (int j = 0; j < Strip<N>::TILES; j++) {
             unsigned int right[2];
