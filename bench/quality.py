@@ -215,7 +215,12 @@ def _arguments() -> argparse.Namespace:
     add("--sizes", default="4,8,16,17,31", help=f"{lines.SIZES} (default: 4,8,16,17,31)")
     add("--beta", default="0", choices=("0", "1", "any"), help="default: 0")
     add("--regime", default="cached", choices=timing.REGIMES, help="default: cached")
-    add("--effort", default="quick", choices=list(EFFORTS), help="whose pick is judged (default: quick)")
+    add(
+        "--effort",
+        default="quick",
+        choices=[name for name, each in EFFORTS.items() if each.search],
+        help="whose pick is judged (default: quick)",
+    )
     add("--rounds", type=int, default=101, help="rounds of the two winners in turns (default: 101)")
     add("--limit", type=float, default=float("inf"), help="seconds for the exhaustive runs in all")
     add("--out", type=Path, help="lines of JSON are added to this file")

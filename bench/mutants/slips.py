@@ -222,6 +222,13 @@ SLIPS: tuple[Slip, ...] = (
         "if winners or first + FINALISTS >= 0:",
         _TUNE,
     ),
+    Slip("tilewright/tuning/contest.py", "elif low <= 1:", "elif high <= 1:", "tests/pure/test_contest.py"),
+    Slip(
+        "tilewright/tuning/tuner.py",
+        "_name(r) not in self._incumbents, -speed(r), repr",
+        "-speed(r), repr",
+        _TUNE,
+    ),
     Slip("tilewright/tuning/tuner.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
     Slip("tilewright/tuning/starts.py", "if near.stencil == stencil and", 'if near.stencil == "" and', _TUNE),
     Slip(

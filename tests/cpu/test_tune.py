@@ -25,7 +25,7 @@ from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cpu.ir import CALL, ENTRY
 from tilewright.store.records import Records
 from tilewright.targets.cpu import llvm, processor
-from tilewright.tuning import timing
+from tilewright.tuning import contest, timing
 from tilewright.tuning.tuner import Result, Tuner
 from tilewright.tuning.workers import Answer, Worker, stream
 
@@ -210,6 +210,23 @@ def test_every_try_is_recorded_and_none_is_made_twice(records: Records) -> None:
     assert again.tried == 4
     assert alone(records) == configs
     assert len(records.all()) > len(configs) + len(last_round)
+
+
+def test_a_tiny_budget_ends_with_a_winner_that_stays_a_finalist(records: Records) -> None:
+    first = run(records, "d:4x6x4", search="model", budget=0.2).best
+    assert first is not None
+    assert first.timing is not None
+    assert first.protocol == timing.DECIDED
+    assert first.timing.low <= first.timing.median <= first.timing.high
+    assert len(first.timing.samples) >= contest.FIRST
+    # A rung that searches nothing has it in its final round again, and calls run whoever won that.
+    again = run(records, "d:4x6x4", search="starts", budget=0.0)
+    rows = [row for row in records.all(stencil="tile") if row.protocol >= timing.INTERLEAVED]
+    assert sum(row.config == first.config for row in rows) == 2
+    assert again.best is not None
+    known = records.best(again.best.problem.key, "cached", small().key, without="vendor")
+    assert known is not None
+    assert known.config == again.best.config
 
 
 def test_calls_use_what_was_found(new_home: Path) -> None:

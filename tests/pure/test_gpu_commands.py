@@ -213,18 +213,23 @@ def result(kind: str, gflops: float) -> dict[str, Any]:
         "stencil": "classic",
         "config": {"n_dim": 16},
         "missing": "",
+        "half_width": 0.002,
+        "tied": [{"stencil": "tiny", "config": {}}],
+        "note": "a drift of +3%",
     }
 
 
 def test_tuning_a_gpu_says_how_long_it_waited(capsys: pytest.CaptureFixture[str]) -> None:
     render.tuned([result("cuda", 51300.0)])
     out = capsys.readouterr().out
-    assert re.search(r"tried\s+s\s+s waited\s+TF/s\s+x vendor", out)
-    assert re.search(r"10\s+6\.0\s+1\.2\s+51\.30\s+1\.00", out)
+    assert re.search(r"tried\s+s\s+s waited\s+TF/s\s+±\s+x vendor", out)
+    assert re.search(r"10\s+6\.0\s+1\.2\s+51\.30\s+0\.2%\s+1\.00", out)
+    assert "memory: tied with 1 other; a fixed order chose" in out
+    assert "memory: while the best were timed: a drift of +3%" in out
     render.tuned([result("cpu", 51.3)])
     out = capsys.readouterr().out
     assert "waited" not in out
-    assert re.search(r"10\s+6\.0\s+51\.3\s+1\.00", out)
+    assert re.search(r"10\s+6\.0\s+51\.3\s+0\.2%\s+1\.00", out)
 
 
 def test_a_funnel_of_large_numbers_stays_in_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
