@@ -39,7 +39,8 @@ from tilewright.model import Config, Device, Problem, Record
 from tilewright.space import HARDWARE, Rule, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing
-from tilewright.tuning.tuner import VENDOR, Tuner, sized, speed
+from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.tuner import Tuner, sized, speed
 
 ROUNDS, SECONDS = 51, 6.0
 Key = tuple[str, Config]

@@ -29,7 +29,9 @@ from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem, Record
 from tilewright.store.records import Records
 from tilewright.tuning import timing
-from tilewright.tuning.tuner import EFFORTS, VENDOR, Result, Tuner
+from tilewright.tuning.effort import EFFORTS
+from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.tuner import Result, Tuner
 
 NOWHERE = Path("/nonexistent")
 # Seconds between two tries of which no try can be the cause.

@@ -30,7 +30,9 @@ from tilewright.model import Device, Problem
 from tilewright.planning import roofline
 from tilewright.store.records import Records
 from tilewright.tuning import ceilings_cpu, timing
-from tilewright.tuning.tuner import EFFORTS, VENDOR, Result, Tuner, speed, toolchain
+from tilewright.tuning.effort import EFFORTS
+from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.tuner import Result, Tuner, speed, toolchain
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
 # Operands made, the finalists timed in turns: what a problem takes beside its search, in seconds.
@@ -65,7 +67,7 @@ def decided(records: Records, job: Job, device: Device) -> bool:
     best = records.best(problem.key, regime, device.key, without=VENDOR)
     return (
         best is not None
-        and best.protocol == timing.INTERLEAVED
+        and best.protocol >= timing.INTERLEAVED
         and best.toolchain == toolchain(device, best.stencil)
     )
 
@@ -205,7 +207,7 @@ def _arguments() -> argparse.Namespace:
     add("--regimes", default="memory,cached", help="default: memory,cached")
     add("--also", nargs="*", default=[], metavar="PROBLEM", help="spellings, e.g. d:tn:8x8x8 s:16x8x4")
     add("--seconds", type=float, default=8.0, help="of searching for each problem and regime (default: 8)")
-    searches = [name for _, name in EFFORTS.values()]
+    searches = [name for _, name in EFFORTS.values() if name]
     add("--search", default="climb", choices=sorted({*searches, "sample"}), help="default: climb")
     add("--limit", type=float, default=float("inf"), help="seconds for all of it; 0: only export")
     add("--again", action="store_true", help="search on where a winner is known, too")

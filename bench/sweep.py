@@ -82,7 +82,7 @@ def said(kind: str, result: Result, stage: str) -> lines.Line:
         "missing": result.missing,
         "clocks": best.clocks if best else "",
     }
-    if best and vendor and best.timing and vendor.timing and best.protocol == timing.INTERLEAVED:
+    if best and vendor and best.timing and vendor.timing and best.protocol >= timing.INTERLEAVED:
         line["against_cublas"], line["low"], line["high"] = timing.ratio(vendor.timing, best.timing)
     return line
 

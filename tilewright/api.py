@@ -192,6 +192,8 @@ def tune(
     *,
     effort: str = "quick",
     budget: float | None = None,
+    tries: int | None = None,
+    search: str | None = None,
     betas: Sequence[str] = ("0", "1"),
     regimes: Sequence[str] = ("memory", "cached"),
     device: str = "cpu",
@@ -202,18 +204,24 @@ def tune(
     ``problems``: spellings (``d:2..32``) or ``Problem``s; a spelling means all of the classes ``betas``
     ("0", "1", "any"), a ``Problem`` its own. Lists for ``gemm_grouped`` are spelled
     ``d:8x8x8@100+16x16x16@50``, or with ranges that extents are drawn from, ``s:1..32x1..32x1..32@10000``;
-    GPUs have a kernel for them. ``effort``: ``quick`` (seconds a size and regime, which the betas share),
-    ``patient`` or ``exhaustive``. ``budget``: seconds of searching for the whole run instead, the same for
-    each size, beta and regime. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or
-    ``cuda``, the first GPU. Calls made after it use what it found. Stop it at any moment: what was
-    tried is recorded, and the same call goes on from there.
+    GPUs have a kernel for them. ``effort``: ``records-only`` (what is known; nothing is measured),
+    ``estimate`` (what the cost model likes, what won here, nearby and on similar devices is measured, nothing
+    is searched), ``quick`` (seconds a size and regime, which the betas share), ``patient`` or ``exhaustive``.
+    A higher one never ends with a slower kernel: what won before is always among the finalists. ``budget``:
+    seconds of searching for the whole run instead, the same for each size, beta and regime; ``tries``:
+    configs measured at most for each; ``search``: another search than that of the effort, by its name in
+    ``tuning.search.table``. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or ``cuda``,
+    the first GPU. Calls made after it use what it found. Stop it at any moment: what was tried is recorded,
+    and the same call goes on from there.
 
-    Raises ``ArgumentError`` for an effort, beta, regime, device or spelling that does not exist, or a
-    negative budget, and ``DeviceError`` where the device cannot be used.
+    Raises ``ArgumentError`` for an effort, search, beta, regime, device or spelling that does not exist, a
+    negative budget or no tries, and ``DeviceError`` where the device cannot be used.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
+    from tilewright.tuning.effort import EFFORTS
     from tilewright.tuning.gemm.jobs import tuning_jobs
-    from tilewright.tuning.tuner import EFFORTS, Tuner
+    from tilewright.tuning.search.table import SEARCHES
+    from tilewright.tuning.tuner import Tuner
 
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
@@ -221,13 +229,22 @@ def tune(
         raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
     if budget is not None and not budget >= 0:
         raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
+    if tries is not None and not tries > 0:
+        raise ArgumentError(f"tries={tries!r}; accepted: configs from 1, or None")
+    if search is not None and search not in SEARCHES:
+        raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
     jobs = tuning_jobs(problems, betas, regimes)
-    granted, search = EFFORTS[effort]
+    granted, usual = EFFORTS[effort]
     results = []
     with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
         for number, (problem, regime, part) in enumerate(jobs):
+            if not usual:
+                results.append(tuner.recorded(problem, regime))
+                continue
             each = granted * part if budget is None else budget / len(jobs)
-            results.append(tuner.tune(problem, regime, search=search, budget=each, place=(number, len(jobs))))
+            place = (number, len(jobs))
+            chosen = search or usual
+            results.append(tuner.tune(problem, regime, search=chosen, budget=each, tries=tries, place=place))
     forget()
     return results
 

@@ -20,7 +20,8 @@ from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Config, Problem, Record
 from tilewright.planning import dispatch
 from tilewright.tuning import ceilings_cuda
-from tilewright.tuning.tuner import VENDOR, speed
+from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.tuner import speed
 
 
 class Run(sweep.Run):

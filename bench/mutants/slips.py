@@ -223,7 +223,7 @@ SLIPS: tuple[Slip, ...] = (
         _TUNE,
     ),
     Slip("tilewright/tuning/tuner.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
-    Slip("tilewright/tuning/tuner.py", "if near.stencil == name and", 'if near.stencil == "" and', _TUNE),
+    Slip("tilewright/tuning/starts.py", "if near.stencil == stencil and", 'if near.stencil == "" and', _TUNE),
     Slip(
         "tilewright/tuning/workers.py",
         "self._patience = self.timeout if timeout is None else timeout",

@@ -45,7 +45,7 @@ def test_a_list_is_tuned(records: Records, regime: str) -> None:
         result = tuner.tune(problem, regime, search="climb", budget=10.0)
     assert result.best is not None
     assert result.best.stencil == "grouped"
-    assert result.best.protocol == timing.INTERLEAVED
+    assert result.best.protocol == timing.DECIDED
     assert "wrong" not in result.statuses, result.statuses
     assert result.statuses["ok"] >= 2
     assert result.vendor is None

@@ -20,7 +20,8 @@ from tilewright.runtime.bound_cuda import Gpu
 from tilewright.store.records import Records
 from tilewright.targets.cuda import devices, modules
 from tilewright.tuning.gemm.operands import scalars
-from tilewright.tuning.tuner import VENDOR, Tuner
+from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.tuner import Tuner
 
 REASON = devices.missing()
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(REASON is not None, reason=str(REASON))]

@@ -26,15 +26,17 @@ ROOMS = (
     *("arrays", "store", "stencils", "targets", "custom", "space", "diagram", "model", "task", "dtypes"),
     *("errors", "loading", "forks"),
 )
-OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema"}
+OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "sklearn"}
 # The functions that import modules of this package when they are called: what tuning needs and a product does
 # not, and what GPUs need and a product of this process's memory does not.
 DOORS = {
-    ("api", "tune"): {"tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"},
+    ("api", "tune"): {
+        *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
+        *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
+    },
     ("kernels.stencil", "tune"): {
-        "tilewright.tuning.evaluate.kernels",
-        "tilewright.tuning.search.table",
-        "tilewright.tuning.tuner",
+        *("tilewright.tuning.evaluate.kernels", "tilewright.tuning.tuner"),
+        *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
     },
     ("kernels.calls", "_bound_cuda"): {"tilewright.runtime.custom_cuda"},
     ("targets.cpu.target", "compile"): {"tilewright.targets.cpu.cc"},

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tilewright import api
 from tilewright.calls import explain, settings
 from tilewright.catalog import STENCILS
 from tilewright.cli import main, render
+from tilewright.errors import ArgumentError
 from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
+from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
 from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
 from tilewright.tuning.search.table import SEARCHES
@@ -329,7 +332,10 @@ def test_figures_of_the_final_round_outrank_the_first_ones(tuner: Any, store: Re
     result = tried(made, NARROW, "blk_n")
     assert result.best is not None
     known = made._known(sized(NARROW, "memory", DEVICE), "memory", "tile")
-    assert {row.protocol for row in known.values()} == {measure.INTERLEAVED}
+    assert {row.protocol for row in known.values()} == {measure.INTERLEAVED, measure.DECIDED}
+    assert [config for config, row in known.items() if row.protocol == measure.DECIDED] == [
+        result.best.config
+    ]
 
 
 def test_where_no_finalist_stands_the_next_best_are_asked(tuner: Any) -> None:
@@ -391,7 +397,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Where the search ``spy`` was told to begin."""
     found: list[Config] = []
 
-    def spy(space: Space, begin: Any, seed: int) -> Any:
+    def spy(space: Space, begin: Any, seed: int, **_: Any) -> Any:
         found.extend(begin)
         yield [begin[0]]
 
@@ -429,6 +435,89 @@ def test_what_won_with_beta_0_is_where_beta_1_begins(
     store.append(record(first, winner))
     searched(tuner(Bench(lambda config: 1.0)), second)
     assert starts == [default, default.with_(prefetch=4)]
+
+
+# ---- the ladder of effort
+
+
+def test_what_won_before_is_a_finalist_however_its_first_try_came_out(tuner: Any, store: Records) -> None:
+    """More configs are faster at first sight than there are finalists."""
+    space = free(NARROW, "blk_n", "blk_k", "inner")(STENCILS["tile"].space(NARROW, DEVICE))
+    winner = max(space, key=lambda config: (config["blk_n"], repr(config)))
+    assert space.count() > FINALISTS
+    store.append(replace(record(sized(NARROW, "memory", DEVICE), winner), problem=NARROW.with_(batch=7)))
+    bench = Bench(lambda config: 1.0 if config == winner else 1e-3 * config["blk_n"])
+    tried(tuner(bench), NARROW, "blk_n", "blk_k", "inner")
+    assert winner in bench.rounds[0]
+
+
+def test_a_budget_of_tries_counts_what_is_measured(tuner: Any, store: Records) -> None:
+    bench = Bench(lambda config: 1e-3 * config["blk_n"])
+    made, options = tuner(bench), {"search": "exhaustive", "budget": 60.0, "stencils": ("tile",)}
+    spaces = free(NARROW, "blk_n", "blk_k")
+    first = made.tune(NARROW, "memory", spaces=spaces, tries=3, **options)
+    assert (first.tried, len(bench.passes)) == (3, 3)
+    again = made.tune(NARROW, "memory", spaces=spaces, tries=2, **options)
+    assert len(bench.passes) == 5, "what is known is not counted"
+    assert again.tried > 2
+
+
+def test_estimate_measures_the_starts_and_searches_nothing(tuner: Any, store: Records) -> None:
+    problem = one("d:8x8x8@7")
+    default = STENCILS["tile"].default(problem, DEVICE)
+    near = default.with_(prefetch=1)
+    store.append(record(one("d:8x8x8@7", alpha="any"), near))
+    bench = Bench(lambda config: 1e-3)
+    effort = EFFORTS["estimate"]
+    result = tuner(bench).tune(
+        problem, "memory", search=effort.search, budget=effort.seconds, stencils=("tile",),
+        spaces=lambda space: space.only(HARDWARE),
+    )  # fmt: skip
+    assert result.tried == 2
+    assert set(bench.rounds[0]) == {default, near}
+
+
+def test_records_only_measures_nothing(tuner: Any, store: Records) -> None:
+    problem = one("d:8x8x8")
+    bench = Bench(lambda config: 1.0)
+    made = tuner(bench)
+    assert made.recorded(problem, "memory").best is None
+    config = STENCILS["tile"].default(problem, DEVICE)
+    store.append(record(problem.with_(batch=7), config))
+    result = made.recorded(problem, "memory")
+    assert (result.best.config, result.tried, bench.rounds) == (config, 0, [])
+    assert (result.vendor, result.missing) == (None, "none is recorded")
+
+
+def test_efforts_are_checked_and_asked_for(asked: list[Any]) -> None:
+    for options in ({"effort": "hard"}, {"search": "luck"}, {"tries": 0}):
+        with pytest.raises(ArgumentError, match=f"{next(iter(options))}=.*accepted"):
+            api.tune("d:2", **options)
+    api.tune("d:2", betas="0", regimes="memory", search="climb", tries=9)
+    ((_, _, options),) = asked
+    assert (options["search"], options["tries"], options["budget"]) == ("climb", 9, EFFORTS["quick"].seconds)
+    assert [name for _, name in EFFORTS.values() if name and name not in SEARCHES] == []
+
+
+def test_who_is_tied_and_what_disturbed_them_is_said(tuner: Any, store: Records) -> None:
+    def seconds(config: Config) -> float:
+        return 1e-3 if config["blk_n"] in (2, 3) else 2e-3
+
+    class Turns(Bench):
+        def timing(self, config: Config, protocol: int) -> Timing:
+            taken = seconds(config) * np.array([1.0, 1.001] * 10)
+            return Timing(tuple(taken), taken[0], taken[0], taken[1], "memory", self.batch, protocol)
+
+        def final(self, candidates: list[Candidate], rounds: int) -> FinalRound:
+            return super().final(candidates, rounds)._replace(note="a storm")
+
+    result = tried(tuner(Turns(seconds)), NARROW, "blk_n")
+    assert result.best.config["blk_n"] == 2, "the first in order"
+    assert [row.config["blk_n"] for row in result.tied] == [3]
+    assert result.note == "a storm"
+    found = store.best(result.best.problem.key, "memory", DEVICE.key)
+    assert (found.config, found.protocol) == (result.best.config, measure.DECIDED)
+    assert found.detail == "tied with another; a storm"
 
 
 # ---- what is said of it

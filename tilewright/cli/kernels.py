@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.cli import render
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, RecordsError
 from tilewright.kernels.stencil import Stencil
-from tilewright.tuning.tuner import EFFORTS, Progress
+from tilewright.tuning.effort import EFFORTS
+from tilewright.tuning.tuner import Progress
 
 Row = dict[str, Any]
 
@@ -58,12 +59,12 @@ def tuned(kernel: Stencil, effort: str, budget: float | None, regime: str, quiet
 
         def listen(state: Progress) -> None:
             seconds = "" if state.best is None else f"{1e6 * (state.best.seconds or 0.0):.2f} us"
-            tell(0, min(1.0, state.elapsed / whole), f"{state.tried} tries, best {seconds}")
+            tell(0, min(1.0, state.elapsed / max(whole, 1e-9)), f"{state.tried} tries, best {seconds}")
 
         result = kernel.tune({}, effort=effort, budget=granted, regime=regime, listen=listen)
     best = result.best
-    assert best is not None
-    assert best.timing is not None
+    if best is None or best.timing is None:
+        raise RecordsError(f"{kernel.definition.name} has no record; accepted: an effort that measures")
     return {
         "kernel": kernel.definition.name,
         "regime": regime,

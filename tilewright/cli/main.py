@@ -30,8 +30,10 @@ from tilewright.model import Gemm, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.targets.cuda import capability
 from tilewright.tuning import timing
+from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
-from tilewright.tuning.tuner import EFFORTS, Progress, Result, sized
+from tilewright.tuning.search.table import SEARCHES
+from tilewright.tuning.tuner import Progress, Result, sized
 
 app = typer.Typer(
     add_completion=False,
@@ -214,6 +216,8 @@ def tune_(
     problems: Spellings,
     effort: Annotated[str, typer.Option(help=", ".join(EFFORTS))] = "quick",
     budget: Annotated[float | None, typer.Option(help="Seconds for all of it.")] = None,
+    tries: Annotated[int | None, typer.Option(help="Configs measured at most for each.", min=1)] = None,
+    search: Annotated[str | None, typer.Option(help=", ".join(SEARCHES))] = None,
     beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = ",".join(BETAS),
     regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
     device: Kind = "cpu",
@@ -228,7 +232,10 @@ def tune_(
     if budget is not None and not budget > 0:
         raise ArgumentError(f"budget={budget:g}; accepted: seconds, more than 0")
     betas = _betas(beta)
-    results = tuned(problems, effort, budget, regimes, as_json, _usable(device), betas)
+    if search is not None:
+        accepted("search", search, list(SEARCHES))
+    more = {"tries": tries, "search": search}
+    results = tuned(problems, effort, budget, regimes, as_json, _usable(device), betas, **more)
     there = dispatch.device(device)
     _put([queries.found(result, there) for result in results], as_json, render.tuned)
 
@@ -269,7 +276,8 @@ def tune_kernel(
 def done_of(state: Progress, points: int | None) -> float:
     """The part of a job that is done: of its seconds, or of all ``points`` of an exhaustive search if that is
     more."""
-    return max(state.elapsed / state.budget, state.tried / points if points else 0.0)
+    whole = state.budget or state.elapsed or 1.0
+    return max(state.elapsed / whole, state.tried / points if points else 0.0)
 
 
 def tuned(
@@ -280,6 +288,7 @@ def tuned(
     quiet: bool,
     device: str = "cpu",
     betas: Sequence[str] = BETAS,
+    **more: Any,
 ) -> list[Result]:
     """``api.tune`` under a bar: the problem, tries, tries a second, best so far, time left."""
     jobs = tuning_jobs(problems, betas, regimes)
@@ -302,6 +311,7 @@ def tuned(
             regimes=regimes,
             device=device,
             listen=listen,
+            **more,
         )
 
 

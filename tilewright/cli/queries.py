@@ -25,7 +25,8 @@ from tilewright.store.records import Taken
 from tilewright.targets.cpu import llvm
 from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
 from tilewright.tuning import ceilings_cpu, ceilings_cuda, timing
-from tilewright.tuning.tuner import VENDOR, Result, sized, speed
+from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.tuner import Result, sized, speed
 from tilewright.tutorial import ladder
 
 Row = dict[str, Any]
@@ -355,14 +356,26 @@ def found(result: Result, device: Device) -> dict[str, Any]:
         "against_vendor": ours / theirs if ours and theirs else None,
         "stencil": result.best.stencil if result.best else None,
         "config": dict(result.best.config) if result.best else None,
+        "half_width": half_width(result.best),
+        "tied": [{"stencil": row.stencil, "config": dict(row.config)} for row in result.tied],
+        "note": result.note,
     }
+
+
+def half_width(record: Record | None) -> float | None:
+    """How far the 95 % interval of a record's time reaches from the median, as a share of it; None without
+    one."""
+    if record is None or record.timing is None or len(record.timing.samples) < 2:
+        return None
+    timing = record.timing
+    return max(timing.high - timing.median, timing.median - timing.low) / timing.median
 
 
 def settled(problem: Gemm, regime: str) -> bool:
     """Whether tuning of a problem came to its end on this machine: its best were timed in turns."""
     key = dispatch.device().key
     tries = dispatch.records().all(problem_key=problem.key, regime=regime, device=key, status="ok")
-    return any(record.stencil != VENDOR and record.protocol == timing.INTERLEAVED for record in tries)
+    return any(record.stencil != VENDOR and record.protocol >= timing.INTERLEAVED for record in tries)
 
 
 # -- records ---------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def tuned(rows: Sequence[Row]) -> None:
     unit, numbers = speeds([row["gflops"] for row in rows])
     table(
         "tuned",
-        ["problem", "beta", "regime", "tried", "s", *(["s waited"] if gpu else []), unit, "x vendor"],
+        ["problem", "beta", "regime", "tried", "s", *(["s waited"] if gpu else []), unit, "±", "x vendor"],
         [
             [
                 short(row["problem"]),
@@ -241,6 +241,7 @@ def tuned(rows: Sequence[Row]) -> None:
                 f"{row['seconds']:.1f}",
                 *([f"{row['waited']:.1f}"] if gpu else []),
                 ours,
+                number(row["half_width"], ".1%"),
                 number(row["against_vendor"], ".2f"),
             ]
             for row, ours in zip(rows, numbers, strict=True)
@@ -255,6 +256,11 @@ def tuned(rows: Sequence[Row]) -> None:
         print(f"{short(row['problem'])} {row['regime']}: {what}")
         if row["missing"]:
             print(f"{short(row['problem'])} {row['regime']}: nothing to compare with: {row['missing']}")
+        if row["tied"]:
+            others = f"{len(row['tied'])} other{'s' if len(row['tied']) > 1 else ''}"
+            print(f"{short(row['problem'])} {row['regime']}: tied with {others}; a fixed order chose")
+        if row["note"]:
+            print(f"{short(row['problem'])} {row['regime']}: while the best were timed: {row['note']}")
 
 
 def comparison(rows: Sequence[Row]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.errors import ArgumentError
@@ -93,6 +93,11 @@ class Stencil(ABC):
     def starts(self, problem: Any, device: Device) -> Sequence[Config]:
         """Configs beside the default that a search does well to begin with; they need not be in the space."""
         return ()
+
+    def cost_model(self, problem: Any, device: Device) -> Callable[[Config], float] | None:
+        """What the default's cost model makes of any config of the space, smaller is better, in its own unit;
+        None where it cannot be asked about single configs."""
+        return None
 
     def runs(self, device: Device) -> str | None:
         """Why no kernel can run on a device whose spaces can still be counted; None when kernels can."""

@@ -235,6 +235,10 @@ class Records:
         asked = (device, problem_key, regime, without, accept)
         return self._read(_best, *asked) or _best(self._behind(device), *asked)
 
+    def best_shipped(self, problem_key: str, regime: str, device: str, *, without: str = "") -> Record | None:
+        """The same of the records that ship with the package alone, whatever there is here."""
+        return _best(self._behind(device), device, problem_key, regime, without)
+
     def devices(self) -> list[str]:
         """The keys of all devices with a usable result, here or among those that ship with the package."""
         local = {key for (key,) in self._read(_rows, "SELECT DISTINCT device FROM solved")}

@@ -19,7 +19,8 @@
 6. A candidate that its first sample shows to be beyond the limit is not measured further (``early_stop``): a
    search has better uses for the time, and the record says that it holds one sample.
 7. Competitors are interleaved: one sample of each, in a new order every round, so that a slow minute
-   of the machine hits all of them, and speeds are compared by the ratios within rounds.
+   of the machine hits all of them, and speeds are compared by the ratios within rounds. Finalists take
+   turns until they are told apart or level (``contest``).
 8. All raw samples are kept. None is thrown away for being large; one that is not positive cannot be
    a duration (a clock that stepped back), is not kept, and is taken again.
 
@@ -44,8 +45,10 @@ from typing import Protocol
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Timing
 
-ALONE, INTERLEAVED = 1, 2
-"""The protocol's numbers: a figure taken alone, and one taken in turns with its rivals, which outranks it."""
+ALONE, INTERLEAVED, DECIDED = 1, 2, 3
+"""The protocol's numbers: a figure taken alone; one taken in turns with its rivals, which outranks it; and
+one taken in turns by who won these turns, or by the vendor in them: what a record says of a figure is what
+came of it."""
 REGIMES = ("cached", "memory")
 SAMPLE = 0.5e-3
 MOST_REPEATS = 1 << 22
@@ -89,8 +92,9 @@ HOST = Ticks(time.perf_counter)
 
 
 @functools.cache
-def _rank(count: int) -> int:
-    """How many samples to drop at each end of ``count`` sorted ones so that 95 % confidence remains.
+def _rank(count: int, misses: int = MISSES) -> int:
+    """How many samples to drop at each end of ``count`` sorted ones so that the interval of the rest misses
+    the median 1 time in ``misses``.
 
     The median of the population lies below the r-th smallest of n samples with the probability that
     at most r - 1 of n fair coins show heads. Fewer than 6 samples cannot give 95 %: none is dropped
@@ -99,17 +103,20 @@ def _rank(count: int) -> int:
     tail = 0
     for rank in range(count):
         tail += math.comb(count, rank)
-        if 2 * tail * MISSES > 2**count:
+        if 2 * tail * misses > 2**count:
             return max(0, rank - 1)
     return 0
 
 
-def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
-    """Median of the samples, and the low and high end of its 95 % interval, in the samples' unit."""
+def median_interval(samples: Sequence[float], misses: int = MISSES) -> tuple[float, float, float]:
+    """Median of the samples, and the low and high end of its interval, in the samples' unit.
+
+    The interval misses the true median 1 time in ``misses``: 95 % confidence, if nothing else is said.
+    """
     if not samples:
         raise ArgumentError("samples=() has no median; accepted: at least one number")
     ordered = sorted(samples)
-    drop = _rank(len(ordered))
+    drop = _rank(len(ordered), misses)
     return statistics.median(ordered), ordered[drop], ordered[-1 - drop]
 
 
@@ -215,12 +222,14 @@ def interleaved(
     budget: float = math.inf,
     least: int = 5,
     seed: int = 0,
+    until: Callable[[Mapping[str, Sequence[float]]], bool] = lambda samples: False,
 ) -> dict[str, Timing]:
     """Timings of competitors taken in turns: sample i of each belongs to the same round i.
 
     Every round goes through all of them in a new order, so that none always follows the same
     neighbour. In the regime ``cached`` each sample follows one call that is not timed, which brings
-    its own operands back. After ``least`` rounds a spent ``budget`` (seconds) ends the rounds.
+    its own operands back. After ``least`` rounds a spent ``budget`` (seconds) ends the rounds, and so does
+    ``until``, which is asked after every round, whenever it says that the samples are enough.
     """
     _check(regime, least, max(rounds, least))
     samples: dict[str, list[float]] = {name: [] for name in runs}
@@ -240,6 +249,8 @@ def interleaved(
                 done += 1
                 for name, seconds in taken.items():
                     samples[name].append(seconds)
+                if done >= least and until(samples):
+                    break
             elif (refused := refused + 1) > rounds:
                 raise DeviceError(f"the clock gave samples that are not positive in {refused} rounds")
     return {name: _timing(taken, regime, batch, INTERLEAVED) for name, taken in samples.items()}

@@ -7,8 +7,8 @@ and timed there, and against what.
 Child processes compile candidates ahead of another that checks and times them, so that the timed
 device does not wait for the compilers and a candidate that takes its process down costs one record.
 Every try is recorded at once: a run that is killed loses the try that was in the air, and the same run
-started again skips what it knows. The best few are then timed again, interleaved, and only these
-figures decide.
+started again skips what it knows. The best few, and what won before, are then timed again, interleaved,
+until it is clear who is fastest (``contest``), and only these figures decide.
 """
 
 from __future__ import annotations
@@ -28,23 +28,19 @@ from tilewright.space import Space
 from tilewright.stencils.protocol import refused
 from tilewright.store.records import Records
 from tilewright.task import Task
+from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.search.table import SEARCHES
+from tilewright.tuning.starts import VENDOR, Starts, incumbents, starts
 from tilewright.tuning.workers import Answer, Stream, Worker, stream
 
-VENDOR = "vendor"
 T = TypeVar("T", bound=Task)
-# Seconds of searching for one problem, and the search used, by how much effort is asked for.
-EFFORTS = {
-    "quick": (6.0, "climb"),
-    "patient": (40.0, "climb"),
-    "exhaustive": (float("inf"), "exhaustive"),
-}
 FINALISTS = 6
 FINALS = 3
-STARTS = 3
+ROUNDS = 150
+"""Rounds of a final at most; its seconds are mostly over before."""
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
@@ -82,6 +78,10 @@ class Result:
     missing: str = ""
     """Why there is no figure of the vendor's."""
     statuses: dict[str, int] = field(default_factory=dict)
+    tied: tuple[Record, ...] = ()
+    """Finalists that the final round could not tell from the best one."""
+    note: str = ""
+    """What disturbed the final round."""
 
 
 def compiler(device: Device) -> Callable[[Any], Binary]:
@@ -139,6 +139,7 @@ class Tuner:
         *,
         search: str,
         budget: float,
+        tries: int | None = None,
         seed: int = 0,
         stencils: Sequence[str] | None = None,
         spaces: Callable[[Space], Space] = lambda space: space,
@@ -147,9 +148,11 @@ class Tuner:
     ) -> Result:
         """The best config for a problem in a regime, within ``budget`` seconds; every try is recorded.
 
-        ``spaces`` may change a stencil's space (other rules, a parameter held). What spills more than
-        ``tolerate`` (vectors on a CPU, bytes on a GPU) is not timed. Raises ``ArgumentError`` when no
-        stencil accepts the problem, ``TilewrightError`` when its operands cannot be made.
+        ``tries``: configs that are measured at most, what is known already not counted. What won before, and
+        the default, are tried whatever the budgets are. ``spaces`` may change a stencil's space (other rules,
+        a parameter held). What spills more than ``tolerate`` (vectors on a CPU, bytes on a GPU) is not timed.
+        Raises ``ArgumentError`` when no stencil accepts the problem, ``TilewrightError`` when its operands
+        cannot be made.
         """
         sized_problem = sized(problem, regime, self.device)
         names = [
@@ -164,13 +167,18 @@ class Tuner:
         entered = time.monotonic()
         result = self._result = Result(problem, regime, None, None)
         self._tolerate = tolerate
+        self._incumbents = {
+            _name(row) for row in incumbents(self.records, sized_problem, regime, self.device)
+        }
         self._kept: dict[tuple[str, Config], Binary] = {}
         self._prepare(sized_problem, regime)
         begin = time.monotonic()
+        self._fresh = 0
         for number, name in enumerate(names):
             # What a stencil does not spend of its share is left to the next.
             left = budget - (time.monotonic() - begin)
             share = left / (len(names) - number)
+            self._left = None if tries is None else max(0, tries - self._fresh) // (len(names) - number)
             for record in self._search(sized_problem, regime, name, search, share, seed, spaces):
                 result.tried += 1
                 result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
@@ -183,6 +191,18 @@ class Tuner:
         result.best, result.vendor = self._decide(sized_problem, regime)
         result.seconds = time.monotonic() - entered
         return result
+
+    def recorded(self, problem: Task, regime: str) -> Result:
+        """What the records know of a problem in a regime; nothing is measured."""
+        found = sized(problem, regime, self.device)
+        names = TARGETS[self.device.kind].keys(self.device.key)
+
+        def best(without: str, accept: Callable[[Record], bool] = lambda record: True) -> Record | None:
+            each = (self.records.best(found.key, regime, n, without=without, accept=accept) for n in names)
+            return next((record for record in each if record is not None), None)
+
+        vendor = best("", lambda record: record.stencil == VENDOR)
+        return Result(problem, regime, best(VENDOR), vendor, missing="" if vendor else "none is recorded")
 
     def compared(
         self, problem: Task, regime: str, stencil: str, config: Config
@@ -232,22 +252,15 @@ class Tuner:
         if self._tolerate:
             known = {config: record for config, record in known.items() if record.status != "spills"}
         space = spaces(stencil.space(problem, self.device))
-        starts = [stencil.default(problem, self.device)]
-        for start in stencil.starts(problem, self.device):
-            if start not in starts and _in(space, start):
-                starts.append(start)
-        # What won in an earlier search, in another regime, or for a problem much like this one is a good
-        # place to begin.
         timed = [record for record in known.values() if record.status == "ok" and record.timing]
-        for earlier in sorted(timed, key=lambda r: -speed(r))[:STARTS]:
-            if earlier.config not in starts and _in(space, earlier.config):
-                starts.append(earlier.config)
-        for near in self.records.near(problem, regime, self.device.key, without=VENDOR):
-            same = near.problem.extents == problem.extents
-            start = _mended(space, near.config, starts[0]) if same else near.config
-            if near.stencil == name and start not in starts and _in(space, start):
-                starts.append(start)
-        batches = SEARCHES[search](space, starts, seed)
+        timed.sort(key=lambda r: -speed(r))
+        default = stencil.default(problem, self.device)
+        begin = starts(self.records, problem, regime, self.device, name, space, default, timed)
+        if search == "starts":
+            begin = Starts(begin.configs, frozenset(begin.configs))
+        width = 2 * len(self.compilers)
+        model = stencil.cost_model(problem, self.device)
+        batches = SEARCHES[search](space, begin.configs, seed, width=width, estimate=model)
         deadline = time.monotonic() + budget
         answers: list[Record] | None = None
         while True:
@@ -258,19 +271,28 @@ class Tuner:
             answers = [known[config] for config in asked if config in known]
             yield from answers
             fresh = [config for config in asked if config not in known]
-            for record in self._try_all(problem, regime, name, fresh, deadline, not known):
+            for record in self._try_all(problem, regime, name, fresh, deadline, begin.sure):
                 answers.append(record)
                 known[record.config] = record
                 yield record
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or self._left == 0:
                 return
 
     def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
-        """The newest record of each config tried by this program; a final round outranks a try alone."""
+        """The newest record of each config tried by this program; a final round outranks a try alone, and a
+        later one an earlier one."""
         asked = (problem, regime, self.device.key, name)
         written = toolchain(self.device, name)
         alone = self.records.tried(*asked, measure.ALONE, written)
-        return alone | self.records.tried(*asked, measure.INTERLEAVED, written)
+        known = alone | self.records.tried(*asked, measure.INTERLEAVED, written)
+        for config, row in self.records.tried(*asked, measure.DECIDED, written).items():
+            if (
+                config not in known
+                or known[config].protocol == measure.ALONE
+                or row.when > known[config].when
+            ):
+                known[config] = row
+        return known
 
     def _try_all(
         self,
@@ -279,15 +301,19 @@ class Tuner:
         name: str,
         configs: Sequence[Config],
         deadline: float,
-        first: bool,
+        sure: frozenset[Config],
     ) -> Iterator[Record]:
-        """Compile, check and time configs, the compiler ahead of the clock, until the deadline."""
+        """Compile, check and time configs, the compiler ahead of the clock, until the deadline; the ``sure``
+        ones in any case, and first."""
+        waited = sure.intersection(configs)
 
         def requests() -> Iterator[tuple[str, Task, Config]]:
-            # However small the budget, what the search begins with (the default) is tried.
-            for number, config in enumerate(configs):
-                if (number or not first) and time.monotonic() >= deadline:
+            for config in sorted(configs, key=lambda config: config not in sure):
+                if config not in sure and (time.monotonic() >= deadline or self._left == 0):
                     return
+                if self._left:
+                    self._left -= 1
+                self._fresh += 1
                 yield name, problem, config
 
         candidates = stream(self.compilers, requests(), self.kind.ahead)
@@ -301,7 +327,8 @@ class Tuner:
                 record = self._tried(problem, regime, name, built, candidates)
                 self.records.append(record)
                 yield record
-                if time.monotonic() >= deadline + GRACE:
+                waited -= {record.config}
+                if not waited and time.monotonic() >= deadline + GRACE:
                     # Compilers may be far ahead of the clock. What they are at is waited for, but not tried.
                     candidates.drop(PATIENCE)
                     return
@@ -361,7 +388,8 @@ class Tuner:
         version, timing = last_round.vendor
         base = Record(problem, regime, VENDOR, last_round.config, "ok", self.device.key, version)
         clocks = last_round.outcomes[0].clocks if last_round.outcomes else ""
-        return self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
+        decided = self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
+        return replace(decided, protocol=measure.DECIDED)
 
     def _bench(
         self, request: tuple[Any, ...], timeout: float | None = None, meanwhile: Stream | None = None
@@ -382,7 +410,8 @@ class Tuner:
             for row in self._known(problem, regime, name).values():
                 newest[row.stencil, row.config] = row
         rows = [row for row in newest.values() if row.status == "ok" and row.timing is not None]
-        rows.sort(key=lambda r: (-speed(r), repr(r.config)))
+        # What won before is a finalist however its first try came out.
+        rows.sort(key=lambda r: (_name(r) not in self._incumbents, -speed(r), repr(r.config)))
         # Where none of the best stands the last check, the next best are asked.
         for first in range(0, FINALISTS * FINALS, FINALISTS):
             finalists = self._built(problem, rows[first : first + FINALISTS])
@@ -390,7 +419,7 @@ class Tuner:
             winners = [record for record in records if record.status == "ok"]
             if winners or first + FINALISTS >= len(rows):
                 break
-        winners.sort(key=lambda r: (-speed(r), repr(r.config)))
+        winners.sort(key=lambda r: (-r.protocol, -speed(r), repr(r.config)))
         return (winners[0] if winners else None), vendor
 
     def _built(self, problem: Task, rows: Sequence[Record]) -> list[tuple[Record, Candidate]]:
@@ -406,8 +435,7 @@ class Tuner:
         self, problem: Task, regime: str, finalists: Sequence[tuple[Record, Candidate]]
     ) -> tuple[list[Record], Record | None]:
         """The records of one final round, written, and the vendor's."""
-        rounds = 15 if regime == "memory" else 25
-        records = []
+        rounds, records = ROUNDS, []
         answer = self._ask_final([candidate for _, candidate in finalists], rounds)
         if answer.status != "ok":
             nobody = self._ask_final([], 5)
@@ -426,16 +454,43 @@ class Tuner:
         vendor = None
         if answer.status == "ok":
             last_round: FinalRound = answer.value
-            self._result.missing = last_round.missing
-            records += [
-                self._decided(row, outcome, "ok" if outcome.verdict.ok else "wrong")
-                for (row, _), outcome in zip(finalists, last_round.outcomes, strict=True)
-            ]
+            self._result.missing, self._result.note = last_round.missing, last_round.note
+            records += self._crowned(
+                [
+                    self._decided(row, outcome, "ok" if outcome.verdict.ok else "wrong")
+                    for (row, _), outcome in zip(finalists, last_round.outcomes, strict=True)
+                ]
+            )
             vendor = self._vendor(problem, regime, last_round)
         for record in (*records, vendor):
             if record is not None:
                 self.records.append(record)
         return records, vendor
+
+    def _crowned(self, records: list[Record]) -> list[Record]:
+        """The records of a final round, the winner's under the protocol that outranks the others'."""
+        right = {
+            str(number): row
+            for number, row in enumerate(records)
+            if row.status == "ok" and row.timing is not None
+        }
+        if not right:
+            return records
+        found = contest.standing({name: row.timing.samples for name, row in right.items() if row.timing})
+        # The order of a tie: by name, and by the config as it is spelled. It is the same everywhere.
+        equal = sorted(
+            (found.leader, *found.close), key=lambda name: (right[name].stencil, repr(right[name].config))
+        )
+        short = len(right[found.leader].timing.samples) < contest.FIRST  # type: ignore[union-attr]
+        winner = found.leader if short else equal[0]
+        others = {found.leader, *found.tied} - {winner}
+        self._result.tied = tuple(row for name, row in right.items() if name in others)
+        said = (
+            [f"tied with {len(others)} others" if len(others) > 1 else "tied with another"] if others else []
+        )
+        said += [self._result.note] if self._result.note else []
+        crowned = replace(right[winner], protocol=measure.DECIDED, detail="; ".join(said))
+        return [crowned if number == int(winner) else row for number, row in enumerate(records)]
 
     def _ask_final(self, candidates: Sequence[Candidate], rounds: int) -> Answer:
         return self._bench(("final", candidates, rounds), self.patience)
@@ -461,23 +516,6 @@ class Tuner:
 
 def _name(record: Record) -> tuple[str, Config]:
     return record.stencil, record.config
-
-
-def _in(space: Space, config: Config) -> bool:
-    """Whether a config of another time or problem is a point of this space."""
-    return config.keys() == {param.name for param in space.params} and config in space
-
-
-def _mended(space: Space, config: Config, default: Config) -> Config:
-    """A config of another class of beta or regime, with one value of the default's if it needs that.
-
-    What wins with beta 0 may stream its stores, which nothing that reads C can do: all its other values
-    are good ones to begin with.
-    """
-    if _in(space, config) or config.keys() != default.keys():
-        return config
-    tries = (config.with_(**{name: default[name]}) for name in config if config[name] != default[name])
-    return next((each for each in tries if _in(space, each)), config)
 
 
 def speed(record: Record) -> float:

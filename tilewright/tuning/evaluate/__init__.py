@@ -35,12 +35,13 @@ class Outcome(NamedTuple):
 class FinalRound(NamedTuple):
     """Outcomes of the finalists in the order in which they were given, timed in turns with the vendor's
     product: its version and timing, or None and the reason why there is none (``missing``). ``config`` says
-    which of the vendor's ways that was, where it has several."""
+    which of the vendor's ways that was, where it has several, ``note`` what disturbed the round."""
 
     outcomes: Sequence[Outcome]
     vendor: tuple[str, Timing] | None
     missing: str = ""
     config: Config = Config({})
+    note: str = ""
 
 
 class Evaluation(Protocol):
@@ -54,7 +55,8 @@ class Evaluation(Protocol):
         seconds, but only one if that takes more than ``early_stop`` seconds a pass."""
 
     def final(self, candidates: Sequence[Candidate], rounds: int) -> FinalRound:
-        """Time several right candidates and the vendor's product in turns."""
+        """Time several right candidates and the vendor's product in turns, until it is clear who is fastest,
+        ``rounds`` at most."""
 
 
 def serve(evaluation: Evaluation) -> Callable[[tuple[Any, ...]], Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.custom.problem import KernelProblem
 from tilewright.model import Binary, Device, Gemm, Problem, Verdict
 from tilewright.targets.cpu import llvm
+from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
 from tilewright.tuning.evaluate.kernels import Either
@@ -67,14 +68,23 @@ class CpuEvaluation:
             for _ in range(self.passes):
                 product()
 
+        names = list(runs)
         runs[VENDOR] = vendor
+        before = clocks()
         timings = measure.interleaved(
-            runs, rounds=rounds, regime=self.regime, batch=self.batch, budget=FINAL_BUDGET
+            runs,
+            rounds=rounds,
+            regime=self.regime,
+            batch=self.batch,
+            budget=FINAL_BUDGET,
+            least=contest.FIRST,
+            until=contest.Referee(names),
         )
-        theirs = timings.pop(VENDOR)
         mhz = clocks()
+        note = contest.disturbances({name: each.samples for name, each in timings.items()}, before, mhz)
+        theirs = timings.pop(VENDOR)
         outcomes = [Outcome(Verdict(True, 0.0), timing, mhz) for timing in timings.values()]
-        return FinalRound(outcomes, (f"numpy {np.__version__}", theirs))
+        return FinalRound(outcomes, (f"numpy {np.__version__}", theirs), note=note)
 
     def _passes(self, binary: Binary) -> Callable[[], None]:
         return llvm.repeated(llvm.load(binary), self.passes, self.timed.arguments, self.device)

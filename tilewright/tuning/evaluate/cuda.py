@@ -35,6 +35,7 @@ from tilewright.runtime import cublaslt, launch
 from tilewright.space import HARDWARE, Space
 from tilewright.targets.cuda import devices, driver, modules
 from tilewright.targets.cuda.binding import Binding
+from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
@@ -333,7 +334,9 @@ class CudaEvaluation(EventEvaluation[Problem]):
                 verdicts.append(self._proved(candidate, kernel))
                 if verdicts[-1].ok:
                     runs[str(number)] = self.turns(candidate, kernel)
+            names = list(runs)
             versions, missing = self._vendor(runs)
+            before = driver.clocks()
             timings = measure.interleaved(
                 runs,
                 rounds=rounds,
@@ -341,8 +344,11 @@ class CudaEvaluation(EventEvaluation[Problem]):
                 batch=self.problem.batch,
                 watch=self.watch,
                 budget=FINAL_BUDGET,
+                least=contest.FIRST,
+                until=contest.Referee(names),
             )
             clocks = driver.clocks()
+            note = contest.disturbances({name: t.samples for name, t in timings.items()}, before, clocks)
             outcomes = [
                 Outcome(verdict, timings.get(str(number)), clocks) for number, verdict in enumerate(verdicts)
             ]
@@ -350,9 +356,9 @@ class CudaEvaluation(EventEvaluation[Problem]):
             costs = {name: timings[name].median * (1 if name == DIRECT else ALIKE) for name in versions}
             name = min(costs, key=lambda name: costs[name], default=None)
             if name is None:
-                return FinalRound(outcomes, None, missing)
+                return FinalRound(outcomes, None, missing, note=note)
             version, config = versions[name]
-            return FinalRound(outcomes, (version, timings[name]), missing, config)
+            return FinalRound(outcomes, (version, timings[name]), missing, config, note)
 
     # -- right
 

@@ -30,6 +30,7 @@ from tilewright.stencils.cuda.grouped.descriptors import describe
 from tilewright.stencils.cuda.grouped.stencil import GroupedStencil
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
+from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
@@ -350,6 +351,7 @@ class GroupedEvaluation(EventEvaluation[GroupedProblem]):
                 if verdicts[-1].ok:
                     runs[str(number)] = self.turns(candidate, kernel)
             timings = {}
+            before = driver.clocks()
             if runs:
                 timings = measure.interleaved(
                     runs,
@@ -358,9 +360,12 @@ class GroupedEvaluation(EventEvaluation[GroupedProblem]):
                     batch=self.problem.batch,
                     watch=self.watch,
                     budget=FINAL_BUDGET,
+                    least=contest.FIRST,
+                    until=contest.Referee(list(runs)),
                 )
             clocks = driver.clocks()
+            note = contest.disturbances({name: t.samples for name, t in timings.items()}, before, clocks)
             outcomes = [
                 Outcome(verdict, timings.get(str(number)), clocks) for number, verdict in enumerate(verdicts)
             ]
-            return FinalRound(outcomes, None, NO_VENDOR)
+            return FinalRound(outcomes, None, NO_VENDOR, note=note)

@@ -1,16 +1,40 @@
 """The search protocol: a generator that yields batches of configs and is sent back their records.
 
-A search knows the space, the configs to start from (the default, then those of near problems), and a
-seed; it returns when it has nothing more to ask. Budgets are the tuner's business: it may stop asking
-at any moment.
+A search knows the space, the configs to start from (the default, then those of near problems and similar
+devices), and a seed; it returns when it has nothing more to ask. Budgets are the tuner's business: it may
+stop asking at any moment. Two things a search may use or not: ``width``, how many configs are compiled at
+once, so that shorter batches leave compilers idle, and ``estimate``, the stencil's cost model, smaller is
+better.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from typing import Protocol
 
 from tilewright.model import Config, Record
 from tilewright.space import Space
 
 Batches = Generator[list[Config], Sequence[Record], None]
-Search = Callable[[Space, Sequence[Config], int], Batches]
+Estimate = Callable[[Config], float]
+
+
+class Search(Protocol):
+    """What a search is called with; every search accepts all of it."""
+
+    def __call__(
+        self,
+        space: Space,
+        starts: Sequence[Config],
+        seed: int,
+        *,
+        width: int = 1,
+        estimate: Estimate | None = None,
+    ) -> Batches:
+        """Batches of points of ``space``, each at most once, the ``starts`` among the first."""
+
+
+def cost(record: Record) -> float:
+    """Seconds per product; infinite for a try that failed."""
+    timing = record.timing
+    return timing.median / timing.batch if record.status == "ok" and timing is not None else float("inf")

@@ -8,24 +8,25 @@ optimization algorithms for auto-tuning GPU kernels", 2022).
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilewright.model import Config, Record
 from tilewright.space import Space
+from tilewright.tuning.search import cost
 
 if TYPE_CHECKING:
-    from tilewright.tuning.search import Batches
+    from tilewright.tuning.search import Batches, Estimate
 
 SAMPLE = 24
 STARTS = 4
 
 
-def climb(space: Space, starts: Sequence[Config], seed: int) -> Batches:
+def climb(
+    space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
+) -> Batches:
     """Yield the starts and a sample, then the untried neighbours of the best points, best first."""
-    points = [config for config in space if config not in starts]
-    random.Random(seed).shuffle(points)
+    points = [config for config in space.sample(SAMPLE + len(starts), seed) if config not in starts]
     known: dict[Config, float] = {}
 
     def learn(records: list[Record]) -> None:
@@ -43,9 +44,3 @@ def climb(space: Space, starts: Sequence[Config], seed: int) -> Batches:
         fresh = [config for config in space.neighbours(here) if config not in known]
         if fresh:
             learn(list((yield fresh)))
-
-
-def cost(record: Record) -> float:
-    """Seconds per product; infinite for a try that failed."""
-    timing = record.timing
-    return timing.median / timing.batch if record.status == "ok" and timing is not None else float("inf")

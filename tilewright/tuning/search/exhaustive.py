@@ -10,13 +10,15 @@ from tilewright.model import Config
 from tilewright.space import Space
 
 if TYPE_CHECKING:
-    from tilewright.tuning.search import Batches
+    from tilewright.tuning.search import Batches, Estimate
 
 # The end of a batch drains the compilers, so batches are long.
 BATCH = 512
 
 
-def exhaustive(space: Space, starts: Sequence[Config], seed: int) -> Batches:
+def exhaustive(
+    space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
+) -> Batches:
     """Yield all of the space; what comes back is not looked at."""
     yield list(starts)
     rest = (config for config in space if config not in starts)

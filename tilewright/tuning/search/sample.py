@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tilewright.model import Config
 from tilewright.space import Space
+from tilewright.tuning.search.order import shuffled
 
 if TYPE_CHECKING:
-    from tilewright.tuning.search import Batches
+    from tilewright.tuning.search import Batches, Estimate
 
 # The end of a batch drains the compilers, so batches are long.
 BATCH = 512
 
 
-def sample(space: Space, starts: Sequence[Config], seed: int) -> Batches:
+def sample(
+    space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
+) -> Batches:
     """Yield the starts, then the rest of the space in random order."""
-    rest = [config for config in space if config not in starts]
-    random.Random(seed).shuffle(rest)
     yield list(starts)
-    for first in range(0, len(rest), BATCH):
-        yield rest[first : first + BATCH]
+    rest = (config for config in shuffled(space, seed) if config not in starts)
+    while batch := list(islice(rest, BATCH)):
+        yield batch

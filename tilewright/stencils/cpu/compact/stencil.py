@@ -24,7 +24,8 @@ pack; C one element apart, or not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from tilewright.model import Config, Device, Launch, Problem, Source
@@ -171,6 +172,9 @@ class CompactStencil(Stencil):
             for part in (run, run // 2, 4, 2)
         ]
         return next((config for config in blocks if not space.why(config)), chosen)
+
+    def cost_model(self, problem: Problem, device: Device) -> Callable[[Config], float]:
+        return partial(self._cost, problem)
 
     @staticmethod
     def _cost(p: Problem, config: Config) -> float:

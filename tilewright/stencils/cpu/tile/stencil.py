@@ -18,9 +18,9 @@ Requires: vectors of the real type, contiguous columns of C, sizes up to 64.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice, product
 from typing import Any
 
@@ -451,6 +451,9 @@ class TileStencil(Stencil):
     def space(self, problem: Problem, device: Device) -> Space:
         columns = Columns(problem, tuple(b for b in (512, 256, 128) if b <= device["vector_bits"]))
         return Space(_params(columns), tuple(_rules(columns, device)))
+
+    def cost_model(self, problem: Problem, device: Device) -> Callable[[Config], float]:
+        return partial(cost, problem, device)
 
     def default(self, problem: Problem, device: Device) -> Config:
         space = self.space(problem, device)

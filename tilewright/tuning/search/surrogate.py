@@ -1,0 +1,189 @@
+"""A Gaussian process over the points of a space: what a config is expected to take, and how sure that is.
+
+Points are columns of places (which of its parameter's values each is). A parameter is seen through up to
+three coordinates: its value's rank, its logarithm, and how often 2 divides it; kernels care for all of them
+(a tile of 48 lies between 32 and 64, and is no multiple of either). Every coordinate has a length scale of
+its own, found by maximising the posterior of the length scales under a log-normal prior (C. Rasmussen, C.
+Williams, "Gaussian Processes for Machine Learning" (2006), sections 5.1 and 5.4.1; Matern 5/2 covariance of
+section 4.2).
+
+There are few values a parameter, so that squared distances are sums of small tables: a new point costs a look
+into each, and one row more of the triangular factor, for all candidates at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[Any]
+Places = NDArray[np.int32]
+
+SCALE = 0.7
+"""Length scales that are expected beforehand are 1 / SCALE of a coordinate's range, for six coordinates; more
+of them have longer ones (C. Hvarfner, E. Hellsten, L. Nardi, ICML 2024: vanilla Bayesian optimisation
+works)."""
+SPREAD = 0.4
+"""Standard deviation of the logarithm of a length scale, beforehand."""
+NOISE = 1e-2
+"""Share of the variance that no parameter explains, beforehand."""
+JITTER = 1e-6
+STEPS = 10
+ROOM = 64
+"""Measurements that there is room for at first."""
+MOST_FITTED = 96
+"""Points that length scales are fitted to at most: the best ones and the latest."""
+
+
+def coordinates(values: Sequence[Any]) -> list[Floats]:
+    """What is seen of a parameter with these values: coordinates from 0 to 1, no two nearly alike."""
+    count = len(values)
+    plain = all(isinstance(value, int | float) for value in values)
+    if not plain and count > 2:
+        # Names are equally far apart: a coordinate for each.
+        return list(np.eye(count))
+    seen = [np.arange(count) / (count - 1)]
+    if not plain or count == 2:
+        return seen
+    numbers = np.array(values, float)
+    offered = [np.log2(numbers)] if (numbers > 0).all() else []
+    if all(isinstance(value, int) and value >= 0 for value in values):
+        offered.append(np.array([float(min((v & -v).bit_length() - 1, 6)) if v else 6.0 for v in values]))
+    for each in offered:
+        if each.max() > each.min() and all(abs(np.corrcoef(each, known)[0, 1]) < 0.995 for known in seen):
+            seen.append((each - each.min()) / (each.max() - each.min()))
+    return seen
+
+
+def _covariance(squares: Floats) -> Floats:
+    """Matern 5/2 of squared distances."""
+    r = np.sqrt(5 * squares)
+    covariance: Floats = (1 + r + r * r / 3) * np.exp(-r)
+    return covariance
+
+
+class Surrogate:
+    """What is expected of every candidate, from those that were measured.
+
+    ``values`` are the parameters' values, ``candidates`` the points that may be asked about. Length scales
+    are at first those of ``before``, if it is given: the same parameters, other candidates.
+    """
+
+    def __init__(self, values: Sequence[Sequence[Any]], candidates: Places, before: Surrogate | None = None):
+        self.candidates = candidates.astype(np.intp)
+        seen = [(row, each) for row, known in enumerate(values) for each in coordinates(known)]
+        self._rows = [row for row, _ in seen]
+        self._squares = [(each[:, None] - each[None, :]) ** 2 for _, each in seen]
+        self._sizes = [len(known) for known in values]
+        expected = np.log(SCALE) - 0.25 * np.log(max(1, len(seen)) / 6)
+        # The logarithms of the inverse length scales, and of the share of noise.
+        self._expected = np.array([expected] * len(seen) + [np.log(NOISE)])
+        self._state: Floats = (self._expected if before is None else before._state).copy()
+        self.known: list[int] = []
+        self._factor = np.zeros((ROOM, ROOM))
+        self._solved = np.zeros((ROOM, candidates.shape[1]), np.float32)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing is known under these length scales yet."""
+        count = self.candidates.shape[1]
+        self._tables = [np.zeros((size, size)) for size in self._sizes]
+        for row, squares, scale in zip(self._rows, self._squares, self._state[:-1], strict=True):
+            self._tables[row] += np.exp(2 * scale) * squares
+        self._tables = [table.astype(np.float32) for table in self._tables]
+        self._left = np.ones(count, np.float32)
+
+    def _with(self, chosen: int) -> Floats:
+        """The covariance of one candidate with all of them."""
+        squares = np.zeros(self.candidates.shape[1], np.float32)
+        for table, places in zip(self._tables, self.candidates, strict=True):
+            squares += table[places[chosen]].take(places)
+        return _covariance(squares)
+
+    def add(self, chosen: int) -> None:
+        """A candidate was measured."""
+        count = len(self.known)
+        self._extend(chosen, count)
+        self.known.append(chosen)
+
+    def _extend(self, chosen: int, count: int) -> None:
+        if count == len(self._factor):
+            grown = np.zeros((2 * count, 2 * count))
+            grown[:count, :count] = self._factor
+            self._factor = grown
+            self._solved = np.vstack([self._solved, np.zeros_like(self._solved)])
+        row = self._with(chosen)
+        above = self._solved[:count, chosen].astype(float)
+        corner = 1 + np.exp(self._state[-1]) + JITTER - above @ above
+        self._factor[count, :count] = above
+        self._factor[count, count] = np.sqrt(max(corner, JITTER))
+        self._solved[count] = (row - above.astype(np.float32) @ self._solved[:count]) / np.float32(
+            self._factor[count, count]
+        )
+        self._left -= self._solved[count] ** 2
+
+    def fit(self, costs: Floats) -> None:
+        """Find length scales for the costs of the known candidates, in their order."""
+        known = np.array(self.known)
+        if len(known) > MOST_FITTED:
+            best = np.argsort(costs, kind="stable")[: MOST_FITTED // 2]
+            latest = np.setdiff1d(np.arange(len(known)), best)[-(MOST_FITTED // 2) :]
+            some = np.concatenate([best, latest])
+            known, costs = known[some], costs[some]
+        self._state = self._fitted(known, costs)
+        self._begin()
+        for count, chosen in enumerate(self.known):
+            self._extend(chosen, count)
+
+    def _fitted(self, known: NDArray[np.intp], costs: Floats) -> Floats:
+        """The most probable length scales: steps by the signs of the gradient (Rprop), the best of all
+        kept."""
+        places = self.candidates[:, known]
+        squares = np.array(
+            [
+                each[np.ix_(places[row], places[row])]
+                for row, each in zip(self._rows, self._squares, strict=True)
+            ]
+        )
+        count, one, eye = len(known), np.ones(len(known)), np.eye(len(known))
+        state, step, before = self._state.copy(), np.full(len(self._state), 0.25), np.zeros(len(self._state))
+        best, least = state, np.inf
+        for _ in range(STEPS):
+            weights = np.exp(2 * state[:-1])
+            r = np.sqrt(5 * np.tensordot(weights, squares, 1))
+            decay = np.exp(-r)
+            covariance = (1 + r + r * r / 3) * decay + (np.exp(state[-1]) + JITTER) * eye
+            inverse = np.linalg.inv(covariance)
+            solved = inverse @ one
+            centred = costs - (solved @ costs) / (solved @ one)
+            weighted = inverse @ centred
+            variance = (centred @ weighted + 0.5) / (count + 0.5)
+            apart = (state - self._expected) / SPREAD
+            loss = 0.5 * (count * np.log(variance) + np.linalg.slogdet(covariance)[1] + apart @ apart)
+            if loss < least:
+                best, least = state, loss
+            slope = 0.5 * (inverse - np.outer(weighted, weighted) / variance)
+            inner = -(5 / 3) * slope * (1 + r) * decay
+            gradient = np.append(
+                weights * np.tensordot(squares, inner, 2), np.trace(slope) * np.exp(state[-1])
+            )
+            gradient += apart / SPREAD
+            turned = np.sign(gradient) * np.sign(before)
+            step = np.clip(step * np.where(turned > 0, 1.4, np.where(turned < 0, 0.5, 1.0)), 0.01, 0.7)
+            state, before = state - step * np.sign(gradient), gradient
+        return best
+
+    def expected(self, costs: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of every candidate's cost, from the costs of the known ones in
+        order."""
+        count = len(self.known)
+        factor = self._factor[:count, :count]
+        both = np.linalg.solve(factor, np.column_stack([costs, np.ones(count)]))
+        level = (both[:, 0] @ both[:, 1]) / (both[:, 1] @ both[:, 1])
+        rest = both[:, 0] - level * both[:, 1]
+        variance = (rest @ rest + 0.5) / (count + 0.5)
+        mean = level + rest.astype(np.float32) @ self._solved[:count]
+        return mean, np.sqrt(variance * np.maximum(self._left, 1e-9))
