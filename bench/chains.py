@@ -10,14 +10,19 @@ chain        A B C, of any four extents
 Seconds are medians of samples in turns with ``copy``, a copy of as many bytes as the chain has to read and
 write, each operand once (``of_copy``), and with what a user of PyTorch would write: ``two``, ``torch.matmul``
 and ``torch.baddbmm``, and ``calls``, one operator after the other. Operands exceed the second-level cache
-several times. Results are compared with double precision first. At the end: medians, worst, and for how many
-of each type the copy's speed is reached to 85 %.
+several times. Calls are queued behind a wait of the GPU's, so that what is timed is the GPU alone. Results
+are compared with double precision first. At the end: medians, worst, and for how many of each type the
+copy's speed is reached to 85 %.
+
+With ``--defaults`` the stencil's default runs also where products one by one were measured to be faster: of
+these lines ``python -m bench.classes`` makes the table that says where.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +30,12 @@ import numpy as np
 
 import tilewright as tw
 from bench import lines
-from bench.grouped import seconds
 from tilewright.arrays.chains import chain_of
 from tilewright.calls import chains
 from tilewright.catalog import TARGETS
 from tilewright.model import DTYPES, Plan
+from tilewright.planning import chains as planning
+from tilewright.planning import classes, dispatch
 from tilewright.runtime.backends import backend_of
 from tilewright.tuning.timing import median_interval
 
@@ -37,6 +43,10 @@ KINDS = ("covariance", "shared", "gram", "rotation", "chain")
 LETTERS = "sdczhb"
 CALLS = 3
 """Launches of a sample."""
+AHEAD = 400_000
+"""Clocks for which the GPU waits while calls are queued."""
+PATIENCE = 3
+"""Rounds of what takes long."""
 LIMITS = {"h": 4e-3, "b": 3e-2, "s": 1e-5, "d": 1e-13, "c": 1e-5, "z": 1e-13}
 """Largest error, in parts of the sizes of the terms that are summed, of a right result."""
 GOAL = 0.85
@@ -112,30 +122,58 @@ class Chain:
         got = self.out[some].to(self.torch.complex128)
         return float(((got - right).abs() / (size + 1e-3)).max())
 
-    def plan(self) -> Plan:
-        """What ran."""
+    def plan(self, *, default: bool) -> tuple[Plan, Callable[[], object]]:
+        """What an untuned call runs, or the stencil's default, and what does."""
         backend = backend_of(**dict(zip("abc", self.factors, strict=False)), out=self.out)
         views = [backend.view(x, "a")[0] for x in self.factors]
         add = None if self.add is None else backend.view(self.add, "add")[0]
         job = chain_of(views, add, backend.view_out(self.out))
         assert not isinstance(job, str), job
-        return chains.planned(backend, job)[0]
+        if not default:
+            return chains.planned(backend, job)[0], self.ours
+        plan = replace(planning.plan(job.problem, dispatch.device("cuda"), {}), origin="default")
+        run: Any = backend.chain(plan)
+        return plan, lambda: run(job.addresses, backend.stream)
 
 
-def measured(torch: Any, chain: Chain, rounds: int) -> lines.Line:
+def seconds(
+    torch: Any, runs: dict[str, tuple[Callable[[], object], int]], rounds: int
+) -> dict[str, list[float]]:
+    """Samples in turns: seconds of one pass, from events around so many calls."""
+    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for run, _ in runs.values():
+        run()
+    samples: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(rounds):
+        for name, (run, calls) in runs.items():
+            if calls == 1 and turn >= PATIENCE:
+                continue
+            torch.cuda._sleep(AHEAD)
+            start.record()
+            for _ in range(calls):
+                run()
+            stop.record()
+            stop.synchronize()
+            samples[name].append(1e-3 * start.elapsed_time(stop) / calls)
+    return samples
+
+
+def measured(torch: Any, chain: Chain, rounds: int, *, default: bool) -> lines.Line:
     """A line: what ran, whether it is right, and medians of all."""
-    chain.ours()
+    plan, ours = chain.plan(default=default)
+    ours()
     half = chain.bytes // 2
     source, target = (torch.empty(half, dtype=torch.uint8, device="cuda") for _ in range(2))
     runs: dict[str, tuple[Callable[[], object], int]] = {
-        "ours": (chain.ours, CALLS),
+        "ours": (ours, CALLS),
         "copy": (lambda: target.copy_(source), CALLS),
         "two": (chain.two, 1),
         "calls": (chain.calls, 1),
     }
-    error, plan = chain.error(), chain.plan()
+    error = chain.error()
     line: lines.Line = {"kind": chain.kind, "type": chain.letter, "sizes": chain.sizes, "batch": chain.batch}
     line |= {"bytes": chain.bytes, "problem": plan.problem.key, "origin": plan.origin}
+    line |= {"stencil": plan.stencil, "class": classes.of_chain(plan.problem, plan.regime)}
     line |= {"config": dict(plan.config or {}), "error": error, "right": error <= LIMITS[chain.letter]}
     line["flops_per_byte"] = plan.problem.flops / plan.problem.bytes
     for name, taken in seconds(torch, runs, rounds).items():
@@ -143,6 +181,8 @@ def measured(torch: Any, chain: Chain, rounds: int) -> lines.Line:
         line[name] = {"us": 1e6 * median, "low": 1e6 * low, "high": 1e6 * high}
     line["of_copy"] = line["copy"]["us"] / line["ours"]["us"]
     line["against"] = min(line[name]["us"] for name in ("two", "calls")) / line["ours"]["us"]
+    # What a class of the planner's table is made of.
+    line["against_cublas"] = line["against"]
     return line
 
 
@@ -181,6 +221,7 @@ def main() -> None:
     add("--bytes", type=float, default=4e8, help="that a chain moves (default: 4e8)")
     add("--rounds", type=int, default=7, help="samples of each (default: 7)")
     add("--seed", type=int, default=12, help="of the shapes (default: 12)")
+    add("--defaults", action="store_true", help="run the stencil's default whatever is known of the class")
     add("--out", type=Path, help="lines of JSON are added to this file")
     options = parser.parse_args()
     reason = TARGETS["cuda"].missing()
@@ -197,7 +238,7 @@ def main() -> None:
             spread = np.exp(draw.uniform(np.log(2), np.log(options.largest + 1), 4))
             sizes = tuple(int(extent) for extent in spread)
             made = Chain(torch, letter, KINDS[number % len(KINDS)], sizes, options.bytes)
-            found.append(measured(torch, made, options.rounds))
+            found.append(measured(torch, made, options.rounds, default=options.defaults))
             sink.write({"date": lines.now()} | found[-1])
             console.print(shown(found[-1]), markup=False)
         total = summary(found)

@@ -4,12 +4,12 @@
     python -m bench.classes FILE... --hold 0.3    20 times a table of seven problems in ten, and the others
     python -m bench.classes FILE... --check       hold the table that ships against these measurements
 
-FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU, or ``python -m bench.lists --out
-FILE``: random problems of every class, each by the default of the stencil that an untuned call asks first, in
-turns with cuBLAS. A class is the
-stencil's where every problem of it was at least as fast as the library, give or take ``SLACK``, and at
-least ``classes.ENOUGH`` were timed. What the table was made of must not be what it is checked on: draw it by
-another ``--seed``.
+FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU, ``python -m bench.lists --out
+FILE``, or ``python -m bench.chains --defaults --out FILE``: random problems of every class, each by the
+defaults of the stencils that an untuned call asks, in turns with cuBLAS (of chains: with the faster of
+PyTorch's ways to write them). A class is the stencil's where every problem of it was at least as fast as the
+library, give or take ``SLACK``, and at least ``classes.ENOUGH`` were timed. What the table was made of must
+not be what it is checked on: draw it by another ``--seed``.
 """
 
 from __future__ import annotations
@@ -79,10 +79,25 @@ def made(found: Iterable[tuple[str, Line]]) -> dict[str, Any]:
 def verdicts(
     found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]
 ) -> Iterator[tuple[str, float, bool]]:
-    """Of every problem its type, the library's time over ours, and whether the table gives it to us."""
+    """Of every problem its type, the library's time over ours, and whether the table gives it to us. Ours is
+    the stencil that gains most by the table: of those that win the class, or where none does of all."""
+    problems: dict[tuple[str, ...], list[tuple[str, Line]]] = {}
     for device, line in found:
+        problems.setdefault(problem_of(device, line), []).append((device, line))
+
+    def standing(device: str, line: Line) -> tuple[bool, float]:
         held = cells.get(device, {}).get(line["stencil"], {})
-        yield line["problem"].partition(":")[0], line["against_cublas"], classes.won(held, line["class"])
+        cell = classes.cell(held, line["class"])
+        return (False, 0.0) if cell is None else (cell["wins"], cell["median"])
+
+    for some in problems.values():
+        device, line = max(some, key=lambda one: standing(*one))
+        yield line["problem"].partition(":")[0], line["against_cublas"], standing(device, line)[0]
+
+
+def problem_of(device: str, line: Line) -> tuple[str, ...]:
+    """What the lines of several stencils on one problem have in common."""
+    return device, *(str(line.get(name)) for name in ("problem", "layout", "beta", "regime", "class"))
 
 
 def summary(judged: Iterable[tuple[str, float, bool]]) -> Table:
@@ -131,9 +146,11 @@ def main() -> None:
     found = timed(options.files)
     if options.hold:
         judged: list[tuple[str, float, bool]] = []
+        problems = [problem_of(*one) for one in found]
         for seed in range(DRAWS):
             draw = random.Random(seed)
-            apart = [draw.random() < options.hold for _ in found]
+            held = {problem: draw.random() < options.hold for problem in dict.fromkeys(problems)}
+            apart = [held[problem] for problem in problems]
             cells = made(one for one, out in zip(found, apart, strict=True) if not out)
             judged += verdicts((one for one, out in zip(found, apart, strict=True) if out), cells)
         console.print(summary(judged))

@@ -13,6 +13,7 @@ from bench.batches.points import Entry, Point
 from bench.batches.problems import filling, forced
 from bench.batches.run import Run
 from tilewright.catalog import STENCILS
+from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.planning import classes, dispatch
 
@@ -24,21 +25,46 @@ SHAPES = (
     *((f"long {name}", top) for top in classes.SMALL[1:] for name in "mnk"),
 )
 """What is drawn: a class of shapes each, by what is long and the bin of the rest."""
+THICK = tuple(("thick", top) for top in (*classes.SMALL[1:], *classes.LARGE))
+"""Drawn where they are named: of the same bins, with all extents over half of the largest that there is."""
 STRUCTURES = (*("packed",) * 5, "shared A", "shared B", "gaps")
 TRANS = ("nn", "nn", "tn", "nt", "tt")
 SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
 """Of the bytes that are asked for: batches from memory, such that stay in the second-level cache, and few."""
 
 
-def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterator[Problem]:
+UNIVERSAL = {"tensor": 32, "classic": LONGEST}
+"""Stencils that accept nearly everything, and the largest extent up to which they are not asked where others
+accept: what they lose there is known."""
+
+
+def shapes(bins: str) -> tuple[tuple[str, int], ...]:
+    """Of the classes of shapes those that are named, with commas, such as ``to 128, long m by 32``; all where
+    none is. Raises ``ArgumentError`` for another name."""
+    named = {f"{kind} by {top}" if "long" in kind else f"{kind} {top}": (kind, top) for kind, top in SHAPES}
+    asked = lines.words(bins) or list(named)
+    named |= {f"{kind} {top}": (kind, top) for kind, top in THICK}
+    unknown = sorted(set(asked) - set(named))
+    if unknown:
+        raise ArgumentError(f"bins: {unknown[0]!r}; accepted: {', '.join(named)}")
+    return tuple(named[each] for each in asked)
+
+
+def drawn(
+    letter: str,
+    beta: str,
+    count: int,
+    size: float,
+    seed: int,
+    some: tuple[tuple[str, int], ...] = SHAPES,
+) -> Iterator[Problem]:
     """Random problems of one type and class of beta, class after class in turns, the same for a seed."""
     draw = random.Random(f"{seed} {letter} {beta}")
-    for number, (kind, top) in itertools.product(range(count), SHAPES):
+    for _, (kind, top) in itertools.product(range(count), some):
         m, n, k = shape_of(draw, kind, top)
         structure = draw.choice(STRUCTURES)
         trans = draw.choice(TRANS)
-        part = SIZES[number % len(SIZES)]
-        yield _problem(letter, (m, n, k), trans, beta, structure, part * size)
+        yield _problem(letter, (m, n, k), trans, beta, structure, draw.choice(SIZES) * size)
 
 
 def _between(draw: random.Random, low: int, high: int) -> int:
@@ -49,6 +75,9 @@ def _between(draw: random.Random, low: int, high: int) -> int:
 def shape_of(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
     bins = (1, *classes.SMALL, *classes.LARGE)
     below = bins[bins.index(top) - 1]
+    if kind == "thick":
+        m, n, k = (_between(draw, top // 2, top) for _ in range(3))
+        return m, n, k
     largest = _between(draw, below + 1, top)
     if kind == "to":
         least = 33 if top > classes.SMALL[-1] else 2
@@ -78,18 +107,22 @@ def _problem(
 
 
 def untuned(problem: Problem, device: Device) -> tuple[Entry, ...]:
-    """The default of the first stencil that accepts a problem."""
-    for name, stencil in dispatch.candidates(device).items():
-        if dispatch.refusal(stencil, problem, device) is None:
-            return (Entry(name, STENCILS[name].default(problem, device), "default"),)
-    return ()
+    """The defaults of the stencils that accept a problem: calls choose among them by what is measured."""
+    accepting = [
+        name
+        for name, stencil in dispatch.candidates(device).items()
+        if dispatch.refusal(stencil, problem, device) is None
+    ]
+    written = [name for name in accepting if max(problem.extents) > UNIVERSAL.get(name, 0)] or accepting[:1]
+    return tuple(Entry(name, STENCILS[name].default(problem, device), "default") for name in written)
 
 
 def classes_of(run: Run) -> None:
-    """Random problems of every class, each by the default of the first stencil that accepts it."""
+    """Random problems of every class, each by the defaults of the stencils that accept it."""
     given = run.options
+    some = shapes(given.bins)
     every = [
-        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed)
+        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed, some)
         for letter, beta in itertools.product(given.types, lines.words(given.betas))
     ]
     # Types and betas in turns: what ends at its limit has some of all.

@@ -9,6 +9,7 @@
     calls                                        what a call from PyTorch costs beside its kernel
     classes     --count 4 --seed 1               random problems of every class, by defaults alone
     skewed      --count 100 --seed 1 --long mn   random problems with one long extent, by defaults alone
+    middle      --count 24 --seed 1              random problems of extents of 33 to 128, by defaults alone
     plan FILE --limit SECONDS                    several of these in one process, one command line a row
 
 The peer is cuBLAS through PyTorch; of complex half it is the planar way, four products of float16. Ours
@@ -37,6 +38,7 @@ from bench.batches.counts import counts
 from bench.batches.crossover import crossover
 from bench.batches.figures import plot
 from bench.batches.half import half
+from bench.batches.middle import middle
 from bench.batches.points import SMALL
 from bench.batches.problems import SEED
 from bench.batches.rectangles import rectangles
@@ -69,6 +71,7 @@ COMMANDS = {
     "crossover": Command(crossover, "h,hc", "2..24", bytes=1.3e8),
     "classes": Command(classes_of, "h,b,s,d,c,z", betas="0,1", bytes=2.5e8),
     "skewed": Command(skewed, "h,b,s,d,c,z,hc", betas="0,1", bytes=2.5e8),
+    "middle": Command(middle, "s,d,c,z", betas="0,1", bytes=2.5e8),
     "calls": Command(calls, "d", "8", counts="100000,100"),
 }
 
@@ -98,7 +101,8 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
         help="shapes (default: 60; skewed: 100; of each class: 4), or configs of each kind (crossover: 12)",
     )
     add("--seed", type=int, default=SEED, help="of what is drawn (classes, skewed)")
-    add("--long", default="mnk", help="which extents may be long (skewed; default: mnk)")
+    add("--bins", default="", help="of shapes, such as 'to 128,long m by 32' (classes; default: all)")
+    add("--long", default="mnk", help="which extents may be long; v: vectors (skewed; default: mnk)")
     add("--tries", type=int, default=0, help="configs drawn beside each default (skewed; default: none)")
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")
     add(

@@ -24,7 +24,8 @@ SHARED = (None, None, None, "a", "b")
 
 
 def drawn(letter: str, beta: str, count: int, seed: int, long: str = "mnk") -> Iterator[Problem]:
-    """Random problems of a type with one of the extents ``long`` over 64, the same for a seed."""
+    """Random problems of a type with one of the extents ``long`` over 64, the same for a seed. ``v`` is for
+    matrices times vectors: m or n is 1, the other two are over 64."""
     draw = random.Random(f"skewed {seed} {letter} {beta} {long}")
 
     def between(low: int, high: int) -> int:
@@ -32,10 +33,12 @@ def drawn(letter: str, beta: str, count: int, seed: int, long: str = "mnk") -> I
 
     for _ in range(count):
         which = draw.choice(long)
-        sizes = {name: between(*(LONG if name == which else SHORT)) for name in "mnk"}
+        sizes = {name: between(*(LONG if name == which or which == "v" else SHORT)) for name in "mnk"}
+        if which == "v":
+            sizes[draw.choice("mn")] = 1
         trans, shared = draw.choice(TRANS), draw.choice(SHARED)
         # The long operand of a batch that shares it would make one product of all.
-        shares = shared is not None and which not in {"a": "mk", "b": "nk"}[shared]
+        shares = shared is not None and which not in {"a": "mkv", "b": "nkv"}[shared]
         one = Problem(DTYPES[letter], sizes["m"], sizes["n"], sizes["k"], trans[0], trans[1], beta=beta)
         yield one.with_(**{f"stride_{shared}": 0}) if shares else one
 

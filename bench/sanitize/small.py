@@ -20,8 +20,14 @@ ODD = (
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
 )
 """m, n and k of products for tensor cores."""
+THICK = ((33, 47, 35), (63, 50, 61), (95, 97, 31), (66, 41, 67), (129, 40, 65), (70, 101, 99))
+"""Of matrices that are kept whole."""
 LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""
+MIDDLE = ((33, 50, 37), (65, 41, 12), (64, 34, 40))
+"""m, n and k of products of middle size."""
+DEEP = ((9, 7, 261), (18, 40, 135), (70, 1, 97), (1, 131, 66))
+"""The same of which k is long, and of matrices times vectors."""
 BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
 """The same of interleaved matrices."""
 LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
@@ -75,6 +81,61 @@ def panel(device: Device) -> Iterator[Job]:
             other = config.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
             if fits(stencil, problem, other, device):
                 yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
+
+
+def inner(device: Device) -> Iterator[Job]:
+    """A long k, of matrices and of vectors: the default, the other path, and two blocks of a cluster."""
+    stencil = STENCILS["inner"]
+    for turn, (dtype, (m, n, k)) in enumerate((dtype, deep) for dtype in DTYPES.values() for deep in DEEP):
+        for number, trans in enumerate(ORDERS[dtype.is_complex]):
+            beta, align = ("any", "0")[turn % 2], (16, dtype.itemsize)[(turn + number) % 2]
+            (problem,) = Problem.parse(
+                f"{dtype.letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align
+            )
+            name = f"inner_{dtype.letter}_{trans}_{m}_{n}_{k}"
+            config = stencil.default(problem.with_(batch=10**5), device)
+            yield from _accepted(stencil, problem, name, device, config)
+            other = config.with_(path="async" if config["path"] == "bulk" else "bulk")
+            if fits(stencil, problem, other, device):
+                yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
+            if number == 0 and fits(stencil, problem, config.with_(split=2), device):
+                yield from _accepted(stencil, problem, f"{name}_split", device, config.with_(split=2))
+
+
+def whole(device: Device) -> Iterator[Job]:
+    """Odd shapes of float16 and bfloat16 without padding: the default, and tiles of C with short pieces."""
+    stencil = STENCILS["whole"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, odd) for letter in ("h", "b") for odd in THICK):
+        trans, beta = ORDERS[False][(turn + turn // 6) % 4], ("any", "0")[turn % 2]
+        align = (2, 16)[turn // 2 % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        name, default = f"whole_{letter}_{trans}_{m}_{n}_{k}", stencil.default(problem, device)
+        for form, config in (("", default), ("_tiles", default.with_(tile=32, piece=2048, stages=1))):
+            if not form or stencil.space(problem, device).member(config) is None:
+                job = made(stencil, problem, config, f"{name}{form}", device, 2 if align == 2 else 0)
+                # Two blocks, so that the ring goes on from one product to the next.
+                yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
+def middle(device: Device) -> Iterator[Job]:
+    """Products of middle size, from odd bases and with aligned columns: the default, and two tiles of each
+    extent of C through a short ring."""
+    stencil = STENCILS["middle"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, size) for letter in "sdcz" for size in MIDDLE):
+        dtype = DTYPES[letter]
+        for trans in ORDERS[dtype.is_complex]:
+            align, beta = (dtype.itemsize, 16)[turn % 2], ("any", "0")[turn % 2]
+            text = f"{letter}:{trans}:{m}x{n}x{k}@3"
+            (problem,) = Problem.parse(text, alpha="any", beta=beta, align=align)
+            name = f"middle_{letter}_{trans}_{m}_{n}_{k}"
+            config = stencil.default(problem.with_(batch=10**5), device)
+            yield from _accepted(stencil, problem, name, device, config)
+            halves = {f"tile_{x}": -(-extent // 8) * 4 for x, extent in (("m", m), ("n", n))}
+            other = config.with_(**halves, stages=2)
+            if fits(stencil, problem, other, device):
+                yield from _accepted(stencil, problem, f"{name}_tiles", device, other)
 
 
 def tensor(device: Device) -> Iterator[Job]:

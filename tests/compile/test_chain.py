@@ -49,7 +49,7 @@ def test_every_form(turn: int) -> None:
 
 
 def test_bulk_copies_bring_and_take_what_is_packed() -> None:
-    p = covariance("d", 8, 1_000_000)
+    p = covariance("s", 8, 1_000_000)
     text = disassemble.ptx(CHAIN.source(p, CHAIN.default(p, H200), H200), H200)
     assert "cp.async.bulk.shared::cluster.global" in text
     assert "cp.async.bulk.global.shared::cta" in text

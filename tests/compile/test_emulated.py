@@ -14,6 +14,7 @@ import pytest
 from bench.sanitize import chains
 from tests.emulator.chains import chain_wrongs
 from tests.emulator.machine import SCHEDULES, Schedule
+from tests.emulator.packs import packs_wrongs
 from tests.emulator.products import grouped_wrongs, wrongs
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
@@ -208,6 +209,12 @@ def test_tiny_shares_an_operand(which: str, path: str) -> None:
     assert found_wrong("tiny", [(p, smallest(p, 0, path=path, mma=0, warps=2))], grid_x=2) == []
 
 
+@pytest.mark.parametrize("text", ["s:nn:70x2x3@5", "d:tt:2x66x2@3"])
+def test_tiny_multiplies_with_one_long_extent(text: str) -> None:
+    p = problem(text, beta="any")
+    assert found_wrong("tiny", [(p, smallest(p, 0, path="bulk", mma=0, warps=2))], grid_x=2) == []
+
+
 @pytest.mark.parametrize("path", ["plain", "async"])
 def test_tiny_multiplies_matrices_by_their_addresses(path: str) -> None:
     p = problem("d:5x3x4@9", (1, 2, 3), (1, 2, 3), pointers=True, beta="any", align=8)
@@ -244,6 +251,84 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     found = allowed("panel", p, H200, 60, 1, **few)
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
     assert found_wrong("panel", [(p, config)], grid_x=2) == []
+
+
+# ---- inner
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "fixed"),
+    [
+        # Slabs as streams that begin anywhere in a word, and rows and columns along k that do.
+        ("s:nt:5x6x70@3", "dense", {"path": "bulk"}),
+        ("c:ct:3x6x67@2", "padded", {"path": "bulk"}),
+        ("s:tn:6x5x71@2", "padded", {"path": "async"}),
+        ("hc:cn:7x9x81@1", "padded", {"path": "async", "mma": 16}),
+        # Vectors, in tiles of which the last is not whole.
+        ("d:tn:70x1x67@1", "dense", {"path": "bulk", "tile": 32}),
+        ("z:1x67x66@1", "padded", {"path": "async", "tile": 32}),
+        # Tensor cores, and warps that share k, in one block and in several.
+        ("h:nn:20x11x77@1", "dense", {"path": "bulk", "mma": 16, "warps": 2}),
+        ("d:nt:9x7x66@1", "shared", {"path": "bulk", "mma": 8, "warps": 2}),
+        ("z:nj:5x4x65@1", "dense", {"path": "async", "mma": 16, "warps": 2}),
+        ("b:nn:6x6x70@2", "shared", {"path": "bulk", "split": 2}),
+    ],
+)
+def test_inner_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None:
+    p = problem(text, (1, 0, 1), (0, 0, 2), beta="0") if layout == "padded" else problem(text, beta="any")
+    p = p.with_(stride_a=0) if layout == "shared" else p
+    few = {"mma": 0, "warps": 1, "stages": 2, "blocks": 132, "depth": 16, "split": 1} | fixed
+    found = allowed("inner", p, H200, 60, 1, **few)
+    config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
+    assert found_wrong("inner", [(p, config)]) == []
+
+
+# ---- whole
+
+
+@pytest.mark.parametrize(
+    ("text", "beta", "align", "fixed"),
+    [
+        # Both columns at odd halves, the pieces of a product one after the other, C in place of A and B.
+        ("h:nn:33x9x17@3", "0", 16, {}),
+        ("b:nt:17x35x9@3", "1", 2, {"stages": 1}),
+        ("h:tt:34x18x33@2", "0", 2, {"rows": 48, "columns": 24, "warps": 1}),
+        # Tiles of C, the last one narrower, and several turns.
+        ("b:tn:20x45x17@3", "any", 2, {"tile": 32, "rows": 16, "columns": 8}),
+    ],
+)
+def test_whole_multiplies(text: str, beta: str, align: int, fixed: dict[str, Any]) -> None:
+    p = problem(text, beta=beta, alpha="any", align=align)
+    few = {"tile": 64, "rows": 32, "columns": 16, "warps": 2, "piece": 512, "stages": 2, "blocks": 132}
+    assert found_wrong("whole", [(p, Config(few | fixed))], grid_x=2) == []
+
+
+# ---- middle
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "fixed"),
+    [
+        # Vectors of C that warps exchange, of tiles that end anywhere; and aligned ones.
+        ("s:nt:9x38x5@2", "dense", {"tile_m": 9, "tile_n": 20, "rows": 4, "columns": 8}),
+        ("s:tn:8x12x9@3", "dense", {"tile_m": 8, "tile_n": 12, "rows": 8, "columns": 4}),
+        ("c:jc:7x9x10@3", "padded", {"tile_m": 7, "tile_n": 9, "rows": 2, "columns": 4}),
+        ("c:nn:34x5x6@2", "dense", {"tile_m": 18, "tile_n": 5, "rows": 8, "columns": 2}),
+        # Tensor cores, and zeros behind the last k.
+        ("d:tn:17x13x7@3", "dense", {"mma": 16, "rows": 16}),
+        ("d:nt:13x9x9@2", "padded", {"mma": 8, "rows": 8}),
+        ("z:cn:17x9x6@2", "padded", {"mma": 16, "rows": 32}),
+        ("z:nj:9x10x5@2", "dense", {"mma": 8, "rows": 16}),
+    ],
+)
+def test_middle_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None:
+    pad = layout == "padded"
+    p = problem(text, (1, 2, 3), (1, 0, 2), beta="any", alpha="any") if pad else problem(text)
+    # Slices that k is no multiple of, and a ring that goes round several times.
+    few = {"tile_m": p.m, "tile_n": p.n, "stages": 2, "blocks": 132}
+    found = allowed("middle", p, H200, 60, 1, **(few | fixed))
+    config = min(found, key=lambda c: (c["depth"], c["rows"] * c["columns"]))
+    assert found_wrong("middle", [(p, config)], grid_x=2) == []
 
 
 # ---- tensor
@@ -379,7 +464,7 @@ def test_chain_multiplies(letter: str, path: str) -> None:
     turn = 2 * list(DTYPES).index(letter) + (path == "bulk")
     sizes = ((5, 3, 6, 4), (6, 3, 6), (4, 4, 4, 4))[turn % 3]
     p = chains.chain(DTYPES[letter], sizes, int(path == "async"), turn).with_(batch=19)
-    fixed = {"path": path, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
+    fixed = {"path": path, "mma": 0, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
     config = Config(fixed | {"stages": 2 + turn % 2})
     assert list(chain_wrongs(p, config, H200, schedule=SCHEDULES[turn % len(SCHEDULES)])) == []
 
@@ -389,10 +474,37 @@ def test_chain_waits_for_its_ring(path: str) -> None:
     """One block through more groups than it has stages, so that each is filled again, by three warps."""
     p = chains.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
     config = Config(
-        {"path": path, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
+        {"path": path, "mma": 0, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
     )
     for schedule in SCHEDULES[1:3]:
         assert list(chain_wrongs(p, config, H200, schedule=schedule, grid=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("letter", "mma", "sizes", "first", "turn"),
+    [
+        ("h", 16, (17, 18, 7, 11), 0, 1),
+        ("b", 16, (5, 3, 20, 4), 1, 2),
+        ("h", 16, (6, 8, 6), 0, 3),
+        ("d", 16, (17, 4, 9, 8), 1, 0),
+        ("z", 8, (9, 5, 8, 3), 0, 3),
+        ("z", 16, (6, 3, 6), 0, 2),
+    ],
+)
+def test_chain_on_tensor_cores(letter: str, mma: int, sizes: tuple[int, ...], first: int, turn: int) -> None:
+    """Several strips of C and of its transpose, with rows, columns and k beyond their ends."""
+    p = chains.chain(DTYPES[letter], sizes, 0, turn).with_(batch=9, first=first)
+    fixed = {
+        "path": "bulk",
+        "mma": mma,
+        "rows": 1,
+        "columns": 1,
+        "warps": 2,
+        "group": 8,
+        "blocks": H200["sms"],
+    }
+    config = Config(fixed | {"stages": 2})
+    assert list(chain_wrongs(p, config, H200, grid=1)) == []
 
 
 # ---- interleaved
@@ -426,3 +538,20 @@ def test_interleaved_multiplies(text: str, fields: dict[str, Any], config: dict[
     assert found_wrong("interleaved", [(p, chosen)]) == []
     if chosen["stages"]:
         assert list(wrongs("interleaved", p, chosen, H200, schedules=[SCHEDULES[2]])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("h:4x4x3@72/8", {"lanes": 2, "rows": 2, "columns": 2, "padded": 1}),
+        ("c:nj:3x2x4@40/8", {"lanes": 2, "rows": 3, "columns": 1, "padded": 0}),
+    ],
+)
+def test_interleaved_packs_come_and_go_whole(text: str, changes: dict[str, int]) -> None:
+    """Two blocks through groups of two packs, the last of which is not full."""
+    p = Problem.parse(text)[0]
+    fixed = {"warps": 1, "team": 1, "stages": 2, "depth": 1, "staged": 0, "group": 2, "blocks": H200["sms"]}
+    config = STENCILS["interleaved"].default(p, H200).with_(**fixed, **changes)
+    assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(config) is None
+    for schedule in SCHEDULES[:2]:
+        assert list(packs_wrongs(p, config, H200, schedule=schedule)) == []

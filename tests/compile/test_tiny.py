@@ -57,6 +57,13 @@ def test_defaults_of_a_device_without_bulk_copies(letter: str) -> None:
         assert compiled(p, TINY.default(p, A100), A100)["spills"] == 0
 
 
+@pytest.mark.parametrize("spelling", ["s:nn:81x10x9", "d:tt:9x81x10", "c:nt:5x7x128", "h:tn:300x4x5"])
+def test_defaults_of_one_long_extent(spelling: str) -> None:
+    p = problem(f"{spelling}@100000", beta="any", alpha="any")
+    facts = compiled(p, TINY.default(p, H200), H200)
+    assert (facts["spills"], facts["stack"]) == (0, 0)
+
+
 PATHS = ("plain", "async", "bulk")
 TRANS = ("nn", "nt", "tn", "tt", "cj", "jc")
 SPELLINGS = ("s:5x6x7", "d:17x9x12", "c:8x3x4", "z:16x24x10", "h:17x24x18", "b:16x8x16", "hc:9x16x24")

@@ -212,8 +212,8 @@ def test_tune_export_import_and_report(
         written = answered(capsys, "report", str(page))
         assert written["path"] == str(page)
         assert dispatch.device().key in written["devices"]
-        # The records of a GPU of this machine may have come with the package.
-        assert written["tries"] >= every
+        # Without the vendor's; the records of a GPU of this machine may have come with the package.
+        assert written["tries"] >= row["tried"]
         assert "plotly" in page.read_text()
 
     monkeypatch.setenv("TILEWRIGHT_HOME", str(tmp_path / "another"))

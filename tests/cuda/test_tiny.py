@@ -51,7 +51,11 @@ def layouts(p: Problem) -> list[Problem]:
 
 
 @pytest.mark.parametrize(
-    "size", ["1x1x1", "2x2x2", "3x5x4", "8x8x8", "17x17x17", "32x32x32", "13x31x6", "24x40x33", "64x48x16"]
+    "size",
+    [
+        *("1x1x1", "2x2x2", "3x5x4", "8x8x8", "17x17x17", "32x32x32", "13x31x6", "24x40x33", "64x48x16"),
+        *("81x10x9", "3x130x4", "7x5x200"),
+    ],
 )
 @pytest.mark.parametrize("letter", LETTERS)
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:

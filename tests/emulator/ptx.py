@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 _LABEL = re.compile(r"^(\$?\w+):")
-_GUARD = re.compile(r"^@(!?)(%\w+)\s+")
+_GUARD = re.compile(r"^@(!?)(%?\w+)\s+")
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?\w+)(?:<(\d+)>)?$")
 _LOCAL = re.compile(r"\.local\s+(?:\.align\s+\d+\s+)?\.b8\s+(\w+)\[(\d+)\]$")
 _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s][^,]*")

@@ -7,6 +7,7 @@ there, and here any: elements in the order of rows, as often as they fill the re
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,15 +127,20 @@ def _added(sums: list[Array], product: Array) -> list[Array]:
 
 def _mma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
     kind = parts[-2] if parts[-2] in ("f16", "bf16") else ""
-    half, word = bool(kind), "u32" if kind else "f64"
-    c_kind = "f32" if half else "f64"
+    half, word = bool(kind), "f64" if parts[-2] == "f64" else "u32"
+    c_kind = "f64" if word == "f64" else "f32"
     a, b = ([compiler.reader(name, word) for name in _names(operands[i])] for i in (1, 2))
     c = [compiler.reader(name, c_kind) for name in _names(operands[3])]
     puts = [compiler.write(name) for name in _names(operands[0])]
 
+    def fragments(readers: list[Callable[[Warp], Array]], w: Warp) -> list[Array]:
+        words = [read(w) for read in readers]
+        # Of tf32 the last 13 bits of a float32 are not seen.
+        return [(x & 0xFFFFE000).view(np.float32) for x in words] if parts[-2] == "tf32" else words
+
     def multiply(w: Warp) -> int:
-        left = _rows_of_a([read(w) for read in a], half, kind).astype(np.float64)
-        right = _columns_of_b([read(w) for read in b], half, kind).astype(np.float64)
+        left = _rows_of_a(fragments(a, w), half, kind).astype(np.float64)
+        right = _columns_of_b(fragments(b, w), half, kind).astype(np.float64)
         for put, value in zip(puts, _added([read(w) for read in c], left @ right), strict=True):
             put(w, value)
         return 0

@@ -14,6 +14,8 @@ import pytest
 
 from bench import lines
 from bench.batches import __main__, calls, commands, figures, problems, rectangles
+from bench.batches.classes import SHAPES
+from bench.batches.classes import shapes as drawn_shapes
 from bench.batches.run import Run
 from bench.batches.seeds import origin_of, seeds_of
 from bench.batches.summed import summary
@@ -523,3 +525,10 @@ def test_a_plan_ends_with_its_time_and_with_whoever_stops_it(planned: Any) -> No
     assert code == 0
     assert len(fake.runs) == 1
     assert "stopped; what was measured is kept" in out
+
+
+def test_classes_of_shapes_are_named_with_commas() -> None:
+    assert drawn_shapes("to 128, long m by 32") == (("to", 128), ("long m", 32))
+    assert drawn_shapes("") == SHAPES
+    with pytest.raises(ArgumentError, match="'to 3'"):
+        drawn_shapes("to 128,to 3")

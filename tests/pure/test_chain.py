@@ -20,10 +20,10 @@ from tilewright.calls.chains import chain_spec, in_place
 from tilewright.catalog import STENCILS, of_chains
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import DTYPES, ChainProblem, Factor, Problem, Stored
-from tilewright.planning import chains
+from tilewright.planning import chains, classes
 from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils.cuda.chain import banks
-from tilewright.stencils.cuda.chain.needs import shared_bytes, stage_bytes
+from tilewright.stencils.cuda.chain.needs import reads_once, registers, shared_bytes, stage_bytes, strips
 from tilewright.stencils.cuda.chain.stencil import ChainStencil
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.source import program
@@ -240,6 +240,20 @@ def test_what_is_planned() -> None:
         chains.plan(covariance("d", 33, 1000), H200, {"rows": 1})
 
 
+def test_a_class_that_was_lost_goes_to_products_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = covariance("d", 6, 1_000_000, shared=True)
+    name = classes.of_chain(p, "memory")
+    assert name == "d, 3 factors and a sum, to 8, packed shared, memory"
+    assert classes.of_chain(p.with_(batch=9, add=None), "cached") == "d, 3 factors, to 8, packed shared, few"
+    gapped = p.with_(out=Stored(6, 6, 8, 48))
+    assert classes.of_chain(gapped, "memory").split(", ")[3] == "gaps shared"
+    for wins, origin in ((True, "default"), (False, "vendor")):
+        table = {"h200": {"chain": {name: {"wins": wins, "median": 1.0}}}}
+        monkeypatch.setattr(classes, "table", lambda table=table: table)
+        assert chains.plan(p, H200).origin == origin
+    assert chains.plan(p, H200, {}).origin == "forced"
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -288,11 +302,13 @@ def test_shared_memory_is_what_the_kernel_lays_out() -> None:
     p = covariance("s", 5, 1000)
     each = 4 * 100 + 112
     assert stage_bytes(p, 4) == 3 * each
-    assert shared_bytes(p, "bulk", 4, 2) == 128 + 2 * 3 * each + each + 2 * each
-    assert shared_bytes(p, "async", 4, 2) == 2 * 3 * each + each + each
+    assert shared_bytes(p, "bulk", 0, 4, 2) == 128 + 2 * 3 * each + each + 2 * each
+    assert shared_bytes(p, "async", 0, 4, 2) == 2 * 3 * each + each + each
     # T of halves is as wide as its sums.
     halves = covariance("h", 16, 1000, shared=True)
-    assert shared_bytes(halves, "async", 4, 2) == 512 + 2 * 2 * 2048 + 4096 + 2048
+    assert shared_bytes(halves, "async", 0, 4, 2) == 512 + 2 * 2 * 2048 + 4096 + 2048
+    # On tensor cores it stays in registers.
+    assert shared_bytes(halves, "async", 16, 4, 2) == 512 + 2 * 2 * 2048 + 2048
 
 
 @pytest.mark.parametrize("device", [A100, H200], ids=["a100", "h200"])
@@ -345,6 +361,31 @@ def test_tiles_differ_by_the_banks_that_their_threads_ask_for() -> None:
     # Shared by the batch, or of another order, it lies as it did.
     assert banks.wavefronts(covariance("s", 32, 7, shared=True), 4, 4) == by_tile[4, 4]
     assert banks.wavefronts(p.with_(first=1), 4, 4) > 0
+
+
+def test_tensor_cores_are_for_the_types_that_they_multiply() -> None:
+    for letter in LETTERS:
+        p = covariance(letter, 24, 1_000_000)
+        config = CHAIN.default(p, H200)
+        assert (config["mma"] > 0) == (letter in "hbdz"), letter
+        broken = [rule.name for rule in CHAIN.space(p, H200).why(config.with_(mma=8, rows=1, columns=1))]
+        assert ("mma-rows" in broken) == (letter not in "dz")
+        assert ("mma-type" in broken) == (letter in ("s", "c", "hc"))
+
+
+def test_a_strip_is_of_c_or_of_its_transpose() -> None:
+    """24 x 9: by rows two strips of 16, by columns one; of a chain of three its order says which."""
+    apart = Stored(24, 9, 24, 216)
+    two = ChainProblem(
+        DTYPES["h"], (Stored(24, 5, 24, 120), Stored(5, 9, 5, 45)), (Factor(0), Factor(1)), apart, 9
+    )
+    assert [int(strips(two, mma)) for mma in (16, 32)] == [1, 1]
+    square = covariance("h", 20, 9)
+    assert [int(strips(square, mma)) for mma in (16, 32)] == [2, 1]
+    # One strip of all of F P F^T has the fragments of F^T already.
+    assert [reads_once(square, mma) for mma in (16, 32)] == [False, True]
+    assert not reads_once(two, 32)
+    assert registers(square, 32, 1, 1) > registers(square, 16, 1, 1)
 
 
 def test_every_constant_of_the_model_has_a_meaning() -> None:

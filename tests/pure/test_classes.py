@@ -68,7 +68,7 @@ def test_lists_have_classes_of_their_own() -> None:
     assert classes.of_list(listed(1024, 4)).endswith("of 1024")
     assert classes.of_list(listed(1025, 4)).endswith("of many")
     # They are widened as others are.
-    assert classes.wider("s, writes C, to 8, of 4")[1:] == ("s, writes C, to 8", "s, writes C")
+    assert classes.wider("s, writes C, to 8, of 4")[1:] == ("s, writes C, to 8", "s, writes C, to")
 
 
 def test_where_matrices_lie_is_a_part_of_the_table() -> None:
@@ -83,9 +83,10 @@ def test_where_matrices_lie_is_a_part_of_the_table() -> None:
 def test_each_part_counts_from_the_most_similar_device_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(DTYPES["s"], 9, 7, 5, batch=10**6)
     name = classes.of(problem, "memory")
+    lost = {"wins": False, "median": 1.0}
     cells = {
-        "h200": {"tiny": {name: {"wins": True}}},
-        "h100": {"tiny": {name: {"wins": False}}, "tiny unaligned": {name: {"wins": False}}},
+        "h200": {"tiny": {name: {"wins": True, "median": 1.0}}},
+        "h100": {"tiny": {name: lost}, "tiny unaligned": {name: lost}},
     }
     monkeypatch.setattr(classes, "table", lambda: cells)
     assert classes.wins("tiny", problem, "memory", H200) is True
@@ -114,7 +115,9 @@ def test_a_part_of_the_table_is_made_and_the_others_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where, measured = tmp_path / "classes.json", tmp_path / "lists.jsonl"
-    where.write_text(json.dumps({"devices": {"h200": {"tiny": {"s, writes C": {"wins": True}}}}}))
+    where.write_text(
+        json.dumps({"devices": {"h200": {"tiny": {"s, writes C": {"wins": True, "median": 1.0}}}}})
+    )
     name = classes.of_list(listed(3, 5))
     told = {"stencil": "grouped", "class": name, "origin": "default", "against_cublas": 2.0, "problem": "s:"}
     measured.write_text("".join(json.dumps(told | {"device": "h200"}) + "\n" for _ in range(3)))
@@ -196,6 +199,24 @@ def test_an_untuned_call_runs_what_won_its_class(
     assert (plan.stencil or plan.origin) == runs
     # Who wants no library gets the default.
     assert dispatch.plan(problem, H200, vendor=False).origin == "default"
+
+
+def test_of_several_that_win_a_class_the_one_that_gains_most_runs(
+    table: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem(DTYPES["s"], 9, 300, 5, batch=10**6)
+    name = "s, writes C, long n by 16, packed, memory"
+    for gains, runs in (
+        ({"panel": (True, 1.5), "classic": (True, 1.2)}, "panel"),
+        ({"panel": (True, 1.2), "classic": (True, 1.5)}, "classic"),
+        ({"panel": (False, 1.5), "classic": (True, 1.2)}, "classic"),
+        ({"panel": (False, 1.5), "classic": (False, 1.2)}, "vendor"),
+    ):
+        for stencil, (wins, median) in gains.items():
+            cell = {"shapes": 3, "least": 0.5, "median": median, "wins": wins}
+            monkeypatch.setitem(table["h200"], stencil, {name: cell})
+        plan = dispatch.plan(problem, H200)
+        assert (plan.stencil or plan.origin) == runs
 
 
 def test_too_few_of_a_class_are_judged_by_all_that_are_like_them(table: dict[str, Any]) -> None:

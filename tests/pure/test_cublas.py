@@ -184,7 +184,10 @@ def test_a_batch_by_addresses_has_classes_of_its_own(
 ) -> None:
     p = problem("s")
     name = classes.of(p, "cached")
-    cells = {"tiny": {name: {"wins": not wins}}, "tiny by pointers": {name: {"wins": wins}}}
+    cells = {
+        "tiny": {name: {"wins": not wins, "median": 1.0}},
+        "tiny by pointers": {name: {"wins": wins, "median": 1.0}},
+    }
     monkeypatch.setattr(classes, "table", lambda: {"h200": cells})
     assert dispatch.plan(p, H200).stencil == runs
     assert dispatch.plan(p, H200, vendor=False).stencil == "tiny"

@@ -62,7 +62,7 @@ def test_a_vendor_that_is_faster_nearby(
     monkeypatch: pytest.MonkeyPatch, asked: int, known: int, origin: str
 ) -> None:
     call_cache.clear()
-    monkeypatch.setattr(dispatch.classes, "wins", lambda *_: None)
+    monkeypatch.setattr(dispatch.classes, "standing", lambda *_: None)
     monkeypatch.setattr(dispatch, "records", lambda: Told(known))
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     problem = Problem.parse(f"s:300x200x100@{asked}")[0]

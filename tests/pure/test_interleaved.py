@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +13,9 @@ from tilewright.arrays.interleaved import interleaved_of
 from tilewright.arrays.view import view_at
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Interleaved, Problem
-from tilewright.stencils.cuda.interleaved.needs import held, registers, shared_bytes
+from tilewright.stencils.cuda.common import fitted
+from tilewright.stencils.cuda.interleaved import cost
+from tilewright.stencils.cuda.interleaved.needs import BLOCK, held, orders, registers, shared_bytes
 from tilewright.stencils.cuda.interleaved.stencil import InterleavedStencil
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
 from tilewright.stencils.protocol import refused
@@ -199,9 +205,8 @@ def test_a_block_finds_what_it_needs() -> None:
     config = STENCIL.default(p, H200)
     assert held(p, config, H200) >= 1
     asked = STENCIL.launch(p, config)
-    staged, stages, depth = (config[name] for name in ("staged", "stages", "depth"))
-    assert staged == 1
-    assert asked.shared == shared_bytes(p, config["lanes"], config["warps"], staged, stages, depth)
+    assert config["staged"] == 1
+    assert asked.shared == shared_bytes(p, *(config[name] for name in BLOCK))
     assert asked.block == (32 * config["warps"] * config["team"], 1, 1)
     assert asked.grid[0] * 32 * config["warps"] * config["lanes"] >= p.batch
     assert registers(p, 1, 8, 8, 1) > 64
@@ -225,3 +230,46 @@ def test_what_is_refused_is_refused_with_its_reason(fields: dict[str, object], w
     reason = STENCIL.accepts(problem("d:3x3x3@9/all").with_(**fields), H200)
     assert reason is not None
     assert word in reason
+
+
+# ---- whole packs
+
+
+def test_packs_without_gaps_come_whole() -> None:
+    p = problem("s:5x4x3@80000/8")
+    assert orders(p) == (0, 0, 0)
+    config = STENCIL.default(p, H200)
+    assert config["group"] > 0
+    assert STENCIL.launch(p, config).grid[0] <= config["blocks"]
+    assert ("PACK_SIZE", "8") in STENCIL.source(p, config, H200).defines
+    # By columns; with gaps; with one A for a pack; of less than 16 bytes.
+    layout = p.interleaved
+    assert layout is not None
+    assert orders(p.with_(interleaved=replace(layout, rows=(8, 32, 32)), lda=40)) == (1, 0, 0)
+    assert orders(p.with_(interleaved=replace(layout, packs=(200, 96, 160)), lda=8)) is None
+    assert orders(p.with_(stride_a=0)) is None
+    assert orders(problem("h:5x4x3@80000/4")) is None
+    assert STENCIL.default(p, A100)["group"] == STENCIL.default(p.with_(align=8), H200)["group"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "name"),
+    [
+        ("s:5x4x3@80000/8", {"beta": "1"}, "group-new"),
+        ("s:5x4x3@80000/8", {"align": 4}, "group-aligned"),
+        ("s:5x4x3@80000/8", {"stride_a": 0}, "group-packs"),
+        ("h:5x4x3@80000/4", {}, "group-whole"),
+        ("s:5x4x3@80001/all", {"align": 16}, "bulk-rows"),
+    ],
+)
+def test_what_does_not_come_by_bulk_copies(text: str, fields: dict[str, object], name: str) -> None:
+    p = problem(text, **fields)
+    p = p.with_(stride_a=fields.get("stride_a", 1))
+    bulk = {"bulk": int(name == "bulk-rows"), "group": int(name != "bulk-rows"), "blocks": 132, "stages": 2}
+    broken = STENCIL.default(p, H200).with_(**bulk)
+    assert name in [rule.name for rule in STENCIL.space(p, H200).why(broken)]
+
+
+def test_every_constant_of_the_model_has_a_meaning() -> None:
+    path = Path(cost.__file__).parents[1] / "data" / "interleaved.json"
+    assert set(json.loads(path.read_text())["meaning"]) == set(fitted("interleaved", H200))

@@ -238,5 +238,5 @@ def test_what_was_filed_under_an_older_key_is_found(recorded: Any) -> None:
     store.save_ceilings("h100", 1, {"peak.s.1": 2.0})
     assert dispatch.ceilings(H100) == {"bandwidth.copy.1": 3e12, "peak.s.1": 2.0}
     store.append(record("s:300x200x104@5000", "memory", "classic", H100))
-    gpus = [device for device in queries.reported() if device.kind == "cuda"]
+    gpus = [device for device in queries.reported()[1] if device.kind == "cuda"]
     assert [(device.name, device.key) for device in gpus] == [(H100.name, old.key), (H100.name, "h100")]

@@ -80,7 +80,12 @@ def test_headers_travel_with_the_kernel() -> None:
 @pytest.mark.parametrize(
     ("spelling", "fields", "word"),
     [
-        ("d:65x8x8@10", {}, "65x8x8"),
+        ("d:65x66x8@10", {}, "65x66x8"),
+        ("d:641x2x2@10", {}, "641x2x2"),
+        # One long extent is taken where bulk copies bring it: not by words, nor if a stage is too large.
+        ("d:65x8x8@10", {"align": 8}, "bulk copies"),
+        ("d:65x8x8@10", {"pointers": True}, "bulk copies"),
+        ("s:201x47x47@10", {}, "bulk copies"),
         ("d:8x8x0@10", {}, "nothing"),
         ("z:64x64x64@10", {}, "fit"),
         ("d:8x8x8@10", {"align": 4}, "multiples of 4"),
@@ -89,6 +94,15 @@ def test_headers_travel_with_the_kernel() -> None:
 )
 def test_what_is_refused(spelling: str, fields: dict[str, int], word: str) -> None:
     assert word in (TINY.accepts(problem(spelling, **fields), H200) or "")
+
+
+@pytest.mark.parametrize("spelling", ["s:81x10x9", "d:2x640x2", "c:5x7x128", "h:65x9x5", "z:90x3x4"])
+@pytest.mark.parametrize("count", [1, 100_000])
+def test_one_extent_may_be_long_where_bulk_copies_bring_it(spelling: str, count: int) -> None:
+    p = problem(f"{spelling}@{count}")
+    assert TINY.accepts(p, H200) is None
+    assert TINY.default(p, H200)["path"] == "bulk"
+    assert "bulk copies" in (TINY.accepts(p, A100) or "")
 
 
 def test_devices() -> None:

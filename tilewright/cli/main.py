@@ -22,9 +22,9 @@ import typer
 from tilewright import api
 from tilewright.calls.explain import explain_plan
 from tilewright.catalog import TARGETS
-from tilewright.cli import compare, kernels, queries, render
-from tilewright.cli import report as pages
+from tilewright.cli import compare, kernels, progress, queries, render
 from tilewright.cli.queries import accepted
+from tilewright.cli.report import differences, markup, pages
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Gemm, Problem, parsed
 from tilewright.planning import dispatch
@@ -290,18 +290,18 @@ def tuned(
     betas: Sequence[str] = BETAS,
     **more: Any,
 ) -> list[Result]:
-    """``api.tune`` under a bar: the problem, tries, tries a second, best so far, time left."""
+    """``api.tune`` under a screen: a line for the device, what became of its tries, and the time left."""
     jobs = tuning_jobs(problems, betas, regimes)
     names = [f"{render.short(job.problem.spelling)} beta {job.problem.beta}, {job.regime}" for job in jobs]
     whole = EFFORTS[effort][1] == "exhaustive"
-    with render.tuning(names, quiet) as tell:
+    there = dispatch.device(device)
+    counted = queries.Points(there)
+    with progress.board(names, quiet) as tell:
 
         def listen(state: Progress) -> None:
             regime = jobs[state.done].regime
             part = done_of(state, queries.points(state.problem, regime, device) if whole else None)
-            best = render.rate(queries.gflops(state.problem, state.best))
-            rate = state.tried / max(state.elapsed, 1e-9)
-            tell(state.done, part, f"{state.tried} tried, {rate:.0f}/s, best {best}")
+            tell(queries.standing(state, regime, there, part, counted))
 
         return api.tune(
             problems,
@@ -369,16 +369,63 @@ def ladder_(
 # -- records ---------------------------------------------------------------------------------------
 MOST_NAMED = 10
 """So many of the records that were left out are named; ``--json`` has all of them."""
+PAGE = Path("tilewright-report.html")
+"""Where a page is written that nobody named."""
 
 
 @app.command()
 def report(
-    out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("tilewright-report.html"),
+    out: Annotated[
+        Path | None, typer.Argument(help=f"The page to write: {PAGE}.", show_default=False)
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option("--from", help="Records to show in place of this user's: lines or a store."),
+    ] = None,
+    peers: Annotated[
+        list[Path] | None,
+        typer.Option(help="Speeds to show beside: bench --json, or a file of bench/results."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--every", help="Every try of long sweeps, however large the page.")
+    ] = False,
+    library: Annotated[
+        str, typer.Option(help="The plotting library: embedded in the page, or in a file beside it.")
+    ] = "embedded",
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            help="Two sets of records: files, devices, driver=..., toolchain=..., date=...; commas join."
+        ),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="With --compare: percent slower that is a regression.")
+    ] = differences.THRESHOLD,
     as_json: Json = False,
 ) -> None:
-    """A page of what the records hold, device by device: winners against the bound, and every sweep."""
-    written = pages.write(out, dispatch.records(), queries.reported())
-    _put(written, as_json, lambda w: print(f"{w['path']}: {w['problems']} problems, {w['tries']} tries"))
+    """A page of what the records hold: overview, speeds, rooflines, every try, what won and why.
+
+    With --compare a list of what became slower, worst first, and exit code 1 if anything did; a page of it is
+    written where one is named.
+    """
+    accepted("library", library, markup.LIBRARIES)
+    if compare is not None:
+        if files or peers or every:
+            raise ArgumentError("compare goes with no --from, --peers or --every; accepted: files as A and B")
+        _compare(out, compare, threshold, library, as_json)
+        return
+    written = queries.page(out or PAGE, files or [], peers or [], every=every, library=library)
+    _put(written, as_json, render.written)
+
+
+def _compare(out: Path | None, sides: tuple[str, str], threshold: float, library: str, as_json: bool) -> None:
+    """``report --compare``. Raises ``typer.Exit`` with code 1 where there is a regression."""
+    data = queries.compared(*sides, threshold)
+    if out is not None:
+        pages.comparison(out, data, library=library)
+    _put(data | {"path": out and str(out)}, as_json, render.differences)
+    if data["counts"]["regression"]:
+        raise typer.Exit(1)
 
 
 @app.command("export")

@@ -4,6 +4,7 @@ run."""
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,9 @@ from typing import Any
 
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS, TARGETS
+from tilewright.cli.progress import Standing
+from tilewright.cli.report import differences, pages, peers, sources
+from tilewright.cli.report.solved import bound_of
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import Config, Device, Gemm, Plan, Record
 from tilewright.planning import dispatch, roofline
@@ -23,10 +27,12 @@ from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import refused
 from tilewright.store.records import Taken
 from tilewright.targets.cpu import llvm
+from tilewright.targets.cpu.isa import ISAS
 from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
+from tilewright.task import Task
 from tilewright.tuning import ceilings_cpu, ceilings_cuda, timing
 from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import Result, sized, speed
+from tilewright.tuning.tuner import Progress, Result, sized, speed
 from tilewright.tutorial import ladder
 
 Row = dict[str, Any]
@@ -80,19 +86,66 @@ def gpus() -> list[Device]:
     return [_known(devices.probe(index)) for index in range(devices.count())]
 
 
-def reported() -> list[Device]:
-    """This machine's devices, and the others that its records are of: these as far as they are known."""
-    found = {device.key: device for device in (dispatch.device(), *gpus())}
-    for record in dispatch.records().all():
-        if record.device in found:
-            continue
-        if capability.canonical(record.device) in capability.DEVICES:
-            # Under the key of its records, which may be an older one of the device.
-            found[record.device] = replace(_known(capability.named(record.device)), key=record.device)
-        else:
-            kind = "cuda" if record.toolchain.startswith(GPU_TOOLCHAINS) else "cpu"
-            found[record.device] = Device(kind, record.device, record.device, {})
+def described(
+    rows: Sequence[Record], ceilings: Mapping[str, Mapping[str, float]] | None = None
+) -> list[Device]:
+    """The devices that records are of, in the order in which they come: this machine's own, named ones, and
+    others as far as their keys tell. ``ceilings`` are those that came with the records, by device."""
+    here = {device.key: device for device in (dispatch.device(), *gpus())}
+    found: dict[str, Device] = {}
+    for record in rows:
+        if record.device not in found:
+            device = here.get(record.device) or _described(record)
+            known = {**device.ceilings, **(ceilings or {}).get(record.device, {})}
+            found[record.device] = replace(device, ceilings=known)
     return list(found.values())
+
+
+def _described(record: Record) -> Device:
+    """The device of a record that was made elsewhere."""
+    key = record.device
+    if capability.canonical(key) in capability.DEVICES:
+        # Under the key of its records, which may be an older one of the device. Peaks need no measurement.
+        named = capability.named(key)
+        return replace(named, key=key, ceilings={**capability.units(named), **dispatch.ceilings(named)})
+    kind = "cuda" if record.toolchain.startswith(GPU_TOOLCHAINS) else "cpu"
+    isa = next((isa for isa in ISAS if kind == "cpu" and key.endswith(f"-{isa.name}")), None)
+    limits = {"vector_bits": isa.vector_bits, "vector_registers": isa.vector_registers} if isa else {}
+    return Device(kind, key, key, limits)
+
+
+def reported() -> tuple[list[Record], list[Device]]:
+    """All records of this user, of this machine's devices those that ship where there are no others, and the
+    devices that they are of, this machine's first."""
+    rows = sources.products(dispatch.records().all())
+    here = [dispatch.device(), *gpus()]
+    local = {row.device for row in rows}
+    rows += [
+        row for device in here if device.key not in local for row in dispatch.records().shipped(device.key)
+    ]
+    first = {device.key: place for place, device in enumerate(here)}
+    return rows, sorted(described(rows), key=lambda device: first.get(device.key, len(first)))
+
+
+def page(
+    out: Path, files: Sequence[Path], peer_files: Sequence[Path], *, every: bool, library: str
+) -> dict[str, Any]:
+    """Write the page of the records in files, or of this user's; with the speeds of peers in other files."""
+    if files:
+        source = sources.together(map(sources.read, files))
+        rows, known = source.rows, described(source.rows, source.ceilings)
+    else:
+        rows, known = reported()
+    figures = peers.read(peer_files, [device.key for device in known])
+    copies = peers.copies(figures)
+    known = [replace(each, ceilings={**copies.get(each.key, {}), **each.ceilings}) for each in known]
+    return pages.report(out, rows, known, figures, every=every, library=library)
+
+
+def compared(before: str, after: str, threshold: float) -> dict[str, Any]:
+    """Two sets of records beside each other, each named as ``sources.part`` reads it."""
+    store = dispatch.records()
+    return differences.compared(sources.part(before, store), sources.part(after, store), threshold)
 
 
 GPU_TOOLCHAINS = ("nvrtc", "cublas")
@@ -334,6 +387,51 @@ def points(problem: Gemm, regime: str, kind: str = "cpu") -> int:
 def gflops(problem: Gemm, record: Record | None) -> float | None:
     """10^9 operations a second of a record; None without one."""
     return None if record is None else problem.flops * speed(record) / 1e9
+
+
+def standing(state: Progress, regime: str, device: Device, part: float, counted: Points) -> Standing:
+    """Where a run stands on a device, for the screen; ``part`` of its job is done, ``counted`` are its
+    spaces."""
+    best = gflops(state.problem, state.best)
+    bound = None if state.best is None else bound_of(state.best, device)
+    percent = 100e9 * best / bound.flops_per_s if best and bound else None
+    return Standing(
+        device.key,
+        state.done,
+        part,
+        state.stencil,
+        state.tried,
+        state.elapsed,
+        best,
+        percent,
+        state.statuses,
+        counted.of(state.problem, regime, state.stencil),
+    )
+
+
+SLOW = 0.1
+"""Seconds that counting a space may take before those of its stencil are counted no more in a run."""
+
+
+class Points:
+    """The spaces that a tuning run searches, counted once each: while it counts, nothing is timed."""
+
+    def __init__(self, device: Device):
+        self._device = device
+        self._slow: set[str] = set()
+        self._known: dict[tuple[Any, str, str], tuple[int, int]] = {}
+
+    def of(self, problem: Task, regime: str, name: str) -> tuple[int, int] | None:
+        """All combinations of a stencil's space for a problem and those that its rules let through; None
+        where the spaces of this stencil take too long."""
+        key = problem, regime, name
+        if key not in self._known and name not in self._slow:
+            begin = time.monotonic()
+            space = STENCILS[name].space(sized(problem, regime, self._device), self._device)
+            self._known[key] = space.size, space.count()
+            if time.monotonic() - begin > SLOW:
+                self._slow.add(name)
+        return self._known.get(key)
 
 
 def found(result: Result, device: Device) -> dict[str, Any]:

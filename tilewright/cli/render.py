@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -291,42 +290,64 @@ def comparison(rows: Sequence[Row]) -> None:
         console.print("Above 100 %: the bound was measured in a slower moment; tilewright doctor --remeasure")
 
 
+def written(data: Row) -> None:
+    """What a page holds, and how large it is."""
+    shown = f", {count(data['shown'])} of them shown" if 0 < data["shown"] < data["tries"] else ""
+    size = f"{data['bytes'] / 1e3:.0f} kB besides the plotting library"
+    print(f"{data['path']}: {data['problems']} problems, {data['tries']} tries{shown}; {size}")
+
+
+LISTED = 40
+"""So many rows of a comparison are printed; the page and ``--json`` have all of them."""
+
+
+def differences(data: Row) -> None:
+    """What became slower, worst first; without regressions the counts alone."""
+    regressions = [row for row in data["rows"] if row["verdict"] == "regression"]
+    if regressions:
+        table(
+            f"regressions: more than {data['threshold']:g} % slower, worst first",
+            ["problem", "regime", "before", "after", "after / before", "vendor's", "kernel"],
+            [
+                [
+                    row["label"],
+                    row["regime"],
+                    rate(row["before_gflops"]),
+                    rate(row["after_gflops"]),
+                    f"{row['ratio']:.3f}",
+                    number(row["vendor_ratio"], ".3f"),
+                    _change(row["before"], row["after"]),
+                ]
+                for row in regressions[:LISTED]
+            ],
+            left=("regime", "kernel"),
+        )
+        if len(regressions) > LISTED:
+            print(f"and {len(regressions) - LISTED} more")
+    counts = ", ".join(f"{times} {name}" for name, times in data["counts"].items())
+    print(
+        f"{data['before']['label']} -> {data['after']['label']}: {data['problems']} problems: {counts}; "
+        f"geometric mean {data['geometric_mean']:.3f}"
+    )
+    alone = len(data["only_before"]), len(data["only_after"])
+    if any(alone):
+        print(f"not compared: {alone[0]} only before, {alone[1]} only after")
+    if data["path"]:
+        print(data["path"])
+
+
+def _change(before: str, after: str) -> str:
+    """Which kernel it is, or was and is, without the values of its config."""
+    names = [text.partition(":")[0] for text in (before, after)]
+    if names[0] != names[1]:
+        return f"{names[0]} -> {names[1]}"
+    return f"{names[0]}, another config" if before != after else names[0]
+
+
 # -- long work ---------------------------------------------------------------------------------------------
 def steps(items: Sequence[T], what: str) -> Iterator[T]:
     """The items one by one, under a bar with the time that is left."""
     yield from track(items, what, console=aside, transient=True, disable=not aside.is_terminal)
-
-
-@contextmanager
-def tuning(jobs: Sequence[str], quiet: bool) -> Iterator[Callable[[int, float, str], None]]:
-    """A bar over named jobs; what it gives is told (number of the job, the part of it done, a note).
-
-    A line stays for every job that ends, so that a log has something to show too; not if ``quiet``.
-    """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    state: dict[str, Any] = {"job": 0, "note": ""}
-    with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as bar:
-        task = bar.add_task(jobs[0] if jobs else "", total=max(1, len(jobs)), note="starting")
-
-        def ended() -> None:
-            if state["note"] and not quiet:
-                bar.console.print(
-                    f"{jobs[state['job']]}: {state['note']} ({state['job'] + 1} of {len(jobs)})"
-                )
-
-        def tell(job: int, part: float, note: str) -> None:
-            if job != state["job"]:
-                ended()
-            state.update(job=job, note=note)
-            bar.update(task, completed=job + min(1.0, part), description=jobs[job], note=note)
-
-        yield tell
-        ended()
 
 
 def ladder(data: Row) -> None:

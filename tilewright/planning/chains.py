@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.catalog import of_chains
 from tilewright.errors import ArgumentError
 from tilewright.model import ChainProblem, Config, Device, Plan
+from tilewright.planning import classes
 
 COMPOSED = "vendor"
 """The origin of plans without a stencil: the chain is composed of products, each planned by itself."""
@@ -19,7 +20,8 @@ def plan(problem: ChainProblem, device: Device, config: Mapping[str, Any] | None
 
     1. ``forced``: the caller named parameters;
     2. ``default``: the stencil of chains accepts it, with its cost model's config;
-    3. ``vendor``: products one after the other, where no stencil takes the chain or where it says that it
+    3. ``vendor``: products one after the other, where no stencil takes the chain, where they were measured to
+       be faster in its class (``classes``), or, where nothing was measured, where the stencil says that it
        would be the slower guess.
 
     Raises ``ArgumentError`` when a forced config does not fit the problem.
@@ -39,7 +41,8 @@ def plan(problem: ChainProblem, device: Device, config: Mapping[str, Any] | None
         return Plan(problem, device, regime, "forced", "named by the caller", stencil.name, chosen)
     if stencil is None or reason:
         return Plan(problem, device, regime, COMPOSED, reason)
-    if stencil.needs_record(problem):
+    wins = classes.wins(stencil.name, problem, regime, device)
+    if wins is False or (wins is None and stencil.needs_record(problem)):
         return Plan(problem, device, regime, COMPOSED, "products one by one are the better guess")
     chosen = stencil.default(problem, device)
     return Plan(

@@ -5,9 +5,10 @@ called us: so a stencil's default is taken only in classes where it was measured
 shapes that nothing was fitted to. The table is ``data/classes.json``, which ``python -m bench.classes`` makes
 of measurements and checks on others; what it does not name goes to the library.
 
-Lists of different sizes have classes of their own. Batches by arrays of addresses, and addresses that no wide
-access may use, have those of other batches, but a part of the table of their own (``part``): a stencil that
-wins a class when its matrices lie in order may lose it when they do not.
+Lists of different sizes have classes of their own, and so have chains, whose peer is the library's products
+one by one. Batches by arrays of addresses, and addresses that no wide access may use, have those of other
+batches, but a part of the table of their own (``part``): a stencil that wins a class when its matrices lie in
+order may lose it when they do not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tilewright.model import Device, GroupedProblem, Problem
+from tilewright.model import ChainProblem, Device, GroupedProblem, Problem
 from tilewright.planning import kin
 
 SMALL = (4, 8, 16, 32, 64)
@@ -33,6 +34,8 @@ COUNTS = (4, 16, 64, 256, 1024)
 """Largest numbers of products of the classes of lists."""
 WIDE = 16
 """Bytes that divide the addresses of what every access may be used for."""
+
+Classed = Problem | GroupedProblem | ChainProblem
 
 
 def shape(m: int, n: int, k: int) -> str:
@@ -75,9 +78,19 @@ def of_list(p: GroupedProblem) -> str:
     return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}, {count}"
 
 
-def part(stencil: str, p: Problem | GroupedProblem) -> str:
+def of_chain(p: ChainProblem, regime: str) -> str:
+    """The class of a chain: type, how many factors and whether something is added; the bin of the largest
+    extent; how the operands lie, and where."""
+    factors = f"{len(p.factors)} factors" + (" and a sum" if p.add is not None else "")
+    gaps = not all(x.packed or not x.stride for x in (*p.operands, p.out))
+    lie = ("gaps" if gaps else "packed") + (" shared" if any(not x.stride for x in p.operands) else "")
+    where = "few" if p.bytes * p.batch < FEW else regime
+    return f"{p.dtype.letter}, {factors}, to {_bin(max(p.sizes), SMALL)}, {lie}, {where}"
+
+
+def part(stencil: str, p: Classed) -> str:
     """The part of the table for a stencil on problems that lie in memory as this one does."""
-    if isinstance(p, GroupedProblem):
+    if isinstance(p, GroupedProblem | ChainProblem):
         return stencil
     if p.pointers:
         return f"{stencil} by pointers"
@@ -85,15 +98,22 @@ def part(stencil: str, p: Problem | GroupedProblem) -> str:
 
 
 def wider(name: str) -> tuple[str, str, str]:
-    """A class, and the wider ones that it is in: of any structure anywhere, and of any shape."""
-    parts = name.split(", ")
-    return name, ", ".join(parts[:3]), ", ".join(parts[:2])
+    """A class, and the wider ones that it is in: of any structure anywhere, and of any size of its kind of
+    shapes (``to``, ``long`` or ``large``)."""
+    letter, reads, shape, *_ = name.split(", ")
+    return name, f"{letter}, {reads}, {shape}", f"{letter}, {reads}, {shape.split()[0]}"
+
+
+def cell(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """What the cells of a stencil say of a class. Where too few of it were timed it has no cell, and then
+    that of the next wider one counts."""
+    return next((cells[each] for each in wider(name) if each in cells), None)
 
 
 def won(cells: Mapping[str, Any], name: str) -> bool:
-    """Whether the cells of a stencil say that it wins a class. Where too few of a class were timed it has no
-    cell, and then all that were timed of the next wider one have to be won."""
-    return next((bool(cells[each]["wins"]) for each in wider(name) if each in cells), False)
+    """Whether a stencil wins a class: all that were timed of it, or of the next wider one."""
+    found = cell(cells, name)
+    return found is not None and bool(found["wins"])
 
 
 @cache
@@ -111,12 +131,24 @@ def measured(device: Device, part: str) -> str | None:
     return device.key if device.key in known else kin.nearest(device, known)
 
 
-def wins(stencil: str, p: Problem | GroupedProblem, regime: str, device: Device) -> bool | None:
-    """Whether a stencil's default was measured to be no slower than the library in a problem's class; None
-    where the stencil was measured on no device that is alike."""
+def standing(stencil: str, p: Classed, regime: str, device: Device) -> tuple[bool, float] | None:
+    """Whether a stencil's default was measured to be no slower than the library in a problem's class, and the
+    median of how many times as fast it is; None where it was measured on no device that is alike."""
     asked = part(stencil, p)
     whose = measured(device, asked)
     if whose is None:
         return None
-    name = of_list(p) if isinstance(p, GroupedProblem) else of(p, regime)
-    return won(table()[whose][asked], name)
+    found = cell(table()[whose][asked], _class(p, regime))
+    return (False, 0.0) if found is None else (bool(found["wins"]), float(found["median"]))
+
+
+def wins(stencil: str, p: Classed, regime: str, device: Device) -> bool | None:
+    """The first half of ``standing``."""
+    found = standing(stencil, p, regime, device)
+    return None if found is None else found[0]
+
+
+def _class(p: Classed, regime: str) -> str:
+    if isinstance(p, GroupedProblem):
+        return of_list(p)
+    return of_chain(p, regime) if isinstance(p, ChainProblem) else of(p, regime)

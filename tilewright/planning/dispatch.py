@@ -126,11 +126,12 @@ def plan(
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
-    5. ``default``: the first stencil that accepts the problem, with its cost model's config;
+    5. ``default``: of the stencils that accept the problem the one that was measured to gain most over the
+       library in its class (``classes``), the first of equals, with its cost model's config;
     6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
-       stencil accepts the problem, where the records say that it is faster, and where the first stencil that
-       accepts it was not measured to win its class (``classes``), or, where nothing was measured, says that
-       it needs a record (not with ``vendor=False``; of complex half, which no library has, only the first).
+       stencil accepts the problem, where the records say that it is faster, and where each stencil that
+       accepts it was not measured to win its class, or, where nothing was measured, says that it needs a
+       record (not with ``vendor=False``; of complex half, which no library has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -158,18 +159,22 @@ def plan(
         recorded = _recorded(problem, device, kind, False, made)
     if recorded is not None:
         return recorded
-    reasons = []
+    offers, reasons = [], []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
-        if reason is None and rival and _needs_record(candidate, problem, kind, device):
-            tuned = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
-            reasons.append(f"{name}: {tuned}")
-            break
         if reason is None:
-            # The cost model asks, too, where the caches end: those of the cores that may be used.
-            chosen = candidate.default(problem, device.with_cores(cores))
-            return made("default", "no record; the stencil's cost model", name, chosen)
+            serves, gain = _standing(candidate, problem, kind, device)
+            if serves or not rival:
+                offers.append((gain, name, candidate))
+                continue
+            reason = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
         reasons.append(f"{name}: {reason}")
+    if offers:
+        # The first of those that are equal, as where nothing was measured.
+        _, name, candidate = max(offers, key=lambda offer: offer[0])
+        # The cost model asks, too, where the caches end: those of the cores that may be used.
+        chosen = candidate.default(problem, device.with_cores(cores))
+        return made("default", "no record; the stencil's cost model", name, chosen)
     if not vendor:
         raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({'; '.join(reasons)})")
     return Plan(problem, device, kind, VENDOR, "; ".join(reasons))
@@ -208,18 +213,21 @@ def _recorded(
     return None
 
 
-def _needs_record(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> bool:
-    """Whether only a record makes a stencil the better guess than the library: by what was measured of the
-    problem's class, or, where nothing was, by what the stencil says of itself. That is said of batches that
-    are evenly spaced: of other lists a library may have a call, and it is seldom fast. Of a batch along
-    several axes the runs were measured, and the stencil has to say yes to how it goes on between them."""
+def _standing(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> tuple[bool, float]:
+    """Whether a stencil without a record is the better guess than the library, and how many times as fast as
+    that it is: by what was measured of the problem's class, or, where nothing was, by what the stencil says
+    of itself. That is said of batches that are evenly spaced: of other lists a library may have a call, and
+    it is seldom fast. Of a batch along several axes the runs were measured, and the stencil has to say yes to
+    how it goes on between them."""
     if isinstance(problem, Problem) and problem.outer:
         run = problem.with_(batch=problem.products, outer=())
-        return stencil.needs_record(problem) or _needs_record(stencil, run, kind, device)
-    wins = classes.wins(stencil.name, problem, kind, device)
-    if wins is not None:
-        return not wins
-    return isinstance(problem, Problem) and not problem.pointers and stencil.needs_record(problem)
+        serves, gain = _standing(stencil, run, kind, device)
+        return serves and not stencil.needs_record(problem), gain
+    found = classes.standing(stencil.name, problem, kind, device)
+    if found is not None:
+        return found
+    asks = isinstance(problem, Problem) and not problem.pointers and stencil.needs_record(problem)
+    return not asks, 1.0
 
 
 def _forced(

@@ -58,6 +58,7 @@ class Progress:
     budget: float
     done: int
     problems: int
+    statuses: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -186,7 +187,9 @@ class Tuner:
                     result.best = record
                 now = time.monotonic() - begin
                 self.listen(
-                    Progress(problem, name, result.tried, result.best, now, budget, place[0], place[1])
+                    Progress(
+                        problem, name, result.tried, result.best, now, budget, *place, dict(result.statuses)
+                    )
                 )
         result.best, result.vendor = self._decide(sized_problem, regime)
         result.seconds = time.monotonic() - entered

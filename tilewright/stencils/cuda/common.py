@@ -1,4 +1,5 @@
-"""What the CUDA stencils say in common: which devices run them, alignment, and what an SM holds.
+"""What the CUDA stencils compute in common: which devices run them, alignment, what an SM holds, and the
+choice of a default. The rules that their spaces share are in ``limits``.
 
 Sizes are in elements, shared memory in bytes, registers are words of 32 bits. Functions on configs work on
 numbers and on NumPy arrays.
@@ -7,7 +8,7 @@ numbers and on NumPy arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import gcd
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import KINDS, Rule, Space, arguments
+from tilewright.space import KINDS, Space
 from tilewright.targets.cuda.capability import DEVICES
 
 WIDEST = 16
@@ -68,52 +69,6 @@ def resident(shared: Any, needed: Any, warps: Any, device: Device) -> Any:
     return np.minimum(np.minimum(by_shared, by_registers), np.minimum(by_threads, device["blocks_per_sm"]))
 
 
-def resident_rules(
-    device: Device,
-    threads: Callable[..., Any],
-    registers: Callable[..., Any],
-    shared: Callable[..., Any],
-    first: str = "resident-blocks",
-) -> Iterator[Rule]:
-    """The rules of ``blocks``, the persistent blocks of the whole grid: their part of an SM fits on it.
-
-    The three functions take parameters of the space by their names: threads of a block, registers that all
-    threads of a block need together, and bytes of shared memory of a block. ``first`` names the first rule.
-    """
-    sms = device["sms"]
-    yield Rule(
-        first,
-        "tabled",
-        "the blocks that are to stay on an SM do not exceed its blocks and threads",
-        _with_blocks(
-            threads,
-            lambda needed, blocks: (
-                (blocks <= device["blocks_per_sm"] * sms)
-                & (needed * blocks <= device["threads_per_sm"] * sms)
-            ),
-        ),
-    )
-    yield Rule(
-        "resident-registers",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the registers that the loop needs",
-        _with_blocks(
-            registers, lambda needed, blocks: needed * (blocks // sms) <= device["registers_per_sm"]
-        ),
-    )
-    yield Rule(
-        "resident-shared",
-        "tabled",
-        "the blocks that are to stay on an SM leave each other the shared memory that they need",
-        _with_blocks(
-            shared,
-            lambda needed, blocks: (
-                (needed + device["shared_reserved"]) * (blocks // sms) <= device["shared_per_sm"]
-            ),
-        ),
-    )
-
-
 def cheapest(
     space: Space, columns: Mapping[str, Any], cost: Any, kinds: Sequence[str] = KINDS
 ) -> Config | None:
@@ -156,13 +111,3 @@ def fitted(stencil: str, device: Device) -> Mapping[str, Any]:
         return {**(whole(own["like"]) if "like" in own else {}), **own}
 
     return {name: x for name, x in whole(max(known, key=similar)).items() if name != "like"}
-
-
-def _with_blocks(needed: Callable[..., Any], fits: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """A rule's test of the parameters of ``needed`` and of ``blocks``."""
-
-    def test(blocks: Any, **values: Any) -> Any:
-        return fits(needed(**values), blocks)
-
-    test.reads = (*arguments(needed), "blocks")  # type: ignore[attr-defined]
-    return test

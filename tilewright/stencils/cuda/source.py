@@ -39,7 +39,9 @@ def writers(name: str, folder: Path = FOLDER) -> list[tuple[str, str]]:
     text, headers = program(name, folder)
     files = (*sorted(path.name for path in (folder / name).glob("*.py")),)
     own = [(f"{name}/{file}", (folder / name / file).read_text()) for file in files]
-    python = [(file, (folder / file).read_text()) for file in ("args.py", "common.py", "source.py")]
+    python = [
+        (file, (folder / file).read_text()) for file in ("args.py", "common.py", "limits.py", "source.py")
+    ]
     fitted = folder / "data" / f"{name}.json"
     python += [(f"data/{name}.json", fitted.read_text())] if fitted.exists() else []
     return [*own, *python, (f"{name}/kernel.cuh", text), *headers]

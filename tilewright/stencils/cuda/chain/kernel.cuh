@@ -21,7 +21,7 @@
 //   device memory   C |0 1 2 3|...
 //
 // FIRST says which product is made first: (X1 X2) X3 or X1 (X2 X3). With two factors there is no T. Sums of 16-bit types
-// are float32, and so is their T: a result is rounded once.
+// are float32, and so is their T: a result is rounded once. On tensor cores (MMA) T stays in the registers of a warp.
 //
 // PATH  2  bulk copies (sm_90) by one thread: operands without gaps, on addresses that are multiples of 16.
 //          The last matrices, a group at most, are copied by vectors.
@@ -29,7 +29,7 @@
 // An operand that the whole batch shares is copied once. Persistent blocks walk over the groups, so any grid is right.
 //
 // The parts, in this folder: pipeline_*.cuh (a path each), copy.cuh (groups to and from shared memory by all threads),
-// multiply.cuh (the products of a group), layout.cuh (shared memory).
+// multiply_*.cuh (the products of a group), layout.cuh (shared memory).
 #include "lib/bulk.cuh"
 
 // What the kernel is called with. Addresses of the operands' first matrices, leading dimensions and batch strides in
@@ -129,6 +129,9 @@ struct Chain {
 #ifndef PATH
 #define PATH 2  // 1: copies by vectors (sm_80), 2: bulk copies (sm_90)
 #endif
+#ifndef MMA
+#define MMA 0  // rows of C that a warp computes by tensor cores (8, 16 or 32), 0: by multiply-add units
+#endif
 #ifndef ROWS
 #define ROWS 4  // rows of a product that a thread computes, at most
 #endif
@@ -158,12 +161,19 @@ static_assert(ALIGN % SIZE == 0, "element: addresses are multiples of an element
 static_assert(PATH != 2 || streams(), "bulk-packed: bulk copies take operands without gaps");
 static_assert(PATH != 2 || ALIGN == 16, "bulk-aligned: bulk copies begin at multiples of 16 bytes");
 static_assert(PATH != 2 || whole_groups(), "bulk-whole: a group is a multiple of 16 bytes");
+static_assert(MMA == 0 || TYPE_BITS == 64 || (TYPE_BITS == 16 && !COMPLEX),
+              "mma-type: tensor cores multiply float64 and real numbers of 16 bits");
+static_assert(MMA == 0 || MMA == 16 || MMA == (TYPE_BITS == 64 ? 8 : 32), "mma-rows: strips of 8 or 16 rows, of 16 bits 16 or 32");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 
 // ---- the kernel ---------------------------------------------------------------------------------
 extern __shared__ __align__(128) unsigned char shared_memory[];
 
-#include "chain/multiply.cuh"
+#if MMA
+#include "chain/multiply_mma.cuh"
+#else
+#include "chain/multiply_fma.cuh"
+#endif
 #if PATH == 1
 #include "chain/pipeline_cp_async.cuh"
 #else

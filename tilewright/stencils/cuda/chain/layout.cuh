@@ -58,5 +58,5 @@ constexpr int AT_RING = AT_ONCE + before(INPUTS, true), STAGE = before(INPUTS, f
 constexpr int AT_BETWEEN = AT_RING + STAGES * STAGE;
 // The product in between: (X1 X2) is SIZE_M x SIZE_L, (X2 X3) is SIZE_K x SIZE_N.
 constexpr int ROWS_T = FIRST ? SIZE_K : SIZE_M, COLUMNS_T = FIRST ? SIZE_N : SIZE_L, MATRIX_T = ROWS_T * COLUMNS_T;
-constexpr int BYTES_T = FACTORS == 3 ? padded(GROUP * MATRIX_T * (int)sizeof(Element)) : 0;
+constexpr int BYTES_T = FACTORS == 3 && !MMA ? padded(GROUP * MATRIX_T * (int)sizeof(Element)) : 0;
 constexpr int AT_OUT = AT_BETWEEN + BYTES_T, MATRIX_OUT = SIZE_M * SIZE_N, BYTES_OUT = padded(GROUP * MATRIX_OUT * SIZE);

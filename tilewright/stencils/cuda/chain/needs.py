@@ -62,14 +62,14 @@ def stage_bytes(p: ChainProblem, group: Any) -> Any:
     return sum(_rounded(group * x.size * p.dtype.itemsize) for x in p.operands if x.stride)
 
 
-def shared_bytes(p: ChainProblem, path: Any, group: Any, stages: Any) -> Any:
-    """Shared memory of a block: barriers, what the batch shares, the ring, products in between, and results
-    on their way out."""
+def shared_bytes(p: ChainProblem, path: Any, mma: Any, group: Any, stages: Any) -> Any:
+    """Shared memory of a block: barriers, what the batch shares, the ring, products in between unless they
+    stay in the registers of warps, and results on their way out."""
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     once = sum(_rounded(x.size * size) for x in p.operands if not x.stride)
     m, n, _ = p.products[0]
     # Sums of 16-bit types are twice as wide as what is stored.
-    between = _rounded(group * m * n * max(size, 4 * words_of_sum(p))) * (len(p.factors) == 3)
+    between = _rounded(group * m * n * max(size, 4 * words_of_sum(p))) * (len(p.factors) == 3) * (mma == 0)
     out = _rounded(group * p.out.size * size) * (1 + bulk)
     return _rounded(8 * stages) * bulk + once + stages * stage_bytes(p, group) + between + out
 
@@ -79,9 +79,53 @@ def words_of_sum(p: ChainProblem) -> int:
     return max(p.dtype.real_bits // 32, 1) * (2 if p.dtype.is_complex else 1)
 
 
-def registers(p: ChainProblem, rows: Any, columns: Any) -> Any:
+def is_turned(p: ChainProblem, mma: Any) -> Any:
+    """Whether warps with tensor cores compute rows of the transpose of C."""
+    if len(p.factors) == 3:
+        return bool(p.first) & (mma >= 0)
+    m, _, n = p.sizes
+    return filled(n, m, mma) < filled(m, n, mma)
+
+
+def filled(rows: Any, columns: Any, mma: Any) -> Any:
+    """Elements of the fragments that hold a matrix, 8 columns each."""
+    high = np.maximum(mma, 1)
+    return -(-rows // high) * high * -(-columns // 8)
+
+
+def strips(p: ChainProblem, mma: Any) -> Any:
+    """Parts of one C of so many rows, each of which is a warp's."""
+    (m, *_, n), high = p.sizes, np.maximum(mma, 1)
+    return np.where(is_turned(p, mma), -(-n // high), -(-m // high))
+
+
+def reads_once(p: ChainProblem, mma: int) -> bool:
+    """Whether the left factor of a strip is the right one's transpose, and the strip all of it: its fragments
+    then serve twice."""
+    if len(p.factors) < 3 or int(strips(p, mma)) > 1:
+        return False
+    one, _, other = p.factors
+    return one.operand == other.operand and one.transposed != other.transposed
+
+
+def _of_strips(p: ChainProblem, mma: Any) -> Any:
+    """Registers of a lane of tensor cores: a strip of C and one of the product in between."""
+    m, *_, n = p.sizes
+    wide = np.where(is_turned(p, mma), m, n)
+    if len(p.factors) == 3:
+        between = p.products[0][0 if p.first else 1]
+        wide = wide + -(-between // 8) * 8
+    return 40 + words_of_sum(p) * mma * -(-wide // 8) * 8 // 32
+
+
+def registers(p: ChainProblem, mma: Any, rows: Any, columns: Any) -> Any:
     """32-bit registers of a thread that its loop cannot do without: sums, one element of each of its rows and
     columns, vectors of them where they are stored along k, and some for addresses."""
+    return np.where(mma > 0, _of_strips(p, mma), _of_tiles(p, rows, columns))
+
+
+def _of_tiles(p: ChainProblem, rows: Any, columns: Any) -> Any:
+    """Registers of a thread with tiles of so many rows and columns."""
     most: Any = 0
     for (m, n, k), (left, right) in zip(p.products, factors_of(p), strict=True):
         high, wide = np.minimum(rows, m), np.minimum(columns, n)
@@ -123,11 +167,21 @@ def work(p: ChainProblem, rows: Any, columns: Any) -> Any:
     )  # fmt: skip
 
 
-def busy(p: ChainProblem, rows: Any, columns: Any, warps: Any, group: Any) -> Any:
-    """The part of the threads that have a tile while a group is multiplied, in the product where it is
-    less."""
+def items(p: ChainProblem, mma: Any, rows: Any, columns: Any, warps: Any, group: Any) -> list[Any]:
+    """How often a thread, or a warp with tensor cores, has work while a group is multiplied, of each product
+    in turn."""
+    by_warps = -(-group * strips(p, mma) // warps)
+    return [
+        np.where(mma > 0, by_warps, -(-group * count // (32 * warps))) for count in tiles(p, rows, columns)
+    ]
+
+
+def busy(p: ChainProblem, mma: Any, rows: Any, columns: Any, warps: Any, group: Any) -> Any:
+    """The part of the threads that have a tile (of the warps that have a strip) while a group is multiplied,
+    in the product where it is less."""
+    turns = items(p, mma, rows, columns, warps, group)
+    of_warps = group * strips(p, mma) / (turns[0] * warps)
     least: Any = 1.0
-    for count in tiles(p, rows, columns):
-        items = group * count
-        least = np.minimum(least, items / (-(-items // (32 * warps)) * 32 * warps))
-    return least
+    for count, turn in zip(tiles(p, rows, columns), turns, strict=True):
+        least = np.minimum(least, group * count / (turn * 32 * warps))
+    return np.where(mma > 0, of_warps, least)

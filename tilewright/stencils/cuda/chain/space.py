@@ -12,19 +12,20 @@ import numpy as np
 
 from tilewright.model import ChainProblem, Device
 from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.chain.needs import (
     PATHS,
     busy,
     is_stream,
+    items,
     registers,
     shared_bytes,
     stage_bytes,
-    tiles,
     whole,
     words_of_sum,
     work,
 )
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST
 
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 _COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
@@ -50,6 +51,7 @@ def groups(p: ChainProblem) -> tuple[int, ...]:
 def params(p: ChainProblem, device: Device) -> list[Param]:
     return [
         Param("path", PATHS),
+        Param("mma", (0, 8, 16, 32)),
         Param("rows", sides(tuple(m for m, _, _ in p.products))),
         Param("columns", sides(tuple(n for _, n, _ in p.products))),
         Param("warps", (1, 2, 3, 4, 5, 6, 8)),
@@ -92,17 +94,36 @@ def _of_the_path(p: ChainProblem, device: Device) -> Iterator[Rule]:
 def _of_the_tile(p: ChainProblem, device: Device) -> Iterator[Rule]:
     """How large a part of a product a thread computes."""
     words, least = words_of_sum(p), sum(m * n * k for m, n, k in p.products)
+    bits = p.dtype.real_bits
+    yield Rule(
+        "mma-type",
+        "hard",
+        "tensor cores multiply float64 and real numbers of 16 bits",
+        lambda mma: (mma == 0) | (bits == 64) | ((bits == 16) & (not p.dtype.is_complex)),
+    )
+    yield Rule(
+        "mma-rows",
+        "hard",
+        "strips of 8 or 16 rows, of 16 bits 16 or 32",
+        lambda mma: (mma == 0) | (mma == 16) | (mma == (8 if bits == 64 else 32)),
+    )
+    yield Rule(
+        "mma-alone",
+        "soft",
+        "with tensor cores threads have no tiles, so that other tiles make the same program",
+        lambda mma, rows, columns: (mma == 0) | ((rows == 1) & (columns == 1)),
+    )
     yield Rule(
         "sums-fit",
         "soft",
         "a thread has 128 registers of sums at most",
-        lambda rows, columns: rows * columns * words <= 128,
+        lambda mma, rows, columns: rows * columns * words * (mma == 0) <= 128,
     )
     yield Rule(
         "registers-per-thread",
         "tabled",
         "the registers that the loop cannot do without can be addressed",
-        lambda rows, columns: registers(p, rows, columns) <= device["registers_per_thread"],
+        lambda mma, rows, columns: registers(p, mma, rows, columns) <= device["registers_per_thread"],
     )
     yield Rule(
         "tile-full",
@@ -130,15 +151,16 @@ def _of_the_group(p: ChainProblem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "busy",
         "soft",
-        "half of the threads have a tile, or more",
-        lambda rows, columns, warps, group: busy(p, rows, columns, warps, group) >= 0.5,
+        "half of the threads have a tile, or more, and half of the warps a strip",
+        lambda mma, rows, columns, warps, group: busy(p, mma, rows, columns, warps, group) >= 0.5,
     )
     yield Rule(
         "long-turns",
         "soft",
-        "a thread has 8 tiles of a group at most",
-        lambda rows, columns, warps, group: (
-            group * np.maximum.reduce(np.broadcast_arrays(*tiles(p, rows, columns))) <= 8 * 32 * warps
+        "a thread has 8 tiles of a group at most, a warp 16 strips",
+        lambda mma, rows, columns, warps, group: (
+            np.maximum.reduce(np.broadcast_arrays(*items(p, mma, rows, columns, warps, group)))
+            <= 8 + 8 * (mma > 0)
         ),
     )
     yield Rule(
@@ -156,13 +178,15 @@ def _of_the_sm(p: ChainProblem, device: Device) -> Iterator[Rule]:
         "shared-per-block",
         "queryable",
         "the ring fits in the shared memory that a block may ask for",
-        lambda path, group, stages: shared_bytes(p, path, group, stages) <= device["shared_per_block_optin"],
+        lambda path, mma, group, stages: (
+            shared_bytes(p, path, mma, group, stages) <= device["shared_per_block_optin"]
+        ),
     )
-    yield from resident_rules(
+    yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
-        lambda rows, columns, warps: 32 * warps * registers(p, rows, columns),
-        lambda path, group, stages: shared_bytes(p, path, group, stages),
+        lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
+        lambda path, mma, group, stages: shared_bytes(p, path, mma, group, stages),
     )
     yield Rule(
         "in-flight",

@@ -10,7 +10,8 @@ memory, and for an operand that stands in the chain twice, which is copied once:
     stages   groups in shared memory: all but the one that is multiplied are on their way
     warps    of a block, which shares a ring
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the batch
-    rows, columns   of the part of a product that a thread computes
+    mma      rows of C that a warp computes on tensor cores, its product in between in registers; 0: none
+    rows, columns   of the part of a product that a thread computes otherwise
     path     "bulk" or "async": how matrices come into shared memory
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
@@ -55,7 +56,7 @@ class ChainStencil(Stencil):
             return "all results would be written to one C"
         if p.align % p.dtype.itemsize:
             return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
-        if int(shared_bytes(p, "async", 1, 2)) > device["shared_per_block_optin"]:
+        if int(shared_bytes(p, "async", 0, 1, 2)) > device["shared_per_block_optin"]:
             return f"two stages of {p.spelling} do not fit in shared memory"
         return None
 
@@ -133,7 +134,7 @@ class ChainStencil(Stencil):
         return Launch(
             grid=(min(c["blocks"], -(-p.batch // c["group"])), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["path"], c["group"], c["stages"])),
+            shared=int(shared_bytes(p, c["path"], c["mma"], c["group"], c["stages"])),
         )
 
 

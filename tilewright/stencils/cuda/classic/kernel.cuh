@@ -86,6 +86,7 @@
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
+#include "lib/cluster.cuh"
 #include "lib/element.cuh"
 #include "lib/mma.cuh"
 
@@ -241,17 +242,10 @@ typedef Vector<VEC * SIZE>::Type Access;  // VEC elements
 INLINE void update(const Scalars &s, Element *c, Element sum) { *c = scaled(s, sum, BETA == 0 ? zero() : *c); }
 
 #if SPLIT > 1
-INLINE void cluster_sync() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
 // VEC elements of another block's shared memory.
 INLINE Pack<VEC> remote(unsigned int address, unsigned int block) {
     Pack<VEC> out;
-    unsigned int *w = (unsigned int *)&out.vector, there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
-    UNROLL for (int i = 0; i < VEC * SIZE / 4; i++)
-        asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(w[i]) : "r"(there + 4 * i) : "memory");
+    cluster_read<VEC * SIZE / 4>((unsigned int *)&out.vector, address, block);
     return out;
 }
 #endif

@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.classic.extras import extras
 from tilewright.stencils.cuda.classic.needs import (
     PAPER,
@@ -75,12 +76,7 @@ def general_rules(p: Problem, device: Device, floors: Guidelines) -> Iterator[Ru
 
 def _of_the_tile(p: Problem, device: Device) -> Iterator[Rule]:
     """How threads overlay the tile of C and the stripes of A and B."""
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda n_dim, m_dim: m_dim * n_dim <= device["threads_per_block"],
-    )
+    yield limits.threads_per_block(device, lambda n_dim, m_dim: m_dim * n_dim)
     yield Rule(
         "whole-warps",
         "hard",
@@ -176,14 +172,12 @@ def _of_shared_memory(p: Problem, device: Device, floors: Guidelines) -> Iterato
         needed = shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, mma, size)
         return resident(device["shared_per_sm"], needed + device["shared_reserved"], threads, device)
 
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the stripes fit in the shared memory that a block may ask for",
-        lambda k_blk, n_blk, m_blk, vec, buffers, split, mma: (
-            shared_bytes(k_blk, n_blk, m_blk, vec, buffers, split, mma, size)
-            <= device["shared_per_block_optin"]
+    yield limits.shared_per_block(
+        device,
+        lambda k_blk, n_blk, m_blk, vec, buffers, split, mma: shared_bytes(
+            k_blk, n_blk, m_blk, vec, buffers, split, mma, size
         ),
+        "the stripes fit",
     )
     yield Rule(
         "blocks-by-shared",

@@ -13,7 +13,8 @@ import numpy as np
 
 from tilewright.model import Device, GroupedProblem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import IN_FLIGHT, resident_rules
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.grouped.needs import (
     LINE,
     fixed_bytes,
@@ -131,18 +132,8 @@ def rules(p: GroupedProblem, device: Device) -> Iterator[Rule]:
         "for large products, an element that is loaded is multiplied twice or more",
         lambda rows, columns: (min(p.m, p.n) < 16) | (rows * columns >= 2 * (rows + columns) - 4),
     )
-    yield Rule(
-        "registers-per-thread",
-        "tabled",
-        "the registers that the loop cannot do without can be addressed",
-        lambda rows, columns: registers(p, rows, columns) <= device["registers_per_thread"],
-    )
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda warps: 32 * warps <= device["threads_per_block"],
-    )
+    yield limits.registers_per_thread(device, lambda rows, columns: registers(p, rows, columns))
+    yield limits.threads_per_block(device)
     yield Rule(
         "teams",
         "hard",
@@ -173,15 +164,8 @@ def rules(p: GroupedProblem, device: Device) -> Iterator[Rule]:
         "a ring is not so long that it could hold the largest product more often than it has places",
         lambda depth, ring: ring <= least * depth,
     )
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the rings fit in the shared memory that a block may ask for",
-        lambda team, warps, depth, ring: (
-            shared_bytes(team, warps, ring, depth) <= device["shared_per_block_optin"]
-        ),
-    )
-    yield from resident_rules(
+    yield limits.shared_per_block(device, shared_bytes, "the rings fit")
+    yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
         lambda rows, columns, warps: 32 * warps * registers(p, rows, columns),
@@ -204,9 +188,4 @@ def rules(p: GroupedProblem, device: Device) -> Iterator[Rule]:
             (warps // team * ring * (blocks // sms) >= IN_FLIGHT) | (ring >= least * DEPTHS[-1])
         ),
     )
-    yield Rule(
-        "warps-enough",
-        "soft",
-        "an SM has a warp for each of its four schedulers",
-        lambda warps, blocks: warps * (blocks // sms) >= 4,
-    )
+    yield limits.warps_enough(device)

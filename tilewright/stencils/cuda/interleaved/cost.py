@@ -1,123 +1,155 @@
-"""The choice without a search: how much is read more than once, and how many bytes are on their way.
+"""The choice without a search: a cost model of kernel.cuh.
 
-Functions on configs work on numbers and on NumPy arrays.
+It proposes parts of C and ways to bring A and B, and says what each costs; the rules of the space say which
+of them may be. Its constants are in ``data/interleaved.json``. Functions on configs work on numbers and on
+NumPy arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, cheapest
-from tilewright.stencils.cuda.interleaved.needs import copied, held, stage_bytes, tiles
-from tilewright.stencils.cuda.interleaved.space import is_scattered
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, cheapest, fitted
+from tilewright.stencils.cuda.interleaved.needs import (
+    copied,
+    held,
+    layout,
+    orders,
+    packs_bytes,
+    stage_bytes,
+    tiles,
+)
+from tilewright.stencils.cuda.interleaved.space import PER_SM, is_scattered
 
-# Fitted by eye to 1,000 configs of 30 types and sizes on an H200; no ring of complex numbers was measured.
-AGAIN = 0.15
-"""What reading an element once more costs, of what it costs from memory: it comes from the nearest cache."""
-TURNS = 0.9
-"""The same where a thread computes several parts of C in turns."""
-RING = 0.06
-"""The same of an element that lies in a ring in shared memory."""
-VECTOR, SHARED = 0.03, 0.01
-"""What each access to memory costs beside its bytes, and one to shared memory: few wide ones are better."""
-FEW = 2.0
-"""What few warps of a ring cost, which wait together: so many would take twice as long."""
-LEAST = 8
-"""Steps along k that a ring is worth filling for."""
-WAIT, LONG, NARROW, APART = 0.86, 1.25, 1.3, 1.06
-"""What a ring makes of the time, and what more it does to long and to complex numbers, to copies of less
-than 16 bytes, and beside a C on its way out."""
-NAMES = ("lanes", "rows", "columns", "team", "warps", "unroll_k")
+Columns = dict[str, Any]
+_WARP, _LINE = 32, 128
+_PLAIN = {"unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0, "group": 0, "padded": 0, "blocks": 0}
+"""Parameters that a way to bring A and B has no use for."""
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
-    """The cheapest point by reads from memory and from the caches, and by what is on its way."""
-    columns, cost = _without_ring(space, p, device)
-    others, costs = _with_ring(space, p, device)
-    both = {name: np.concatenate([columns[name], others[name]]) for name in columns}
-    found = cheapest(space, both, np.concatenate([cost, costs]))
+    """The cheapest point by what is read and computed, and by what is on its way."""
+    x = fitted("interleaved", device)
+    ways = [way(space, p, device) for way in (_direct, _ring, _bulk, _packs)]
+    both = {name: np.concatenate([way[name] for way in ways]) for name in ways[0]}
+    found = cheapest(space, both, clocks(p, device, both, x))
     if found is None:
         # Not even the C of one warp fits in shared memory.
+        columns = ways[0]
         found = cheapest(space, {**columns, "staged": 0 * columns["staged"]}, columns["lanes"])
     assert found is not None
     return found
 
 
-def _grid(space: Space, p: Problem, names: tuple[str, ...], **fixed: int) -> dict[str, Any]:
-    """All combinations of the values of some parameters, the others at one value; of teams those alone that
-    have all of C between them, or half."""
+# ---- what is proposed
+
+
+def _grid(space: Space, p: Problem, axes: Mapping[str, Any], *, teams: str) -> Columns:
+    """All combinations of the values of some parameters, the others as they are in ``_PLAIN``. ``teams``: a
+    thread for every part of C (``all``), also for every second one (``half``), or for all of C (``one``)."""
     known = {param.name: param.values for param in space.params}
-    axes = np.meshgrid(*(known[name] for name in names), indexing="ij")
-    columns = {name: axis.ravel() for name, axis in zip(names, axes, strict=True)}
-    parts, teams = tiles(p, columns["rows"], columns["columns"]), np.array(known["team"])
-    whole, half = (teams[np.searchsorted(teams, some, side="right") - 1] for some in (parts, -(-parts // 2)))
-    left = (columns["team"] == whole) | (columns["team"] == half)
-    columns = {name: column[left] for name, column in columns.items()}
-    fixed = {"staged": int(is_scattered(p)), **fixed}
-    return columns | {name: np.full(int(left.sum()), value) for name, value in fixed.items()}
+    names = ("lanes", "rows", "columns", "warps", *axes)
+    values = [np.array(axes.get(name, known[name]), int) for name in names]
+    mesh = dict(zip(names, (axis.ravel() for axis in np.meshgrid(*values, indexing="ij")), strict=True))
+    known_teams, parts = np.array(known["team"]), tiles(p, mesh["rows"], mesh["columns"])
+    wanted = {"one": [np.ones_like(parts)], "all": [parts], "half": [parts, -(-parts // 2)]}[teams]
+    found = []
+    for some in wanted:
+        team = known_teams[np.searchsorted(known_teams, some, side="right") - 1]
+        found.append(mesh | {"team": team})
+    columns = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    count = len(columns["team"])
+    fixed = _PLAIN | {"staged": int(is_scattered(p))}
+    return {name: np.full(count, value) for name, value in fixed.items() if name not in columns} | columns
 
 
-def _without_ring(space: Space, p: Problem, device: Device) -> tuple[dict[str, Any], Any]:
-    columns = _grid(space, p, NAMES, ahead=0, stages=0, depth=1)
-    lanes, rows, cols, team, warps, unroll = (columns[name] for name in NAMES)
+def _resident(p: Problem, device: Device, columns: Columns) -> Columns:
+    """The same with as many persistent blocks as an SM holds."""
+    most = np.maximum(held(p, columns, device), 1)
+    columns["blocks"] = np.array(PER_SM)[np.searchsorted(PER_SM, most, side="right") - 1] * device["sms"]
+    return columns
+
+
+def _direct(space: Space, p: Problem, device: Device) -> Columns:
+    return _grid(space, p, {"unroll_k": (1, 2, 4, 8)}, teams="half")
+
+
+def _ring(space: Space, p: Problem, device: Device) -> Columns:
+    return _grid(space, p, {"stages": (2, 3, 4, 6), "depth": (1, 2, 4)}, teams="half")
+
+
+def _bulk(space: Space, p: Problem, device: Device) -> Columns:
+    if layout(p).pack or p.align < WIDEST:
+        return _grid(space, p, {"lanes": (1,), "bulk": ()}, teams="all")
+    axes = {"stages": (2, 3, 4), "depth": (1, 2, 4, 8, 16), "bulk": (1,)}
+    return _resident(p, device, _grid(space, p, axes, teams="all"))
+
+
+def _packs(space: Space, p: Problem, device: Device) -> Columns:
+    if orders(p) is None or p.align < WIDEST:
+        return _grid(space, p, {"lanes": (1,), "group": ()}, teams="one")
+    groups = next(param.values for param in space.params if param.name == "group")[1:]
+    axes = {"stages": (2, 3), "group": groups, "padded": (0, 1), "unroll_k": (2,)}
+    return _resident(p, device, _grid(space, p, axes, teams="one"))
+
+
+# ---- what it costs
+
+
+def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Any:
+    """Clocks of an SM for a matrix: what memory takes for its bytes, instructions for their issue, or
+    accesses to the nearest memory, whichever is longer, and something for where they get in each other's
+    way."""
+    lanes, rows, cols, team, warps = (columns[name] for name in ("lanes", "rows", "columns", "team", "warps"))
+    stages, depth, bulk, group = (columns[name] for name in ("stages", "depth", "bulk", "group"))
+    size, scattered = p.dtype.itemsize, is_scattered(p)
+    once = p.m * p.k + p.k * p.n
+    parts = tiles(p, rows, cols)
+    turns = -(-parts // team)
+    # Elements that threads ask for, and multiply-adds; what lies outside C is computed, too.
+    asked, summed = p.k * parts * (rows + cols), p.k * parts * rows * cols
     blocks = held(p, columns, device)
-    steps = np.minimum(unroll, p.k)
-    flying = blocks * warps * 32 * lanes * p.dtype.itemsize * steps * (p.m + p.n)
-    # Threads that go through C in turns come back to what others have driven from the cache.
-    again = np.where(tiles(p, rows, cols) > team, TURNS, AGAIN)
-    accesses = VECTOR * _reads(p, rows, cols) / lanes
-    return columns, _cost(p, columns, again, accesses) * _starved(blocks, flying)
-
-
-def _with_ring(space: Space, p: Problem, device: Device) -> tuple[dict[str, Any], Any]:
-    names = ("lanes", "rows", "columns", "team", "warps", "stages", "depth")
-    columns = _grid(space, p, names, ahead=0, unroll_k=1)
-    lanes, rows, cols, team, warps, stages, depth = (columns[name] for name in names)
-    blocks = held(p, columns, device)
-    flying = blocks * (stages - 1) * stage_bytes(p, lanes, warps, depth)
-    again = np.where(tiles(p, rows, cols) > team, TURNS, RING)
-    wide = copied(p, lanes) / p.dtype.itemsize
-    accesses = VECTOR * _once(p) / wide + SHARED * _reads(p, rows, cols) / lanes
-    wait = (
-        WAIT
-        * (LONG if p.dtype.real_bits == 64 or p.dtype.is_complex else 1)
-        * (APART if is_scattered(p) else 1)
-    )
-    wait = (
-        wait
-        * np.where(copied(p, lanes) < WIDEST, NARROW, 1)
-        * (1 + 0.02 * (depth != 2) + 0.05 * (stages < 3))
-    )
-    wait = wait * (1 + FEW / np.maximum(blocks * team * warps, 1))
-    cost = _cost(p, columns, again, accesses) * _starved(blocks, flying) * wait
-    return columns, np.where((stages > 0) & (p.k >= LEAST), cost, np.inf)
-
-
-def _once(p: Problem) -> int:
-    """Elements of A, B and C."""
-    return p.m * p.k + p.k * p.n + p.m * p.n
-
-
-def _reads(p: Problem, rows: Any, columns: Any) -> Any:
-    """Elements that threads ask for, those of C among them: every row of tiles reads all of B, and every
-    column of them all of A."""
-    return p.k * tiles(p, rows, columns) * (rows + columns) + p.m * p.n
-
-
-def _starved(blocks: Any, flying: Any) -> Any:
-    """How much longer it takes where few bytes are on their way; infinitely where no block fits."""
-    slower = np.maximum(1.0, 2 * IN_FLIGHT / np.maximum(flying, 1)) ** 0.5
-    return np.where(blocks > 0, slower, np.inf)
-
-
-def _cost(p: Problem, columns: dict[str, Any], again: Any, accesses: Any) -> Any:
-    """What must be read and written and what is read again, in elements, and what is computed outside C."""
-    rows, cols, team, warps = (columns[name] for name in NAMES[1:5])
-    waste = tiles(p, rows, cols) * rows * cols / (p.m * p.n)
-    once = _once(p)
-    cost = (once + again * (_reads(p, rows, cols) - once) + accesses) * waste
-    return cost * (1 + 0.01 * abs(team * warps - 4))
+    blocks = np.where(columns["blocks"] > 0, columns["blocks"] // device["sms"], blocks)
+    running = np.maximum(blocks * team * warps, 1)
+    ringed = (stages > 0) & (bulk == 0) & (group == 0)
+    # A ring is filled anew for every turn.
+    copies = np.where(ringed, turns * once * size / copied(p, lanes), 0)
+    each = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
+    converted = asked if p.dtype.real_bits == 16 else 0
+    issue = (
+        summed * each
+        + x["convert"] * converted
+        + x["load"] * asked / lanes
+        + x["copy"] * copies
+        + x["store"] * p.m * p.n * (x["apart"] if scattered else 1 / lanes)
+    ) / (4 * _WARP)
+    # Threads that each have a pack ask for as many lines at once; those of a group lie in shared memory.
+    pack = layout(p).pack
+    spread = np.where((group == 0) & (pack > 0), np.maximum(1, _WARP * lanes * size / max(pack * size, 1)), 1)
+    wide = np.maximum(_WARP * lanes * size, _LINE * spread)
+    near = asked / (_WARP * lanes) * wide / _LINE
+    far = np.where(stages > 0, x["near_ring"], x["near"]) * near
+    flying = np.where(
+        stages > 0,
+        blocks * np.where(group > 0, stages * packs_bytes(p, group, columns["padded"]),
+                          (stages - 1 + bulk) * stage_bytes(p, lanes, warps, depth)),
+        running * _WARP * lanes * size * np.minimum(columns["unroll_k"], p.k) * (rows + cols),
+    )  # fmt: skip
+    starved = np.minimum(1.0, np.maximum(flying, 1) / (x["flying"] * IN_FLIGHT)) ** x["flying_power"]
+    again = np.where(stages > 0, 0.0, x["again"] * (asked / once - 1) + x["turns"] * (turns - 1))
+    moved = (once * (1 + np.maximum(again, 0)) + p.m * p.n) * size
+    memory = moved / x["bytes"] / starved
+    power = x["power"]
+    busy = (x["issue"] * issue) ** power + far**power + memory**power
+    stepped = ((stages > 0) & (group == 0)) * -(-p.k // depth)
+    waiting = 1 + (x["few"] + x["step"] * stepped) / running
+    # What each way was measured to take for what it should.
+    way = np.where(bulk > 0, x["bulk"], np.where(ringed, x["ring"], 1.0))
+    if pack:
+        way = way * np.where(group > 0, x["packs"], np.where(ringed, x["packs_ring"], x["packs_direct"]))
+    return np.where(blocks > 0, busy ** (1 / power) * waiting * way, np.inf)

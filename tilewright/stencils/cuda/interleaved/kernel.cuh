@@ -8,8 +8,8 @@
 // Nothing is transposed: element (i, k) of LANES matrices is one vector, and so is element (k, j); a thread keeps
 // ROWS x COLUMNS sums for each of them in registers, and sizes are constants of the compiler, so that loops unroll. Where
 // all of C does not fit there, TEAM threads share the matrices, each with another part of C. What several of them read
-// comes from the first-level cache (direct.cuh), or through a ring in shared memory (ring.cuh, STAGES). What becomes of
-// the sums is in result.cuh.
+// comes from the first-level cache (direct.cuh), or through a ring in shared memory (STAGES; ring.cuh, ring_bulk.cuh). Packs of
+// few matrices come and go whole (packs.cuh, GROUP). What becomes of the sums of the others is in result.cuh.
 //
 // Rows and columns lie at any distance, so a transpose costs nothing. An operand that all matrices share (SHARED_A,
 // SHARED_B) is read by all threads at one address. A C whose matrices lie apart (SCATTERED) is written through shared
@@ -38,6 +38,18 @@
 #endif
 #ifndef SCATTERED
 #define SCATTERED 0  // whether the matrices of C are not interleaved
+#endif
+#ifndef PACK_SIZE
+#define PACK_SIZE 0  // matrices of a pack, if GROUP
+#endif
+#ifndef BY_COLUMNS_A
+#define BY_COLUMNS_A 0  // whether the elements of a pack of A lie column by column, if GROUP; else row by row
+#endif
+#ifndef BY_COLUMNS_B
+#define BY_COLUMNS_B 0  // the same for B
+#endif
+#ifndef BY_COLUMNS_C
+#define BY_COLUMNS_C 0  // the same for C
 #endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
@@ -70,6 +82,15 @@
 #endif
 #ifndef DEPTH
 #define DEPTH 1  // steps along k of a stage
+#endif
+#ifndef GROUP
+#define GROUP 0  // packs of a stage of a ring that whole packs come through (sm_90); 0: none
+#endif
+#ifndef PADDED
+#define PADDED 0  // 1: the packs of a group begin in different banks of shared memory
+#endif
+#ifndef BULK
+#define BULK 0  // 1: the rows of the ring come by bulk copies (sm_90)
 #endif
 #ifndef BLOCKS
 #define BLOCKS 1  // minimum resident blocks of a ring: blocks per multiprocessor that registers must allow
@@ -107,12 +128,18 @@ struct Interleaved {
 };
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
-#if STAGES
+#if GROUP || BULK
+__host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 * 128; }
+constexpr int AT_RING = line(8 * STAGES);  // after the barriers of bulk copies
+#endif
+#if STAGES && !GROUP
 // Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps.
 constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES;
 #endif
-#if STAGED && STAGES
-#define results (shared_memory + STAGES * STAGE * SIZE)  // after the ring
+#if STAGED && BULK
+#define results (shared_memory + AT_RING + STAGES * STAGE * SIZE)  // after the ring
+#elif STAGED && STAGES
+#define results (shared_memory + STAGES * STAGE * SIZE)
 #else
 #define results shared_memory
 #endif
@@ -143,6 +170,17 @@ template <int COUNT, bool SHARED> INLINE void load(Element (&x)[COUNT], const St
     }
 }
 
+// LANES neighbouring elements from shared memory; of what all matrices share one, from device memory.
+template <bool SHARED> INLINE void take(Element (&x)[LANES], const Stored *from, bool conj) {
+    if (SHARED) {
+        load<LANES, true>(x, from, conj);
+    } else {
+        Pack<LANES> some;
+        some.vector = *(decltype(some.vector) const *)from;
+        UNROLL for (int lane = 0; lane < LANES; lane++) x[lane] = conjugated(conj, widened(some.element[lane]));
+    }
+}
+
 // Where a matrix of an operand begins; step is 0 for what a pack shares.
 INLINE long long place(const Interleaved &g, int matrix, long long step, long long pack) {
     if (!PACKED) return matrix * step;
@@ -164,7 +202,11 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
 }
 
 #include "interleaved/result.cuh"
-#if STAGES
+#if GROUP
+#include "interleaved/packs.cuh"
+#elif BULK
+#include "interleaved/ring_bulk.cuh"
+#elif STAGES
 #include "interleaved/ring.cuh"
 #else
 #include "interleaved/direct.cuh"
@@ -178,10 +220,16 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
 
 extern "C" __global__ void BOUNDS interleaved(const __grid_constant__ Interleaved g) {
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
+#if GROUP
+    multiply_packs(g, scalars);
+#elif BULK
+    multiply_rows(g, scalars);
+#else
     const int before = blockIdx.x * MATRICES;
     multiply_all(g, scalars, before, threadIdx.x % SLOTS * LANES, threadIdx.x / SLOTS);
 #if STAGED
     __syncthreads();
     write_back(g, before, min(MATRICES, g.batch - before));
+#endif
 #endif
 }

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Device, Problem
-from tilewright.stencils.cuda.common import resident
+from tilewright.model import Device, Interleaved, Problem
+from tilewright.stencils.cuda.common import WIDEST, resident
 
 LARGEST = 32
 """Extent up to which sizes are compiled in."""
@@ -57,17 +57,78 @@ def matrices(lanes: Any, warps: Any) -> Any:
     return 32 * warps * lanes
 
 
-def shared_bytes(p: Problem, lanes: Any, warps: Any, staged: Any, stages: Any, depth: Any) -> Any:
-    """Shared memory of a block: the ring, and a scattered C on its way out."""
-    return (
-        stages * stage_bytes(p, lanes, warps, depth)
+def shared_bytes(
+    p: Problem,
+    lanes: Any,
+    warps: Any,
+    staged: Any,
+    stages: Any,
+    depth: Any,
+    bulk: Any,
+    group: Any,
+    padded: Any,
+) -> Any:
+    """Shared memory of a block: the ring, and a scattered C on its way out; or a ring of whole packs, and two
+    groups of C."""
+    of_packs = (
+        _line(8 * stages)
+        + stages * packs_bytes(p, group, padded)
+        + 2 * group_bytes(p, p.m * p.n, group, padded)
+    )
+    of_rows = (
+        _line(8 * stages) * bulk
+        + stages * stage_bytes(p, lanes, warps, depth)
         + staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize
     )
+    return np.where(group > 0, of_packs, of_rows)
+
+
+def _line(count: Any) -> Any:
+    return -(-count // 128) * 128
+
+
+def group_bytes(p: Problem, elements: int, group: Any, padded: Any) -> Any:
+    """Shared memory of a group of packs of an operand of so many elements."""
+    wide = layout(p).pack * p.dtype.itemsize
+    apart = padded * (elements % 2 == 0 and wide < 128)
+    return _line(group * wide * (elements + apart))
+
+
+def packs_bytes(p: Problem, group: Any, padded: Any) -> Any:
+    """Shared memory of a stage of whole packs."""
+    return group_bytes(p, p.m * p.k, group, padded) + group_bytes(p, p.k * p.n, group, padded)
+
+
+def layout(p: Problem) -> Interleaved:
+    """How the matrices lie."""
+    assert p.interleaved is not None
+    return p.interleaved
+
+
+def orders(p: Problem) -> tuple[int, int, int] | None:
+    """Whether the packs of A, B and C, whose elements have no gaps between them, have these row by row (0) or
+    column by column (1); None where there are gaps, or no packs of whole vectors."""
+    here, found = layout(p), []
+    sides = (p.m, p.k), (p.k, p.n), (p.m, p.n)
+    if not here.pack or here.pack * p.dtype.itemsize % WIDEST or {p.stride_a, p.stride_b, p.stride_c} != {1}:
+        return None
+    steps = zip(sides, here.rows, (p.lda, p.ldb, p.ldc), here.packs, strict=True)
+    for (rows, columns), row, column, step in steps:
+        by_rows = (row == columns * here.pack or rows == 1) and (column == here.pack or columns == 1)
+        by_columns = (column == rows * here.pack or columns == 1) and (row == here.pack or rows == 1)
+        if step != rows * columns * here.pack or not (by_rows or by_columns):
+            return None
+        found.append(int(not by_rows))
+    return found[0], found[1], found[2]
+
+
+BLOCK = ("lanes", "warps", "staged", "stages", "depth", "bulk", "group", "padded")
+"""The parameters that shared memory follows from."""
 
 
 def held(p: Problem, config: Mapping[str, Any], device: Device) -> Any:
     """Blocks of an SM, by what each needs."""
     of_tile = (config[name] for name in ("lanes", "rows", "columns", "unroll_k"))
-    of_block = (config[name] for name in ("lanes", "warps", "staged", "stages", "depth"))
+    of_block = (config[name] for name in BLOCK)
     shared = shared_bytes(p, *of_block)
     return resident(shared, registers(p, *of_tile), config["team"] * config["warps"], device)

@@ -39,16 +39,6 @@ INLINE void fill(const Interleaved &g, Stored *stage, int k0, int before) {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <bool SHARED> INLINE void take(Element (&x)[LANES], const Stored *from, bool conj) {
-    if (SHARED) {
-        load<LANES, true>(x, from, conj);
-    } else {
-        Pack<LANES> some;
-        some.vector = *(decltype(some.vector) const *)from;
-        UNROLL for (int lane = 0; lane < LANES; lane++) x[lane] = conjugated(conj, widened(some.element[lane]));
-    }
-}
-
 // All matrices of a block, of which the first is before.
 INLINE void multiply_all(const Interleaved &g, const Scalars &scalars, int before, int slot, int team) {
     Stored *ring = (Stored *)shared_memory;

@@ -12,9 +12,19 @@ import numpy as np
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda.common import WIDEST
-from tilewright.stencils.cuda.interleaved.needs import copied, registers, shared_bytes, tiles
+from tilewright.stencils.cuda.interleaved.needs import (
+    copied,
+    layout,
+    matrices,
+    orders,
+    registers,
+    shared_bytes,
+    tiles,
+)
 
-TEAMS = (1, 2, 3, 4, 6, 8, 9, 12, 16)
+PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+"""Blocks of an SM that stay and walk over the packs."""
+TEAMS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16)
 MOST_REGISTERS = 255
 """Of a thread, on every device."""
 
@@ -29,7 +39,7 @@ def is_scattered(p: Problem) -> bool:
     return p.stride_c != 1
 
 
-def params(p: Problem) -> list[Param]:
+def params(p: Problem, device: Device) -> list[Param]:
     return [
         Param("lanes", (1, 2, 4, 8)),
         Param("rows", sides(p.m)),
@@ -40,7 +50,11 @@ def params(p: Problem) -> list[Param]:
         Param("staged", (0, 1)),
         Param("ahead", (0, 1)),
         Param("stages", (0, 2, 3, 4, 6)),
-        Param("depth", (1, 2, 4)),
+        Param("depth", (1, 2, 4, 8, 16)),
+        Param("bulk", (0, 1)),
+        Param("group", (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)),
+        Param("padded", (0, 1)),
+        Param("blocks", (0, *(count * device["sms"] for count in PER_SM))),
     ]
 
 
@@ -84,8 +98,9 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared",
         "tabled",
         "the ring and a C on its way out fit in shared memory",
-        lambda lanes, warps, staged, stages, depth: (
-            shared_bytes(p, lanes, warps, staged, stages, depth) <= device["shared_per_block_optin"]
+        lambda lanes, warps, staged, stages, depth, bulk, group, padded: (
+            shared_bytes(p, lanes, warps, staged, stages, depth, bulk, group, padded)
+            <= device["shared_per_block_optin"]
         ),
     )
     yield Rule(
@@ -98,13 +113,15 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "ring-aligned",
         "hard",
         "copies are of 4 bytes at least",
-        lambda lanes, stages: (stages == 0) | (copied(p, lanes) >= 4),
+        lambda lanes, stages, group: (stages == 0) | (group > 0) | (copied(p, lanes) >= 4),
     )
     yield Rule(
         "ring-alone",
         "hard",
         "what comes through a ring is not asked for in another way",
-        lambda unroll_k, ahead, stages: (stages == 0) | ((unroll_k == 1) & (ahead == 0)),
+        lambda unroll_k, ahead, stages, group: (
+            (stages == 0) | (((unroll_k == 1) | (group > 0)) & (ahead == 0))
+        ),
     )
     yield Rule(
         "ring-depth",
@@ -116,7 +133,9 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "ring-long",
         "soft",
         "stages beyond the end of k stay empty",
-        lambda stages, depth: (stages == 0) | ((stages - 1) * depth <= p.k),
+        lambda stages, depth, group, bulk: (
+            (stages == 0) | (group > 0) | ((stages - 1) * depth <= p.k) | ((bulk > 0) & (depth < 2 * p.k))
+        ),
     )
     yield Rule(
         "unroll",
@@ -129,4 +148,66 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "many threads that read the same come too far apart in time",
         lambda team, warps: (team == 1) | (team * warps <= 16),
+    )
+    yield from _of_groups(p, device)
+
+
+def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
+    """Where whole packs may come through a ring."""
+    whole, pack, size = orders(p) is not None, layout(p).pack, p.dtype.itemsize
+    yield Rule(
+        "group-device",
+        "tabled",
+        "the device has bulk copies (9.0 and above)",
+        lambda bulk, group: ((group == 0) & (bulk == 0)) | ("bulk_copy" in device.supports),
+    )
+    aligned = pack == 0 and p.align == WIDEST and p.batch * size % WIDEST == 0
+    yield Rule(
+        "bulk-rows",
+        "hard",
+        "rows of one pack, aligned to 16 bytes, and a thread for all of C",
+        lambda rows, columns, team, stages, bulk: (
+            (bulk == 0) | (aligned & (stages > 0) & (team == tiles(p, rows, columns)))
+        ),
+    )
+    yield Rule(
+        "group-packs",
+        "hard",
+        "groups are of packs of A, of B and of C",
+        lambda group: (group == 0) | whole,
+    )
+    yield Rule(
+        "group-new",
+        "hard",
+        "a C that is read does not come through the ring",
+        lambda group: (group == 0) | (p.beta == "0"),
+    )
+    yield Rule(
+        "group-whole",
+        "hard",
+        "an element of a pack is a multiple of 16 bytes",
+        lambda group: (group == 0) | (pack * size % WIDEST == 0),
+    )
+    yield Rule(
+        "group-aligned",
+        "hard",
+        "bulk copies begin at multiples of 16 bytes",
+        lambda group: (group == 0) | (p.align == WIDEST),
+    )
+    yield Rule(
+        "group-ring",
+        "hard",
+        "groups have a ring of their own, and blocks that walk over them",
+        lambda team, stages, depth, bulk, group, padded, blocks: (
+            ((group == 0) & (padded == 0) & ((blocks > 0) == (bulk > 0)))
+            | ((group > 0) & (blocks > 0) & (stages > 0) & (team == 1) & (depth == 1) & (bulk == 0))
+        ),
+    )
+    yield Rule(
+        "group-busy",
+        "soft",
+        "half of the threads of a block have something to multiply",
+        lambda lanes, rows, columns, warps, group: (
+            (group == 0) | (2 * group * (pack // lanes) * tiles(p, rows, columns) >= matrices(1, warps))
+        ),
     )

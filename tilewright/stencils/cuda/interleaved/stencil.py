@@ -12,17 +12,30 @@ kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory
     staged   a C whose matrices lie apart leaves through shared memory
     ahead    a block first asks the second-level cache for all that it will read
     stages, depth   of a ring in shared memory that A and B come through, and steps along k of a stage
+    bulk     the rows of the ring come by bulk copies, to blocks that stay
+    group    packs of a stage of a ring that whole packs come through, by bulk copies
+    padded   these packs begin in different banks
+    blocks   of the whole grid, in multiples of the SMs, that stay and walk over groups
 
 Sizes are in elements, shared memory in bytes.
 """
 
 from __future__ import annotations
 
-from tilewright.model import Config, Device, Interleaved, Launch, Problem, Source
+from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import no_gpu, too_old
 from tilewright.stencils.cuda.interleaved.cost import best
-from tilewright.stencils.cuda.interleaved.needs import LARGEST, MOST, held, matrices, shared_bytes
+from tilewright.stencils.cuda.interleaved.needs import (
+    BLOCK,
+    LARGEST,
+    MOST,
+    held,
+    layout,
+    matrices,
+    orders,
+    shared_bytes,
+)
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import Stencil
@@ -66,7 +79,7 @@ class InterleavedStencil(Stencil):
         return too_old(device)
 
     def space(self, problem: Problem, device: Device) -> Space:
-        return Space(params(problem), list(rules(problem, device)), elementwise=True)
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
@@ -78,12 +91,16 @@ class InterleavedStencil(Stencil):
             "SIZE_N": p.n,
             "SIZE_K": p.k,
             "ALIGN": p.align,
-            "PACKED": int(_layout(p).pack > 0),
+            "PACKED": int(layout(p).pack > 0),
             "SHARED_A": int(p.stride_a == 0),
             "SHARED_B": int(p.stride_b == 0),
             "SCATTERED": int(is_scattered(p)),
+            "PACK_SIZE": layout(p).pack if config["group"] else 0,
         }
+        for name, by_columns in zip("ABC", (config["group"] and orders(p)) or (0, 0, 0), strict=True):
+            defines[f"BY_COLUMNS_{name}"] = by_columns
         defines |= {name.upper(): value for name, value in config.items()}
+        defines["BLOCKS"] = 1
         if config["stages"]:
             # Else the compiler makes room for more blocks than shared memory has, and spills for it.
             defines["BLOCKS"] = max(1, int(held(p, config, device)))
@@ -91,16 +108,16 @@ class InterleavedStencil(Stencil):
         return Source(text, "interleaved", headers, tuple((n, str(value)) for n, value in defines.items()))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        p, layout = problem, _layout(problem)
+        p, lying = problem, layout(problem)
         columns = p.lda or 0, p.ldb or 0, p.ldc or 0
         fields: tuple[Field, ...] = (
             *(Pointer(name, operand) for name, operand in (("a", A), ("b", B), ("c", C))),
-            *(Scalar(f"row_{name}", "q", step) for name, step in zip("abc", layout.rows, strict=True)),
+            *(Scalar(f"row_{name}", "q", step) for name, step in zip("abc", lying.rows, strict=True)),
             *(Scalar(f"column_{name}", "q", step) for name, step in zip("abc", columns, strict=True)),
-            *(Scalar(f"pack_{name}", "q", step) for name, step in zip("abc", layout.packs, strict=True)),
+            *(Scalar(f"pack_{name}", "q", step) for name, step in zip("abc", lying.packs, strict=True)),
             Scalar("step_c", "q", p.strides[2]),
             Scalar("batch", "i", p.batch),
-            Scalar("pack", "i", layout.pack),
+            Scalar("pack", "i", lying.pack),
             Scalar("alpha", "2d"),
             Scalar("beta", "2d"),
         )
@@ -108,15 +125,10 @@ class InterleavedStencil(Stencil):
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
-        return Launch(
-            grid=(-(-p.batch // matrices(c["lanes"], c["warps"])), 1, 1),
-            block=(32 * c["warps"] * c["team"], 1, 1),
-            shared=int(
-                shared_bytes(p, *(c[name] for name in ("lanes", "warps", "staged", "stages", "depth")))
-            ),
-        )
-
-
-def _layout(problem: Problem) -> Interleaved:
-    assert problem.interleaved is not None
-    return problem.interleaved
+        blocks = -(-p.batch // matrices(c["lanes"], c["warps"]))
+        if c["group"]:
+            blocks = min(c["blocks"], -(-p.batch // (layout(p).pack * c["group"])))
+        elif c["bulk"]:
+            blocks = min(c["blocks"], blocks)
+        shared = int(shared_bytes(p, *(c[name] for name in BLOCK)))
+        return Launch(grid=(blocks, 1, 1), block=(32 * c["warps"] * c["team"], 1, 1), shared=shared)

@@ -5,6 +5,7 @@
 //   16 bits, 16 x 8 x 16   A: registers of two k, rows r and r + 8 at k 2q, then at k 2q + 8
 //                          B: registers of two k, column r at k 2q, then at k 2q + 8
 //   16 bits, 16 x 8 x 8    the first half of that
+//   tf32, 16 x 8 x 8       A: rows r and r + 8 at k q, then at k q + 4; B: column r at k q, then at k q + 4
 //   float64, 8 x 8 x 4     A: row r at k q; B: column r at k q
 //   float64, 16 x 8 x 4    A: rows r and r + 8
 //   C of all of them       row r, columns 2q and 2q + 1; then row r + 8 where there is one
@@ -36,6 +37,14 @@ MMA_INLINE void mma_16x8x8(float (&c)[4], unsigned int a0, unsigned int a1, unsi
     asm("mma.sync.aligned.m16n8k8.row.col." MMA_HALVES " {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a0), "r"(a1), "r"(b0));
+}
+
+// Of each float32 its first 19 bits: sign, exponent and 10 bits of the fraction.
+MMA_INLINE void mma_16x8x8_tf32(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
+          "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 #endif
 

@@ -1,31 +1,13 @@
 // Where tiles lie in shared memory: leading dimensions, and the parts of it. tiny/multiply_*.cuh read these names.
 #pragma once
 
-#define CONSTANT __host__ __device__ constexpr
+#include "lib/sizes.cuh"
 
 constexpr int THREADS = 32 * WARPS;
-
-CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
-CONSTANT int smaller(int a, int b) { return a < b ? a : b; }
-CONSTANT int padded(int bytes) { return ceiling(bytes, 128) * 128; }
-
-// Bytes of the widest vector, at most 16, that divide both.
-CONSTANT int vector_bytes(int a, int b) {
-    int w = 16;
-    while (a % w || b % w) w /= 2;
-    return w;
-}
-// Elements of the widest vector that divide an alignment and two numbers of elements.
-CONSTANT int vector(int unit, int extent, int tile) {
-    int v = 16 / SIZE;
-    while (v > 1 && (unit % (v * SIZE) || extent % v || tile % v)) v /= 2;
-    return v;
-}
 
 // The product of one tile.
 constexpr int SIZE_M = LONG_M ? TILE : SHORT, SIZE_N = LONG_M ? SHORT : TILE;
 constexpr bool ALONG = LONG_M ? !TRANS_A : TRANS_B;  // whether neighbours in memory are neighbours along the panel
-constexpr int WORD = 16 / SIZE;                      // elements of 16 bytes
 
 // Columns as they are stored. With BULK those along the panel keep their place in words of 16 bytes; else one word more
 // keeps those that are multiples of 32 bytes out of each other's banks.
@@ -66,13 +48,3 @@ constexpr int AT_OUT = AT_RING + STAGES * STAGE;
 
 constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
 constexpr int SLOTS = MMA ? WARPS : THREADS;  // workers that compute a part of the tile each: warps or threads
-
-// What a column's number is multiplied by to find where it begins in shared memory: the columns of a panel that lie on
-// words of 16 bytes as they do in device memory, where each begins `step` elements further on in its word.
-template <int LD> struct Placed {
-    int first, step;
-    friend INLINE int operator*(int column, Placed by) { return column * LD + ((by.first + column * by.step) & (WORD - 1)); }
-};
-template <int LD> INLINE Placed<LD> placed(const Stored *at, long long ld) {
-    return Placed<LD>{(int)((unsigned long long)at / SIZE & (WORD - 1)), (int)(ld & (WORD - 1))};
-}

@@ -1,63 +1,11 @@
 // The pipeline of bulk copies (PATH 2): the lanes of one warp fill a ring of stages, whose barriers count the bytes that
 // arrived.
 //
-// Bulk copies move whole words of 16 bytes. A run (a column along the panel, or all of a tile that is a stream) may begin and
-// end inside one, so it keeps its place in words: what is loaded includes its neighbours' bytes in the first and last word,
-// and of what is stored these words are written element by element.
+// What is copied whole is a run (lib/run.cuh): a column along the panel, or all of a tile that is a stream.
 #pragma once
 
+#include "lib/run.cuh"
 #include "panel/copy.cuh"
-
-// A run as bytes in device memory, and whole words that it is loaded by.
-struct Run {
-    const unsigned char *from;
-    int bytes;
-
-    INLINE Run(const Stored *at, int count) : from((const unsigned char *)at), bytes(count * SIZE) {}
-    INLINE int head() const { return (int)((unsigned long long)from & 15); }
-
-    // Asks for the words of the run, which lie at `to` in shared memory; nothing outside begin to end is requested: the
-    // first and last elements of an operand come one by one. Returns the bytes that the barrier has to expect.
-    INLINE int load(unsigned char *to, const void *begin, const void *end, unsigned int barrier) const {
-        const unsigned char *first = from - head(), *last = from + bytes + (-(head() + bytes) & 15);
-        to += first < (const unsigned char *)begin ? 16 : 0;
-        if (first < (const unsigned char *)begin) {
-            first += 16;
-            _Pragma("unroll 1") for (const unsigned char *p = from; p < smaller_of(first, from + bytes); p += SIZE)
-                *(Stored *)(to - (first - p)) = *(const Stored *)p;
-        }
-        if (last > (const unsigned char *)end) {
-            last -= 16;
-            _Pragma("unroll 1") for (const unsigned char *p = larger_of(last, from); p < from + bytes; p += SIZE)
-                *(Stored *)(to + (p - first)) = *(const Stored *)p;
-        }
-        const int asked = (int)(last - first);
-        if (asked <= 0) return 0;
-        bulk_load<false>(to, first, asked, barrier, 0);
-        return asked;
-    }
-    static INLINE const unsigned char *smaller_of(const unsigned char *a, const unsigned char *b) { return a < b ? a : b; }
-    static INLINE const unsigned char *larger_of(const unsigned char *a, const unsigned char *b) { return a < b ? b : a; }
-
-    // Writes its bytes from at to end, fewer than a word.
-    INLINE void store_edge(const unsigned char *here, int at, int end) const {
-        // Pieces grow up to a multiple of 16, and shrink behind it.
-        _Pragma("unroll 1") while (at < end) {
-            int piece = (head() + at) & -(head() + at);
-            piece = piece && piece < 16 ? piece : 8;
-            while (piece > end - at) piece /= 2;
-            unsigned char *const there = (unsigned char *)from + at;
-            if (piece == 8) *(uint2 *)there = *(const uint2 *)(here + at);
-            else if (piece == 4) *(unsigned int *)there = *(const unsigned int *)(here + at);
-            else *(unsigned short *)there = *(const unsigned short *)(here + at);
-            at += piece;
-        }
-    }
-
-    // Bytes before the first whole word, and in whole words.
-    INLINE int ahead() const { return smaller(-head() & 15, bytes); }
-    INLINE int whole() const { return (bytes - ahead()) & ~15; }
-};
 
 // The runs of a tile: COLS columns along the panel, or one for all of it.
 template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
@@ -96,19 +44,6 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
 typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
 typedef Runs<LONG_M, SHORT, LD_C, SHORT> ResultRuns;
 typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;
-
-// Behind the last element of an operand, whose matrices come one after the other.
-INLINE const void *end_of(const void *base, long long stride, int batch, long long ld, int cols, int rows) {
-    return (const Stored *)base + (batch - 1) * stride + (cols - 1) * ld + rows;
-}
-
-// Columns along the panel begin anywhere in a word, unless all of them begin with one.
-template <bool ANYWHERE, int LD> struct Lead {
-    static INLINE int of(const Stored *, long long) { return LD; }
-};
-template <int LD> struct Lead<true, LD> {
-    static INLINE Placed<LD> of(const Stored *at, long long ld) { return placed<LD>(at, ld); }
-};
 
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     const Tiles tiles(g);

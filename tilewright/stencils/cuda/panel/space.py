@@ -12,7 +12,8 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, resident_rules
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST
 from tilewright.stencils.cuda.panel.needs import (
     PATHS,
     along,
@@ -197,7 +198,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
             shared_bytes(p, path, mma, direct, tile, stages) <= device["shared_per_block_optin"]
         ),
     )
-    yield from resident_rules(
+    yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
         lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),

@@ -12,7 +12,8 @@ import numpy as np
 
 from tilewright.model import Device, SegmentedProblem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import WIDEST, resident_rules
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.needs import (
     UNITS,
     WGMMA,
@@ -205,29 +206,10 @@ def _of_the_block(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     ) -> Any:
         return registers(p, tc, stages, ahead, (blk_m, blk_n, blk_k), (warps_m, warps_n))
 
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda warps_m, warps_n: 32 * warps_m * warps_n <= device["threads_per_block"],
-    )
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the stages fit in the shared memory that a block may ask for",
-        lambda tc, stages, blk_m, blk_n, blk_k, warps_m, warps_n: (
-            held(stages, blk_m, blk_n, blk_k, warps_m, warps_n, tc) <= device["shared_per_block_optin"]
-        ),
-    )
-    yield Rule(
-        "registers-per-thread",
-        "tabled",
-        "the registers that the loop cannot do without can be addressed",
-        lambda tc, stages, ahead, blk_m, blk_n, blk_k, warps_m, warps_n: (
-            needed(tc, stages, ahead, blk_m, blk_n, blk_k, warps_m, warps_n) <= device["registers_per_thread"]
-        ),
-    )
-    yield from resident_rules(
+    yield limits.threads_per_block(device, lambda warps_m, warps_n: 32 * warps_m * warps_n)
+    yield limits.shared_per_block(device, held, "the stages fit")
+    yield limits.registers_per_thread(device, needed)
+    yield from limits.resident_rules(
         device,
         lambda warps_m, warps_n: 32 * warps_m * warps_n,
         lambda tc, stages, ahead, blk_m, blk_n, blk_k, warps_m, warps_n: (

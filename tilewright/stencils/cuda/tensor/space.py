@@ -12,7 +12,8 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import WIDEST, resident_rules, units
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import WIDEST, units
 from tilewright.stencils.cuda.tensor.needs import (
     DOUBLE_SHAPES,
     HALF_SHAPES,
@@ -372,7 +373,7 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
             <= device["shared_per_block_optin"]
         ),
     )
-    yield from resident_rules(
+    yield from limits.resident_rules(
         device,
         lambda dim_x, dim_y: dim_x * dim_y,
         lambda tc, split, stages, ahead, blk_k, blk_m, blk_n, dim_x, dim_y, group, warps_m: (

@@ -17,6 +17,7 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import cheapest, fitted, resident
 from tilewright.stencils.cuda.tiny.needs import (
+    LARGEST,
     PER_SM,
     busy,
     moved_bytes,
@@ -26,6 +27,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     stored,
     tiles,
     vector,
+    whole,
 )
 from tilewright.stencils.cuda.tiny.space import groups, is_crowded, sides
 
@@ -139,12 +141,13 @@ def _reads(p: Problem, rows: Any, columns: Any) -> Any:
 # -- rings -------------------------------------------------------------------------------------------------
 def _groups(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     """By the way into shared memory: the groups of which there are two or more for each SM. With less to
-    move, one matrix after the other, by words."""
+    move, one matrix after the other, by words; long ones as few as bulk copies take."""
     known = np.array(groups(p))
     columns = {"path": np.repeat(_PATHS, len(known)), "group": np.tile(known, len(_PATHS))}
     left = space.part(("path", "group")).allowed(columns).reshape(len(_PATHS), len(known))
     many = known * 2 * device["sms"] <= p.products
-    single = {"bulk": False, "async": known == 1}
+    long = max(p.extents) > LARGEST
+    single = {"bulk": long & (known == whole(p)), "async": known == 1}
     return {path: known[some & (many | single[path])] for path, some in zip(_PATHS, left, strict=True)}
 
 

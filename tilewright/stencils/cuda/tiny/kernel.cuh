@@ -165,8 +165,8 @@ static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
 static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
 static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
-static_assert(MMA == 0 || (TYPE_BITS != 32 && PATH != 0),
-              "mma-type: tensor cores take float64 and 16 bits from shared memory");
+static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
+static_assert(MMA == 0 || PATH != 0, "mma-staged: tensor cores read what passed through shared memory");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),
               "mma-rows: a tensor-core product has 16 rows, or 8 of float64");
 static_assert(MMA == 0 || (ROWS % (MMA ? MMA : 1) == 0 && COLUMNS % 8 == 0),

@@ -16,7 +16,9 @@ from tilewright.stencils.cuda.common import WIDEST, outer_steps, units
 
 PATHS = ("plain", "async", "bulk")
 LARGEST = 64
-"""Extent up to which whole matrices are kept in shared memory."""
+"""Extent up to which whole matrices are kept in shared memory, whatever brings them."""
+LONG = 640
+"""The same of one extent where bulk copies bring them."""
 KEPT = 16 * 1024
 """Bytes up to which operands that all runs have stay in shared memory."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)

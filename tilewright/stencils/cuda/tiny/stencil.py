@@ -39,7 +39,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     spaced,
     words,
 )
-from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules
+from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules, streams_long
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
 
@@ -62,8 +62,8 @@ class TinyStencil(Stencil):
             return reason
         if min(p.m, p.n, p.k, p.products) < 1:
             return "there is nothing to multiply"
-        if max(p.m, p.n, p.k) > LARGEST:
-            return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
+        if max(p.m, p.n, p.k) > LARGEST and not streams_long(p, device):
+            return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}, and bulk copies do not bring it"
         if p.products >= 2**31 - 2**16:
             return f"a batch of {p.products} is 2^31 or close to it"
         if len(p.outer) > OUTER_AXES:

@@ -1,31 +1,7 @@
 // The products of a group in shared memory, by multiply-add units: a thread computes a tile at a time.
 #pragma once
 
-// Elements that one access moves; the product in between may be wider than what is stored.
-template <typename T, int COUNT> union Several {
-    typename Vector<COUNT * sizeof(T)>::Type vector;
-    T element[COUNT];
-    INLINE Several() {}
-};
-
-template <int COUNT, typename T> INLINE Several<T, COUNT> several(const T *from) {
-    Several<T, COUNT> out;
-    out.vector = *(const typename Vector<COUNT * sizeof(T)>::Type *)from;
-    return out;
-}
-
-INLINE Element value(Element x) { return x; }
-#if TYPE_BITS == 16
-INLINE Element value(Stored x) { return widened(x); }
-#endif
-
-// A factor in shared memory, its columns LD elements apart. Columns begin at multiples of every vector that divides LD.
-template <typename T, int LD_, bool TRANS_, bool CONJ_> struct Factor {
-    typedef T Type;
-    static constexpr int LD = LD_;
-    static constexpr bool TRANS = TRANS_, CONJ = CONJ_;
-    const T *base;
-};
+#include "chain/factor.cuh"
 
 // Computes a tile of X (M x K) times Y (K x N) and hands it to `put`, a vector of rows at a time. A thread has every
 // few-th vector of rows and every few-th column, so that neighbours read neighbouring elements.
@@ -127,20 +103,11 @@ struct Result {
     }
 };
 
-template <int IN, bool TRANS, bool CONJ> using Given = Factor<Stored, rows_in(IN), TRANS, CONJ>;
-
 // Computes `act` of all tiles of `count` matrices, so many of each.
 template <int TILES, class Act> INLINE void each_tile(int count, Act act) {
     _Pragma("unroll 1") for (int item = threadIdx.x; item < count * TILES; item += THREADS) act(item / TILES, item % TILES);
 }
 CONSTANT int tiles(int m, int n) { return ceiling(m, smaller(ROWS, m)) * ceiling(n, smaller(COLUMNS, n)); }
-
-// Matrix number `which` of an operand, of the stage or of the whole batch; none of one that there is not.
-template <int IN> INLINE const Stored *matrix_of(const unsigned char *stage, int which) {
-    if constexpr (IN < 0) return nullptr;
-    const unsigned char *const base = once_in(IN) ? shared_memory + AT_ONCE + before(IN, true) : stage + before(IN, false);
-    return (const Stored *)base + which * step_in(IN);
-}
 
 // Multiplies `count` matrices of a stage. All threads of the block call it, and see its results after their next barrier.
 INLINE void multiply_group(const unsigned char *stage, Stored *out, int count) {

@@ -1,0 +1,77 @@
+"""Products with a long k, and matrices times vectors, on a live GPU: right in every layout, by every way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.launched import verdict
+from tilewright.model import DTYPES, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.inner.stencil import InnerStencil
+from tilewright.targets.cuda import devices
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
+]
+
+INNER = InnerStencil()
+LETTERS = tuple(DTYPES)
+
+
+def layouts(p: Problem) -> list[Problem]:
+    """Packed, from odd addresses, with a shared operand, with padding and gaps, and padded in C alone."""
+    leads = {f"ld{x}": getattr(p, f"ld{x}") or 0 for x in "abc"}
+    return [
+        p,
+        p.with_(align=p.dtype.itemsize),
+        p.with_(stride_a=0),
+        p.with_(stride_b=0),
+        p.with_(stride_c=(p.stride_c or 0) + 1),
+        p.with_(m=p.m, **{name: ld + 1 for name, ld in leads.items()}),
+        p.with_(m=p.m, **{name: -(-ld // 8) * 8 for name, ld in leads.items()}),
+        p.with_(m=p.m, ldc=(p.ldc or 0) + 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "size", ["1x1x65", "9x9x300", "64x64x515", "7x60x1000", "2x3x4001", "33x17x130", "300x1x81", "1x131x777"]
+)
+@pytest.mark.parametrize("letter", LETTERS)
+def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
+    device = devices.probe()
+    trans = (("nn", "ct"), ("tn", "nn"), ("nt", "jn"), ("tt", "nc"))
+    for number in range(8):
+        # Each transposition meets other layouts at other sizes.
+        ops = trans[(number + len(size)) % 4][DTYPES[letter].is_complex]
+        beta = ("any", "0", "1")[number % 3]
+        p = layouts(Problem.parse(f"{letter}:{ops}:{size}@100000", beta=beta, alpha="any")[0])[number]
+        assert INNER.accepts(p, device) is None
+        config = INNER.default(p, device)
+        # Fewer products than blocks, and more: the ring goes on from one to the next.
+        few = p.m * p.n * p.k < 10**5
+        for batch in (1, device["sms"] + 19 if few else 37):
+            found = verdict(INNER, p, config.with_(blocks=device["sms"]), batch, special=batch == 1)
+            assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
+
+
+@pytest.mark.parametrize("seed", range(56))
+def test_random_configs_are_right(seed: int) -> None:
+    device, draw = devices.probe(), random.Random(seed)
+    letter = LETTERS[seed % 7]
+    ops = [draw.choice("ntcj" if DTYPES[letter].is_complex else "nt") for _ in "ab"]
+    m, n, k = draw.randrange(1, 65), draw.randrange(1, 65), draw.randrange(65, 700)
+    if seed % 5 == 0:
+        m, n = draw.sample((1, draw.randrange(65, 400)), 2)
+    beta = draw.choice(("0", "1", "any"))
+    p = Problem(DTYPES[letter], m, n, k, *ops, batch=10**4, alpha="any", beta=beta)
+    p = draw.choice(layouts(p))
+    for config in INNER.space(p, device).only((*HARDWARE, "hard")).sample(400, seed):
+        # Parts of any size are right, and those that are too large are slow to compile.
+        if config["mma"] or config["rows"] * config["columns"] <= 64:
+            found = verdict(INNER, p, config, draw.choice((1, 5, 301)))
+            assert found.ok, f"{p.key} {config}: {found.why}"
+            return
+    pytest.fail(f"no config of modest parts for {p.key}")

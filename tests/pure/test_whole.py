@@ -1,0 +1,160 @@
+"""The space of the stencil of whole 16-bit matrices, its choice without a search, and what both promise."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tilewright.stencils.cuda.whole.stencil as module
+from tilewright.model import DTYPES, Problem
+from tilewright.space import HARDWARE, KINDS
+from tilewright.stencils.cuda.common import fitted
+from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.whole.cost import clocks
+from tilewright.stencils.cuda.whole.needs import parts, pieces, shared_bytes, turns
+from tilewright.stencils.cuda.whole.stencil import WholeStencil
+from tilewright.targets.cuda.capability import named
+
+pytestmark = pytest.mark.pure
+
+WHOLE = WholeStencil()
+FERMI, A100, H200 = named("fermi-s2050"), named("a100"), named("h200")
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+PROBLEM = dict(program("whole")[1])["lib/problem.cuh"]
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Most are accepted: both types, transpositions, gaps and shared operands, odd addresses."""
+    sizes = {name: draw(st.integers(1, 130)) for name in "mnk"}
+    sizes[draw(st.sampled_from("mnk"))] = draw(st.integers(33, 200))
+    p = Problem(
+        DTYPES[draw(st.sampled_from("hb"))],
+        sizes["m"],
+        sizes["n"],
+        sizes["k"],
+        draw(st.sampled_from("nt")),
+        draw(st.sampled_from("nt")),
+        batch=draw(st.integers(1, 10**5)),
+        beta=draw(st.sampled_from(("0", "1", "any"))),
+        align=draw(st.sampled_from((16, 2))),
+    )
+    strides = {f"stride_{x}": s + draw(st.integers(0, 3)) for x, s in zip("abc", p.strides, strict=True)}
+    shared = draw(st.sampled_from(({}, {"stride_a": 0}, {"stride_b": 0})))
+    return p.with_(**strides | shared)
+
+
+# -- the file and the space say the same -----------------------------------------------------------------
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    p = problem("b:nt:37x60x47@1000")
+    defines = [name for name, _ in WHOLE.source(p, WHOLE.default(p, H200), H200).defines]
+    assert sorted(defines) == sorted(set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)))
+    names = [param.name.upper() for param in WHOLE.space(p, H200).params]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
+
+
+# -- what is accepted --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "fields", "reason"),
+    [
+        ("s:63x63x63@9", {}, "type s"),
+        ("hc:63x63x63@9", {}, "type hc"),
+        ("h:31x31x31@9", {}, "not from 33 to 256"),
+        ("h:257x9x9@9", {}, "not from 33 to 256"),
+        ("h:73x54x54@9", {}, "long or flat"),
+        ("h:63x63x31@9", {}, "long or flat"),
+        ("h:63x63x63@9", {"lda": 64}, "padding"),
+        ("h:63x63x63@9", {"stride_b": -63 * 63}, "backwards"),
+        ("h:63x63x63@9", {"stride_c": 63 * 63 - 1}, "over each other"),
+        ("h:nt:255x255x255@9", {}, "shared memory"),
+        ("h:64x63x40@9", {}, "multiples of 16 bytes"),
+        ("h:63x63x63@9", {"align": 1}, "not of an element's 2"),
+        ("h:63x63x63@1073741825", {}, "over 2^30"),
+    ],
+)
+def test_what_it_cannot_serve_is_refused_with_the_reason(
+    text: str, fields: dict[str, int], reason: str
+) -> None:
+    assert reason in (WHOLE.accepts(problem(text).with_(**fields), H200) or "")
+
+
+def test_it_needs_bulk_copies() -> None:
+    p = problem("h:63x63x63@9")
+    assert WHOLE.accepts(p, H200) is None
+    assert "bulk copies" in (WHOLE.accepts(p, A100) or "")
+    assert WHOLE.accepts(p, FERMI) is not None
+
+
+# -- the choice --------------------------------------------------------------------------------------------
+@settings(max_examples=15, deadline=None)
+@given(p=problems())
+def test_the_default_is_a_member_that_hardware_runs(p: Problem) -> None:
+    if WHOLE.accepts(p, H200) is not None:
+        assert re.search("shared memory|16 bytes|flat", WHOLE.accepts(p, H200) or "")
+        return
+    config = WHOLE.default(p, H200)
+    broken = [rule.name for rule in WHOLE.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]
+    assert broken == []
+    launch = WHOLE.launch(p, config)
+    assert launch.block[0] == 32 * config["warps"] + 32
+    assert 1 <= launch.grid[0] <= p.batch
+    assert launch.shared <= H200["shared_per_block_optin"]
+
+
+@settings(max_examples=6, deadline=None)
+@given(p=problems())
+def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
+    space = WHOLE.space(p, H200)
+    some = space.only((*HARDWARE, "hard")).sample(10, 1)
+    columns = {name: [config[name] for config in some] for name in some[0]} if some else {}
+    if columns:
+        kept = space.allowed({name: np.array(values) for name, values in columns.items()}, KINDS)
+        assert kept.tolist() == [not space.why(config) for config in some]
+
+
+# -- layouts -----------------------------------------------------------------------------------------------
+def test_parts_turns_and_pieces() -> None:
+    p = problem("h:63x65x47@9")
+    assert parts(p, 256, 32, 24) == 2 * 3
+    assert parts(p, 32, 32, 24) == 2 * 2
+    assert turns(p, 256, 32, 24, 4) == 2
+    # Columns of 126 bytes: 16 of them in 2 KB, and one where not even that has room.
+    assert pieces((63, 47), 2048) == 3
+    assert pieces((63, 47), 100) == 47
+
+
+def test_shared_memory_of_a_product() -> None:
+    """By hand: columns of 63 rows at 72 elements, 47 of which tensor cores read 48; C instead of A and B."""
+    p = problem("h:63x63x47@9")
+    a = -(-48 * 72 * 2 // 128) * 128
+    b = -(-64 * 56 * 2 // 128) * 128
+    slot = -(-(63 * 16 * 2 + 32) // 128) * 128
+    c = -(-(63 * 63 * 2 + 32) // 128) * 128
+    assert shared_bytes(p, 64, 32, 32, 4, 2, 2048) == 128 + 2 * slot + a + b
+    # Two turns read A and B again, and what is updated comes first.
+    assert shared_bytes(p, 64, 32, 32, 2, 2, 2048) == 128 + 2 * slot + a + b + c
+    assert shared_bytes(p.with_(beta="1"), 64, 32, 32, 4, 2, 2048) == 128 + 2 * slot + a + b + c
+
+
+def test_the_model_counts_what_a_product_takes() -> None:
+    """A C that is read takes longer, and so do columns at odd halves, more blocks take less."""
+    x = fitted("whole", H200)
+    base = {"tile": 128, "rows": 32, "columns": 32, "warps": 4, "piece": 8192, "stages": 2, "blocks": 132}
+
+    def of(text: str, beta: str = "0", **changes: int) -> float:
+        config = {name: np.array([value]) for name, value in (base | changes).items()}
+        return float(clocks(problem(text, beta=beta), H200, config, x)[0])
+
+    assert of("h:96x96x95@9") < of("h:96x96x95@9", "1")
+    assert of("h:64x64x48@9") < of("h:63x63x47@9") < of("h:95x95x95@9")
+    assert of("h:63x63x47@9", blocks=264) < of("h:63x63x47@9")

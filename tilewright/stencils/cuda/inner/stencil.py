@@ -1,0 +1,124 @@
+"""Batches of products whose k is long, and of matrices times vectors: the space, the choice and the launch of
+inner.
+
+Gram matrices, reductions over grid points and gradients of small weights multiply a wide matrix by a tall
+one: what is read is long and what is written small. It is the panel dot product of K. Goto and R. van de
+Geijn ("Anatomy of high-performance matrix multiplication" (2008), section 4), and memory sets its pace as it
+does for very small matrices (I. Masliah et al. (2018), section 3). A matrix times a vector is served where m
+(or n) and k are both long, too.
+
+    path     "async" or "bulk": how slabs come into shared memory, by words of all threads or by bulk copies
+    mma      rows of a tensor-core product, 0 for multiply-add units
+    tile     rows (columns) of a tile of C where it is a long vector, else 0: C is one tile
+    depth    k of a slab, at most; k is an argument of the kernel, cut into pieces of nearly one length
+    rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
+    warps    of a block; what they are more than the parts ask for splits k among them
+    stages   slabs in shared memory: all but the one that is multiplied are on their way
+    split    blocks of a cluster that share the k of a tile, where there are fewer tiles than fill the device
+    blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
+
+Sums of several lanes, warps and blocks are added in an order that config and k alone decide, so results do
+not vary from run to run. One product has 8 blocks at most.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.common import no_gpu, too_old, units
+from tilewright.stencils.cuda.inner.cost import best
+from tilewright.stencils.cuda.inner.needs import (
+    LARGEST,
+    PATHS,
+    extents,
+    length,
+    long,
+    shared_bytes,
+    streams,
+    unit_k,
+)
+from tilewright.stencils.cuda.inner.space import DEPTHS, TILES, params, rules
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
+from tilewright.targets.cuda.arguments import Argument
+
+
+class InnerStencil(Stencil):
+    """``inner``: products along a long k, as the five functions of the protocol."""
+
+    name = "inner"
+    target = "cuda"
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
+        if min(p.m, p.n, p.k, p.batch) < 1:
+            return "there is nothing to multiply"
+        if p.k <= LARGEST:
+            return f"k = {p.k} is not above {LARGEST}"
+        if length(p) > LARGEST and min(p.m, p.n) > 1:
+            return f"{p.m}x{p.n} is neither within {LARGEST}x{LARGEST} nor a vector"
+        if p.batch * -(-length(p) // TILES[0]) >= 2**30:
+            return f"a batch of {p.batch} has 2^30 tiles or more"
+        if p.batch > 1 and p.strides[2] == 0:
+            return "all products would be written to one C"
+        if max(p.lda or 0, p.ldb or 0) * max(TILES[-1], DEPTHS[-1]) >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
+            return (
+                "distances within a slab are counted in 32 bits, which a leading dimension is too large for"
+            )
+        if p.align % p.dtype.itemsize:
+            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def needs_record(self, problem: Problem) -> bool:
+        # The library is good along a long k where m and n are large, and bad where they are small.
+        return True
+
+    def compiled(self, problem: Problem) -> dict[str, Any]:
+        # What is long is an argument.
+        found = {**problem.compiled, "k": "long", "unit_k": unit_k(problem)}
+        return found | ({("mn"[long(problem) - 1]): "long"} if long(problem) else {})
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        p = problem
+        m, n = extents(p, config["tile"])
+        defines = asked(p) | {"LONG": long(p), "TILE_M": m, "TILE_N": n, "UNIT_K": unit_k(p)}
+        for x, unit, stream in zip("AB", units(p), streams(p), strict=False):
+            defines |= {f"UNIT_{x}": unit, f"STREAM_{x}": int(stream)}
+        defines |= {name.upper(): value for name, value in config.items() if name != "tile"}
+        defines["PATH"] = 1 + PATHS.index(config["path"])
+        # Registers are left for as many resident blocks.
+        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
+        text, headers = program("inner")
+        return Source(text, "inner", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        return args.gemm(problem)
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        of_each = -(-length(p) // c["tile"]) if long(p) else 1
+        sizes = ("path", "mma", "tile", "depth", "rows", "columns", "warps", "stages")
+        return Launch(
+            grid=(max(1, min(c["blocks"] // c["split"], p.batch * of_each)), c["split"], 1),
+            block=(32 * c["warps"], 1, 1),
+            shared=int(shared_bytes(p, *(c[name] for name in sizes))),
+            cluster=c["split"],
+        )

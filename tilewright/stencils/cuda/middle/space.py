@@ -1,0 +1,155 @@
+"""The space of middle: parameters, and the rules that prune them, by topic.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import IN_FLIGHT
+from tilewright.stencils.cuda.middle.needs import (
+    along_k,
+    by_tensor_cores,
+    divided,
+    parts,
+    registers,
+    shared_bytes,
+    stage_bytes,
+    sums,
+    warps,
+    wide,
+)
+
+PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+
+
+def tiles(p: Problem, extent: int) -> list[int]:
+    """Tiles of an extent: all of it, or nearly equal pieces of whole vectors."""
+    n = wide(p)
+    pieces = (divided(divided(extent, count), n) * n for count in range(2, divided(extent, 32) + 1))
+    return sorted({extent, *pieces})
+
+
+def depths(p: Problem) -> list[int]:
+    """Depths of a slice: all of k, or nearly equal pieces, of whole products of tensor cores."""
+    unit = 4 if by_tensor_cores(p) else 1
+    pieces = (divided(divided(p.k, count), unit) * unit for count in range(1, divided(p.k, 8) + 1))
+    return sorted(set(pieces))
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    unit = 8 if by_tensor_cores(p) else wide(p)
+    counts = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if by_tensor_cores(p) else range(1, 16 // unit + 1)
+    sides = tuple(unit * count for count in counts)
+    return [
+        Param("tile_m", tuple(tiles(p, p.m))),
+        Param("tile_n", tuple(tiles(p, p.n))),
+        Param("depth", tuple(depths(p))),
+        Param("mma", (8, 16) if by_tensor_cores(p) else (0,)),
+        Param("rows", sides),
+        Param("columns", sides),
+        Param("deep", (1,) if by_tensor_cores(p) or not any(along_k(p)) else (1, 2, 4)[: wide(p) // 2 + 1]),
+        Param("stages", (2, 3, 4, 6, 8)),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield from _of_the_part(p, device)
+    yield from _of_the_sm(p, device)
+
+
+def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
+    """What tensor cores take, and how large a part of a tile a thread or a warp computes."""
+    tensor = by_tensor_cores(p)
+    yield Rule(
+        "mma-device",
+        "tabled",
+        "the device has float64 products of 16 rows (9.0 and above); all have those of 8",
+        lambda mma: (mma <= 8) | ("mma_f64_m16" in device.supports),
+    )
+    yield Rule(
+        "part",
+        "hard",
+        "whole tensor-core products of 8 columns, or whole vectors of 16 bytes",
+        lambda mma, rows: (mma == 0) | (rows % (mma + (mma == 0)) == 0),
+    )
+    yield Rule(
+        "part-in-tile",
+        "soft",
+        "a part is not longer than its tile, but for what tensor cores ask for",
+        lambda tile_m, tile_n, rows, columns: (
+            (rows < tile_m + (16 if tensor else wide(p))) & (columns < tile_n + (8 if tensor else wide(p)))
+        ),
+    )
+    yield Rule(
+        "sums-fit",
+        "soft",
+        "a thread has 144 registers of sums at most",
+        lambda rows, columns: sums(p, rows, columns) <= 144,
+    )
+    yield Rule(
+        "registers-per-thread",
+        "tabled",
+        "the registers that the loop cannot do without can be addressed",
+        lambda rows, columns, deep: registers(p, rows, columns, deep) <= device["registers_per_thread"],
+    )
+    yield Rule(
+        "full",
+        "soft",
+        "half of what parts compute lies in their tiles, or more",
+        lambda tile_m, tile_n, rows, columns: (
+            2 * tile_m * tile_n >= parts(p, tile_m, tile_n, rows, columns) * rows * columns
+        ),
+    )
+
+
+def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
+    """What an SM holds, and what keeps its memory and its schedulers busy."""
+    sms = device["sms"]
+    yield Rule(
+        "threads-per-block",
+        "queryable",
+        "a block has no more threads than the device allows",
+        lambda tile_m, tile_n, rows, columns: (
+            32 * warps(p, tile_m, tile_n, rows, columns) <= device["threads_per_block"]
+        ),
+    )
+    yield Rule(
+        "shared-per-block",
+        "queryable",
+        "the ring fits in the shared memory that a block may ask for",
+        lambda tile_m, tile_n, depth, rows, columns, stages: (
+            shared_bytes(p, tile_m, tile_n, depth, rows, columns, stages) <= device["shared_per_block_optin"]
+        ),
+    )
+    yield from limits.resident_rules(
+        device,
+        lambda tile_m, tile_n, rows, columns: 32 * warps(p, tile_m, tile_n, rows, columns),
+        lambda tile_m, tile_n, rows, columns, deep: (
+            32 * warps(p, tile_m, tile_n, rows, columns) * registers(p, rows, columns, deep)
+        ),
+        lambda tile_m, tile_n, depth, rows, columns, stages: shared_bytes(
+            p, tile_m, tile_n, depth, rows, columns, stages
+        ),
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda tile_m, tile_n, depth, rows, columns, stages, blocks: (
+            stage_bytes(p, tile_m, tile_n, depth, rows, columns) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
+        ),
+    )
+    yield Rule(
+        "warps-enough",
+        "soft",
+        "an SM has a warp for each of its four schedulers",
+        lambda tile_m, tile_n, rows, columns, blocks: (
+            warps(p, tile_m, tile_n, rows, columns) * (blocks // sms) >= 4
+        ),
+    )

@@ -1,0 +1,101 @@
+"""Batches of products of middle size, extents of some 33 to 160: space, choice and launch of middle.
+
+Such a product is too large to be kept whole by a thread or a warp, and too small to fill a multiprocessor for
+long: a library's kernel for large products rounds it up to its tiles and waits for memory at its beginning
+and its end. Here persistent blocks take one product, or a tile of one, after the other, and a ring of slices
+runs on from one to the next (the pipelined batches of I. Masliah et al. (2018), section 4, of more than one
+slice). The parts of C in registers are those of J. Kurzak et al. (2012), section 3.
+
+    tile_m, tile_n   rows and columns of a tile of C: all of them, or nearly equal pieces
+    depth    columns of op(A) and rows of op(B) that are in a stage
+    mma      rows of a tensor-core product (float64), 0 without tensor cores (float32)
+    rows, columns   of the part of C that a thread computes (with ``mma``: a warp)
+    deep     k of one read of an operand that is stored along k (without ``mma``)
+    stages   slices in shared memory: all but the one that is multiplied are on their way
+    blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.common import no_gpu, too_old, units
+from tilewright.stencils.cuda.middle.cost import best
+from tilewright.stencils.cuda.middle.needs import TYPES, divided, shared_bytes, warps
+from tilewright.stencils.cuda.middle.space import params, rules
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import Stencil
+from tilewright.targets.cuda.arguments import Argument
+
+LEAST = 33
+"""The shortest extent of which a product needs two: shorter ones are kept whole by other stencils."""
+LARGEST = 160
+"""The longest extent."""
+
+
+class MiddleStencil(Stencil):
+    """``middle``: products of middle size, as the five functions of the protocol."""
+
+    name = "middle"
+    target = "cuda"
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
+        if p.dtype.letter not in TYPES:
+            return f"type {p.dtype.letter!r}; accepted: {', '.join(TYPES)}"
+        if min(p.m, p.n, p.k, p.batch) < 1:
+            return "there is nothing to multiply"
+        if sorted(p.extents)[1] < LEAST or max(p.extents) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has not two extents of {LEAST} or more, and none above {LARGEST}"
+        if p.batch * divided(p.m, 32) * divided(p.n, 32) >= 2**30:
+            return f"a batch of {p.batch} has 2^30 tiles or more"
+        if p.batch > 1 and p.strides[2] == 0:
+            return "all products would be written to one C"
+        if (p.ldc or 0) * LARGEST >= 2**31:
+            return "distances within C are counted in 32 bits, which its leading dimension is too large for"
+        if p.align % p.dtype.itemsize:
+            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def needs_record(self, problem: Problem) -> bool:
+        # Libraries have good kernels for some of these sizes: only what was measured is known to be better.
+        return True
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        p = problem
+        defines = asked(p) | {f"SIZE_{x}": extent for x, extent in zip("MNK", p.extents, strict=True)}
+        defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
+        defines |= {name.upper(): value for name, value in config.items()}
+        # Registers are left for as many resident blocks.
+        defines["BLOCKS"] = divided(config["blocks"], device["sms"])
+        text, headers = program("middle")
+        return Source(text, "middle", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        return args.gemm(problem)
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        tile = c["tile_m"], c["tile_n"]
+        tiles = p.batch * divided(p.m, tile[0]) * divided(p.n, tile[1])
+        return Launch(
+            grid=(min(c["blocks"], tiles), 1, 1),
+            block=(32 * int(warps(p, *tile, c["rows"], c["columns"])), 1, 1),
+            shared=int(shared_bytes(p, *tile, c["depth"], c["rows"], c["columns"], c["stages"])),
+        )

@@ -1,0 +1,87 @@
+"""The choice without a search: a cost model of whole's kernel.
+
+It proposes parts, pieces and rings and says how many clocks of an SM a product takes with each; the rules of
+the space say which of them may be. Its constants, fitted to timed configs, are in ``data/whole.json``. Sizes
+are in elements, pieces in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
+from tilewright.stencils.cuda.whole.needs import parts, pieces, registers, shared_bytes, stored, turns
+from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, ROWS, TILES, WARPS
+
+Columns = dict[str, Any]
+_RINGS = (4096, 8192, 16384, 32768), (1, 2, 3, 4)
+"""Pieces and stages that are proposed."""
+_NAMES = ("tile", "rows", "columns", "warps", "piece", "stages")
+
+
+def best(space: Space, p: Problem, device: Device) -> Config:
+    """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
+    columns = candidates(p, device)
+    cost = clocks(p, device, columns, fitted("whole", device))
+    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    if found is None:
+        raise AssertionError(f"no config of whole fits {p.key}, which it accepts")
+    return found
+
+
+def candidates(p: Problem, device: Device) -> Columns:
+    """Columns of configs worth a thought, each with as many resident blocks as the SM holds."""
+    # The shortest tiles of which one, two, three or four are all of C.
+    counts = (1,) if p.transposed_b else (1, 2, 3, 4)
+    tiles = sorted({min(tile for tile in TILES if tile * count >= p.n) for count in counts})
+    grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, *_RINGS)), indexing="ij")
+    found = dict(zip(_NAMES, (x.ravel() for x in grid), strict=True))
+    tile, rows, columns, warps = (found[name] for name in _NAMES[:4])
+    some = (
+        (rows * columns >= min(256, p.m * p.n))
+        & (rows * columns <= 4096)
+        & (rows < p.m + 16)
+        & (columns < np.minimum(tile, p.n) + 8)
+    )
+    some &= parts(p, tile, rows, columns) > warps // 2
+    found = {name: x[some] for name, x in found.items()}
+    tile, rows, columns, warps, piece, stages = found.values()
+    shared = shared_bytes(p, tile, rows, columns, warps, stages, piece)
+    held = np.maximum(1, resident(shared, registers(rows, columns) + 16, warps + 1, device))
+    found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
+    return found
+
+
+def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
+    """Clocks of an SM for a product: what memory, the schedulers, shared memory and the tensor cores take,
+    and a block by itself, of which the longest counts most."""
+    tile, rows, cols, warps = (columns[name] for name in _NAMES[:4])
+    per_sm = columns["blocks"] // device["sms"]
+    tiles = -(-p.n // np.minimum(tile, p.n))
+    waves, steps = tiles * turns(p, tile, rows, cols, warps), -(-p.k // 16)
+    reads_c = 1 + (p.beta != "0")
+    moved = 2 * (p.m * p.k + p.k * p.n + p.m * p.n * reads_c)
+    flying = per_sm * columns["stages"] * columns["piece"]
+    # Of a warp: words of 16 bytes that are put in place, products of tensor cores, reads of their operands,
+    # and results.
+    words = sum(
+        count * -(-length // 8) / 32 * (1 if unit == WIDEST else x["shifted"])
+        for (length, count), unit in zip(stored(p, p.n), units(p), strict=False)
+    )
+    products = waves * warps * rows * cols * steps / 128
+    operands = waves * warps * (rows + cols) * steps / 8
+    kept = waves * warps * rows * cols * reads_c / 32
+    of_a, of_b = (pieces(shape, columns["piece"]) for shape in stored(p, tile))
+    memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying)
+    issued = x["word"] * words + x["product"] * products + x["operand"] * operands + x["keep"] * kept
+    banks = x["word_banks"] * words + x["operand_banks"] * operands + x["keep_banks"] * kept + moved / 128
+    alone = x["tile"] * tiles + x["piece"] * (of_a + tiles * of_b) + (x["turn"] + x["step"] * steps) * waves
+    alone = alone + (x["word_wait"] * words + x["keep_wait"] * kept + x["product_wait"] * products) / warps
+    power = x["power"]
+    sides = (memory, issued / 4, banks, x["tensor"] * products, alone / per_sm)
+    return sum(side**power for side in sides) ** (1 / power)

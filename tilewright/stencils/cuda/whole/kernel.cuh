@@ -1,0 +1,143 @@
+// whole: C = alpha * op(A) * op(B) + beta * C for batches of 16-bit matrices that lie in memory without padding.
+//
+// The columns of an odd number of halves begin anywhere in a word, and neither tensor cores nor vectors can read them there.
+// But all of a matrix is one run of bytes, which a bulk copy brings into shared memory from anywhere. From there it goes, a
+// piece at a time, to columns that begin at multiples of 16 bytes, so far apart that ldmatrix meets no bank twice.
+//
+//   device memory    A |col 0|col 1|...|     B |col 0|col 1|...|        C |col 0|col 1|...|
+//                        |  bulk copies of PIECE bytes or fewer           ^  one bulk copy
+//   shared memory    ring of STAGES pieces, as they lie in memory         |
+//                        |  words put together from two (realign.cuh)     |
+//   shared memory    A and B, columns at multiples of 16 bytes         C as it lies in memory
+//                        |  ldmatrix                                      |
+//   registers        a warp: ROWS x COLUMNS of C, by tensor cores --------+
+//
+// A product is computed whole, or TILE columns of C after the other, for which A stays. Blocks are persistent: one warp has
+// pieces brought as soon as there is room, those of the next tile while this one is multiplied, and several blocks of a multiprocessor take turns at what
+// keeps its parts busy. Where every part has a warp and C is not read, C takes the place of A and B when all are done.
+//
+// Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
+// that shared memory holds, any addresses of whole elements.
+//
+// The parts: layout.cuh (shared memory), loads.cuh (the ring), realign.cuh (pieces to columns),
+// place.cuh (piece after piece), multiply.cuh (a part of C).
+#include "lib/gemm.cuh"
+
+// ---- the problem --------------------------------------------------------------------------------
+#ifndef TYPE_BITS
+#define TYPE_BITS 16  // of a number
+#endif
+#include "lib/problem.cuh"
+#ifndef SIZE_M
+#define SIZE_M 63  // rows of C
+#endif
+#ifndef SIZE_N
+#define SIZE_N 63  // columns of C
+#endif
+#ifndef SIZE_K
+#define SIZE_K 63  // columns of op(A)
+#endif
+#ifndef UNIT_A
+#define UNIT_A 2  // bytes, at most 16, that divide the address of every column of A
+#endif
+#ifndef UNIT_B
+#define UNIT_B 2  // the same for B
+#endif
+#ifndef UNIT_C
+#define UNIT_C 2  // and for C
+#endif
+
+// ---- the parameters of the space ----------------------------------------------------------------
+#ifndef TILE
+#define TILE 256  // columns of C that are computed together, while A stays; all of them where C has no more
+#endif
+#ifndef ROWS
+#define ROWS 32  // rows of C that a warp computes at a time
+#endif
+#ifndef COLUMNS
+#define COLUMNS 32  // columns of C that a warp computes at a time
+#endif
+#ifndef WARPS
+#define WARPS 4  // warps of a block that multiply; one more loads
+#endif
+#ifndef PIECE
+#define PIECE 8192  // bytes that a piece of an operand has at most, unless a column has more
+#endif
+#ifndef STAGES
+#define STAGES 2  // pieces in shared memory, all on their way while a product is multiplied
+#endif
+#ifndef BLOCKS
+#define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------
+#include "lib/element.cuh"
+#include "lib/mma.cuh"
+#include "lib/fragment.cuh"
+#include "whole/layout.cuh"
+
+static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
+static_assert(ROWS % 16 == 0 && COLUMNS % 8 == 0, "part-whole: a part is whole tensor-core products of 16 x 8");
+static_assert(!TRANS_B || TILE >= SIZE_N, "tile-of-b: the columns of a tile are neighbours in B");
+static_assert(STAGES >= 1, "ring: there is a piece to wait for");
+
+// ---- the kernel ---------------------------------------------------------------------------------
+extern __shared__ __align__(128) unsigned char shared_memory[];
+
+#include "whole/loads.cuh"
+#include "whole/realign.cuh"
+#include "whole/place.cuh"
+#include "whole/multiply.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid_constant__ Gemm g) {
+    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
+    const int warp = threadIdx.x / 32;
+    Stored *const a = (Stored *)(shared_memory + AT_A), *const b = (Stored *)(shared_memory + AT_B);
+    Ring ring(g);
+    if (warp == WARPS) {
+        ring.run_ahead();
+        return;
+    }
+    unsigned int parity_c = 0;
+    _Pragma("unroll 1") for (int item = blockIdx.x; item < g.batch; item += (int)gridDim.x)
+        _Pragma("unroll 1") for (int tile = 0; tile < TILES; tile++) {
+            const int columns = columns_of(tile);
+            const Run c((const Stored *)g.c + item * g.stride_c + tile * TILE_N * SIZE_M, columns * SIZE_M);
+            Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
+            // C of the tile before has to leave before its place is written: now, or when A and B are in theirs.
+            if (threadIdx.x == 0 && (SHARED_PLACE || BETA != 0)) bulk_read<0>();
+            if (SHARED_PLACE) workers_sync();
+            if (BETA != 0 && threadIdx.x == 0) {
+                const void *const end = end_of(g.c, g.stride_c, g.batch, SIZE_M * SIZE_N);
+                barrier_expect(ring.barrier(STAGES), c.load(shared_memory + AT_C, g.c, end, ring.barrier(STAGES)));
+            }
+            if (tile == 0)
+                _Pragma("unroll 1") for (int piece = 0; piece < OperandA::PIECES; piece++)
+                    ring.place<OperandA>(item, tile, piece, a);
+            _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++) ring.place<OperandB>(item, tile, piece, b);
+            if (threadIdx.x == 0 && !SHARED_PLACE && BETA == 0) bulk_read<0>();
+            workers_sync();  // A and B are there
+            if (BETA != 0) barrier_wait(ring.barrier(STAGES), parity_c);
+            parity_c ^= 1;
+            _Pragma("unroll 1") for (int turn = 0; turn < TURNS; turn++) {
+                const int part = turn * WARPS + warp, first_m = part % PARTS_M * ROWS, first_n = part / PARTS_M * COLUMNS;
+                const bool any = PARTS % WARPS == 0 || part < PARTS;
+                Sums sum;
+                __syncwarp();  // lanes may leave a wait apart
+                if (any) multiply(sum, a, b, first_m, first_n);
+                if (SHARED_PLACE) workers_sync();  // A and B have been read
+                if (any) keep(sum, out, first_m, first_n, columns, scalars);
+            }
+            async_fence();
+            workers_sync();  // C is complete, and A and B may change
+            if (warp == 0) {
+                if (threadIdx.x == 0 && c.whole() > 0)
+                    bulk_store<false>((void *)(c.from + c.ahead()), (unsigned char *)out + c.ahead(), c.whole(), 0);
+                // Of the first and last word some elements may belong to others.
+                if (threadIdx.x == 1) c.store_edge((unsigned char *)out, 0, c.ahead());
+                if (threadIdx.x == 2) c.store_edge((unsigned char *)out, c.ahead() + c.whole(), c.bytes);
+                __syncwarp();
+            }
+        }
+    if (threadIdx.x == 0) bulk_done();
+}

@@ -1,0 +1,46 @@
+// What is where in shared memory: barriers, the ring, both operands with their columns apart, and C as it lies in memory.
+#pragma once
+
+#include "lib/run.cuh"
+#include "lib/sizes.cuh"
+
+constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + 32;  // those that multiply, and the warp that loads
+
+constexpr int TILE_N = smaller(TILE, SIZE_N), TILES = ceiling(SIZE_N, TILE_N);  // columns of C that are computed together
+constexpr int PRODUCTS = ceiling(SIZE_K, 16);  // of tensor cores, along k
+constexpr int PARTS_M = ceiling(SIZE_M, ROWS), PARTS_N = ceiling(TILE_N, COLUMNS), PARTS = PARTS_M * PARTS_N;
+constexpr int TURNS = ceiling(PARTS, WARPS);
+constexpr bool SHARED_PLACE = TILES == 1 && TURNS == 1 && BETA == 0;  // whether C takes the place of A and B
+
+// An operand: the stored columns of it that are kept, cut into pieces, and as tensor cores read them. They read whole
+// products, of which what lies outside of the matrix is anything: ALONG elements down each of ACROSS columns.
+template <int NUMBER, bool K_ALONG, int FREE, int FREE_READ, int UNIT> struct Operand {
+    static constexpr bool IS_A = NUMBER == 0;
+    static constexpr int ROWS_OF_IT = K_ALONG ? SIZE_K : FREE, COLS = K_ALONG ? FREE : SIZE_K;
+    static constexpr int ALONG = K_ALONG ? 16 * PRODUCTS : FREE_READ, ACROSS = K_ALONG ? FREE_READ : 16 * PRODUCTS;
+    // An odd number of words of 16 bytes: eight neighbouring columns begin in eight groups of banks.
+    static constexpr int LD = (ceiling(ROWS_OF_IT, 8) | 1) * 8;
+    static constexpr int BYTES = padded(((ACROSS - 1) * LD + larger(LD, ALONG)) * SIZE);
+    static constexpr int PIECES = ceiling(COLS, larger(1, PIECE / (ROWS_OF_IT * SIZE)));
+    static constexpr int EACH = ceiling(COLS, PIECES);  // columns of a piece
+    static constexpr int SLOT = padded(EACH * ROWS_OF_IT * SIZE + 32);
+
+    static INLINE void realign(const unsigned char *slot, int head, Stored *columns, int count);
+};
+typedef Operand<0, TRANS_A, SIZE_M, PARTS_M * ROWS, UNIT_A> OperandA;
+typedef Operand<1, !TRANS_B, TILE_N, PARTS_N * COLUMNS, UNIT_B> OperandB;
+
+// The threads that multiply wait for each other.
+INLINE void workers_sync() {
+    if (WARPS == 1) __syncwarp();
+    else asm volatile("bar.sync 1, %0;" ::"n"(WORKERS) : "memory");
+}
+
+// The last tile may have fewer columns than the others, and so fewer pieces of B.
+constexpr int LAST_N = SIZE_N - (TILES - 1) * TILE_N;
+INLINE int columns_of(int tile) { return tile == TILES - 1 ? LAST_N : TILE_N; }
+INLINE int pieces_of(int tile) { return TILES > 1 && tile == TILES - 1 ? ceiling(LAST_N, OperandB::EACH) : OperandB::PIECES; }
+
+constexpr int SLOT = larger(OperandA::SLOT, OperandB::SLOT), BYTES_C = padded(SIZE_M * TILE_N * SIZE + 32);
+constexpr int AT_RING = padded(8 * (2 * STAGES + 1)), AT_A = AT_RING + STAGES * SLOT, AT_B = AT_A + OperandA::BYTES;
+constexpr int AT_C = SHARED_PLACE ? AT_A : AT_B + OperandB::BYTES;

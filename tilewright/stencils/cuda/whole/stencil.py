@@ -1,0 +1,103 @@
+"""Batches of 16-bit matrices without padding, multiplied whole: space, choice and launch of whole.
+
+A. Abdelfattah, S. Tomov, J. Dongarra, "Matrix multiplication on batches of small matrices in half and
+half-complex precisions" (2020), multiply such batches by tiles of C; where columns begin at odd halves, what
+is read by halves sets the pace. Here a whole matrix is read as one run of bytes, as very small ones are
+(I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory.
+
+    tile     columns of C that are computed together, while A stays
+    rows, columns   of the part of C that a warp computes
+    warps    of a block that multiply; one more loads
+    piece    bytes of an operand that come together, in whole columns
+    stages   pieces that are on their way
+    blocks   of the whole grid, in multiples of the SMs: they stay and walk over the batch
+
+Sizes are in elements, pieces and shared memory in bytes.
+"""
+
+from __future__ import annotations
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old, units
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.whole.cost import best
+from tilewright.stencils.cuda.whole.needs import LARGEST, SMALLEST, packed, shared_bytes, thick
+from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
+from tilewright.stencils.protocol import Stencil
+from tilewright.targets.cuda.arguments import Argument
+
+
+class WholeStencil(Stencil):
+    """``whole``: products of 16-bit matrices kept whole, as the five functions of the protocol."""
+
+    name = "whole"
+    target = "cuda"
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if p.dtype.letter not in ("h", "b"):
+            return f"type {p.dtype.letter} is not one of h, b"
+        reason = no_gpu(device)
+        if reason is not None:
+            return reason
+        if "bulk_copy" not in device.supports:
+            return "the device has no bulk copies (9.0 and above)"
+        if min(p.m, p.n, p.k, p.batch) < 1:
+            return "there is nothing to multiply"
+        if not SMALLEST <= max(p.m, p.n, p.k) <= LARGEST:
+            return f"the largest extent of {p.m}x{p.n}x{p.k} is not from {SMALLEST} to {LARGEST}"
+        if not thick(p):
+            return f"{p.m}x{p.n}x{p.k} is long or flat, with little to multiply"
+        if not packed(p):
+            return "a matrix has padding, or matrices go backwards"
+        if min(units(p)) == WIDEST:
+            return "all columns begin at multiples of 16 bytes, where other stencils read them"
+        if p.batch > 2**30:
+            return f"a batch of {p.batch} is over 2^30"
+        if p.batch > 1 and p.strides[2] < p.m * p.n:
+            return "products would be written over each other"
+        if p.align % p.dtype.itemsize:
+            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        least = int(shared_bytes(p, TILES[-1] if p.transposed_b else TILES[0], ROWS[0], 8, 16, 1, 1))
+        if least > device["shared_per_block_optin"]:
+            return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def needs_record(self, problem: Problem) -> bool:
+        """Where nothing was measured the library is the better guess."""
+        return True
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        p = problem
+        defines = asked(p) | {"SIZE_M": p.m, "SIZE_N": p.n, "SIZE_K": p.k}
+        defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
+        defines |= {name.upper(): value for name, value in config.items()}
+        # Registers are left for as many resident blocks.
+        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
+        text, headers = program("whole")
+        return Source(text, "whole", headers, tuple((n, str(value)) for n, value in defines.items()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        return args.gemm(problem)
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        return Launch(
+            grid=(min(c["blocks"], p.batch), 1, 1),
+            block=(32 * c["warps"] + 32, 1, 1),
+            shared=int(
+                shared_bytes(p, c["tile"], c["rows"], c["columns"], c["warps"], c["stages"], c["piece"])
+            ),
+        )
