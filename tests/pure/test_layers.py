@@ -35,8 +35,10 @@ DOORS = {
         *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
     },
     ("kernels.stencil", "tune"): {
-        *("tilewright.tuning.evaluate.kernels", "tilewright.tuning.tuner"),
-        *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
+        "tilewright.tuning.effort",
+        "tilewright.tuning.evaluate.kernels",
+        "tilewright.tuning.search.table",
+        "tilewright.tuning.tuner",
     },
     ("kernels.calls", "_bound_cuda"): {"tilewright.runtime.custom_cuda"},
     ("targets.cpu.target", "compile"): {"tilewright.targets.cpu.cc"},

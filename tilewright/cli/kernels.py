@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 from tilewright.cli import progress, render
-from tilewright.custom.definition import Definition
-from tilewright.errors import ArgumentError, RecordsError
+from tilewright.errors import ArgumentError
 from tilewright.kernels.stencil import Stencil
+from tilewright.planning import dispatch
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.tuner import Progress
 
@@ -56,16 +55,29 @@ def tuned(kernel: Stencil, effort: str, budget: float | None, regime: str, quiet
     """Tune a kernel under a bar, within its file's budget if none is given."""
     asked: Mapping[str, Any] = kernel.search
     granted = budget if budget is not None else asked.get("budget")
-    whole = EFFORTS[effort][0] if granted is None else granted
+    whole = EFFORTS[effort].seconds if granted is None else granted
+    device = dispatch.device(kernel.definition.target).key
     with progress.board([kernel.definition.name], quiet) as tell:
 
         def listen(state: Progress) -> None:
-            tell(_standing(state, kernel.definition, whole))
+            tell(
+                progress.Standing(
+                    device,
+                    0,
+                    min(1.0, state.elapsed / (whole or 1.0)),
+                    state.stencil,
+                    state.tried,
+                    state.elapsed,
+                    None,
+                    statuses=state.statuses,
+                    told="" if state.best is None else f"{1e6 * (state.best.seconds or 0.0):.2f} us",
+                )
+            )
 
         result = kernel.tune({}, effort=effort, budget=granted, regime=regime, listen=listen)
     best = result.best
-    if best is None or best.timing is None:
-        raise RecordsError(f"{kernel.definition.name} has no record; accepted: an effort that measures")
+    assert best is not None
+    assert best.timing is not None
     return {
         "kernel": kernel.definition.name,
         "regime": regime,
@@ -79,25 +91,6 @@ def tuned(kernel: Stencil, effort: str, budget: float | None, regime: str, quiet
         "seconds": result.seconds,
         "said": list(asked.get("said", ())),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Launched(progress.Standing):
-    """Where a kernel's work stands, its fastest in seconds of a launch: not all say what they compute."""
-
-    launch: float | None = None
-
-    @property
-    def fastest(self) -> str:
-        """The best so far in words."""
-        return "best -" if self.launch is None else f"best {1e6 * self.launch:.4g} us"
-
-
-def _standing(state: Progress, made: Definition, whole: float) -> Launched:
-    best = None if state.best is None else state.best.seconds
-    part = min(1.0, state.elapsed / max(whole, 1e-9))
-    told = (state.tried, state.elapsed, None)
-    return Launched(made.target, state.done, part, made.name, *told, statuses=state.statuses, launch=best)
 
 
 def draw(row: Row) -> None:

@@ -43,6 +43,8 @@ app = typer.Typer(
 )
 # Of its usage errors Typer exports only this one; their common parent has moved between versions.
 USAGE: type = typer.BadParameter.__mro__[1]
+MEASURING = [name for name, each in EFFORTS.items() if each.search]
+"""The rungs of the ladder of effort on which something is measured."""
 SPELLED = "TYPE[:TRANS]:MxNxK[@BATCH], or TYPE:LOW..HIGH for squares: d:8x8x8, z:nt:4x4x4, d:2..32"
 
 Json = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
@@ -246,7 +248,7 @@ def tune_kernel(
     reference: Annotated[
         str | None, typer.Option(help="FILE.py:NAME, a function that knows the right answer.")
     ] = None,
-    effort: Annotated[str, typer.Option(help=", ".join(EFFORTS))] = "quick",
+    effort: Annotated[str, typer.Option(help=", ".join(MEASURING))] = "quick",
     budget: Annotated[float | None, typer.Option(help="Seconds; the file's if none are given.")] = None,
     regime: Regime = "memory",
     cache: Annotated[
@@ -259,7 +261,7 @@ def tune_kernel(
     as_json: Json = False,
 ) -> None:
     """Tune a kernel that a file describes, as Kernel Tuner and KTT read them, and record every try."""
-    accepted("effort", effort, list(EFFORTS))
+    accepted("effort", effort, MEASURING)
     accepted("regime", regime, timing.REGIMES)
     kernel = kernels.described(file, reference)
     if compile_for is not None:

@@ -33,7 +33,7 @@ class Standing:
     stencil that is searched, how many tries there were and in how many seconds, how many ended in each
     status, the fastest in 10^9 operations a second and in percent of the bound. ``points`` are all
     combinations of that stencil's space and those that its rules let through, None where they were not
-    counted."""
+    counted. ``told``: the fastest in words, of what is not counted in operations."""
 
     device: str
     job: int
@@ -45,6 +45,7 @@ class Standing:
     percent: float | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)
     points: tuple[int, int] | None = None
+    told: str = ""
 
     @property
     def rate(self) -> float:
@@ -54,6 +55,8 @@ class Standing:
     @property
     def fastest(self) -> str:
         """The best so far in words."""
+        if self.told:
+            return f"best {self.told}"
         share = "" if self.percent is None else f" ({self.percent:.0f} % of bound)"
         return f"best {render.rate(self.best)}{share}"
 

@@ -90,14 +90,14 @@ class Stencil(ABC):
         all have the one signature of ``stencils.cpu.ir``, so their stencils describe nothing."""
         return ()
 
-    def starts(self, problem: Any, device: Device) -> Sequence[Config]:
-        """Configs beside the default that a search does well to begin with; they need not be in the space."""
-        return ()
-
     def cost_model(self, problem: Any, device: Device) -> Callable[[Config], float] | None:
         """What the default's cost model makes of any config of the space, smaller is better, in its own unit;
         None where it cannot be asked about single configs."""
         return None
+
+    def starts(self, problem: Any, device: Device) -> Sequence[Config]:
+        """Configs beside the default that a search does well to begin with; they need not be in the space."""
+        return ()
 
     def runs(self, device: Device) -> str | None:
         """Why no kernel can run on a device whose spaces can still be counted; None when kernels can."""

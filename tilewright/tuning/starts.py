@@ -1,13 +1,11 @@
 """Where a search begins: with what is likely to be good before anything is measured.
 
-1. The stencil's default, which its cost model likes best.
+1. The stencil's default, which its cost model likes best, and what else it proposes.
 2. *Incumbents*: what won this very problem, here or in the records that ship. They are tried whatever the
-budget
-   is, and are finalists, so that no run ends with a slower kernel than the one before.
-3. What the stencil itself says is worth a try (what others measured of a kernel that was handed in).
-4. The fastest of earlier searches of this problem.
-5. What won in another regime, or for near problems on this device.
-6. The same of the most similar device (``planning.kin``).
+   budget is, and are finalists, so that no run ends with a slower kernel than the one before.
+3. The fastest of earlier searches of this problem.
+4. What won in another regime, or for near problems on this device.
+5. The same of the most similar device (``planning.kin``).
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tilewright.catalog import STENCILS, TARGETS
+from tilewright.catalog import TARGETS
 from tilewright.model import Config, Device, Record
 from tilewright.planning import kin
 from tilewright.space import Space
@@ -58,16 +56,17 @@ def starts(
     device: Device,
     stencil: str,
     space: Space,
-    default: Config,
+    proposed: Sequence[Config],
     timed: Sequence[Record],
 ) -> Starts:
-    """Where the search of a stencil's space begins; ``timed`` are its own earlier tries, fastest first."""
+    """Where the search of a stencil's space begins. ``proposed`` by the stencil, its default first; ``timed``
+    are its own earlier tries, fastest first."""
+    default = proposed[0]
     configs, sure = [default], [default]
     for each in incumbents(records, problem, regime, device):
         if each.stencil == stencil and inside(space, each.config):
             sure.append(each.config)
-    configs += sure[1:]
-    configs += [each for each in STENCILS[stencil].starts(problem, device) if inside(space, each)]
+    configs += [*sure[1:], *(each for each in proposed[1:] if inside(space, each))]
     configs += [each.config for each in timed[:EARLIER] if inside(space, each.config)]
     for near in _near(records, problem, regime, device):
         same = near.problem.extents == problem.extents

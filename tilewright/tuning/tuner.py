@@ -258,7 +258,8 @@ class Tuner:
         timed = [record for record in known.values() if record.status == "ok" and record.timing]
         timed.sort(key=lambda r: -speed(r))
         default = stencil.default(problem, self.device)
-        begin = starts(self.records, problem, regime, self.device, name, space, default, timed)
+        proposed = (default, *stencil.starts(problem, self.device))
+        begin = starts(self.records, problem, regime, self.device, name, space, proposed, timed)
         if search == "starts":
             begin = Starts(begin.configs, frozenset(begin.configs))
         width = 2 * len(self.compilers)
