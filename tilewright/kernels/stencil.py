@@ -283,6 +283,7 @@ class Stencil:
                 tries=tries,
                 seed=seed,
                 stencils=[calls.name_of(self.definition)],
+                # What spills may still be the fastest: whose kernel it is decides what it may cost.
                 tolerate=1 << 30,
             )
         self._calls.forget()
