@@ -122,10 +122,10 @@ def test_what_cannot_be_tuned_is_named_before_a_child_is_started(new_home: Path)
             scaled(0).tune({"n": 8}, **options)
     with pytest.raises(tw.ArgumentError, match="reference disagrees with itself"):
         scaled(0, reference=lambda x, count: (x + np.random.random(), count)).tune({"n": 8})
-    with pytest.raises(tw.ArgumentError, match="search lists up to"):
+    with pytest.raises(tw.ArgumentError, match="an exhaustive search takes up to"):
         tw.Stencil(
             "scaled", TEXT, {name: list(range(1000)) for name in ("MODE", "B", "C")}, ARGUMENTS, language="c"
-        ).tune({"n": 8})
+        ).tune({"n": 8}, effort="exhaustive")
     assert dispatch.records().all() == []
 
 

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.cli.report import sources
 from tilewright.custom import shipping, spaces
 from tilewright.custom.expressions import Expression
 from tilewright.custom.problem import KernelProblem
 from tilewright.errors import ArgumentError, RecordsError, UnsupportedError
 from tilewright.kernels import caches, calls, t4
-from tilewright.model import Config, Record
+from tilewright.model import Config, Problem, Record
 from tilewright.space import Param, Rule, Space
 from tilewright.store.jsonl import decode, encode
 from tilewright.targets.cuda import capability
@@ -544,6 +545,15 @@ def test_records_are_written_as_t4(tmp_path: Path) -> None:
     assert [row["invalidity"] for row in document["results"]] == list(t4.INVALIDITY.values())
     assert [row["correctness"] for row in document["results"]] == [1, *[0] * (len(rows) - 1)]
     assert document["schema_version"] == "1.0.0"
+
+
+def test_no_page_is_made_of_kernels_of_ones_own() -> None:
+    product = Problem.parse("d:8x8x8")[0]
+    rows = [
+        Record(problem, "cached", "some", Config({"A": 1}), "ok", "here", "cc")
+        for problem in (kernel().problem({"n": 8}), product)
+    ]
+    assert [row.problem for row in sources.Source("all", rows).rows] == [product]
 
 
 def test_idle_rules_are_looked_for_where_that_takes_no_time() -> None:

@@ -117,7 +117,7 @@ def _described(record: Record) -> Device:
 def reported() -> tuple[list[Record], list[Device]]:
     """All records of this user, of this machine's devices those that ship where there are no others, and the
     devices that they are of, this machine's first."""
-    rows = dispatch.records().all()
+    rows = sources.products(dispatch.records().all())
     here = [dispatch.device(), *gpus()]
     local = {row.device for row in rows}
     rows += [

@@ -6,7 +6,7 @@ contradict are named), and a rule that removes nothing, which is most often a mi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -139,9 +139,6 @@ def listed(made: Space, limit: int) -> list[Any]:
             "space.sample(n), space.at(k) and space.neighbours(config), which list nothing"
         )
     return list(made)
-
-
-Test = Callable[..., bool]
 
 
 def named_rules(rules: Any) -> tuple[Rule, ...]:

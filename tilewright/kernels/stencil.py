@@ -225,6 +225,7 @@ class Stencil:
         *,
         effort: str = "quick",
         budget: float | None = None,
+        tries: int | None = None,
         search: str | None = None,
         seed: int = 0,
         regime: str = "memory",
@@ -233,12 +234,12 @@ class Stencil:
     ) -> Result:
         """Search, verify and time configs for some sizes on this machine, and record every try.
 
-        ``effort``: ``estimate``, ``quick``, ``patient`` or ``exhaustive``; ``budget``: seconds in place of
-        the effort's, ``search``: a search in place of its. ``regime``: operands in ``memory``, or ``cached``.
-        ``starts``: configs to begin with, beside the default and what records of other machines and near
-        sizes say.
-        Candidates are compiled and run in child processes, which a bad one may take down. Stop it at any
-        moment: what was tried is recorded, and the same call goes on from there.
+        ``effort``: ``records-only``, ``estimate``, ``quick``, ``patient`` or ``exhaustive``, as in ``tune``;
+        ``budget``: seconds in place of the effort's, ``tries``: configs measured at most, ``search``: a
+        search in place of its. ``regime``: operands in ``memory``, or ``cached``. ``starts``: configs to
+        begin with, beside the default and what records of other machines and near sizes say. Candidates are
+        compiled and run in child processes, which a bad one may take down. Stop it at any moment: what was
+        tried is recorded, and the same call goes on from there.
 
         Raises ``ArgumentError`` for options, sizes, rules and references that are not accepted,
         ``CompileError`` when no config compiles, ``KernelError`` when none gives the right answer, and
@@ -250,35 +251,39 @@ class Stencil:
         from tilewright.tuning.search.table import SEARCHES
         from tilewright.tuning.tuner import Tuner
 
-        measuring = [name for name, each in EFFORTS.items() if each.search]
-        for what, value, accepted in (("effort", effort, measuring), ("search", search or "climb", SEARCHES)):
+        for what, value, accepted in (("effort", effort, EFFORTS), ("search", search or "climb", SEARCHES)):
             if value not in accepted:
                 raise ArgumentError(f"{what}={value!r}; accepted: {', '.join(accepted)}")
         if budget is not None and not budget >= 0:
             raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
+        if tries is not None and not tries > 0:
+            raise ArgumentError(f"tries={tries!r}; accepted: configs from 1, or None")
         problem = self.problem(sizes)
         device = dispatch.device(self.definition.target)
         space = spaces.space(self.definition, problem.all_sizes, device)
         spaces.check(space)
         granted, default_search = EFFORTS[effort]
         chosen = search or default_search
-        if space.count() > calls.MOST_LISTED:
+        if chosen == "exhaustive" and space.count() > calls.MOST_LISTED:
             raise ArgumentError(
-                f"the space has {space.count()} configs, and a search lists up to {calls.MOST_LISTED}; "
-                "accepted: "
-                "fewer values, or rules that leave fewer"
+                f"the space has {space.count()} configs, and an exhaustive search takes up to "
+                f"{calls.MOST_LISTED}; accepted: another effort or search, or rules that leave fewer"
             )
         agreed(problem)
         begun = (*(Config(start) for start in starts), *self._imported(problem))
         problem = replace(problem, definition=replace(self.definition, starts=begun))
         with Tuner(device, dispatch.records(), listen=listen) as tuner:
+            if not chosen:
+                return tuner.recorded(problem, regime)
             result = tuner.tune(
                 problem,
                 regime,
                 search=chosen,
                 budget=granted if budget is None else budget,
+                tries=tries,
                 seed=seed,
                 stencils=[calls.name_of(self.definition)],
+                # What spills may still be the fastest: whose kernel it is decides what it may cost.
                 tolerate=1 << 30,
             )
         self._calls.forget()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tilewright.custom.problem import KernelProblem
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Record
 from tilewright.store.jsonl import parse, read_text
@@ -34,11 +35,22 @@ SQLITE = b"SQLite format 3\0"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Records under the name that the user gave them, and the ceilings that came with them by device."""
+    """Records under the name that the user gave them, and the ceilings that came with them by device.
+
+    Of kernels of one's own, whose bounds nobody knows, no page is made: their records are left out.
+    """
 
     label: str
     rows: list[Record]
     ceilings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", products(self.rows))
+
+
+def products(rows: Iterable[Record]) -> list[Record]:
+    """The records that are of no kernel of one's own."""
+    return [row for row in rows if not isinstance(row.problem, KernelProblem)]
 
 
 def read(path: Path) -> Source:

@@ -42,6 +42,7 @@ TOLERANCES = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1
 OTHERS = 1e-10
 """The largest error relative to the largest number of the right answer, by type: a definition that asks for
 another says so by its ``tolerance``. Whole numbers have to be equal."""
+NO_PEER = "a kernel that was handed in has no peer to be timed beside"
 FINAL_BUDGET = 2.0
 COPIES = 64
 """Most copies of the operands that calls go through in turns."""
@@ -302,8 +303,9 @@ class KernelEvaluation(ABC):
         """A candidate's time on the operands, and the clocks meanwhile."""
 
     @abstractmethod
-    def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Any], str]:
-        """The times of several candidates in turns, and the clocks meanwhile."""
+    def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Any], str, str]:
+        """The times of several candidates in turns until it is clear who is fastest, the clocks meanwhile,
+        and what disturbed them."""
 
     def prepare(self, problem: KernelProblem, regime: str) -> None:
         """Draw the inputs of all cases, ask the reference, and make the operands that are timed."""
@@ -350,10 +352,10 @@ class KernelEvaluation(ABC):
         """Check binaries on the timed operands, and time the right ones in turns."""
         verdicts = [self._proved(candidate) for candidate in candidates]
         right = [c for c, verdict in zip(candidates, verdicts, strict=True) if verdict.ok]
-        timings, clocks = self.raced(right, rounds) if right else ([], "")
+        timings, clocks, note = self.raced(right, rounds) if right else ([], "", "")
         times = iter(timings)
         outcomes = [Outcome(v, next(times) if v.ok else None, clocks) for v in verdicts]
-        return FinalRound(outcomes, None, "a kernel that was handed in has no peer to be timed beside")
+        return FinalRound(outcomes, None, NO_PEER, note=note)
 
     def _serves(self, candidate: Candidate, problem: KernelProblem) -> bool:
         """Whether the rules of other sizes let a config through."""

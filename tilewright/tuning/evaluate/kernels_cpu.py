@@ -9,7 +9,7 @@ from tilewright.custom.problem import KernelProblem
 from tilewright.model import Timing
 from tilewright.runtime.custom_cpu import bound
 from tilewright.targets.cpu import llvm
-from tilewright.tuning import timing
+from tilewright.tuning import contest, timing
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.kernels import FINAL_BUDGET, GUARD, Image, KernelEvaluation, Values
 
@@ -45,12 +45,19 @@ class CpuKernelEvaluation(KernelEvaluation):
         )
         return found, ""
 
-    def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Timing], str]:
+    def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Timing], str, str]:
         runs = {str(number): self._pass(candidate) for number, candidate in enumerate(candidates)}
         found = timing.interleaved(
-            runs, rounds=rounds, regime=self.regime, batch=self.passes, budget=FINAL_BUDGET
+            runs,
+            rounds=rounds,
+            regime=self.regime,
+            batch=self.passes,
+            budget=FINAL_BUDGET,
+            least=contest.FIRST,
+            until=contest.Referee(list(runs)),
         )
-        return list(found.values()), ""
+        note = contest.disturbances({name: each.samples for name, each in found.items()})
+        return list(found.values()), "", note
 
     @property
     def passes(self) -> int:

@@ -12,7 +12,7 @@ from tilewright.model import Device, Timing
 from tilewright.runtime.custom_cuda import bound
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
-from tilewright.tuning import timing
+from tilewright.tuning import contest, timing
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.cuda_timing import FINAL_BUDGET, Events, guarded, turns
 from tilewright.tuning.evaluate.kernels import GUARD, Image, KernelEvaluation, Values
@@ -83,8 +83,9 @@ class CudaKernelEvaluation(KernelEvaluation):
         )
         return found, driver.clocks()
 
-    def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Timing], str]:
+    def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Timing], str, str]:
         runs = {str(number): self._turns(candidate) for number, candidate in enumerate(candidates)}
+        before = driver.clocks()
         found = timing.interleaved(
             runs,
             rounds=rounds,
@@ -92,8 +93,12 @@ class CudaKernelEvaluation(KernelEvaluation):
             batch=self.problem.batch,
             watch=self.watch,
             budget=FINAL_BUDGET,
+            least=contest.FIRST,
+            until=contest.Referee(list(runs)),
         )
-        return list(found.values()), driver.clocks()
+        clocks = driver.clocks()
+        note = contest.disturbances({name: each.samples for name, each in found.items()}, before, clocks)
+        return list(found.values()), clocks, note
 
     def _turns(self, candidate: Candidate) -> timing.Run:
         return turns([self.call(candidate, self.problem, copy, self.values) for copy in self.copies])
