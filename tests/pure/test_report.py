@@ -170,6 +170,9 @@ def test_a_named_gpu_has_funnels_and_what_its_cost_model_would_choose() -> None:
     base = {"device": "h200", "stencil": "tiny"}
     rows = [tried("d:8x8x8@200000", s, **base, config=c) for s, c in ((2e-3, default), (1e-3, other))]
     data = gather.gathered(rows, [device])
+    assert column(data, "outside") == [""]
+    large = gather.gathered([tried("d:8x8x8@200000", 1e-3, **base, config=default.with_(stages=9))], [device])
+    assert column(large, "outside")[0].startswith("says stages=9; accepted: ")
     space, text = column(data, "default")[0]
     assert unpacked(data, space, text) == dict(default)
     (funnel,) = data["funnels"]

@@ -322,6 +322,7 @@ function reasons(problem, ranked, params) {
       "The cost model alone would choose " + apart.map((key) => `${key}=${model[key]}`).join(" ") +
       (tried ? `, which reached ${fixed(100 * tried.speed / ranked.winner, 0)} %.` : ", which was not timed in these records."));
   }
+  if (problem.outside) told.push(`It is in its kernel's space no more: its config ${problem.outside}.`);
   return element("ul", {}, told.map((text) => element("li", {}, text)));
 }
 
