@@ -147,9 +147,10 @@ def test_the_data_of_a_page_say_what_the_records_say() -> None:
     assert nothing is None
     assert sweep["speeds"] == [0.0512, 0, 0.1024, 0.1024]
     assert sweep["what"] == "owoF"
-    # What was decided by an older protocol is not set against what a newer one decides.
-    rows.append(replace(rows[2], protocol=3, when="2027"))
-    assert gather.gathered(rows, [BARE])["sweeps"][1]["what"] == "owofF"
+    # A later protocol is of a final round, too.
+    rows.append(replace(rows[2], protocol=3, when="2027", detail="tied with another"))
+    later = gather.gathered(rows, [BARE])
+    assert (later["sweeps"][1]["what"], column(later, "note")[1]) == ("owoFF", "tied with another")
     configs, at = [], 0
     for space, length in sweep["runs"]:
         width = len(data["spaces"][space]["names"])

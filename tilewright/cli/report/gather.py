@@ -173,6 +173,7 @@ def _problem(
         "driver": best.driver,
         "toolchain": best.toolchain,
         "clocks": best.clocks,
+        "note": best.detail[:LONGEST],
         "peers": {
             peer: short(value, 5)
             for peer, value in figures.get((device.key, problem.key, best.regime), {}).items()

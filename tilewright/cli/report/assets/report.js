@@ -5,7 +5,7 @@ function column(packed) {
 }
 
 const PLACES = new Map([...DATA.alphabet].map((letter, at) => [letter, at]));
-const FATES = { o: "ok", F: "final round", f: "earlier final round", r: "rejected", c: "compile_failed", s: "spills", w: "wrong", x: "crashed",
+const FATES = { o: "ok", F: "final round", r: "rejected", c: "compile_failed", s: "spills", w: "wrong", x: "crashed",
   t: "timeout" };
 
 const PROBLEMS = (() => {
@@ -302,6 +302,7 @@ function reasons(problem, ranked, params) {
   told.push(problem.final >= 2
     ? `A final round in turns with the other finalists decided; its median is known to ± ${problem.spread} %.`
     : `No final round was recorded: it was timed alone, its median is known to ± ${problem.spread} %.`);
+  if (problem.note) told.push(`The tuner noted of it: ${problem.note}.`);
   const rivals = ranked.finals.length > 1 ? ranked.finals : ranked.rows;
   const base = rivals === ranked.finals ? problem.gflops : ranked.winner;
   const second = rivals.find((one) => !isWinner(problem, one));
@@ -336,7 +337,7 @@ function sweepPlot(problem) {
     const traces = groups.map((name, number) => {
       const own = rows.filter((one) => DATA.spaces[one.space].stencil === name);
       return { x: own.map((one) => one.at + 1), y: own.map((one) => one.speed / on.scale), mode: "markers", name,
-        marker: { color: colour(number * 2), symbol: own.map((one) => "Ff".includes(one.fate) ? "star" : SYMBOLS[number % 8]), size: 6 },
+        marker: { color: colour(number * 2), symbol: own.map((one) => one.fate === "F" ? "star" : SYMBOLS[number % 8]), size: 6 },
         text: own.map((one) => spelled(unpacked(one.space, one.text)).replace(/((?:\S+ ){5})/g, "$1<br>")),
         hovertemplate: "%{y:.4~g} " + on.unit + "<br>%{text}<extra>%{fullData.name}</extra>" };
     });
