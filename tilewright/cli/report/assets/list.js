@@ -1,41 +1,38 @@
 // The list of problems, filtered and sorted.
 
-const LIST = { device: "*", type: "*", regime: "*", text: "", behind: false, shown: 50, sort: { at: -1,
-    down: false } };
+const LIST = {
+  device: "*", type: "*", regime: "*", text: "", behind: false, shown: 50, sort: { at: -1, down: false }
+};
 
-const COLUMNS = [{
-    name: "problem",
-    text: true,
-    close: true,
-    by: (p) => p.size,
-    cell: (p) => element("button", { type: "button", onclick: () => open(p
-      .at), "aria-label": "Details of " + p.label + ", " + p.regime }, p.label)
-  },
+function opener(p) {
+  const label = `Details of ${p.label}, ${p.regime}`;
+  return element("button", { type: "button", onclick: () => open(p.at), "aria-label": label }, p.label);
+}
+
+function against(p) {
+  const tone = p.ratio === null ? null : p.ratio < 1 ? "bad" : "good";
+  return element("span", { class: tone }, fixed(p.ratio, 2));
+}
+
+const COLUMNS = [
+  { name: "problem", text: true, close: true, by: (p) => p.size, cell: opener },
   ...(SEVERAL ? [{ name: "device", text: true, by: (p) => p.device, cell: (p) => p.on.key }] : []),
   { name: "regime", text: true, by: (p) => p.regime, cell: (p) => p.regime },
-  { name: "speed", close: true, by: (p) => p.gflops, cell: (p) => speed(p, p.gflops) + " " + p.on
-    .unit },
-  { name: "% of bound", by: (p) => p.percent, cell: (p) => fixed(p.percent, 0), bar: (p) => p
-    .percent }, {
-    name: "× vendor",
-    by: (p) => p.ratio,
-    cell: (p) => element("span", { class: p.ratio === null ? null : p.ratio < 1 ? "bad" : "good" },
-      fixed(p.ratio, 2))
-  },
+  { name: "speed", close: true, by: (p) => p.gflops, cell: (p) => `${speed(p, p.gflops)} ${p.on.unit}` },
+  { name: "% of bound", by: (p) => p.percent, cell: (p) => fixed(p.percent, 0), bar: (p) => p.percent },
+  { name: "× vendor", by: (p) => p.ratio, cell: against },
   { name: "tried", by: (p) => p.tried, cell: (p) => count(p.tried) },
-  { name: "failed", by: (p) => p.failures, cell: (p) => count(p.failures) }, {
-    name: "winner",
-    text: true,
-    config: true,
-    by: (p) => DATA.spaces[p.space].stencil,
-    cell: (p) => DATA.spaces[p.space].stencil + ": " + spelled(unpacked(p.space, p.config))
-  },
+  { name: "failed", by: (p) => p.failures, cell: (p) => count(p.failures) },
+  { name: "winner", text: true, config: true, by: (p) => DATA.spaces[p.space].stencil,
+    cell: (p) => DATA.spaces[p.space].stencil + ": " + spelled(unpacked(p.space, p.config)) },
 ];
 
 function listing() {
-  const set = (name) => (value) => { LIST[name] = value;
+  const set = (name) => (value) => {
+    LIST[name] = value;
     LIST.shown = 50;
-    draw(); };
+    draw();
+  };
   const options = (name) => [
     ["*", "all"], ...distinct(PROBLEMS.map((problem) => problem[name])).map((value) => [value, value])
   ];
@@ -53,8 +50,7 @@ function listing() {
 
   function draw() {
     const found = PROBLEMS.filter((p) => (LIST.device === "*" || String(p.device) === LIST.device) &&
-      (LIST.type === "*" || p.type === LIST.type) && (LIST.regime === "*" || p.regime === LIST
-      .regime) &&
+      (LIST.type === "*" || p.type === LIST.type) && (LIST.regime === "*" || p.regime === LIST.regime) &&
       (!LIST.behind || (p.ratio !== null && p.ratio < 1)) &&
       (!LIST.text || (p.label + " " + DATA.spaces[p.space].stencil).toLowerCase().includes(LIST.text
         .toLowerCase())));

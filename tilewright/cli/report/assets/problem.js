@@ -112,8 +112,7 @@ function sweepPlot(problem) {
         `; ${rows.length} of them timed. Stars are final rounds.`,
       header: ["try", on.unit, "became", "config"],
       rows: all.map((one) => [one.at + 1, one.speed ? speed(problem, one.speed) : "–", FATES[one
-          .fate], DATA.spaces[one.space].stencil + ": " + spelled(unpacked(one.space, one
-        .text))])
+          .fate], DATA.spaces[one.space].stencil + ": " + spelled(unpacked(one.space, one.text))])
     };
   }, true);
   const order = choice("Order", [
