@@ -147,9 +147,10 @@ def test_the_data_of_a_page_say_what_the_records_say() -> None:
     assert nothing is None
     assert sweep["speeds"] == [0.0512, 0, 0.1024, 0.1024]
     assert sweep["what"] == "owoF"
-    # What was decided by an older protocol is not set against what a newer one decides.
-    rows.append(replace(rows[2], protocol=3, when="2027"))
-    assert gather.gathered(rows, [BARE])["sweeps"][1]["what"] == "owofF"
+    # A later protocol is of a final round, too.
+    rows.append(replace(rows[2], protocol=3, when="2027", detail="tied with another"))
+    later = gather.gathered(rows, [BARE])
+    assert (later["sweeps"][1]["what"], column(later, "note")[1]) == ("owoFF", "tied with another")
     configs, at = [], 0
     for space, length in sweep["runs"]:
         width = len(data["spaces"][space]["names"])
@@ -170,6 +171,9 @@ def test_a_named_gpu_has_funnels_and_what_its_cost_model_would_choose() -> None:
     base = {"device": "h200", "stencil": "tiny"}
     rows = [tried("d:8x8x8@200000", s, **base, config=c) for s, c in ((2e-3, default), (1e-3, other))]
     data = gather.gathered(rows, [device])
+    assert column(data, "outside") == [""]
+    large = gather.gathered([tried("d:8x8x8@200000", 1e-3, **base, config=default.with_(stages=9))], [device])
+    assert column(large, "outside")[0].startswith("says stages=9; accepted: ")
     space, text = column(data, "default")[0]
     assert unpacked(data, space, text) == dict(default)
     (funnel,) = data["funnels"]

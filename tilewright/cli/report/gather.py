@@ -31,6 +31,7 @@ from tilewright.cli.report.solved import (
 )
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Device, Record
+from tilewright.space import KINDS
 from tilewright.stencils.protocol import refused
 from tilewright.store.jsonl import spelled
 
@@ -137,7 +138,7 @@ def _problem(
     best, problem = one.best, one.best.problem
     assert best.timing is not None
     space, config = spaces.packed(best.stencil, best.config)
-    default = _default(best, device, spaces, asked)
+    default, outside = _asked(best, device, spaces, asked)
     status = {(row.stencil, row.config): row for row in one.tries}
     failed: dict[str, list[int]] = {}
     for row in status.values():
@@ -167,10 +168,12 @@ def _problem(
         "tried": len(status),
         "failed": failed,
         "default": default,
+        "outside": outside,
         "when": best.when[:16],
         "driver": best.driver,
         "toolchain": best.toolchain,
         "clocks": best.clocks,
+        "note": best.detail[:LONGEST],
         "peers": {
             peer: short(value, 5)
             for peer, value in figures.get((device.key, problem.key, best.regime), {}).items()
@@ -179,16 +182,19 @@ def _problem(
     }
 
 
-def _default(best: Record, device: Device, spaces: Spaces, asked: _Clock) -> list[Any] | None:
-    """What the winner's own cost model would have chosen without measuring; None where it cannot be asked."""
-    if best.stencil not in STENCILS or "cores" not in device.limits or not asked.left():
-        return None
+def _asked(best: Record, device: Device, spaces: Spaces, clock: _Clock) -> tuple[list[Any] | None, str]:
+    """What the winner's own cost model would have chosen without measuring, None where it cannot be asked,
+    and why the winner is no point of its space any more, nothing where it is."""
+    if best.stencil not in STENCILS or "cores" not in device.limits or not clock.left():
+        return None, ""
+    stencil = STENCILS[best.stencil]
     try:
-        if refused(STENCILS[best.stencil], best.problem, device) is not None:
-            return None
-        return list(spaces.packed(best.stencil, STENCILS[best.stencil].default(best.problem, device)))
+        if refused(stencil, best.problem, device) is not None:
+            return None, ""
+        default = list(spaces.packed(best.stencil, stencil.default(best.problem, device)))
+        return default, stencil.space(best.problem, device).member(best.config, KINDS) or ""
     except (TilewrightError, KeyError):
-        return None
+        return None, ""
 
 
 # -- devices -----------------------------------------------------------------------------------------------

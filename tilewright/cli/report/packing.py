@@ -20,9 +20,8 @@ ALPHABET = "".join(
 )
 """The characters of values, in order: none that a page or a text in JSON has to spell in another way."""
 
-FINAL, EARLIER = "F", "f"
-"""The letters of a try of a final round, and of one under an older protocol than the newest that is there.
-Other tries have the first letter of their status, crashes ``x``."""
+FINAL = "F"
+"""The letter of a try of a final round. Other tries have the first letter of their status, crashes ``x``."""
 LETTERS = {name: "x" if name == "crashed" else name[0] for name in STATUSES}
 
 
@@ -114,7 +113,6 @@ def sweep(tries: Sequence[Record], which: Sequence[int], spaces: Spaces) -> dict
     """Tries as columns: runs of one space and their lengths, the configs' texts one after the other, speeds
     in 10^9 operations a second (0 without one), a letter each for what became of them; ``at`` says which
     tries these are if they are not all."""
-    newest = max((record.protocol for record in tries if record.status == "ok"), default=0)
     runs: list[list[int]] = []
     texts, speeds, letters = [], [], []
     for at in which:
@@ -126,8 +124,7 @@ def sweep(tries: Sequence[Record], which: Sequence[int], spaces: Spaces) -> dict
         texts.append(text)
         speeds.append(short(gflops(record)) or 0)
         final = record.status == "ok" and record.protocol >= INTERLEAVED
-        decisive = FINAL if record.protocol == newest else EARLIER
-        letters.append(decisive if final else LETTERS[record.status])
+        letters.append(FINAL if final else LETTERS[record.status])
     found = {
         "n": len(tries),
         "runs": runs,

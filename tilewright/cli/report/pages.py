@@ -33,7 +33,7 @@ def report(
     """
     data = gathered(rows, devices, figures, every)
     title = "Tilewright on " + ", ".join(device["name"] for device in data["devices"])
-    scripts = ("common.js", "report.js")
+    scripts = ("common.js", "data.js", "overall.js", "list.js", "problem.js")
     size = markup.write(out, markup.report_body(data), scripts, title, data, library)
     return {
         "path": str(out),
