@@ -111,11 +111,11 @@ class Chain:
     def error(self) -> float:
         """The largest error of some results, in parts of the sizes of their terms."""
         some = slice(0, 1000)
-        right: Any = 1
-        size: Any = 1
-        for x in (y if y.ndim == 2 else y[some] for y in self.factors):
-            wide = x.resolve_conj().to(self.torch.complex128)
-            right, size = (wide, wide.abs()) if right is 1 else (right @ wide, size @ wide.abs())  # noqa: F632
+        chosen = (x if x.ndim == 2 else x[some] for x in self.factors)
+        right, *others = [x.resolve_conj().to(self.torch.complex128) for x in chosen]
+        size = right.abs()
+        for wide in others:
+            right, size = right @ wide, size @ wide.abs()
         if self.add is not None:
             wide = self.add[some].to(self.torch.complex128)
             right, size = right + wide, size + wide.abs()

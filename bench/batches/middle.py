@@ -40,7 +40,7 @@ def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterato
 
 
 def middle(run: Run) -> None:
-    """Products with extents of 33 to 128, each by the default of the first stencil that accepts it."""
+    """Products with extents of 33 to 128, each by the defaults of the stencils that accept it."""
     given = run.options
     every = [
         drawn(letter, beta, given.count or SHAPES, given.bytes, given.seed)

@@ -44,7 +44,7 @@ def drawn(letter: str, beta: str, count: int, seed: int, long: str = "mnk") -> I
 
 
 def skewed(run: Run) -> None:
-    """Problems with one long extent, each by the default of the first stencil that accepts it, and with
+    """Problems with one long extent, each by the defaults of the stencils that accept it, and with
     ``--tries`` by as many configs beside it that its rules allow."""
     given = run.options
 
