@@ -32,8 +32,6 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
     [
         ("63x63x63", "nn", "0", "h200"),
         ("100x100x100", "tt", "1", "h200"),
-        ("128x40x77", "tn", "any", "h200"),
-        ("64x64x64", "nt", "0", "a100"),
         ("33x127x50", "tn", "1", "a100"),
     ],
 )

@@ -94,7 +94,7 @@ def test_two_extents_of_middle_size_are_enough() -> None:
 
 
 # -- the choice --------------------------------------------------------------------------------------------
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(p=problems(), device=st.sampled_from((A100, H200)))
 def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) -> None:
     assert MIDDLE.accepts(p, device) is None
@@ -107,7 +107,7 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
     assert launch.shared <= device["shared_per_block_optin"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(p=problems())
 def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
     space = MIDDLE.space(p, H200)
