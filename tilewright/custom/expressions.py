@@ -7,6 +7,7 @@ functions (``FUNCTIONS``): a text from somebody's file can compute a number and 
 from __future__ import annotations
 
 import ast
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -97,10 +98,16 @@ class Fixed:
         return repr(self.value)
 
 
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> Expression:
+    """A text's expression, kept: every call of a kernel asks for those of its shapes."""
+    return Expression(text)
+
+
 def function(value: Any) -> Callable[..., Any]:
     """A text, a number or a function as a function whose arguments ``space.arguments`` tells."""
     if isinstance(value, str):
-        return Expression(value)
+        return _parsed(value)
     return value if callable(value) else Fixed(value)
 
 
