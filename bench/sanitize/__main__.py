@@ -5,10 +5,9 @@ configs of the ladder on a small and odd product, each with scalars that read C 
 further ``tiny`` for every n of 1 to 40 in all types and as streams of bytes, ``tensor`` for odd shapes of
 16-bit types, ``grouped`` for lists of products of all sizes, and ``chain`` for chains of two and three
 factors, most from bases that are aligned to one element only.
-Operands fill their allocations to the last element (of ``panel`` to whole words of 16 bytes), so an access
-beyond them is seen by the tool; what is
-written between their columns, and wrong results, are seen by the project's own checks. Under ``initcheck``
-a C that is not to be read is not initialised either.
+Operands fill their allocations to the last element (``panel`` and ``middle``: to whole words of 16 bytes), so
+an access beyond them is seen by the tool; what is written between their columns, and wrong results, are seen
+by the project's own checks. Under ``initcheck`` a C that is not to be read is not initialised either.
 
 Each kernel is compiled under a name of its own, by which findings go to cases. Exit code: 0 nothing found,
 1 findings or wrong results, 2 nothing could be run.

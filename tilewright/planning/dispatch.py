@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import Config, Device, Gemm, Plan, Problem, Record
+from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
 from tilewright.planning import classes, kin
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
@@ -213,7 +213,7 @@ def _recorded(
     return None
 
 
-def _standing(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> tuple[bool, float]:
+def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tuple[bool, float]:
     """Whether a stencil without a record is the better guess than the library, and how many times as fast as
     that it is: by what was measured of the problem's class, or, where nothing was, by what the stencil says
     of itself. That is said of batches that are evenly spaced: of other lists a library may have a call, and
@@ -223,6 +223,9 @@ def _standing(stencil: Stencil, problem: Gemm, kind: str, device: Device) -> tup
         run = problem.with_(batch=problem.products, outer=())
         serves, gain = _standing(stencil, run, kind, device)
         return serves and not stencil.needs_record(problem), gain
+    if not isinstance(problem, Problem | GroupedProblem):
+        # Of groups whose borders lie on the device a library has no call.
+        return True, 1.0
     found = classes.standing(stencil.name, problem, kind, device)
     if found is not None:
         return found
