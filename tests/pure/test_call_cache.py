@@ -27,6 +27,8 @@ EXEMPT = {
     "calls.along._inverse": "arithmetic",
     "calls.along._order": "arithmetic",
     "cli.queries.points": "a count of a space",
+    "custom.definition._RECEIVED": "what a child was sent",
+    "custom.expressions._parsed": "text as a tree",
     "planning.classes.table": "what ships",
     "runtime.build._loaded": "loaded code, which callers may hold",
     "runtime.build._recent": "loaded code, of which the least used is let go",

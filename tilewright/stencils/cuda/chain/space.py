@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from tilewright.stencils.cuda.chain.needs import (
     words_of_sum,
     work,
 )
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST
+from tilewright.stencils.cuda.common import WIDEST
 
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 _COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
@@ -71,12 +72,7 @@ def rules(p: ChainProblem, device: Device) -> Iterator[Rule]:
 def _of_the_path(p: ChainProblem, device: Device) -> Iterator[Rule]:
     """How matrices come into shared memory."""
     streams = is_stream(p)
-    yield Rule(
-        "bulk-device",
-        "tabled",
-        "the device has bulk copies (9.0 and above)",
-        lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
-    )
+    yield limits.bulk_device(device)
     yield Rule(
         "bulk-packed",
         "hard",
@@ -119,12 +115,7 @@ def _of_the_tile(p: ChainProblem, device: Device) -> Iterator[Rule]:
         "a thread has 128 registers of sums at most",
         lambda mma, rows, columns: rows * columns * words * (mma == 0) <= 128,
     )
-    yield Rule(
-        "registers-per-thread",
-        "tabled",
-        "the registers that the loop cannot do without can be addressed",
-        lambda mma, rows, columns: registers(p, mma, rows, columns) <= device["registers_per_thread"],
-    )
+    yield limits.registers_per_thread(device, lambda mma, rows, columns: registers(p, mma, rows, columns))
     yield Rule(
         "tile-full",
         "soft",
@@ -136,12 +127,7 @@ def _of_the_tile(p: ChainProblem, device: Device) -> Iterator[Rule]:
 def _of_the_group(p: ChainProblem, device: Device) -> Iterator[Rule]:
     """How many matrices a block holds, and who multiplies them."""
     least = whole(p)
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda warps: 32 * warps <= device["threads_per_block"],
-    )
+    yield limits.threads_per_block(device)
     yield Rule(
         "bulk-whole",
         "hard",
@@ -173,30 +159,16 @@ def _of_the_group(p: ChainProblem, device: Device) -> Iterator[Rule]:
 
 def _of_the_sm(p: ChainProblem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
-    sms = device["sms"]
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the ring fits in the shared memory that a block may ask for",
-        lambda path, mma, group, stages: (
-            shared_bytes(p, path, mma, group, stages) <= device["shared_per_block_optin"]
-        ),
-    )
+
+    def shared(path: Any, mma: Any, group: Any, stages: Any) -> Any:
+        return shared_bytes(p, path, mma, group, stages)
+
+    yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
         lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
-        lambda path, mma, group, stages: shared_bytes(p, path, mma, group, stages),
+        shared,
     )
-    yield Rule(
-        "in-flight",
-        "soft",
-        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
-        lambda group, stages, blocks: stage_bytes(p, group) * stages * (blocks // sms) >= IN_FLIGHT,
-    )
-    yield Rule(
-        "warps-enough",
-        "soft",
-        "an SM has a warp for each of its four schedulers",
-        lambda warps, blocks: warps * (blocks // sms) >= 4,
-    )
+    yield limits.in_flight(device, lambda group, stages: stage_bytes(p, group) * stages)
+    yield limits.warps_enough(device)

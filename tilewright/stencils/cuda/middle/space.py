@@ -6,11 +6,11 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.middle.needs import (
     along_k,
     by_tensor_cores,
@@ -92,12 +92,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "a thread has 144 registers of sums at most",
         lambda rows, columns: sums(p, rows, columns) <= 144,
     )
-    yield Rule(
-        "registers-per-thread",
-        "tabled",
-        "the registers that the loop cannot do without can be addressed",
-        lambda rows, columns, deep: registers(p, rows, columns, deep) <= device["registers_per_thread"],
-    )
+    yield limits.registers_per_thread(device, lambda rows, columns, deep: registers(p, rows, columns, deep))
     yield Rule(
         "full",
         "soft",
@@ -111,38 +106,26 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
     sms = device["sms"]
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda tile_m, tile_n, rows, columns: (
-            32 * warps(p, tile_m, tile_n, rows, columns) <= device["threads_per_block"]
-        ),
+    yield limits.threads_per_block(
+        device, lambda tile_m, tile_n, rows, columns: 32 * warps(p, tile_m, tile_n, rows, columns)
     )
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the ring fits in the shared memory that a block may ask for",
-        lambda tile_m, tile_n, depth, rows, columns, stages: (
-            shared_bytes(p, tile_m, tile_n, depth, rows, columns, stages) <= device["shared_per_block_optin"]
-        ),
-    )
+
+    def shared(tile_m: Any, tile_n: Any, depth: Any, rows: Any, columns: Any, stages: Any) -> Any:
+        return shared_bytes(p, tile_m, tile_n, depth, rows, columns, stages)
+
+    yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,
         lambda tile_m, tile_n, rows, columns: 32 * warps(p, tile_m, tile_n, rows, columns),
         lambda tile_m, tile_n, rows, columns, deep: (
             32 * warps(p, tile_m, tile_n, rows, columns) * registers(p, rows, columns, deep)
         ),
-        lambda tile_m, tile_n, depth, rows, columns, stages: shared_bytes(
-            p, tile_m, tile_n, depth, rows, columns, stages
-        ),
+        shared,
     )
-    yield Rule(
-        "in-flight",
-        "soft",
-        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
-        lambda tile_m, tile_n, depth, rows, columns, stages, blocks: (
-            stage_bytes(p, tile_m, tile_n, depth, rows, columns) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
+    yield limits.in_flight(
+        device,
+        lambda tile_m, tile_n, depth, rows, columns, stages: (
+            stage_bytes(p, tile_m, tile_n, depth, rows, columns) * (stages - 1)
         ),
     )
     yield Rule(

@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST
+from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.panel.needs import (
     PATHS,
     along,
@@ -67,12 +67,7 @@ def bulk_takes(p: Problem) -> bool:
 def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
     """How tiles come into shared memory, and how they leave."""
     takes = bulk_takes(p)
-    yield Rule(
-        "bulk-device",
-        "tabled",
-        "the device has bulk copies (9.0 and above)",
-        lambda path: (path != "bulk") | ("bulk_copy" in device.supports),
-    )
+    yield limits.bulk_device(device)
     yield Rule(
         "bulk-runs",
         "hard",
@@ -89,28 +84,8 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     """What tensor cores take, and how large a part of a tile a thread or a warp computes."""
-    words, bits, other = words_of_sum(p), p.dtype.real_bits, short(p)
-    yield Rule(
-        "mma-device",
-        "tabled",
-        "the device has float64 products of 16 rows (9.0 and above); all have those of 8",
-        lambda mma: (mma <= 8) | ("mma_f64_m16" in device.supports) | (bits == 16),
-    )
-    yield Rule(
-        "mma-type", "hard", "tensor cores take float64 and 16 bits", lambda mma: (mma == 0) | (bits != 32)
-    )
-    yield Rule(
-        "mma-rows",
-        "hard",
-        "a tensor-core product has 16 rows, or 8 of float64",
-        lambda mma: (mma != 8) | (bits == 64),
-    )
-    yield Rule(
-        "mma-tile",
-        "hard",
-        "a part is whole tensor-core products of 8 columns",
-        lambda mma, rows, columns: (mma == 0) | ((rows % np.maximum(mma, 1) == 0) & (columns % 8 == 0)),
-    )
+    words, other = words_of_sum(p), short(p)
+    yield from limits.tensor_cores(p, device)
     yield Rule(
         "part-in-c",
         "soft",
@@ -131,12 +106,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "a thread has 128 registers of sums at most",
         lambda mma, rows, columns: rows * columns * words <= 128 * ((mma == 0) + 32 * (mma != 0)),
     )
-    yield Rule(
-        "registers-per-thread",
-        "tabled",
-        "the registers that the loop cannot do without can be addressed",
-        lambda mma, rows, columns: registers(p, mma, rows, columns) <= device["registers_per_thread"],
-    )
+    yield limits.registers_per_thread(device, lambda mma, rows, columns: registers(p, mma, rows, columns))
 
 
 def _of_the_tile(p: Problem) -> Iterator[Rule]:
@@ -183,38 +153,19 @@ def _busy(p: Problem, mma: Any, tile: Any, rows: Any, columns: Any, warps: Any) 
 
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
-    sms = device["sms"]
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda warps: 32 * warps <= device["threads_per_block"],
-    )
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the ring fits in the shared memory that a block may ask for",
-        lambda path, mma, direct, tile, stages: (
-            shared_bytes(p, path, mma, direct, tile, stages) <= device["shared_per_block_optin"]
-        ),
-    )
+    yield limits.threads_per_block(device)
+
+    def shared(path: Any, mma: Any, direct: Any, tile: Any, stages: Any) -> Any:
+        return shared_bytes(p, path, mma, direct, tile, stages)
+
+    yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
         lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
-        lambda path, mma, direct, tile, stages: shared_bytes(p, path, mma, direct, tile, stages),
+        shared,
     )
-    yield Rule(
-        "in-flight",
-        "soft",
-        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
-        lambda path, mma, tile, stages, blocks: (
-            stage_bytes(p, path, mma, tile) * (stages - 1) * (blocks // sms) >= IN_FLIGHT
-        ),
+    yield limits.in_flight(
+        device, lambda path, mma, tile, stages: stage_bytes(p, path, mma, tile) * (stages - 1)
     )
-    yield Rule(
-        "warps-enough",
-        "soft",
-        "an SM has a warp for each of its four schedulers",
-        lambda warps, blocks: warps * (blocks // sms) >= 4,
-    )
+    yield limits.warps_enough(device)

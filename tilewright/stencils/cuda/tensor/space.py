@@ -283,12 +283,7 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
     def hold(dim_x: Any, dim_y: Any, group: Any, warps_m: Any) -> tuple[Any, Any, Any]:
         return np.maximum(dim_x * dim_y // 32, 1), group, warps_m
 
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda dim_x, dim_y: dim_x * dim_y <= device["threads_per_block"],
-    )
+    yield limits.threads_per_block(device, lambda dim_x, dim_y: dim_x * dim_y)
     yield Rule(
         "whole-warps",
         "hard",

@@ -7,6 +7,7 @@ arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -66,12 +67,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "sums-fit", "soft", "a thread has 128 sums at most", lambda rows, columns: rows * columns <= 4096
     )
-    yield Rule(
-        "registers-per-thread",
-        "tabled",
-        "the registers that the loop cannot do without can be addressed",
-        lambda rows, columns: registers(rows, columns) <= device["registers_per_thread"],
-    )
+    yield limits.registers_per_thread(device, registers)
     yield Rule(
         "busy",
         "soft",
@@ -92,31 +88,16 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps it busy."""
-    yield Rule(
-        "threads-per-block",
-        "queryable",
-        "a block has no more threads than the device allows",
-        lambda warps: 32 * warps + 32 <= device["threads_per_block"],
-    )
-    yield Rule(
-        "shared-per-block",
-        "queryable",
-        "the ring, the operands and C fit in the shared memory that a block may ask for",
-        lambda tile, rows, columns, warps, piece, stages: (
-            shared_bytes(p, tile, rows, columns, warps, stages, piece) <= device["shared_per_block_optin"]
-        ),
-    )
+    yield limits.threads_per_block(device, lambda warps: 32 * warps + 32)
+
+    def shared(tile: Any, rows: Any, columns: Any, warps: Any, piece: Any, stages: Any) -> Any:
+        return shared_bytes(p, tile, rows, columns, warps, stages, piece)
+
+    yield limits.shared_per_block(device, shared, "the ring, the operands and C fit")
     yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps + 32,
         lambda rows, columns, warps: (32 * warps + 32) * registers(rows, columns),
-        lambda tile, rows, columns, warps, piece, stages: shared_bytes(
-            p, tile, rows, columns, warps, stages, piece
-        ),
+        shared,
     )
-    yield Rule(
-        "warps-enough",
-        "soft",
-        "an SM has a warp for each of its four schedulers",
-        lambda warps, blocks: warps * (blocks // device["sms"]) >= 4,
-    )
+    yield limits.warps_enough(device)
