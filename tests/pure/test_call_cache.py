@@ -29,6 +29,7 @@ EXEMPT = {
     "cli.queries.points": "a count of a space",
     "custom.definition._RECEIVED": "what a child was sent",
     "custom.expressions._parsed": "text as a tree",
+    "custom.shipping.unpacked": "what a child was sent",
     "planning.classes.table": "what ships",
     "runtime.build._loaded": "loaded code, which callers may hold",
     "runtime.build._recent": "loaded code, of which the least used is let go",
