@@ -726,7 +726,11 @@ def test_what_no_stencil_takes_goes_to_numpy() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        (("d:2",), {"effort": "mighty"}, "effort='mighty'; accepted: quick, patient, exhaustive"),
+        (
+            ("d:2",),
+            {"effort": "mighty"},
+            "effort='mighty'; accepted: records-only, estimate, quick, patient, exhaustive",
+        ),
         (("d:2",), {"regimes": ("disk",)}, "regime='disk'; accepted: "),
         (("d:2",), {"regimes": "disk"}, "regime='disk'"),
         (("d:2",), {"betas": ("0", "2")}, "beta='2'; accepted: 0, 1, any"),
