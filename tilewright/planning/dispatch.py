@@ -126,7 +126,7 @@ def plan(
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
-    5. ``default``: of the stencils that accept the problem the one that was measured to gain most over the
+    5. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
        library in its class (``classes``), the first of equals, with its cost model's config;
     6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where each stencil that
@@ -165,13 +165,14 @@ def plan(
         if reason is None:
             serves, gain = _standing(candidate, problem, kind, device)
             if serves or not rival:
-                offers.append((gain, name, candidate))
+                offers.append((serves, gain, name, candidate))
                 continue
             reason = "no record speaks for it, and the library's product is tuned; tilewright tune makes one"
         reasons.append(f"{name}: {reason}")
     if offers:
-        # The first of those that are equal, as where nothing was measured.
-        _, name, candidate = max(offers, key=lambda offer: offer[0])
+        # The first of those that are equal, as where nothing was measured. Losers stand here where no library
+        # may be asked, and then behind whoever wins.
+        *_, name, candidate = max(offers, key=lambda offer: offer[:2])
         # The cost model asks, too, where the caches end: those of the cores that may be used.
         chosen = candidate.default(problem, device.with_cores(cores))
         return made("default", "no record; the stencil's cost model", name, chosen)

@@ -44,6 +44,22 @@ def no_gpu(device: Device) -> str | None:
     return f"{device.name} is no CUDA device" if device.kind != "cuda" else too_old(device)
 
 
+def unserved(p: Problem, device: Device) -> str | None:
+    """Why none of the stencils for batches along one axis serves a problem on a device, whatever its sizes:
+    no GPU, an empty operand, one C for many products, elements that begin between two; None where nothing
+    speaks against it."""
+    reason = no_gpu(device)
+    if reason is not None:
+        return reason
+    if min(p.m, p.n, p.k, p.batch) < 1:
+        return "there is nothing to multiply"
+    if p.batch > 1 and p.strides[2] == 0:
+        return "all products would be written to one C"
+    if p.align % p.dtype.itemsize:
+        return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+    return None
+
+
 def units(p: Problem) -> tuple[int, int, int]:
     """Bytes, at most 16, that divide the address of every stored column of A, B and C."""
     size = p.dtype.itemsize

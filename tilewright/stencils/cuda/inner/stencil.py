@@ -13,7 +13,7 @@ does for very small matrices (I. Masliah et al. (2018), section 3). A matrix tim
     depth    k of a slab, at most; k is an argument of the kernel, cut into pieces of nearly one length
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
     warps    of a block; what they are more than the parts ask for splits k among them
-    stages   slabs in shared memory: all but the one that is multiplied are on their way
+    stages   slabs in shared memory: one is multiplied, the others are on their way
     split    blocks of a cluster that share the k of a tile, where there are fewer tiles than fill the device
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
@@ -30,7 +30,7 @@ from typing import Any
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import no_gpu, too_old, units
+from tilewright.stencils.cuda.common import too_old, units, unserved
 from tilewright.stencils.cuda.inner.cost import best
 from tilewright.stencils.cuda.inner.needs import (
     LARGEST,
@@ -57,25 +57,19 @@ class InnerStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
+        reason = unserved(p, device)
         if reason is not None:
             return reason
-        if min(p.m, p.n, p.k, p.batch) < 1:
-            return "there is nothing to multiply"
         if p.k <= LARGEST:
             return f"k = {p.k} is not above {LARGEST}"
         if length(p) > LARGEST and min(p.m, p.n) > 1:
             return f"{p.m}x{p.n} is neither within {LARGEST}x{LARGEST} nor a vector"
         if p.batch * -(-length(p) // TILES[0]) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
-        if p.batch > 1 and p.strides[2] == 0:
-            return "all products would be written to one C"
         if max(p.lda or 0, p.ldb or 0) * max(TILES[-1], DEPTHS[-1]) >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
             return (
                 "distances within a slab are counted in 32 bits, which a leading dimension is too large for"
             )
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
         return None
 
     def runs(self, device: Device) -> str | None:

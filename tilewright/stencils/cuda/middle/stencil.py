@@ -11,7 +11,7 @@ slice). The parts of C in registers are those of J. Kurzak et al. (2012), sectio
     mma      rows of a tensor-core product (float64), 0 without tensor cores (float32)
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp)
     deep     k of one read of an operand that is stored along k (without ``mma``)
-    stages   slices in shared memory: all but the one that is multiplied are on their way
+    stages   slices in shared memory: one is multiplied, the others are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import no_gpu, too_old, units
+from tilewright.stencils.cuda.common import too_old, units, unserved
 from tilewright.stencils.cuda.middle.cost import best
 from tilewright.stencils.cuda.middle.needs import TYPES, divided, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import params, rules
@@ -45,23 +45,17 @@ class MiddleStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
+        reason = unserved(p, device)
         if reason is not None:
             return reason
         if p.dtype.letter not in TYPES:
             return f"type {p.dtype.letter!r}; accepted: {', '.join(TYPES)}"
-        if min(p.m, p.n, p.k, p.batch) < 1:
-            return "there is nothing to multiply"
         if sorted(p.extents)[1] < LEAST or max(p.extents) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has not two extents of {LEAST} or more, and none above {LARGEST}"
         if p.batch * divided(p.m, 32) * divided(p.n, 32) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
-        if p.batch > 1 and p.strides[2] == 0:
-            return "all products would be written to one C"
         if (p.ldc or 0) * LARGEST >= 2**31:
             return "distances within C are counted in 32 bits, which its leading dimension is too large for"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
         return None
 
     def runs(self, device: Device) -> str | None:

@@ -23,7 +23,7 @@ from typing import Any
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import no_gpu, too_old, units
+from tilewright.stencils.cuda.common import too_old, units, unserved
 from tilewright.stencils.cuda.panel.cost import best
 from tilewright.stencils.cuda.panel.needs import (
     LARGEST,
@@ -50,23 +50,17 @@ class PanelStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
+        reason = unserved(p, device)
         if reason is not None:
             return reason
-        if min(p.m, p.n, p.k, p.batch) < 1:
-            return "there is nothing to multiply"
         if max(p.k, short(p)) > LARGEST or length(p) <= LARGEST:
             return f"{p.m}x{p.n}x{p.k} has not one extent above {LARGEST} alone, m or n"
         if p.batch * -(-length(p) // TILES[0]) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
-        if p.batch > 1 and p.strides[2] == 0:
-            return "all products would be written to one C"
         if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * TILES[-1] >= 2**31:
             return (
                 "distances within a tile are counted in 32 bits, which a leading dimension is too large for"
             )
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
         if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2)) > device["shared_per_block_optin"]:
             return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None

@@ -20,7 +20,7 @@ from __future__ import annotations
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old, units
+from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
 from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LONG, SMALLEST, STAYS, packed, shared_bytes
@@ -40,13 +40,11 @@ class WholeStencil(Stencil):
         p = problem
         if p.dtype.letter not in ("h", "b"):
             return f"type {p.dtype.letter} is not one of h, b"
-        reason = no_gpu(device)
+        reason = unserved(p, device)
         if reason is not None:
             return reason
         if "bulk_copy" not in device.supports:
             return "the device has no bulk copies (9.0 and above)"
-        if p.batch < 1:
-            return "there is nothing to multiply"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if sorted((p.m, p.n, p.k))[1] <= LONG:
@@ -64,8 +62,6 @@ class WholeStencil(Stencil):
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < p.m * p.n:
             return "products would be written over each other"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
         least = int(shared_bytes(p, TILES[-1] if p.transposed_b else TILES[0], ROWS[0], 8, 16, 1, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
