@@ -1,15 +1,16 @@
-"""Where a default beats the library: the table of the planner, made and checked.
+"""Where a default beats the library: what the planner goes by, made of measurements and checked on others.
 
-    python -m bench.classes FILE...               make the table of these measurements, and say what is in it
-    python -m bench.classes FILE... --hold 0.3    20 times a table of seven problems in ten, and the others
-    python -m bench.classes FILE... --check       hold the table that ships against these measurements
+    python -m bench.classes FILE...               make the data of these measurements, and say what is in it
+    python -m bench.classes FILE... --hold 0.3    20 times data of seven problems in ten, and the others
+    python -m bench.classes FILE... --check       hold the data that ships against these measurements
 
-FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU, ``python -m bench.lists --out
-FILE``, or ``python -m bench.chains --defaults --out FILE``: random problems of every class, each by the
-defaults of the stencils that an untuned call asks, in turns with cuBLAS (of chains: with the faster of
-PyTorch's ways to write them). A class is the stencil's where every problem of it was at least as fast as the
-library, give or take ``SLACK``, and at least ``classes.ENOUGH`` were timed. What the table was made of must
-not be what it is checked on: draw it by another ``--seed``.
+FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU (or ``skewed``, ``middle``),
+``python -m bench.lists --out FILE``, or ``python -m bench.chains --defaults --out FILE``: random problems,
+each by the defaults of the stencils that accept it, in turns with cuBLAS (of chains: with the faster of
+PyTorch's ways to write them). Batches of equal products become points of ``planning.neighbours``. Lists and
+chains have classes (``planning.classes``): one is the stencil's where every problem of it was at least as
+fast as the library, give or take ``SLACK``, and at least ``classes.ENOUGH`` were timed. What the data was
+made of must not be what it is checked on: draw it by another ``--seed``.
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from rich.table import Table
 from bench import lines
 from bench.lines import Line
 from tilewright.model import Problem
-from tilewright.planning import classes
+from tilewright.planning import classes, neighbours
+from tilewright.planning.neighbours import Measured, Point
 
 DRAWS = 20
 """Times that problems are held apart, others each time: one draw may be lucky."""
 SLACK = 0.03
 """By how much samples of the same kernel differ."""
-DATA = Path(classes.__file__).parent / "data" / "classes.json"
+DATA = Path(neighbours.__file__).parent / "data"
+Found = list[tuple[str, Line]]
 
 
-def timed(files: Iterable[Path]) -> list[tuple[str, Line]]:
+def timed(files: Iterable[Path]) -> Found:
     """The device and the line of every default that was timed beside the library."""
     found = []
     device = ""
@@ -45,24 +48,47 @@ def timed(files: Iterable[Path]) -> list[tuple[str, Line]]:
         for line in lines.read(file):
             device = line.get("device", device)
             if line.get("against_cublas") and line.get("origin") == "default":
-                found.append((device, line | {"class": line.get("class") or class_of(line)}))
+                found.append((device, line))
     return found
 
 
-def class_of(line: Line) -> str:
-    """The class of a line of an older command, which tells problem and layout but no class."""
+def is_batch(line: Line) -> bool:
+    """Whether a line is of a batch of equal products; else it is of a list or a chain."""
+    return "|" not in line["problem"]
+
+
+def point_of(line: Line) -> Point:
+    """The point of a batch that a line is of."""
     problem = Problem.parse(line["problem"], beta=line["beta"])[0]
-    leads = re.match(r"ld(\d+),(\d+),(\d+)", line["layout"])
+    # Commands of before these fields say no more than a class.
+    layout = line.get("layout", "packed")
+    regime = line.get("regime") or line["class"].rpartition(", ")[2]
+    leads = re.match(r"ld(\d+),(\d+),(\d+)", layout)
     if leads:
         problem = problem.with_(**dict(zip(("lda", "ldb", "ldc"), map(int, leads.groups()), strict=True)))
-    return classes.of(problem, line["regime"])
+    shared = re.search(r"\+shared([AB]+)", layout)
+    for name in shared[1] if shared else "":
+        problem = problem.with_(**{f"stride_{name.lower()}": 0})
+    found = neighbours.point(problem, regime)
+    return found._replace(gaps=True) if "+gaps" in layout else found
 
 
-def made(found: Iterable[tuple[str, Line]]) -> dict[str, Any]:
-    """The cells of the table: by device, stencil and class, and by what classes have in common."""
+def gathered(found: Found) -> dict[str, Any]:
+    """The points of batches: by device, part and type, each with its gain."""
+    points: dict[str, Any] = {}
+    for device, line in found:
+        if is_batch(line):
+            letter = line["problem"].partition(":")[0]
+            rows = points.setdefault(device, {}).setdefault(line["stencil"], {}).setdefault(letter, [])
+            rows.append([*point_of(line), round(line["against_cublas"], 3)])
+    return points
+
+
+def celled(found: Found) -> dict[str, Any]:
+    """The cells of lists and chains: by device, stencil and class, and by what classes have in common."""
     ratios: dict[tuple[str, str, str], list[float]] = {}
     for device, line in found:
-        for each in classes.wider(line["class"]):
+        for each in () if is_batch(line) else classes.wider(line["class"]):
             ratios.setdefault((device, line["stencil"], each), []).append(line["against_cublas"])
     cells: dict[str, Any] = {}
     for (device, stencil, name), known in sorted(ratios.items()):
@@ -76,23 +102,39 @@ def made(found: Iterable[tuple[str, Line]]) -> dict[str, Any]:
     return cells
 
 
-def verdicts(
-    found: Iterable[tuple[str, Line]], cells: Mapping[str, Any]
-) -> Iterator[tuple[str, float, bool]]:
-    """Of every problem its type, the library's time over ours, and whether the table gives it to us. Ours is
-    the stencil that gains most by the table: of those that win the class, or where none does of all."""
-    problems: dict[tuple[str, ...], list[tuple[str, Line]]] = {}
+class Judge:
+    """What points and cells say of lines: whether ours is counted on, and what it is expected to gain."""
+
+    def __init__(self, points: Mapping[str, Any], cells: Mapping[str, Any]):
+        self._cells = cells
+        self._measured = {
+            (device, part, letter): Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
+            for device, parts in points.items()
+            for part, letters in parts.items()
+            for letter, rows in letters.items()
+        }
+
+    def standing(self, device: str, line: Line) -> tuple[bool, float]:
+        """The same as the planner's of the problem of a line."""
+        if not is_batch(line):
+            cell = classes.cell(self._cells.get(device, {}).get(line["stencil"], {}), line["class"])
+            return (False, 0.0) if cell is None else (cell["wins"], cell["median"])
+        found = self._measured.get((device, line["stencil"], line["problem"].partition(":")[0]))
+        if found is None:
+            return False, 0.0
+        sure, gain = found.foretold(point_of(line))
+        return sure >= 1, gain
+
+
+def verdicts(found: Iterable[tuple[str, Line]], judge: Judge) -> Iterator[tuple[str, float, bool]]:
+    """Of every problem its type, the library's time over ours, and whether ours runs. Ours is the stencil
+    that gains most by what is known: of those that are counted on, or where none is of all."""
+    problems: dict[tuple[str, ...], Found] = {}
     for device, line in found:
         problems.setdefault(problem_of(device, line), []).append((device, line))
-
-    def standing(device: str, line: Line) -> tuple[bool, float]:
-        held = cells.get(device, {}).get(line["stencil"], {})
-        cell = classes.cell(held, line["class"])
-        return (False, 0.0) if cell is None else (cell["wins"], cell["median"])
-
     for some in problems.values():
-        device, line = max(some, key=lambda one: standing(*one))
-        yield line["problem"].partition(":")[0], line["against_cublas"], standing(device, line)[0]
+        device, line = max(some, key=lambda one: judge.standing(*one))
+        yield line["problem"].partition(":")[0], line["against_cublas"], judge.standing(device, line)[0]
 
 
 def problem_of(device: str, line: Line) -> tuple[str, ...]:
@@ -101,15 +143,15 @@ def problem_of(device: str, line: Line) -> tuple[str, ...]:
 
 
 def summary(judged: Iterable[tuple[str, float, bool]]) -> Table:
-    """What calls gain by a table: what they ran before it, which is every default; what they run by it; and
+    """What calls gain by the data: what they ran before it, which is every default; what they run by it; and
     what was missed."""
-    shown = Table(title="the library's time over ours, problems that the table was not made of")
+    shown = Table(title="the library's time over ours, problems that the data was not made of")
     heads = (
         "type",
         "timed",
         "default: mean",
         "least",
-        "by the table: ours",
+        "by the data: ours",
         "mean",
         "least",
         "< 0.97",
@@ -151,22 +193,30 @@ def main() -> None:
             draw = random.Random(seed)
             held = {problem: draw.random() < options.hold for problem in dict.fromkeys(problems)}
             apart = [held[problem] for problem in problems]
-            cells = made(one for one, out in zip(found, apart, strict=True) if not out)
-            judged += verdicts((one for one, out in zip(found, apart, strict=True) if out), cells)
+            known = [one for one, out in zip(found, apart, strict=True) if not out]
+            others = [one for one, out in zip(found, apart, strict=True) if out]
+            judged += verdicts(others, Judge(gathered(known), celled(known)))
         console.print(summary(judged))
         return
     if options.check:
-        console.print(summary(verdicts(found, classes.table())))
+        console.print(summary(verdicts(found, Judge(neighbours.table(), classes.table()))))
         return
-    data = json.loads(DATA.read_text("utf-8"))
-    for device, parts in made(found).items():
-        # Other parts of the table were made of other files.
-        data["devices"].setdefault(device, {}).update(parts)
-    DATA.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    for device, stencils in data["devices"].items():
-        for stencil, cells in stencils.items():
-            wins = sum(cell["wins"] for cell in cells.values())
-            console.print(f"{device} {stencil}: {wins} of {len(cells)} classes are its own")
+    for name, made in (("neighbours", gathered(found)), ("classes", celled(found))):
+        file = DATA / f"{name}.json"
+        data = json.loads(file.read_text("utf-8"))
+        for device, parts in made.items():
+            # Other parts were made of other files.
+            data["devices"].setdefault(device, {}).update(parts)
+        file.write_text(written(data), "utf-8")
+        for device, parts in data["devices"].items():
+            for part, held in parts.items():
+                console.print(f"{name}, {device} {part}: {sum(map(len, held.values()))}")
+
+
+def written(data: Mapping[str, Any]) -> str:
+    """Data as JSON, a point or a cell to a line."""
+    text = json.dumps(data, indent=1)
+    return re.sub(r"[\[{]\n\s+[^\[\]{}]*?\n\s*[\]}]", lambda found: " ".join(found[0].split()), text) + "\n"
 
 
 if __name__ == "__main__":

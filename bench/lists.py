@@ -37,7 +37,7 @@ from bench.batches.problems import filling
 from tilewright.arrays.layout import Job
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import DTYPES, Device, GroupedProblem, Plan, Problem
-from tilewright.planning import classes, dispatch
+from tilewright.planning import classes, dispatch, neighbours
 from tilewright.runtime import bound_cuda, build, cublaslt
 from tilewright.stencils.cuda.grouped.descriptors import describe, pack
 from tilewright.store import binaries
@@ -45,9 +45,9 @@ from tilewright.targets.cuda import driver
 
 LETTERS = "sdhbcz"
 """Types that the library has, too."""
-LISTED = tuple((top, most) for most in classes.COUNTS[:4] for top in classes.SMALL)
+LISTED = tuple((top, most) for most in classes.COUNTS[:4] for top in classes.EXTENTS)
 """Largest extents of lists, and their numbers of products: of more a loop takes longer than any kernel."""
-BATCHED = tuple(shape for shape in SHAPES if shape[0] == "to" and shape[1] <= classes.SMALL[-1])
+BATCHED = tuple(shape for shape in SHAPES if shape[0] == "to" and shape[1] <= neighbours.LONG)
 SIZES = (1.0, 0.05, 0.003)
 """Of the bytes that are asked for: from memory, from the second-level cache, and few."""
 SAMPLES, WARM = 7, 2
@@ -90,7 +90,7 @@ def batches(device: Device, count: int, seed: int, letter: str, kind: str, size:
     """Batches of one type by addresses or at odd elements, class after class in turns."""
     draw = random.Random(f"{seed} {kind} {letter}")
     fields: dict[str, Any] = {"pointers": True} if kind == "pointers" else {"align": DTYPES[letter].itemsize}
-    if fields.get("align") == classes.WIDE:
+    if fields.get("align") == neighbours.WIDE:
         return
     for number in range(count):
         for shape, top in BATCHED if kind == "pointers" else SHAPES:
@@ -261,14 +261,16 @@ def line_of(drawn: Drawn, pools: Pools, clock: Clock, stream: int) -> lines.Line
     runs = (runs_of_list if drawn.kind == "lists" else runs_of_batch)(drawn, pools, stream)
     right = pools.agree(runs)
     taken = clock.medians(runs)
-    name = classes.of_list(p) if drawn.kind == "lists" else classes.of(p, plan.regime)
+    if drawn.kind == "lists":
+        told = {"problem": p.key, "stencil": plan.stencil, "class": classes.of_list(p)}
+    else:
+        told = {"problem": p.spelling, "stencil": neighbours.part(plan.stencil or "", p)}
+        told |= {"layout": p.layout, "regime": plan.regime}
     return {
         "kind": drawn.kind,
-        "problem": p.spelling if drawn.kind != "lists" else p.key,
+        **told,
         "batch": p.batch,
         "beta": p.beta,
-        "stencil": classes.part(plan.stencil or "", p),
-        "class": name,
         "origin": "default",
         "right": right,
         "us": round(1e6 * taken["ours"], 2),
@@ -406,7 +408,7 @@ def shown(line: lines.Line) -> str:
         figures = [f"{name} {us:.1f} us" for name, us in line.items() if isinstance(us, float)]
         return f"{line['name']}: {', '.join(figures)}, right: {line['right']}"
     ratio = f"x {line['against_cublas']:.2f} of the library{'' if line['right'] else ', WRONG'}"
-    return f"{line['kind']:9} {line['class']:48} {line['us']:9.1f} us, {ratio}"
+    return f"{line['kind']:9} {line.get('class', line['problem']):48} {line['us']:9.1f} us, {ratio}"
 
 
 if __name__ == "__main__":

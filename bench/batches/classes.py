@@ -15,17 +15,19 @@ from bench.batches.run import Run
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
-from tilewright.planning import classes, dispatch
+from tilewright.planning import dispatch
+from tilewright.planning.neighbours import LONG
 
+SMALL, LARGE = (4, 8, 16, 32, 64), (128, 256)
+"""Largest extents of the classes of shapes, the second where two or three are over 64."""
 LONGEST = 4096
 COUNT = 4
 SHAPES = (
-    *(("to", top) for top in classes.SMALL),
-    *(("to", top) for top in classes.LARGE),
-    *((f"long {name}", top) for top in classes.SMALL[1:] for name in "mnk"),
+    *(("to", top) for top in (*SMALL, *LARGE)),
+    *((f"long {name}", top) for top in SMALL for name in "mnk"),
 )
 """What is drawn: a class of shapes each, by what is long and the bin of the rest."""
-THICK = tuple(("thick", top) for top in (*classes.SMALL[1:], *classes.LARGE))
+THICK = tuple(("thick", top) for top in (*SMALL[1:], *LARGE))
 """Drawn where they are named: of the same bins, with all extents over half of the largest that there is."""
 STRUCTURES = (*("packed",) * 5, "shared A", "shared B", "gaps")
 TRANS = ("nn", "nn", "tn", "nt", "tt")
@@ -73,22 +75,22 @@ def _between(draw: random.Random, low: int, high: int) -> int:
 
 
 def shape_of(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
-    bins = (1, *classes.SMALL, *classes.LARGE)
+    bins = (1, *SMALL, *LARGE)
     below = bins[bins.index(top) - 1]
     if kind == "thick":
         m, n, k = (_between(draw, top // 2, top) for _ in range(3))
         return m, n, k
     largest = _between(draw, below + 1, top)
     if kind == "to":
-        least = 33 if top > classes.SMALL[-1] else 2
+        least = 33 if top > LONG else 2
         rest = [largest, *(_between(draw, min(least, largest), largest) for _ in range(2))]
-        if top > classes.SMALL[-1]:
-            rest[1] = max(rest[1], classes.SMALL[-1] + 1)
+        if top > LONG:
+            rest[1] = max(rest[1], LONG + 1)
         draw.shuffle(rest)
         return rest[0], rest[1], rest[2]
     others = [largest, _between(draw, 2, largest)]
     draw.shuffle(others)
-    others.insert("mnk".index(kind[-1]), _between(draw, classes.SMALL[-1] + 1, LONGEST))
+    others.insert("mnk".index(kind[-1]), _between(draw, LONG + 1, LONGEST))
     return others[0], others[1], others[2]
 
 
@@ -133,7 +135,5 @@ def classes_of(run: Run) -> None:
         entries = untuned(problem, run.device)
         if entries:
             where = dispatch.regime(problem, run.device)
-            points.append(
-                Point(problem, where, entries, forced(problem), {"class": classes.of(problem, where)})
-            )
+            points.append(Point(problem, where, entries, forced(problem)))
     run.turns(points)

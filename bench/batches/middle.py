@@ -12,7 +12,7 @@ from bench.batches.points import Point
 from bench.batches.problems import filling, forced
 from bench.batches.run import Run
 from tilewright.model import DTYPES, Problem
-from tilewright.planning import classes, dispatch
+from tilewright.planning import dispatch
 
 SIZES = (33, 128)
 """The range of the orders of squares, and of the extents of other products."""
@@ -51,6 +51,5 @@ def middle(run: Run) -> None:
     for p in itertools.chain.from_iterable(itertools.zip_longest(*every)):
         if p is not None:
             where = dispatch.regime(p, run.device)
-            says = {"class": classes.of(p, where)}
-            points.append(Point(p, where, untuned(p, run.device), forced(p), says))
+            points.append(Point(p, where, untuned(p, run.device), forced(p)))
     run.turns(points)

@@ -31,6 +31,8 @@ EXEMPT = {
     "custom.expressions._parsed": "text as a tree",
     "custom.shipping.unpacked": "what a child was sent",
     "planning.classes.table": "what ships",
+    "planning.neighbours.table": "what ships",
+    "planning.neighbours.measured": "what ships",
     "runtime.build._loaded": "loaded code, which callers may hold",
     "runtime.build._recent": "loaded code, of which the least used is let go",
     "runtime.build._resident": "loaded code of GPUs, which recorded graphs may call",

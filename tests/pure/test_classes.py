@@ -1,8 +1,9 @@
-"""Classes of problems, and the table of those in which a default beats the library."""
+"""Classes of lists and chains, what was measured near a batch, and which default runs by it."""
 
 from __future__ import annotations
 
 import json
+import random
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 
 from bench import classes as bench
 from bench import lists
+from bench.batches.classes import SHAPES, shape_of
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, GroupedProblem, Problem
-from tilewright.planning import classes, dispatch
+from tilewright.planning import classes, dispatch, neighbours
+from tilewright.planning.neighbours import Point
 from tilewright.targets.cuda.capability import DEVICES
 
 pytestmark = pytest.mark.pure
@@ -23,38 +26,34 @@ pytestmark = pytest.mark.pure
 H200 = DEVICES["h200"]
 
 
-@pytest.mark.parametrize(
-    ("extents", "expected"),
-    [
-        ((1, 4, 2), "to 4"),
-        ((5, 4, 2), "to 8"),
-        ((33, 2, 2), "to 64"),
-        ((64, 64, 64), "to 64"),
-        ((65, 9, 3), "long m by 16"),
-        ((9, 4096, 9), "long n by 16"),
-        ((2, 2, 65), "long k by 4"),
-        ((65, 65, 2), "to 128"),
-        ((129, 65, 200), "to 256"),
-        ((257, 65, 300), "large"),
-        ((257, 65, 8), "large by 8"),
-    ],
-)
-def test_shapes_fall_into_classes(extents: tuple[int, int, int], expected: str) -> None:
-    assert classes.shape(*extents) == expected
-
-
-def test_a_class_tells_how_the_operands_lie() -> None:
+def test_a_point_tells_how_the_operands_lie() -> None:
     one = Problem(DTYPES["s"], 9, 7, 5, batch=10**6)
-    assert classes.of(one, "memory") == "s, writes C, to 16, packed, memory"
-    assert classes.structure(one.with_(stride_a=0)) == "packed sharedA"
-    assert classes.structure(one.with_(lda=12)) == "gaps"
-    assert classes.structure(one.with_(stride_b=100)) == "gaps"
-    assert classes.structure(one.with_(lda=12, stride_a=0)) == "gaps sharedA"
-    # How well addresses are aligned is no structure.
-    assert classes.structure(replace(one, align=4)) == "packed"
-    assert classes.of(replace(one, beta="any"), "cached").endswith("updates C, to 16, packed, cached")
+    packed = neighbours.point(one, "memory")
+    assert packed == Point(9, 7, 5, "nn", "0", "", False, "memory")
+    assert neighbours.point(one.with_(stride_a=0), "memory").shared == "A"
+    assert neighbours.point(one.with_(lda=12), "memory").gaps
+    assert neighbours.point(one.with_(stride_b=100), "memory").gaps
+    assert neighbours.point(one.with_(lda=12, stride_a=0), "memory") == packed._replace(shared="A", gaps=True)
+    # How well addresses are aligned is no matter of where a problem lies, but of the part that is asked.
+    assert neighbours.point(replace(one, align=4), "memory") == packed
+    assert neighbours.point(replace(one, beta="any"), "cached") == packed._replace(beta="any", where="cached")
     # A batch that takes no longer than its launch is neither from memory nor from a cache.
-    assert classes.of(one.with_(batch=10), "cached").endswith(", few")
+    assert neighbours.point(one.with_(batch=10), "cached").where == "few"
+
+
+def test_what_is_alike_lies_together() -> None:
+    here = Point(9, 7, 5, "nn", "0", "", False, "memory")
+
+    def away(letter: str = "s", **changes: Any) -> float:
+        there = neighbours.coordinates(letter, here._replace(**changes))
+        return float(np.linalg.norm(np.subtract(there, neighbours.coordinates(letter, here))))
+
+    assert away() == 0
+    assert away(m=10) < away(m=18) < away(m=72)
+    assert away(trans="tn") < away(beta="any") < away(where="few")
+    assert away(trans="jn") == 0
+    # An odd number of rows is another matter than an even one where an access is wider than an element.
+    assert away(m=8) > abs(np.log2(9 / 8))
 
 
 def listed(count: int, top: int, letter: str = "s", beta: str = "0") -> GroupedProblem:
@@ -67,32 +66,66 @@ def test_lists_have_classes_of_their_own() -> None:
     assert classes.of_list(listed(5, 64, "z", "any")) == "z, updates C, to 64, of 16"
     assert classes.of_list(listed(1024, 4)).endswith("of 1024")
     assert classes.of_list(listed(1025, 4)).endswith("of many")
-    # They are widened as others are.
     assert classes.wider("s, writes C, to 8, of 4")[1:] == ("s, writes C, to 8", "s, writes C, to")
 
 
-def test_where_matrices_lie_is_a_part_of_the_table() -> None:
+def test_where_matrices_lie_is_a_part_of_what_was_measured() -> None:
     one = Problem(DTYPES["s"], 9, 7, 5, batch=10**6)
-    assert classes.part("tiny", one) == "tiny"
-    assert classes.part("tiny", replace(one, align=8)) == "tiny unaligned"
+    assert neighbours.part("tiny", one) == "tiny"
+    assert neighbours.part("tiny", replace(one, align=8)) == "tiny unaligned"
     # By addresses, however they are aligned.
-    assert classes.part("tiny", replace(one, align=4, pointers=True)) == "tiny by pointers"
-    assert classes.part("grouped", listed(3, 5)) == "grouped"
+    assert neighbours.part("tiny", replace(one, align=4, pointers=True)) == "tiny by pointers"
 
 
 def test_each_part_counts_from_the_most_similar_device_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(DTYPES["s"], 9, 7, 5, batch=10**6)
-    name = classes.of(problem, "memory")
-    lost = {"wins": False, "median": 1.0}
-    cells = {
-        "h200": {"tiny": {name: {"wins": True, "median": 1.0}}},
-        "h100": {"tiny": {name: lost}, "tiny unaligned": {name: lost}},
+    row = [9, 7, 5, "nn", "0", "", False, "memory"]
+    held = {
+        "h200": {"tiny": {"s": [[*row, 2.0]]}},
+        "h100": {"tiny": {"s": [[*row, 0.5]]}, "tiny unaligned": {"s": [[*row, 0.25]]}},
     }
-    monkeypatch.setattr(classes, "table", lambda: cells)
-    assert classes.wins("tiny", problem, "memory", H200) is True
-    assert classes.wins("tiny", replace(problem, align=4), "memory", H200) is False
-    assert classes.wins("tiny", replace(problem, pointers=True), "memory", H200) is None
+    pretend(monkeypatch, held)
+    assert standing("tiny", problem) == (True, 2.0)
+    assert standing("tiny", replace(problem, align=4)) == (False, 0.25)
+    assert standing("tiny", replace(problem, pointers=True)) is None
+    # Of another type nothing is known.
+    assert standing("tiny", replace(problem, dtype=DTYPES["z"])) == (False, 0.0)
+    monkeypatch.setattr(classes, "table", dict)
     assert classes.wins("grouped", listed(3, 5), "memory", H200) is None
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, held: dict[str, Any]) -> None:
+    """Take this for what was measured."""
+    monkeypatch.setattr(neighbours, "table", lambda: held)
+    neighbours.measured.cache_clear()
+    monkeypatch.setattr(dispatch, "records", lambda: Empty())
+    dispatch._near.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Any:
+    """What was foretold of pretended measurements is of no use to other tests."""
+    yield
+    neighbours.measured.cache_clear()
+
+
+def standing(stencil: str, problem: Problem, device: str = "h200") -> tuple[bool, float] | None:
+    found = neighbours.standing(stencil, problem, "memory", DEVICES[device])
+    return found and (found[0], round(found[1], 3))
+
+
+def test_gains_are_doubted_where_they_differ_and_far_away() -> None:
+    here = Point(16, 16, 16, "nn", "0", "", False, "memory")
+
+    def sure(*gains: float, at: Point = here) -> float:
+        return neighbours.Measured("s", [(here, gain) for gain in gains]).foretold(at)[0]
+
+    assert sure(1.5, 1.5) == pytest.approx(1.5)
+    assert sure(1.5, 1.5, at=here._replace(m=32)) < 1.5
+    # Their mean is a gain, and so is what is expected, but it cannot be counted on.
+    assert sure(2.0, 0.8) < 1 < neighbours.Measured("s", [(here, 2.0), (here, 0.8)]).foretold(here)[1]
+    # Whether it gains much or very much is no doubt.
+    assert sure(5.0, 50.0) > 3
 
 
 @pytest.mark.parametrize("kind", ["lists", "pointers", "unaligned"])
@@ -101,8 +134,9 @@ def test_what_the_bench_of_lists_draws_is_of_the_classes_that_it_fills(kind: str
     found = list(draws[kind != "lists"])
     names = {classes.of_list(x.plan.problem) for x in found} if kind == "lists" else None
     assert names is None or len(names) >= len(lists.LISTED)
-    parts = {classes.part(x.plan.stencil or "", x.plan.problem).partition(" ")[2] for x in found}
-    assert parts == {{"lists": "", "pointers": "by pointers", "unaligned": "unaligned"}[kind]}
+    if kind != "lists":
+        parts = {neighbours.part(x.plan.stencil or "", x.plan.problem).partition(" ")[2] for x in found}
+        assert parts == {{"pointers": "by pointers", "unaligned": "unaligned"}[kind]}
     for drawn in found:
         assert dispatch.refusal(STENCILS[drawn.plan.stencil or ""], drawn.plan.problem, H200) is None
     # Another seed draws others, and of a type that is as wide as any access nothing is unaligned.
@@ -111,49 +145,53 @@ def test_what_the_bench_of_lists_draws_is_of_the_classes_that_it_fills(kind: str
     assert not list(lists.batches(H200, 1, 3, "z", "unaligned", 1e6))
 
 
-def test_a_part_of_the_table_is_made_and_the_others_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_is_measured_is_made_data_and_the_rest_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where, measured = tmp_path / "classes.json", tmp_path / "lists.jsonl"
-    where.write_text(
-        json.dumps({"devices": {"h200": {"tiny": {"s, writes C": {"wins": True, "median": 1.0}}}}})
-    )
+    row = [3, 3, 3, "nn", "0", "", False, "memory", 2.0]
+    for name, part in (("classes", {"s, writes C": {"wins": True}}), ("neighbours", {"s": [row]})):
+        text = json.dumps({"about": "", "devices": {"h200": {"other": part}}})
+        (tmp_path / f"{name}.json").write_text(text)
     name = classes.of_list(listed(3, 5))
-    told = {"stencil": "grouped", "class": name, "origin": "default", "against_cublas": 2.0, "problem": "s:"}
-    measured.write_text("".join(json.dumps(told | {"device": "h200"}) + "\n" for _ in range(3)))
-    monkeypatch.setattr(bench, "DATA", where)
+    told = {"stencil": "grouped", "class": name, "origin": "default", "against_cublas": 2.0, "problem": "s:|"}
+    found = [*[told] * 3, line(Problem(DTYPES["d"], 9, 300, 5, batch=10**6), "panel", 1.23456)]
+    measured = tmp_path / "lists.jsonl"
+    measured.write_text("".join(json.dumps(each | {"device": "h200"}) + "\n" for each in found))
+    monkeypatch.setattr(bench, "DATA", tmp_path)
     monkeypatch.setattr(sys, "argv", ["bench.classes", str(measured)])
     bench.main()
-    made = json.loads(where.read_text())["devices"]["h200"]
-    assert set(made) == {"tiny", "grouped"}
-    assert made["grouped"][name]["wins"] is True
+    made, points = (
+        json.loads((tmp_path / f"{name}.json").read_text())["devices"]["h200"]
+        for name in ("classes", "neighbours")
+    )
+    assert set(made) == {"other", "grouped"}
+    assert made["grouped"][name] == {"shapes": 3, "least": 2.0, "median": 2.0, "wins": True}
+    assert points == {
+        "other": {"s": [row]},
+        "panel": {"d": [[9, 300, 5, "nn", "0", "", False, "memory", 1.235]]},
+    }
+
+
+def test_a_class_is_won_by_its_worst_problem() -> None:
+    told = {"stencil": "grouped", "class": "s, writes C, to 8, of 4", "problem": "s:|"}
+    cells = bench.celled([("h200", told | {"against_cublas": gain}) for gain in (1.2, 0.99, 3.0)])
+    assert cells["h200"]["grouped"]["s, writes C, to 8"]["wins"] is True
+    cells = bench.celled([("h200", told | {"against_cublas": gain}) for gain in (1.2, 0.9, 3.0)])
+    assert cells["h200"]["grouped"]["s, writes C, to 8"]["wins"] is False
+    # One problem says nothing.
+    assert bench.celled([("h200", told | {"against_cublas": 2.0})]) == {}
 
 
 def line(problem: Problem, stencil: str, ratio: float) -> dict[str, Any]:
     return {
         "problem": problem.spelling,
+        "layout": problem.layout,
+        "beta": problem.beta,
+        "regime": "memory",
         "stencil": stencil,
-        "class": classes.of(problem, "memory"),
         "origin": "default",
         "against_cublas": ratio,
     }
-
-
-@pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A table of three classes: one won, one lost by one of its problems, one of a single problem."""
-    small, long, odd = (Problem(DTYPES["s"], *e, batch=10**6) for e in ((9, 7, 5), (9, 300, 5), (3, 3, 3)))
-    found = [
-        *(("h200", line(small, "tiny", ratio)) for ratio in (1.2, 0.99, 3.0)),
-        *(("h200", line(long, name, ratio)) for name in ("classic", "panel") for ratio in (1.2, 0.6, 3.0)),
-        # Too few for a cell.
-        *(("h200", line(odd, "tiny", ratio)) for ratio in (5.0, 6.0)),
-    ]
-    cells = bench.made(found)
-    monkeypatch.setattr(classes, "table", lambda: cells)
-    monkeypatch.setattr(dispatch, "records", lambda: Empty())
-    dispatch._near.cache_clear()
-    return cells
 
 
 class Empty:
@@ -169,29 +207,32 @@ class Empty:
         return []
 
 
-def test_a_class_is_won_by_its_worst_problem(table: dict[str, Any]) -> None:
-    cells = table["h200"]
-    assert cells["tiny"]["s, writes C, to 16, packed, memory"] == {
-        "shapes": 3,
-        "least": 0.99,
-        "median": 1.2,
-        "wins": True,
-    }
-    assert cells["classic"]["s, writes C, long n by 16, packed, memory"]["wins"] is False
-    assert cells["tiny"]["s, writes C, to 16"] == cells["tiny"]["s, writes C, to 16, packed, memory"]
+SMALL, WIDE = (9, 7, 5), (9, 300, 5)
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Measurements of a shape that is won, and of one that is won in the mean alone."""
+    small, wide = (Problem(DTYPES["s"], *extents, batch=10**6) for extents in (SMALL, WIDE))
+    found = bench.gathered(
+        [
+            *(("h200", line(small, "tiny", ratio)) for ratio in (1.3, 1.25, 1.4)),
+            *(
+                ("h200", line(wide, name, ratio))
+                for name in ("classic", "panel")
+                for ratio in (1.2, 0.6, 3.0)
+            ),
+        ]
+    )
+    pretend(monkeypatch, found)
+    return found
 
 
 @pytest.mark.parametrize(
     ("extents", "runs"),
-    [
-        ((9, 7, 5), "tiny"),
-        ((16, 2, 16), "tiny"),
-        ((9, 300, 5), "vendor"),
-        ((3, 3, 3), "tiny"),
-        ((9, 400, 2), "vendor"),
-    ],
+    [(SMALL, "tiny"), ((10, 8, 5), "tiny"), (WIDE, "vendor"), ((9, 400, 4), "vendor"), ((3, 3, 3), "vendor")],
 )
-def test_an_untuned_call_runs_what_won_its_class(
+def test_an_untuned_call_runs_what_won_near_it(
     table: dict[str, Any], extents: tuple[int, int, int], runs: str
 ) -> None:
     problem = Problem(DTYPES["s"], *extents, batch=10**6)
@@ -201,46 +242,70 @@ def test_an_untuned_call_runs_what_won_its_class(
     assert dispatch.plan(problem, H200, vendor=False).origin == "default"
 
 
-def test_of_several_that_win_a_class_the_one_that_gains_most_runs(
-    table: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("panel", "classic", "runs", "alone"),
+    [
+        ((1.5, 1.5), (1.2, 1.2), "panel", "panel"),
+        ((1.2, 1.2), (1.5, 1.5), "classic", "classic"),
+        # What gains more in the mean, and may lose.
+        ((0.4, 9.0), (1.2, 1.2), "classic", "classic"),
+        ((0.4, 9.0), (0.7, 1.2), "vendor", "panel"),
+    ],
+)
+def test_of_several_that_win_the_one_that_gains_most_runs(
+    monkeypatch: pytest.MonkeyPatch,
+    panel: tuple[float, ...],
+    classic: tuple[float, ...],
+    runs: str,
+    alone: str,
 ) -> None:
-    problem = Problem(DTYPES["s"], 9, 300, 5, batch=10**6)
-    name = "s, writes C, long n by 16, packed, memory"
-    for gains, runs in (
-        ({"panel": (True, 1.5), "classic": (True, 1.2)}, "panel"),
-        ({"panel": (True, 1.2), "classic": (True, 1.5)}, "classic"),
-        ({"panel": (False, 1.5), "classic": (True, 1.2)}, "classic"),
-        ({"panel": (False, 1.5), "classic": (False, 1.2)}, "vendor"),
-    ):
-        for stencil, (wins, median) in gains.items():
-            cell = {"shapes": 3, "least": 0.5, "median": median, "wins": wins}
-            monkeypatch.setitem(table["h200"], stencil, {name: cell})
-        plan = dispatch.plan(problem, H200)
-        assert (plan.stencil or plan.origin) == runs
+    problem = Problem(DTYPES["s"], *WIDE, batch=10**6)
+    found = [
+        ("h200", line(problem, name, gain))
+        for name, gains in (("panel", panel), ("classic", classic))
+        for gain in gains
+    ]
+    pretend(monkeypatch, bench.gathered(found))
+    plan = dispatch.plan(problem, H200)
+    assert (plan.stencil or plan.origin) == runs
+    assert dispatch.plan(problem, H200, vendor=False).stencil == alone
 
 
-def test_too_few_of_a_class_are_judged_by_all_that_are_like_them(table: dict[str, Any]) -> None:
-    won, lost, odd = (
-        Problem(DTYPES["s"], *e, batch=10**6, stride_a=0) for e in ((9, 7, 5), (9, 300, 5), (3, 3, 3))
-    )
-    assert classes.wins("tiny", won, "memory", H200) is True
-    assert classes.wins("classic", lost, "memory", H200) is False
-    # One problem says nothing, but all of any shape were won, and of another type nothing is known.
-    assert classes.wins("tiny", odd, "memory", H200) is True
-    assert classes.wins("tiny", replace(odd, dtype=DTYPES["z"]), "memory", H200) is False
-
-
-def test_lines_that_tell_no_class_are_put_into_one() -> None:
+def test_lines_of_older_commands_become_points() -> None:
     told = {"problem": "z:nn:3x3x3@100000", "beta": "1", "layout": "ld4,5,6", "regime": "memory"}
-    assert bench.class_of(told) == "z, updates C, to 4, gaps, memory"
+    assert bench.point_of(told) == Point(3, 3, 3, "nn", "any", "", True, "memory")
+    told = {"problem": "z:nt:3x3x3@10", "beta": "0", "class": "z, writes C, to 4, packed, cached"}
+    assert bench.point_of(told) == Point(3, 3, 3, "nt", "0", "", False, "few")
+    told = {"problem": "z:nt:3x3x3@100000", "beta": "0", "layout": "packed+gaps+sharedB", "regime": "cached"}
+    assert bench.point_of(told) == Point(3, 3, 3, "nt", "0", "B", True, "cached")
+
+
+def test_a_judge_says_what_the_planner_says(table: dict[str, Any]) -> None:
+    judge = bench.Judge(table, {})
+    for stencil in ("panel", "tiny", "classic"):
+        problem = Problem(DTYPES["s"], 9, 200, 6, batch=10**6)
+        found = neighbours.standing(stencil, problem, "memory", H200)
+        assert judge.standing("h200", line(problem, stencil, 1.0)) == found
+    wide = line(Problem(DTYPES["s"], *WIDE, batch=10**6), "panel", 0.6)
+    small = line(Problem(DTYPES["s"], *SMALL, batch=10**6), "tiny", 1.3)
+    verdicts = list(bench.verdicts([("h200", wide), ("h200", small)], judge))
+    assert verdicts == [("s", 0.6, False), ("s", 1.3, True)]
 
 
 def test_what_was_measured_counts_on_devices_that_are_alike(table: dict[str, Any]) -> None:
-    problem = Problem(DTYPES["s"], 9, 300, 5, batch=10**6)
-    assert classes.wins("classic", problem, "memory", DEVICES["h100"]) is False
-    assert classes.wins("classic", problem, "memory", DEVICES["a100"]) is None
+    problem = Problem(DTYPES["s"], *SMALL, batch=10**6)
+    assert standing("tiny", problem, "h100") == standing("tiny", problem)
+    assert standing("tiny", problem, "a100") is None
 
 
 def test_complex_half_has_no_library_to_go_to(table: dict[str, Any]) -> None:
     problem = Problem(DTYPES["hc"], 9, 9, 9, batch=10**6)
     assert dispatch.plan(problem, H200).origin == "default"
+
+
+def test_draws_fall_into_the_bins_that_they_are_of() -> None:
+    draw = random.Random(1)
+    for kind, top in SHAPES:
+        extents = sorted(shape_of(draw, kind, top))
+        assert extents[1 if "long" in kind else 2] <= top, (kind, top)
+        assert not kind.startswith("long") or extents[2] > neighbours.LONG

@@ -16,7 +16,7 @@ from tilewright.arrays.layout import Job
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import DTYPES, Plan, Problem
-from tilewright.planning import classes, dispatch
+from tilewright.planning import dispatch, neighbours
 from tilewright.runtime import bound_cuda, cublas, cublaslt
 from tilewright.targets.cuda.capability import named
 
@@ -179,18 +179,20 @@ def test_a_batch_by_addresses_that_no_kernel_takes_is_the_librarys() -> None:
 
 
 @pytest.mark.parametrize(("wins", "runs"), [(True, "tiny"), (False, None)])
-def test_a_batch_by_addresses_has_classes_of_its_own(
+def test_a_batch_by_addresses_was_measured_for_itself(
     monkeypatch: pytest.MonkeyPatch, wins: bool, runs: str | None
 ) -> None:
     p = problem("s")
-    name = classes.of(p, "cached")
-    cells = {
-        "tiny": {name: {"wins": not wins, "median": 1.0}},
-        "tiny by pointers": {name: {"wins": wins, "median": 1.0}},
+    row = neighbours.point(p, "cached")
+    parts = {
+        "tiny": {"s": [[*row, 0.5 if wins else 2.0]]},
+        "tiny by pointers": {"s": [[*row, 2.0 if wins else 0.5]]},
     }
-    monkeypatch.setattr(classes, "table", lambda: {"h200": cells})
+    monkeypatch.setattr(neighbours, "table", lambda: {"h200": parts})
+    neighbours.measured.cache_clear()
     assert dispatch.plan(p, H200).stencil == runs
     assert dispatch.plan(p, H200, vendor=False).stencil == "tiny"
-    # Nothing measured: the kernel, as before there was a table.
-    del cells["tiny by pointers"]
+    # Nothing measured: the kernel, as before anything was.
+    del parts["tiny by pointers"]
     assert dispatch.plan(p, H200).stencil == "tiny"
+    neighbours.measured.cache_clear()

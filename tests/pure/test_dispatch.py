@@ -62,7 +62,7 @@ def test_a_vendor_that_is_faster_nearby(
     monkeypatch: pytest.MonkeyPatch, asked: int, known: int, origin: str
 ) -> None:
     call_cache.clear()
-    monkeypatch.setattr(dispatch.classes, "standing", lambda *_: None)
+    monkeypatch.setattr(dispatch.neighbours, "standing", lambda *_: None)
     monkeypatch.setattr(dispatch, "records", lambda: Told(known))
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)
     problem = Problem.parse(f"s:300x200x100@{asked}")[0]
@@ -161,7 +161,7 @@ class Empty(Told):
         ("d:32x32x32@9000", {"lda": 34}, "tiny"),
         ("d:16x16x16@9000", {"lda": 17}, "tiny"),
         ("h:16x16x16@9000", {"ldb": 17}, "tiny"),
-        ("h:16x16x16@9000", {"ldb": 17, "align": 8}, "tiny"),
+        ("h:16x16x16@900000", {"ldb": 17, "align": 8}, "tiny"),
         ("hc:32x32x32@9000", {"lda": 33}, "tiny"),
     ],
 )

@@ -1,14 +1,9 @@
-"""Classes of problems, and in which of them a kernel that nobody tuned was measured to beat the library.
+"""Classes of lists and of chains, and in which of them a kernel that nobody tuned was measured to win.
 
-A default is a guess. Where the library's product is the better guess, nobody may be worse off for having
-called us: so a stencil's default is taken only in classes where it was measured beside the library, on
-shapes that nothing was fitted to. The table is ``data/classes.json``, which ``python -m bench.classes`` makes
-of measurements and checks on others; what it does not name goes to the library.
-
-Lists of different sizes have classes of their own, and so have chains, whose peer is the library's products
-one by one. Batches by arrays of addresses, and addresses that no wide access may use, have those of other
-batches, but a part of the table of their own (``part``): a stencil that wins a class when its matrices lie in
-order may lose it when they do not.
+A list of different sizes and a chain of products run a stencil's default only where that was measured to be
+no slower than the library: of a list its batched calls, of a chain its products one by one. The table is
+``data/classes.json``, which ``python -m bench.classes`` makes. What is no class of it goes to the library. Of
+batches of equal products more was measured, and ``neighbours`` foretells by it.
 """
 
 from __future__ import annotations
@@ -19,55 +14,23 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tilewright.model import ChainProblem, Device, GroupedProblem, Problem
+from tilewright.model import ChainProblem, Device, GroupedProblem
 from tilewright.planning import kin
+from tilewright.planning.neighbours import FEW
 
-SMALL = (4, 8, 16, 32, 64)
-"""Largest extents of the classes of problems of which no extent is longer."""
-LARGE = (128, 256)
-"""The same where two or three extents are over 64."""
-ENOUGH = 3
-"""Problems of a class that must have been timed for a cell of the table."""
-FEW = 1 << 20
-"""Bytes under which a batch takes no longer than its launch."""
+EXTENTS = (4, 8, 16, 32, 64)
+"""Largest extents of the classes."""
 COUNTS = (4, 16, 64, 256, 1024)
 """Largest numbers of products of the classes of lists."""
-WIDE = 16
-"""Bytes that divide the addresses of what every access may be used for."""
+ENOUGH = 3
+"""Problems of a class that must have been timed for a cell of the table."""
 
-Classed = Problem | GroupedProblem | ChainProblem
-
-
-def shape(m: int, n: int, k: int) -> str:
-    """The class of a shape: the bin of its largest extent; of a shape with one extent over 64 which one that
-    is, and the bin of the larger of the others; ``large`` over 256."""
-    long = [name for name, extent in zip("mnk", (m, n, k), strict=True) if extent > SMALL[-1]]
-    largest = max(m, n, k)
-    if not long:
-        return f"to {_bin(largest, SMALL)}"
-    if len(long) == 1:
-        return f"long {long[0]} by {_bin(sorted((m, n, k))[1], SMALL)}"
-    if largest <= LARGE[-1]:
-        return f"to {_bin(largest, LARGE)}"
-    return "large" if min(m, n, k) > SMALL[-1] else f"large by {_bin(min(m, n, k), SMALL)}"
+Classed = GroupedProblem | ChainProblem
 
 
-def _bin(extent: int, bins: tuple[int, ...]) -> int:
-    return next(top for top in bins if extent <= top)
-
-
-def structure(p: Problem) -> str:
-    """How the operands of a batch lie: packed, or with padding or gaps, and what all products share."""
-    layout = p.layout
-    parts = ["gaps" if layout.startswith("ld") or "+gaps" in layout else "packed"]
-    return " ".join(parts + [text for text in layout.split("+")[1:] if text.startswith("shared")])
-
-
-def of(p: Problem, regime: str) -> str:
-    """The class of a problem: type, whether C is read; shape; structure, and where the operands are."""
-    reads = "writes C" if p.beta == "0" else "updates C"
-    where = "few" if p.bytes * p.batch < FEW else regime
-    return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}, {structure(p)}, {where}"
+def of(p: Classed, regime: str) -> str:
+    """The class of a list or of a chain."""
+    return of_list(p) if isinstance(p, GroupedProblem) else of_chain(p, regime)
 
 
 def of_list(p: GroupedProblem) -> str:
@@ -75,7 +38,7 @@ def of_list(p: GroupedProblem) -> str:
     how many products there are."""
     reads = "writes C" if p.beta == "0" else "updates C"
     count = f"of {_bin(p.batch, COUNTS)}" if p.batch <= COUNTS[-1] else "of many"
-    return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}, {count}"
+    return f"{p.dtype.letter}, {reads}, to {_bin(max(p.extents), EXTENTS)}, {count}"
 
 
 def of_chain(p: ChainProblem, regime: str) -> str:
@@ -85,23 +48,17 @@ def of_chain(p: ChainProblem, regime: str) -> str:
     gaps = not all(x.packed or not x.stride for x in (*p.operands, p.out))
     lie = ("gaps" if gaps else "packed") + (" shared" if any(not x.stride for x in p.operands) else "")
     where = "few" if p.bytes * p.batch < FEW else regime
-    return f"{p.dtype.letter}, {factors}, to {_bin(max(p.sizes), SMALL)}, {lie}, {where}"
+    return f"{p.dtype.letter}, {factors}, to {_bin(max(p.sizes), EXTENTS)}, {lie}, {where}"
 
 
-def part(stencil: str, p: Classed) -> str:
-    """The part of the table for a stencil on problems that lie in memory as this one does."""
-    if isinstance(p, GroupedProblem | ChainProblem):
-        return stencil
-    if p.pointers:
-        return f"{stencil} by pointers"
-    return stencil if p.align >= WIDE else f"{stencil} unaligned"
+def _bin(extent: int, bins: tuple[int, ...]) -> int:
+    return next(top for top in bins if extent <= top)
 
 
 def wider(name: str) -> tuple[str, str, str]:
-    """A class, and the wider ones that it is in: of any structure anywhere, and of any size of its kind of
-    shapes (``to``, ``long`` or ``large``)."""
-    letter, reads, shape, *_ = name.split(", ")
-    return name, f"{letter}, {reads}, {shape}", f"{letter}, {reads}, {shape.split()[0]}"
+    """A class, and the wider ones that it is in: however many and wherever, and of any size."""
+    letter, what, size, *_ = name.split(", ")
+    return name, f"{letter}, {what}, {size}", f"{letter}, {what}, {size.split()[0]}"
 
 
 def cell(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
@@ -110,45 +67,21 @@ def cell(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return next((cells[each] for each in wider(name) if each in cells), None)
 
 
-def won(cells: Mapping[str, Any], name: str) -> bool:
-    """Whether a stencil wins a class: all that were timed of it, or of the next wider one."""
-    found = cell(cells, name)
-    return found is not None and bool(found["wins"])
-
-
 @cache
 def table() -> Mapping[str, Mapping[str, Any]]:
     """What was measured: by device, stencil and class, the least and the median of the library's time over
-    ours, and of how many shapes."""
+    ours, and of how many problems."""
     held = json.loads(files("tilewright.planning").joinpath("data", "classes.json").read_text("utf-8"))
     found: Mapping[str, Mapping[str, Any]] = held["devices"]
     return found
 
 
-def measured(device: Device, part: str) -> str | None:
-    """The key of the device whose measurements of a part count: its own, or those of the most similar one."""
-    known = [key for key, parts in table().items() if part in parts]
-    return device.key if device.key in known else kin.nearest(device, known)
-
-
-def standing(stencil: str, p: Classed, regime: str, device: Device) -> tuple[bool, float] | None:
-    """Whether a stencil's default was measured to be no slower than the library in a problem's class, and the
-    median of how many times as fast it is; None where it was measured on no device that is alike."""
-    asked = part(stencil, p)
-    whose = measured(device, asked)
+def wins(stencil: str, p: Classed, regime: str, device: Device) -> bool | None:
+    """Whether a stencil's default was measured to be no slower than the library in the class of a list or a
+    chain; None where it was measured on no device that is alike."""
+    known = [key for key, stencils in table().items() if stencil in stencils]
+    whose = device.key if device.key in known else kin.nearest(device, known)
     if whose is None:
         return None
-    found = cell(table()[whose][asked], _class(p, regime))
-    return (False, 0.0) if found is None else (bool(found["wins"]), float(found["median"]))
-
-
-def wins(stencil: str, p: Classed, regime: str, device: Device) -> bool | None:
-    """The first half of ``standing``."""
-    found = standing(stencil, p, regime, device)
-    return None if found is None else found[0]
-
-
-def _class(p: Classed, regime: str) -> str:
-    if isinstance(p, GroupedProblem):
-        return of_list(p)
-    return of_chain(p, regime) if isinstance(p, ChainProblem) else of(p, regime)
+    found = cell(table()[whose][stencil], of(p, regime))
+    return found is not None and bool(found["wins"])

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
-from tilewright.planning import classes, kin
+from tilewright.planning import classes, kin, neighbours
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
 from tilewright.store.paths import warn_once
@@ -127,11 +127,11 @@ def plan(
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
     5. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
-       library in its class (``classes``), the first of equals, with its cost model's config;
+       library on problems like it (``neighbours``), the first of equals, with its cost model's config;
     6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where each stencil that
-       accepts it was not measured to win its class, or, where nothing was measured, says that it needs a
-       record (not with ``vendor=False``; of complex half, which no library has, only the first).
+       accepts it was not measured to win on such problems, or, where nothing was measured, says that it
+       needs a record (not with ``vendor=False``; of complex half, which no library has, only the first).
 
     Raises ``ArgumentError`` when a forced stencil or config does not fit the problem.
     """
@@ -216,22 +216,23 @@ def _recorded(
 
 def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tuple[bool, float]:
     """Whether a stencil without a record is the better guess than the library, and how many times as fast as
-    that it is: by what was measured of the problem's class, or, where nothing was, by what the stencil says
-    of itself. That is said of batches that are evenly spaced: of other lists a library may have a call, and
+    that it is: by what was measured of problems like it, or, where nothing was, by what the stencil says of
+    itself. That is said of batches that are evenly spaced: of other lists a library may have a call, and
     it is seldom fast. Of a batch along several axes the runs were measured, and the stencil has to say yes to
     how it goes on between them."""
     if isinstance(problem, Problem) and problem.outer:
         run = problem.with_(batch=problem.products, outer=())
         serves, gain = _standing(stencil, run, kind, device)
         return serves and not stencil.needs_record(problem), gain
-    if not isinstance(problem, Problem | GroupedProblem):
+    if isinstance(problem, GroupedProblem):
+        return classes.wins(stencil.name, problem, kind, device) is not False, 1.0
+    if not isinstance(problem, Problem):
         # Of groups whose borders lie on the device a library has no call.
         return True, 1.0
-    found = classes.standing(stencil.name, problem, kind, device)
+    found = neighbours.standing(stencil.name, problem, kind, device)
     if found is not None:
         return found
-    asks = isinstance(problem, Problem) and not problem.pointers and stencil.needs_record(problem)
-    return not asks, 1.0
+    return problem.pointers or not stencil.needs_record(problem), 1.0
 
 
 def _forced(

@@ -1,0 +1,159 @@
+"""How the defaults of stencils did near a problem, beside the library: whether a kernel that nobody tuned may
+run.
+
+A default is a guess. Where the library's product is the better guess, nobody may be worse off for having
+called us: so a stencil's default is taken only where it was measured beside the library on problems like this
+one, to none of which it was fitted, and was faster. ``data/neighbours.json`` holds what was measured;
+``python -m bench.classes`` makes it and checks it on other measurements.
+
+The problems of one stencil and type are points in a space whose axes are what sets the pace: extents, how
+columns are aligned, how the operands lie and where they are; a distance of one is about that of a size from
+its double. What is foretold is the mean of the logarithms of the gains at the ``NEAREST`` points, near ones
+weighing more (E. Nadaraya (1964) and G. Watson (1964)), less ``DOUBT`` of their spread, less ``UNKNOWN`` for
+each step to the nearest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.model import DTYPES, Device, Problem
+from tilewright.planning import kin
+
+FEW = 1 << 20
+"""Bytes under which a batch takes no longer than its launch."""
+WIDE = 16
+"""Bytes that divide the addresses of what every access may be used for."""
+LONG = 64
+"""Extents above which other kernels, and other routines of the library, run."""
+NEAREST, REACH = 6, 4.0
+"""Points that are asked, and the distance at which one weighs 1/e."""
+DOUBT, UNKNOWN = 1.25, 0.14
+ALIKE = 1.2
+"""Logarithm of the gain above which gains count as equal: whether it is 5 or 50 is no doubt of winning."""
+
+
+class Point(NamedTuple):
+    """A problem without its type, as far as it tells how a kernel does beside the library."""
+
+    m: int
+    n: int
+    k: int
+    trans: str
+    beta: str
+    shared: str
+    """Letters of the operands that the whole batch shares."""
+    gaps: bool
+    """Whether columns or matrices have padding between them."""
+    where: str
+    """The regime, or ``few`` of a batch that takes no longer than its launch."""
+
+
+def point(p: Problem, regime: str) -> Point:
+    """The point of a problem in a regime."""
+    layout = p.layout
+    shared = "".join(name for name, step in zip("AB", p.strides, strict=False) if step == 0)
+    gaps = layout.startswith("ld") or "+gaps" in layout
+    where = "few" if p.bytes * p.batch < FEW else regime
+    return Point(*p.extents, p.trans, "0" if p.beta == "0" else "any", shared, gaps, where)
+
+
+def part(stencil: str, p: Problem) -> str:
+    """The part of the measurements for a stencil on batches that lie in memory as this one does: a stencil
+    that wins when its matrices lie in order may lose when they do not."""
+    if p.pointers:
+        return f"{stencil} by pointers"
+    return stencil if p.align >= WIDE else f"{stencil} unaligned"
+
+
+def coordinates(letter: str, at: Point) -> tuple[float, ...]:
+    """Where a problem of a type lies among the others."""
+    size = DTYPES[letter].itemsize
+    across_a, across_b = (op != "n" and op != "j" for op in at.trans)
+    extents = [math.log2(max(extent, 1)) for extent in at[:3]]
+    shortest, middle, longest = sorted(extents)
+    columns = (at.k if across_a else at.m, at.n if across_b else at.k, at.m)
+    long = sorted(extent > LONG for extent in at[:3])
+    return (
+        *extents,
+        0.3 * shortest,
+        0.5 * middle,
+        0.6 * longest,
+        0.17 * sum(extents),
+        1.0 * (at.beta == "0"),
+        1.0 * ("A" in at.shared),
+        1.0 * ("B" in at.shared),
+        0.3 * at.gaps,
+        4.0 * (at.where == "few"),
+        1.0 * (at.where == "cached"),
+        0.2 * across_a,
+        0.2 * across_b,
+        *(0.1 * math.log2(WIDE // math.gcd(WIDE, rows * size)) for rows in columns),
+        1.0 * long[2],
+        0.7 * long[1],
+    )
+
+
+class Measured:
+    """The points of one stencil and type on a device, and what they foretell of others."""
+
+    def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
+        found = list(gains)
+        self._letter = letter
+        self._places = np.array([coordinates(letter, at) for at, _ in found])
+        self._gains: NDArray[np.float64] = np.log([gain for _, gain in found])
+
+    def foretold(self, at: Point) -> tuple[float, float]:
+        """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
+        away = np.sqrt(((self._places - coordinates(self._letter, at)) ** 2).sum(1))
+        near = np.argsort(away, kind="stable")[:NEAREST]
+        # All may be far away, but the nearest ones say most then, too.
+        weights = np.exp(-((away[near] / REACH) ** 2)) + 1e-6
+        weights /= weights.sum()
+        gains = self._gains[near]
+        alike = np.minimum(gains, ALIKE)
+        mean = float(weights @ alike)
+        spread = math.sqrt(float(weights @ (alike - mean) ** 2))
+        sure = mean - DOUBT * spread - UNKNOWN * float(away[near[0]])
+        return math.exp(sure), math.exp(float(weights @ gains))
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """What was measured: by device, part and type the points, each with its gain."""
+    held = json.loads(files("tilewright.planning").joinpath("data", "neighbours.json").read_text("utf-8"))
+    found: Mapping[str, Mapping[str, Mapping[str, Any]]] = held["devices"]
+    return found
+
+
+@cache
+def measured(device: str, part: str, letter: str) -> Measured | None:
+    """What was measured of a part and a type on a device of the table; None where nothing was."""
+    rows = table()[device][part].get(letter)
+    return None if rows is None else Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
+
+
+def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[bool, float] | None:
+    """Whether a stencil's default may be counted on to be no slower than the library for a problem, and how
+    many times as fast it is expected to be; None where the stencil was measured on no device that is alike.
+
+    Of a type that was never measured nothing is known, and the library is the better guess.
+    """
+    asked = part(stencil, p)
+    known = [key for key, parts in table().items() if asked in parts]
+    whose = device.key if device.key in known else kin.nearest(device, known)
+    if whose is None:
+        return None
+    found = measured(whose, asked, p.dtype.letter)
+    if found is None:
+        return False, 0.0
+    sure, gain = found.foretold(point(p, regime))
+    return sure >= 1, gain
