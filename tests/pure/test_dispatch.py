@@ -115,15 +115,15 @@ def test_what_is_tuned_for_one_size_serves_that_size(
     assert (plan.origin, plan.stencil) == (origin, name)
 
 
-@pytest.mark.parametrize(("n", "stencil"), [(20, "tiny"), (18, None), (600, None)])
+@pytest.mark.parametrize(("n", "stencil"), [(22, "tiny"), (28, None), (600, None)])
 def test_a_vendor_that_is_faster_at_one_size_has_that_size_where_sizes_are_compiled_in(
     told: Any, n: int, stencil: str | None
 ) -> None:
     class Vendor(Told):
-        """Records that know where the vendor is faster: at 18, and at 596."""
+        """Records that know where the vendor is faster: at 28, and at 596."""
 
         def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
-            found = [problem.with_(m=m, n=m, k=m, alpha="any") for m in (18, 596)]
+            found = [problem.with_(m=m, n=m, k=m, alpha="any") for m in (28, 596)]
             return [Record(p, regime, dispatch.VENDOR, Config({}), "ok", device, "1") for p in found]
 
     told(Vendor(1000))
