@@ -115,7 +115,7 @@ def test_what_is_tuned_for_one_size_serves_that_size(
     assert (plan.origin, plan.stencil) == (origin, name)
 
 
-@pytest.mark.parametrize(("n", "stencil"), [(22, "tiny"), (28, None), (600, None)])
+@pytest.mark.parametrize(("n", "stencil"), [(16, "tiny"), (28, None), (600, None)])
 def test_a_vendor_that_is_faster_at_one_size_has_that_size_where_sizes_are_compiled_in(
     told: Any, n: int, stencil: str | None
 ) -> None:
