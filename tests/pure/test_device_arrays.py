@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
+from tests.products import filled, op
 from tilewright.arrays import backend as lookup
 from tilewright.arrays import cupy_, dlpack, torch_
 from tilewright.arrays.overlap import may_share
@@ -231,24 +232,11 @@ class Capsule:
         return self.array.__dlpack__()
 
 
-def filled(shape: tuple[int, ...], dtype: Any = "f8", seed: int = 0) -> np.ndarray:
-    draw = np.random.default_rng((seed, *shape))
-    values = draw.standard_normal(shape)
-    if np.dtype(dtype).kind == "c":
-        values = values + 1j * draw.standard_normal(shape)
-    return values.astype(dtype)
-
-
 def close(got: Any, want: Any) -> None:
     assert np.shape(got) == np.shape(want)
     assert np.asarray(got).dtype == np.asarray(want).dtype
     eps = float(np.finfo(want.dtype).eps)
     np.testing.assert_allclose(got, want, rtol=500 * eps, atol=2000 * eps)
-
-
-def op(x: np.ndarray, letter: str) -> np.ndarray:
-    x = x if letter == "n" else x.swapaxes(-1, -2)
-    return x.conj() if letter == "c" else x
 
 
 # ---- views
