@@ -6,8 +6,6 @@ import pytest
 
 from tilewright.targets.cuda import nvrtc
 
-COMPILED = [
-    pytest.mark.compile,
-    pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing())),
-]
+NVRTC = pytest.mark.skipif(nvrtc.compiler_missing() is not None, reason=str(nvrtc.compiler_missing()))
+COMPILED = [pytest.mark.compile, NVRTC]
 """Of tests that compile with NVRTC and need no GPU."""
