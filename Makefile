@@ -9,9 +9,10 @@ demo: $(READY)
 	@$(BIN)/tilewright demo
 
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
-# of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARING: what
+# of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu.
-SHARING := $(addprefix tests/cpu/test_,$(addsuffix .py,api cublaslt forms halves lanes libraries numpy_rules tile verify))
+SHARED := cores cublaslt fast_calls forms gemm halves lanes libraries matmul numpy_rules plans tensors tile verify
+SHARING := $(SHARED:%=tests/cpu/test_%.py)
 test: $(READY)
 	@$(BIN)/python -m pytest -m pure -n auto --dist worksteal $(COUNT)
 	@$(BIN)/python -m pytest -m "compile and not pure" -n auto --dist worksteal

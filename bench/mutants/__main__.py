@@ -24,7 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-from bench.mutants.slips import SLIPS, Slip
+from bench.mutants.slip import Slip
+from bench.mutants.slips import SLIPS
 
 ROOT = Path(__file__).parent.parent.parent
 COPIED = ("tilewright", "tests", "bench", "examples", "docs", "pyproject.toml", "README.md")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.compile.test_arguments import assertions, structure_of
-from tests.compile.test_emulated import allowed, smallest
+from tests.emulator.cases import allowed, smallest
 from tests.emulator.machine import SCHEDULES
 from tests.emulator.nested import nested_wrongs
 from tilewright.model import Problem, Source

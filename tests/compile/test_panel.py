@@ -25,18 +25,19 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
     return facts
 
 
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize(
-    ("size", "trans", "beta", "device"),
-    [
-        ("256x9x9", "nn", "0", "h200"),
-        ("197x37x21", "nt", "1", "h200"),
-        ("9x1000x30", "tn", "any", "h200"),
-        ("60x515x3", "nt", "0", "h200"),
-        ("300x12x16", "tn", "1", "a100"),
-        ("5x201x48", "nt", "0", "a100"),
-    ],
-)
+SHAPES = [
+    ("256x9x9", "nn", "0", "h200"),
+    ("197x37x21", "nt", "1", "h200"),
+    ("9x1000x30", "tn", "any", "h200"),
+    ("60x515x3", "nt", "0", "h200"),
+    ("300x12x16", "tn", "1", "a100"),
+    ("5x201x48", "nt", "0", "a100"),
+]
+# Every other shape of a type, the others of the next type.
+PAIRED = [(letter, *shape) for turn, letter in enumerate(DTYPES) for shape in SHAPES[turn % 2 :: 2]]
+
+
+@pytest.mark.parametrize(("letter", "size", "trans", "beta", "device"), PAIRED)
 def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, beta: str, device: str) -> None:
     gpu = named(device)
     p = Problem.parse(f"{letter}:{trans}:{size}@10000", beta=beta)[0]

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright as tw
+from tests.products import PATIENT, op
 from tilewright.cli import compare
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, paired, unpaired, widened
 from tilewright.errors import ArgumentError, DTypeError
@@ -19,7 +20,6 @@ pytestmark = [pytest.mark.cpu, pytest.mark.filterwarnings("ignore:ComplexHalf")]
 
 HALVES = {"h": FLOAT16, "b": BFLOAT16, "hc": COMPLEX_HALF}
 ROUNDOFF = {"h": 2.0**-11, "b": 2.0**-8, "hc": 2.0**-11}
-PATIENT = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def filled(shape: tuple[int, ...], letter: str, seed: int = 0) -> np.ndarray:
@@ -32,11 +32,6 @@ def filled(shape: tuple[int, ...], letter: str, seed: int = 0) -> np.ndarray:
 
 def exact(x: np.ndarray) -> np.ndarray:
     return widened(x).astype(np.complex128 if is_complex(x.dtype) else np.float64)
-
-
-def op(x: np.ndarray, letter: str) -> np.ndarray:
-    x = x if letter == "n" else x.swapaxes(-1, -2)
-    return x.conj() if letter == "c" else x
 
 
 def rounded(got: Any, want: np.ndarray, letter: str) -> None:

@@ -108,7 +108,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return p.with_(**changed)
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(problems(), st.integers(0, 10**6), st.booleans())
 def test_random_configs_are_right(problem: Problem, seed: int, all_rules: bool) -> None:
     device = processor.probe()

@@ -53,8 +53,8 @@ def test_without_guidelines_there_are_slightly_more_than_one_million() -> None:
     assert CLASSIC.guided(problem("s:nn"), FERMI, NONE).count() == 1_136_490
 
 
-# Two transpositions of each type, the other two of the next: they change no count.
-@pytest.mark.parametrize("variant", [v for at, v in enumerate(SIXTEEN) if (at + at // 4) % 2 == 0])
+# One transposition of each type, another one of the next: they change no count.
+@pytest.mark.parametrize("variant", SIXTEEN[::5])
 def test_table_1_leaves_some_dozens(variant: str) -> None:
     asked = problem(variant)
     space = CLASSIC.space(asked, FERMI)

@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from timeit import repeat
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
+from tests.products import filled, op
 from tilewright.arrays import backend as lookup
 from tilewright.arrays import cupy_, dlpack, torch_
 from tilewright.arrays.overlap import may_share
@@ -231,24 +232,11 @@ class Capsule:
         return self.array.__dlpack__()
 
 
-def filled(shape: tuple[int, ...], dtype: Any = "f8", seed: int = 0) -> np.ndarray:
-    draw = np.random.default_rng((seed, *shape))
-    values = draw.standard_normal(shape)
-    if np.dtype(dtype).kind == "c":
-        values = values + 1j * draw.standard_normal(shape)
-    return values.astype(dtype)
-
-
 def close(got: Any, want: Any) -> None:
     assert np.shape(got) == np.shape(want)
     assert np.asarray(got).dtype == np.asarray(want).dtype
     eps = float(np.finfo(want.dtype).eps)
     np.testing.assert_allclose(got, want, rtol=500 * eps, atol=2000 * eps)
-
-
-def op(x: np.ndarray, letter: str) -> np.ndarray:
-    x = x if letter == "n" else x.swapaxes(-1, -2)
-    return x.conj() if letter == "c" else x
 
 
 # ---- views
@@ -362,12 +350,16 @@ def test_views_of_nothing_and_of_more_than_memory() -> None:
 # ---- arrays of no library
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("kind", [Bare, Capsule])
-@pytest.mark.parametrize("trans_a", "ntc")
-@pytest.mark.parametrize("trans_b", "ntc")
-def test_the_formula(gpu: Log, dtype: str, kind: Any, trans_a: str, trans_b: str) -> None:
+def in_turns(types: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Types with transpositions of A and of B, so that any two of these three meet."""
+    return [(name, "ntc"[at], "ntc"[(at + turn) % 3]) for turn, name in enumerate(types) for at in range(3)]
+
+
+@pytest.mark.parametrize(("dtype", "trans_a", "trans_b"), in_turns(FLOATS))
+def test_the_formula(gpu: Log, dtype: str, trans_a: str, trans_b: str) -> None:
     m, n, k = 5, 3, 7
+    # Either kind of array with each type and each transposition.
+    kind = (Bare, Capsule)[(FLOATS.index(dtype) + "ntc".index(trans_a)) % 2]
     a = filled((2, *((m, k) if trans_a == "n" else (k, m))), dtype, 1)
     b = filled((2, *((k, n) if trans_b == "n" else (n, k))), dtype, 2)
     for alpha, beta in ((1, 0), (2.5, 1), (-1, 0.5)):
@@ -681,9 +673,7 @@ def test_tensors(gpu: Log, torch: Any, name: str) -> None:
             close(out.numpy(), np.asarray(want))
 
 
-@pytest.mark.parametrize("name", TYPES)
-@pytest.mark.parametrize("trans_a", "ntc")
-@pytest.mark.parametrize("trans_b", "ntc")
+@pytest.mark.parametrize(("name", "trans_a", "trans_b"), in_turns(TYPES))
 def test_gemm_of_tensors(gpu: Log, torch: Any, name: str, trans_a: str, trans_b: str) -> None:
     m, n, k = 5, 3, 7
     a = tensor(torch, (2, *((m, k) if trans_a == "n" else (k, m))), name, 1)
@@ -859,11 +849,11 @@ def rounded(got: Any, want: np.ndarray, name: str) -> None:
 @pytest.mark.filterwarnings("ignore:ComplexHalf")
 @pytest.mark.parametrize("accepted", [True, False])
 @pytest.mark.parametrize("name", HALVES)
-@pytest.mark.parametrize(("trans_a", "trans_b"), ["nn", "tn", "nc", "cc"])
-def test_halves(
-    gpu: Log, torch: Any, monkeypatch: Any, name: str, accepted: bool, trans_a: str, trans_b: str
-) -> None:
+@pytest.mark.parametrize("turn", range(2))
+def test_halves(gpu: Log, torch: Any, monkeypatch: Any, name: str, accepted: bool, turn: int) -> None:
     """By a kernel where a stencil accepts them, else by the library, which has no product of complex32."""
+    # Half of the transpositions, the other half of the next type and the other way.
+    trans_a, trans_b = ("nn", "tn", "cc", "nc")[2 * turn + (HALVES.index(name) + accepted) % 2]
     if accepted:
         monkeypatch.setattr(Pretended, "letters", ("h", "b", "hc"))
     m, n, k = 5, 3, 7

@@ -7,7 +7,8 @@ import shlex
 import pytest
 
 from bench.mutants.__main__ import ROOT, fits
-from bench.mutants.slips import SLIPS, Slip
+from bench.mutants.slip import Slip
+from bench.mutants.slips import SLIPS
 
 pytestmark = pytest.mark.pure
 

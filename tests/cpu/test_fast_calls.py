@@ -1,0 +1,78 @@
+"""The second call of a kind: what it leaves out, and what it still sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tests.products import close, filled
+from tilewright.calls import product
+from tilewright.errors import ArgumentError
+
+pytestmark = pytest.mark.cpu
+
+
+def test_a_second_call_takes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    tw.forget()
+    a, b = filled((50, 8, 8)), filled((50, 8, 8), seed=1)
+    first = tw.matmul(a, b)
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("the slow path")
+
+    monkeypatch.setattr(product, "matmul", refuse)
+    np.testing.assert_array_equal(tw.matmul(a, b), first)
+    with pytest.raises(AssertionError, match="slow path"):
+        tw.matmul(a, b.swapaxes(1, 2))
+
+
+@pytest.mark.parametrize("change", ["transposed", "type", "readonly out", "matrix", "order", "unaligned"])
+def test_the_fast_way_sees_what_is_not_as_planned(change: str) -> None:
+    a, b = filled((6, 5, 5)), filled((6, 5, 5), seed=1)
+    for _ in range(2):
+        close(tw.matmul(a, b), np.matmul(a, b))
+    changed: dict[str, Callable[[], np.ndarray]] = {
+        "transposed": lambda: b.swapaxes(1, 2),
+        "type": lambda: b.astype("f4"),
+        "readonly out": lambda: b,
+        "matrix": lambda: b.view(np.matrix) if b.ndim == 2 else b,
+        "order": lambda: np.asfortranarray(b),
+        "unaligned": lambda: np.frombuffer(b"\0" + b.tobytes(), "f8", offset=1).reshape(b.shape),
+    }
+    other = changed[change]()
+    close(tw.matmul(a, other), np.matmul(a, other))
+    if change == "readonly out":
+        out = np.zeros_like(a)
+        out.flags.writeable = False
+        with pytest.raises(ArgumentError, match="read-only"):
+            tw.plan(a, b)(a, b, out=out)
+
+
+def test_a_planned_call_refuses_operands_that_are_not_aligned() -> None:
+    a, b, out = filled((6, 5, 5)), filled((6, 5, 5), seed=1), np.zeros((6, 5, 5))
+    function = tw.plan(a, b)._function
+    assert function is not None
+    assert function(a, b, out) is out
+    odd = [np.frombuffer(b"\0" + x.tobytes(), "f8", offset=1).reshape(x.shape) for x in (a, b)]
+    assert function(odd[0], b, out) is NotImplemented
+    assert function(a, odd[1], out) is NotImplemented
+
+
+def test_types_that_are_equal_but_not_numpys_own() -> None:
+    tagged = np.dtype("f8", metadata={"unit": "m"})
+    a = filled((4, 4)).astype(tagged)
+    for _ in range(3):
+        close(np.asarray(tw.matmul(a, a), "f8"), np.matmul(filled((4, 4)), filled((4, 4))))
+
+
+def test_a_number_comes_back_as_a_number() -> None:
+    v = filled((5,))
+    for _ in range(3):
+        got = tw.matmul(v, v)
+        assert type(got) is np.float64
+        assert got == pytest.approx(float(np.matmul(v, v)))
+    assert type(tw.matmul(v.astype("i4"), v.astype("i4"))) is np.int32
