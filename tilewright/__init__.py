@@ -29,8 +29,10 @@ __all__ = [
     "TilewrightError",
     "UnsupportedError",
     "chain",
+    "count_gaps",
     "explain",
     "forget",
+    "gaps",
     "gemm",
     "gemm_batched",
     "gemm_grouped",
@@ -48,6 +50,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewright.api import chain, explain, gemm, matmul, plan, tune
     from tilewright.calls.executable import Executable
+    from tilewright.calls.gaps import gaps
     from tilewright.calls.list_forms import (
         Grouped,
         Groups,
@@ -57,7 +60,7 @@ if TYPE_CHECKING:
         plan_grouped,
     )
     from tilewright.calls.segments import segment_matmul
-    from tilewright.calls.settings import forget, set_threads
+    from tilewright.calls.settings import count_gaps, forget, set_threads
     from tilewright.custom.definition import InOut, Input, Output, Scalar
     from tilewright.errors import (
         ArgumentError,
@@ -75,6 +78,7 @@ else:
     _MODULES = {
         "tilewright.api": ("chain", "explain", "gemm", "matmul", "plan", "tune"),
         "tilewright.calls.executable": ("Executable",),
+        "tilewright.calls.gaps": ("gaps",),
         "tilewright.calls.list_forms": (
             "Grouped",
             "Groups",
@@ -84,7 +88,7 @@ else:
             "plan_grouped",
         ),
         "tilewright.calls.segments": ("segment_matmul",),
-        "tilewright.calls.settings": ("forget", "set_threads"),
+        "tilewright.calls.settings": ("count_gaps", "forget", "set_threads"),
         "tilewright.custom.definition": ("InOut", "Input", "Output", "Scalar"),
         "tilewright.errors": (
             *("ArgumentError", "CompileError", "DTypeError", "DeviceError", "KernelError"),

@@ -188,8 +188,9 @@ def plan(
 
 
 def tune(
-    problems: Sequence[str | Gemm] | str | Gemm,
+    problems: Sequence[str | Gemm] | str | Gemm = (),
     *,
+    gaps: bool = False,
     effort: str = "quick",
     budget: float | None = None,
     tries: int | None = None,
@@ -211,15 +212,18 @@ def tune(
     seconds of searching for the whole run instead, the same for each size, beta and regime; ``tries``:
     configs measured at most for each; ``search``: another search than that of the effort, by its name in
     ``tuning.search.table``. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or ``cuda``,
-    the first GPU. Calls made after it use what it found. Stop it at any moment: what was tried is recorded,
-    and the same call goes on from there.
+    the first GPU. With ``gaps`` what is tuned, after ``problems``, is what was called without a record
+    (``tw.gaps``), worst expected loss first, each with its own beta and regime; a ``budget`` is then spent on
+    as many of them as can have the seconds of the effort. Calls made after it use what it found. Stop it at
+    any moment: what was tried is recorded, and the same call goes on from there.
 
     Raises ``ArgumentError`` for an effort, search, beta, regime, device or spelling that does not exist, a
     negative budget or no tries, and ``DeviceError`` where the device cannot be used.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
+    from tilewright.calls.gaps import gaps as found_gaps
     from tilewright.tuning.effort import EFFORTS
-    from tilewright.tuning.gemm.jobs import tuning_jobs
+    from tilewright.tuning.gemm.jobs import gap_jobs, tuning_jobs
     from tilewright.tuning.search.table import SEARCHES
     from tilewright.tuning.tuner import Tuner
 
@@ -235,6 +239,8 @@ def tune(
         raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
     jobs = tuning_jobs(problems, betas, regimes)
     granted, usual = EFFORTS[effort]
+    if gaps:
+        jobs += gap_jobs(found_gaps(device), regimes, granted, budget)
     results = []
     with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
         for number, (problem, regime, part) in enumerate(jobs):

@@ -32,7 +32,7 @@ OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "skl
 DOORS = {
     ("api", "tune"): {
         *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
-        *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
+        *("tilewright.tuning.effort", "tilewright.tuning.search.table", "tilewright.calls.gaps"),
     },
     ("kernels.stencil", "tune"): {
         "tilewright.tuning.effort",

@@ -451,6 +451,39 @@ def test_what_won_before_is_a_finalist_however_its_first_try_came_out(tuner: Any
     assert winner in bench.rounds[0]
 
 
+@pytest.mark.parametrize("first_try", [1.0, 1e-6])
+def test_a_quick_run_never_ends_slower_than_the_shipped_record(
+    tuner: Any, store: Records, tmp_path: Path, first_try: float
+) -> None:
+    """With no time to search, whatever the shipped winner's first try says, and whatever won here before."""
+    space = free(NARROW, "blk_n", "blk_k", "inner")(STENCILS["tile"].space(NARROW, DEVICE))
+    problem = sized(NARROW, "memory", DEVICE)
+    shipped, *others = sorted(space, key=repr)
+    source = Records(tmp_path / "elsewhere.sqlite", shipped=tmp_path)
+    source.append(record(problem, shipped))
+    source.export(tmp_path / f"{DEVICE.key}.jsonl")
+    source.close()
+    for each in others:
+        store.append(record(problem, each))
+
+    class Clock(Bench):
+        def seconds_of(self, config: Config) -> float:
+            return 1e-3 if config == shipped else 2e-3
+
+        def attempt(self, candidate: Candidate, least: int, budget: float, limit: float) -> Outcome:
+            outcome = super().attempt(candidate, least, budget, limit)
+            alone = Timing((first_try,), first_try, first_try, first_try, "memory", self.batch, measure.ALONE)
+            return outcome._replace(timing=alone) if candidate.config == shipped else outcome
+
+    bench = Clock(lambda config: bench.seconds_of(config))
+    result = tuner(bench).tune(
+        NARROW, "memory", search="starts", budget=0.0, stencils=("tile",),
+        spaces=free(NARROW, "blk_n", "blk_k", "inner"),
+    )  # fmt: skip
+    assert shipped in bench.rounds[0]
+    assert (result.best.config, result.best.timing.median) == (shipped, 1e-3)
+
+
 def test_a_budget_of_tries_counts_what_is_measured(tuner: Any, store: Records) -> None:
     bench = Bench(lambda config: 1e-3 * config["blk_n"])
     made, options = tuner(bench), {"search": "exhaustive", "budget": 60.0, "stencils": ("tile",)}

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from tilewright.calls import gaps as open_gaps
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.cli.progress import Standing
@@ -302,6 +303,29 @@ def shown(problem: Gemm, device: Device, stencil: str | None, config: str | None
         "facts": facts,
         stage: text,
     }
+
+
+# -- gaps -----------------------------------------------------------------------------------------
+def gaps(device: str | None) -> list[Row]:
+    """The calls without a record, worst expected loss first."""
+    return [
+        {
+            "problem": gap.problem.spelling,
+            "layout": gap.problem.layout,
+            "alpha": gap.problem.alpha,
+            "beta": gap.problem.beta,
+            "regime": gap.regime,
+            "device": gap.device,
+            "origin": gap.origin,
+            "calls": gap.calls,
+            "products": gap.products,
+            "seconds": gap.seconds,
+            "tuned_seconds": gap.tuned,
+            "timed": gap.timed,
+            "loss": gap.loss,
+        }
+        for gap in open_gaps.gaps(device)
+    ]
 
 
 # -- a space ---------------------------------------------------------------------------------------

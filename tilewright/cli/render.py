@@ -224,6 +224,29 @@ def programs(rows: Sequence[Row], stage: str) -> None:
         print(row[stage])
 
 
+def gaps(rows: Sequence[Row]) -> None:
+    """Calls without a record, worst expected loss first."""
+    if not rows:
+        print("no calls without a record were counted; TILEWRIGHT_GAPS=1 or tw.count_gaps() counts them")
+        return
+    table(
+        "called without a record, worst expected loss first",
+        ["problem", "beta", "regime", "runs", "calls", "ns", "x tuned", "s lost"],
+        [
+            [
+                short(row["problem"]) + ("" if row["layout"] == "packed" else f" {row['layout']}"),
+                *(row["beta"], row["regime"], row["origin"], count(row["calls"])),
+                f"{1e9 * row['seconds']:.4g}{'' if row['timed'] else ' ?'}",
+                *(f"{row['seconds'] / row['tuned_seconds']:.2f}", f"{row['loss']:.3g}"),
+            ]
+            for row in rows
+        ],
+        left=("beta", "regime", "runs"),
+    )
+    print("ns: of one product, as seen at best; ?: supposed. x tuned: over what tuning is expected to give.")
+    print("To tune them: tilewright tune --gaps")
+
+
 def tuned(rows: Sequence[Row]) -> None:
     """What a tuning run found; of a GPU also how many seconds it waited for compilers."""
     gpu = any(row["kind"] == "cuda" for row in rows)

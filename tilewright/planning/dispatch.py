@@ -289,6 +289,11 @@ def _near_on(problem: Gemm, kind: str, device: str, without: str) -> list[Record
     return _asked(lambda held: held.near(problem, kind, device, without=without), list[Record]())
 
 
+def near_records(problem: Gemm, kind: str, device: Device) -> list[Record]:
+    """The best records of near problems in a regime on a device, nearest first, kernels' alone."""
+    return _near_on(problem, kind, device.key, VENDOR)
+
+
 @functools.lru_cache(maxsize=64)
 def _relative(device: Device) -> str | None:
     """The device with records that is most similar to this one."""
