@@ -22,6 +22,7 @@ from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 from tilewright.runtime.chain_calls import again
 
 if TYPE_CHECKING:
+    from tilewright.tuning.sets.kernel_set import KernelSet
     from tilewright.tuning.tuner import Progress, Result
 
 
@@ -253,6 +254,61 @@ def tune(
             results.append(tuner.tune(problem, regime, search=chosen, budget=each, tries=tries, place=place))
     forget()
     return results
+
+
+def kernel_set(
+    problems: Sequence[str | Gemm] | str | Gemm,
+    *,
+    within: float = 0.05,
+    effort: str = "quick",
+    budget: float | None = None,
+    betas: Sequence[str] = ("0", "1"),
+    regimes: Sequence[str] = ("memory", "cached"),
+    device: str = "cpu",
+    vendor: bool = True,
+    listen: Callable[[str], None] = lambda text: None,
+) -> KernelSet:
+    """The smallest set of kernels that keeps each of some problems within a share of its best.
+
+    ``problems``, ``betas``, ``regimes`` and ``device`` as for ``tune``. ``within``: the share, 0.05 for 5 %.
+    What the records do not know is measured: problems that were never tuned are, as ``effort`` says; then the
+    winners, and who is nearly as good, are tried on all other problems, which takes as long again at most
+    (``budget``: seconds for both together); then each kernel that serves a problem that it did not win is
+    timed in turns with that problem's best. ``records-only`` measures nothing. ``vendor``: what the vendor's
+    product does faster than any kernel is left to it. ``listen`` is told what is being done.
+
+    A kernel is a stencil with a config. It was verified on all problems that it serves. Where stencils
+    compile sizes in it is several programs, which ``KernelSet.binaries`` counts. ``save`` writes the set to a
+    file, and ``use_kernels`` has calls go by it.
+
+    Raises ``ArgumentError`` for no problems, a ``within`` that is no share from 0, what ``tune`` refuses, and
+    a problem without a kernel that is right, ``DeviceError`` where the device cannot be used.
+    """
+    from tilewright.tuning.effort import EFFORTS
+    from tilewright.tuning.gemm.jobs import tuning_jobs
+    from tilewright.tuning.sets import kernel_set as sets
+    from tilewright.tuning.tuner import Tuner
+
+    if device not in TARGETS:
+        raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
+    if effort not in EFFORTS:
+        raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
+    if budget is not None and not budget >= 0:
+        raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
+    jobs = [(job.problem, job.regime) for job in tuning_jobs(problems, betas, regimes)]
+    granted, search = EFFORTS[effort]
+    seconds = granted if budget is None else budget / (2 * max(1, len(jobs)))
+    with Tuner(dispatch.device(device), dispatch.records()) as tuner:
+        found = sets.kernel_set(
+            *(tuner, jobs),
+            within=within,
+            search=search,
+            seconds=seconds,
+            vendor=vendor,
+            listen=listen,
+        )
+    forget()
+    return found
 
 
 @untraced

@@ -34,6 +34,10 @@ DOORS = {
         *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
         *("tilewright.tuning.effort", "tilewright.tuning.search.table", "tilewright.calls.gaps"),
     },
+    ("api", "kernel_set"): {
+        *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs", "tilewright.tuning.effort"),
+        "tilewright.tuning.sets.kernel_set",
+    },
     ("kernels.stencil", "tune"): {
         "tilewright.tuning.effort",
         "tilewright.tuning.evaluate.kernels",

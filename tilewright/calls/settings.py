@@ -1,13 +1,19 @@
-"""What holds for all calls: how many cores they may use, whether those without a record are counted, and that
-plans are to be made anew."""
+"""What holds for all calls: how many cores they may use, whether those without a record are counted, which
+kernels go before all records, and that plans are to be made anew."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
 
 from tilewright.errors import ArgumentError
+from tilewright.model import Record
+from tilewright.planning import chosen
 from tilewright.runtime import build, call_cache
 from tilewright.runtime.gaps import COUNTS
+from tilewright.store.jsonl import parse, read_text
 
 _threads: int | None = None
 
@@ -47,6 +53,34 @@ def count_gaps(wanted: bool = True) -> None:
         raise ArgumentError(f"wanted={wanted!r}; accepted: True or False")
     COUNTS.want(wanted)
     forget()
+
+
+class HasRecords(Protocol):
+    """What holds a record for each of some problems: a ``KernelSet``."""
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """One record a problem and regime."""
+
+
+def use_kernels(kernels: HasRecords | Path | str | None) -> int:
+    """Run the problems of a set of kernels by the kernels of that set from now on, whatever other records
+    say; None: no longer. Other problems go by the records as ever.
+
+    ``kernels`` is what ``kernel_set`` returned, or the file that its ``save`` or ``tilewright set --output``
+    wrote. Records of other devices have no effect, so that one file may hold those of several. Returns how
+    many records are in use.
+
+    Raises ``RecordsError`` for a file that cannot be read or holds what is no record.
+    """
+    found: Sequence[Record] = ()
+    if isinstance(kernels, Path | str):
+        found, _ = parse(read_text(Path(kernels)), str(kernels), lambda record, _: record)
+    elif kernels is not None:
+        found = kernels.records
+    chosen.IN_USE.use(row for row in found if row.status == "ok")
+    forget()
+    return len(found)
 
 
 def forget() -> None:
