@@ -1,5 +1,5 @@
-"""The command ``tilewright``: doctor, space, explain, show, gaps, tune, tune-kernel, bench, ladder, report,
-export, import, demo.
+"""The command ``tilewright``: doctor, space, explain, show, gaps, tune, set, tune-kernel, bench, ladder,
+report, export, import, demo.
 
 Each command gathers plain data (``answers``) and then prints it: by ``screens``, or with ``--json``
 as it is.
@@ -265,6 +265,64 @@ def tune_(
     results = tuned(problems or [], effort, budget, regimes, as_json, _usable(device), betas, **more)
     there = dispatch.device(device)
     _put([queries.found(result, there) for result in results], as_json, render.tuned)
+
+
+@app.command("set")
+def set_(
+    problems: Spellings,
+    within: Annotated[str, typer.Option(help="Most that a problem may lose: 5%, or 0.05.")] = "5%",
+    effort: Annotated[str, typer.Option(help=", ".join(EFFORTS))] = "quick",
+    budget: Annotated[float | None, typer.Option(help="Seconds for all of it but the last check.")] = None,
+    beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = ",".join(BETAS),
+    regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
+    device: Kind = "cpu",
+    vendor: Annotated[
+        bool, typer.Option(help="Leave to the vendor's library what it does faster than any kernel.")
+    ] = True,
+    output: Annotated[
+        Path | None, typer.Option(help="Where to write the set, for tw.use_kernels and import.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The smallest set of kernels that keeps each problem within a share of its best, and what fewer cost.
+
+    What the records do not know is measured. Exit code 1 where the bound does not hold side by side.
+    """
+
+    def listen(text: str) -> None:
+        if not as_json:
+            render.aside.print(text, markup=False)
+
+    found = api.kernel_set(
+        problems,
+        within=_share(within),
+        effort=accepted("effort", effort, list(EFFORTS)),
+        budget=budget,
+        betas=_betas(beta),
+        regimes=[accepted("regime", name.strip(), timing.REGIMES) for name in regime.split(",")],
+        device=_usable(device),
+        vendor=vendor,
+        listen=listen,
+    )
+    row = queries.kernel_set(found)
+    if output is not None:
+        found.save(output)
+        row["written"] = str(output)
+    _put(row, as_json, render.kernel_set)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _share(text: str) -> float:
+    """A share such as 5% or 0.05. Raises ``ArgumentError`` for what is none."""
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        found = float(number) / (100 if percent else 1)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 10:
+        raise ArgumentError(f"within={text!r}; accepted: a share such as 5% or 0.05")
+    return found
 
 
 @app.command()

@@ -32,6 +32,7 @@ from tilewright.targets.cpu.isa import ISAS
 from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
 from tilewright.task import Task
 from tilewright.tuning import ceilings_cpu, ceilings_cuda, timing
+from tilewright.tuning.sets.kernel_set import KernelSet
 from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.tuner import Progress, Result, sized, speed
 from tilewright.tutorial import ladder
@@ -481,6 +482,43 @@ def found(result: Result, device: Device) -> dict[str, Any]:
         "half_width": half_width(result.best),
         "tied": [{"stencil": row.stencil, "config": dict(row.config)} for row in result.tied],
         "note": result.note,
+    }
+
+
+def kernel_set(made: KernelSet) -> Row:
+    """A set of kernels, what it serves, and what other numbers of kernels would give."""
+    return {
+        "device": made.device.key,
+        "within": made.within,
+        "worst": made.worst,
+        "holds": made.holds,
+        "exact": made.exact,
+        "kernels": [
+            {
+                "stencil": name,
+                "config": dict(config),
+                "serves": sum(case.kernel == number for case in made.cases),
+                "binaries": binaries,
+            }
+            for number, ((name, config), binaries) in enumerate(zip(made.kernels, made.binaries, strict=True))
+        ],
+        "cases": [
+            {
+                "problem": case.problem.spelling,
+                "beta": case.problem.beta,
+                "regime": case.regime,
+                "kernel": case.kernel,
+                "loss": case.loss,
+                "beside": case.beside,
+                "gflops": gflops(case.problem, case.record),
+            }
+            for case in made.cases
+        ],
+        "left": [
+            {"problem": problem.spelling, "beta": problem.beta, "regime": regime}
+            for problem, regime in made.left
+        ],
+        "curve": [asdict(point) for point in made.curve],
     }
 
 

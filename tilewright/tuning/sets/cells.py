@@ -7,9 +7,10 @@ they are now. Two kernels are compared by figures of one protocol: of the final 
 else of tries alone. A kernel without a right record of a case cannot serve it, so whoever is chosen was
 verified on the very shape.
 
-Candidates are the winners of all cases and who is nearly as good. Those that the rules let through and that
-the stencil's cost model does not think far worse than the winner are then tried on the cases that have no
-record of them.
+Candidates are the winners of all cases, who is nearly as good, and what is nearest to a winner among the
+configs of another case that cannot have the winner itself (sizes set limits to tiles): such a config may be
+one that both can have. Those that the rules let through and that the stencil's cost model does not think far
+worse than the winner are then tried on the cases that have no record of them.
 """
 
 from __future__ import annotations
@@ -35,77 +36,99 @@ AROUND = 8
 NEARLY = 0.1
 MOST = 48
 """Kernels that are tried on all cases, those first that are good at most of them."""
+MENDED = 24
+"""So many configs nearest to winners are tried on all cases that can have them."""
 DOUBT = 1.5
 """A kernel is tried unless the cost model says that it takes more than so many times the winner's time."""
 
 
+class Listed(Space):
+    """A space under the rules of the hardware alone, of which some configs are walked through."""
+
+    def __init__(self, space: Space, configs: Sequence[Config] = ()):
+        hardware = space.only(HARDWARE)
+        super().__init__(hardware.params, hardware.rules, hardware.elementwise)
+        self._given = [config for config in configs if inside(self, config)]
+
+    def __iter__(self) -> Iterator[Config]:
+        """The configs that were given, as far as this is their space."""
+        return iter(self._given)
+
+
 @dataclass(slots=True)
 class Case:
-    """A problem with the batch of a regime, and what is known of kernels on it, by protocol."""
+    """A problem with the batch of a regime, and what is known of kernels on it: ``alone`` from tries alone,
+    ``turns`` from the last final round that each was in."""
 
     problem: Any
     regime: str
-    known: dict[Kernel, dict[int, Record]] = field(default_factory=dict)
+    alone: dict[Kernel, Record] = field(default_factory=dict)
+    turns: dict[Kernel, Record] = field(default_factory=dict)
     vendor: Record | None = None
+    spaces: dict[str, Listed] = field(default_factory=dict)
+    """By stencil what the hardware allows."""
+
+    def allows(self, kernel: Kernel) -> bool:
+        """Whether a kernel can be tried here."""
+        name, config = kernel
+        return name in self.spaces and inside(self.spaces[name], config)
 
     @property
     def settled(self) -> bool:
         """Whether its best were once timed in turns."""
-        return any(measure.INTERLEAVED in each or measure.DECIDED in each for each in self.known.values())
+        return bool(self.turns)
 
     @property
     def best(self) -> Kernel | None:
-        """The winner of the last final round that named one; without one the fastest by what is known."""
-        decided = [row for each in self.known.values() if (row := each.get(measure.DECIDED)) is not None]
+        """The winner of the last final round; without one the fastest by what is known."""
+        decided = [row for row in self.turns.values() if row.protocol == measure.DECIDED]
         if decided:
             newest = max(decided, key=lambda row: row.when)
             return newest.stencil, newest.config
-        ranked = ((-speed(_finest(each)), repr(kernel), kernel) for kernel, each in self.known.items())
-        return min(ranked)[-1] if self.known else None
+        known = self.turns or self.alone
+        return min(known, key=lambda kernel: (-speed(known[kernel]), repr(kernel)), default=None)
 
     def record(self, kernel: Kernel) -> Record:
-        """What is best known of a kernel here."""
-        return _finest(self.known[kernel])
+        """What is best known of a kernel here. Raises ``KeyError`` where nothing is."""
+        return self.turns.get(kernel) or self.alone[kernel]
 
     def loss(self, kernel: Kernel) -> float:
         """How much longer a kernel takes than the best; infinite where there is no right record of it."""
         best = self.best
-        if best is None or kernel not in self.known:
+        if best is None or not self.knows(kernel):
             return math.inf
-        ours, theirs = _turns(self.known[kernel]), _turns(self.known[best])
-        if ours is None or theirs is None:
-            # What was tried alone is compared with what was, where it was.
-            ours, theirs = _alone(self.known[kernel]), _alone(self.known[best])
-        return max(0.0, speed(theirs) / speed(ours) - 1)
+        # What was tried alone is compared with what was, where it was.
+        for known in (self.turns, self.alone):
+            if kernel in known and best in known:
+                return max(0.0, speed(known[best]) / speed(known[kernel]) - 1)
+        return max(0.0, speed(self.record(best)) / speed(self.record(kernel)) - 1)
 
-
-def _finest(rows: dict[int, Record]) -> Record:
-    return rows[max(rows)]
-
-
-def _turns(rows: dict[int, Record]) -> Record | None:
-    return rows.get(measure.DECIDED) or rows.get(measure.INTERLEAVED)
-
-
-def _alone(rows: dict[int, Record]) -> Record:
-    return rows[min(rows)]
+    def knows(self, kernel: Kernel) -> bool:
+        """Whether there is a right record of a kernel."""
+        return kernel in self.turns or kernel in self.alone
 
 
 def look(case: Case, records: Records, device: Device) -> None:
     """Fill in what the records know of a case, by the programs as they are now."""
-    case.known = {}
+    case.alone, case.turns = {}, {}
+    if not case.spaces:
+        names = accepting(case, device)
+        case.spaces = {name: Listed(STENCILS[name].space(case.problem, device)) for name in names}
     wrong = set()
-    for name in accepting(case, device):
+    for name in case.spaces:
         written = toolchain(device, name)
         for protocol in (measure.ALONE, measure.INTERLEAVED, measure.DECIDED):
             tried = records.tried(case.problem, case.regime, device.key, name, protocol, written)
             for config, row in tried.items():
-                if row.status == "ok" and row.timing is not None:
-                    case.known.setdefault((name, config), {})[protocol] = row
-                elif row.status != "ok":
-                    wrong.add((name, config))
+                kernel, known = (name, config), case.alone if protocol == measure.ALONE else case.turns
+                if row.status != "ok" or row.timing is None:
+                    wrong.add(kernel)
+                elif kernel not in known or known[kernel].when < row.when:
+                    known[kernel] = row
     # Who was once wrong, or took its process down, serves nobody.
-    case.known = {kernel: rows for kernel, rows in case.known.items() if kernel not in wrong}
+    for kernel in wrong:
+        case.alone.pop(kernel, None)
+        case.turns.pop(kernel, None)
     case.vendor = records.best(
         case.problem.key, case.regime, device.key, accept=lambda record: record.stencil == VENDOR
     )
@@ -126,21 +149,36 @@ def candidates(cases: Sequence[Case], within: float) -> list[Kernel]:
     good: dict[Kernel, int] = {}
     winners = dict.fromkeys(best for case in cases if (best := case.best) is not None)
     for case in cases:
-        near = sorted((case.loss(kernel), repr(kernel), kernel) for kernel in case.known)
-        for loss, _, kernel in near[:AROUND]:
-            if loss <= max(NEARLY, within):
+        losses = {kernel: case.loss(kernel) for kernel in {**case.alone, **case.turns}}
+        near = sorted(losses, key=lambda kernel: (losses[kernel], repr(kernel)))
+        for kernel in near[:AROUND]:
+            if losses[kernel] <= max(NEARLY, within):
                 good[kernel] = good.get(kernel, 0) + 1
     ranked = sorted(good, key=lambda kernel: (-good[kernel], kernel not in winners, repr(kernel)))
-    return list(dict.fromkeys([*ranked[:MOST], *winners]))
+    begin = dict.fromkeys([*winners, *ranked[:MENDED]])
+    return list(dict.fromkeys([*ranked[:MOST], *winners, *_mended(cases, begin)]))
+
+
+def _mended(cases: Sequence[Case], kernels: Iterable[Kernel]) -> list[Kernel]:
+    """What is nearest to kernels in the spaces of cases that cannot have them, those first that most cases
+    can have, and of no use to one alone."""
+    found: dict[Kernel, int] = {}
+    for name, config in kernels:
+        for case in cases:
+            if name in case.spaces and not case.allows((name, config)):
+                near = case.spaces[name].nearest(config)
+                if near is not None and (name, near) not in found:
+                    found[name, near] = sum(each.allows((name, near)) for each in cases)
+    shared = [kernel for kernel in found if found[kernel] > 1]
+    return sorted(shared, key=lambda kernel: (-found[kernel], repr(kernel)))[:MENDED]
 
 
 def missing(case: Case, kernels: Iterable[Kernel], device: Device) -> dict[str, list[Config]]:
     """By stencil, the configs that a case has no record of, that hardware allows, and that its cost model
     does not think hopeless."""
     found: dict[str, list[Config]] = {}
-    allowed = {name: Listed(STENCILS[name].space(case.problem, device)) for name in accepting(case, device)}
     for name, config in kernels:
-        if name in allowed and (name, config) not in case.known and inside(allowed[name], config):
+        if not case.knows((name, config)) and case.allows((name, config)):
             found.setdefault(name, []).append(config)
     best = case.best
     for name, configs in found.items():
@@ -149,16 +187,3 @@ def missing(case: Case, kernels: Iterable[Kernel], device: Device) -> dict[str, 
             limit = DOUBT * model(best[1])
             found[name] = [config for config in configs if model(config) <= limit]
     return {name: configs for name, configs in found.items() if configs}
-
-
-class Listed(Space):
-    """A space under the rules of the hardware alone, of which some configs are walked through."""
-
-    def __init__(self, space: Space, configs: Sequence[Config] = ()):
-        hardware = space.only(HARDWARE)
-        super().__init__(hardware.params, hardware.rules, hardware.elementwise)
-        self._listed_configs = [config for config in configs if inside(self, config)]
-
-    def __iter__(self) -> Iterator[Config]:
-        """The configs that were given, as far as this is their space."""
-        return iter(self._listed_configs)
