@@ -286,7 +286,7 @@ def kernel_set(
     """
     from tilewright.tuning.effort import EFFORTS
     from tilewright.tuning.gemm.jobs import tuning_jobs
-    from tilewright.tuning.sets import kernel_set as sets
+    from tilewright.tuning.sets.kernel_set import kernel_set as smallest
     from tilewright.tuning.tuner import Tuner
 
     if device not in TARGETS:
@@ -299,7 +299,7 @@ def kernel_set(
     granted, search = EFFORTS[effort]
     seconds = granted if budget is None else budget / (2 * max(1, len(jobs)))
     with Tuner(dispatch.device(device), dispatch.records()) as tuner:
-        found = sets.kernel_set(
+        found = smallest(
             *(tuner, jobs),
             within=within,
             search=search,

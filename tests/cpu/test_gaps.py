@@ -1,10 +1,9 @@
-"""Calls of this processor without a record: what counting them costs, and that tuning closes them."""
+"""Calls of this processor without a record: what counting them costs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -48,20 +47,3 @@ def test_a_call_that_is_not_counted_goes_through_nothing_more(
     assert 0 <= gap.seconds < 1e-2
     tw.count_gaps(False)
     assert costs() == off
-
-
-def test_what_was_called_is_tuned_and_no_gap_any_more() -> None:
-    a = np.random.default_rng(0).random((50, 5, 5))
-    tw.count_gaps(True)
-    c: Any = None
-    for _ in range(3):
-        c = tw.matmul(a, a)
-    np.testing.assert_allclose(c, a @ a)
-    (gap,) = tw.gaps()
-    (result,) = tw.tune(gaps=True, effort="estimate")
-    assert (result.problem.key, result.regime) == (gap.problem.key, gap.regime)
-    assert result.best is not None
-    assert tw.gaps() == []
-    tw.matmul(a, a)
-    assert tw.plan(a, a).plan.origin == "tuned"
-    assert [each.calls for each in file.read()] == [3]

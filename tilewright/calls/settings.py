@@ -45,7 +45,8 @@ def count_gaps(wanted: bool = True) -> None:
     ``tilewright gaps`` lists what was counted, worst expected loss first, and ``tune(gaps=True)`` or
     ``tilewright tune --gaps`` tunes it. The environment variable ``TILEWRIGHT_GAPS=1`` says the same for
     programs that are not to be changed. Counts of all processes are added up in one file beside the records.
-    A repeated call without a record costs some 0.1 us more while it is counted; one with a record, nothing.
+    A repeated call without a record costs some tenths of a microsecond more while it is counted; one with a
+    record, nothing.
 
     Raises ``ArgumentError`` for what is neither True nor False.
     """
