@@ -20,6 +20,7 @@ from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 from tilewright.runtime.chain_calls import again
+from tilewright.runtime.gaps import is_gap
 
 if TYPE_CHECKING:
     from tilewright.tuning.sets.kernel_set import KernelSet
@@ -179,13 +180,26 @@ def plan(
     stencil: str | None = None,
     config: Mapping[str, Any] | None = None,
     dtype: str | None = None,
+    effort: str | None = None,
 ) -> Executable:
     """The call ``gemm(a, b, c, ...)`` prepared: what it returns can be called at no planning cost.
 
-    ``stencil`` and ``config`` force what runs, for people who tune. Raises as ``gemm`` does.
+    ``stencil`` and ``config`` force what runs, for people who tune. ``effort``, as in FFTW's planner, has a
+    problem without a record tuned first, as ``tune`` says, on the first device of its kind and on operands of
+    the tuner's own; None and ``records-only`` measure nothing, nor is anything that has a record tuned again.
+    Raises as ``gemm`` does, ``ArgumentError`` for an effort that does not exist.
     """
     options = Options.of(alpha, beta, trans_a, trans_b, stencil=stencil, config=config, pairs=of_pairs(dtype))
-    return executable(options, a, b, c, out)
+    made = executable(options, a, b, c, out)
+    if effort is not None:
+        from tilewright.tuning.effort import EFFORTS
+
+        if effort not in EFFORTS:
+            raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
+        found = made.plan
+        if is_gap(found):
+            tune(found.problem, effort=effort, regimes=(found.regime,), device=found.device.kind)
+    return made
 
 
 def tune(

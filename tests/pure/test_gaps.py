@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tilewright as tw
 from tilewright import api
 from tilewright.calls import gaps as opened
 from tilewright.calls import settings
@@ -18,7 +20,7 @@ from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, GroupedProblem, Plan, Problem, Record, Timing, parsed
 from tilewright.planning import dispatch
 from tilewright.runtime import gaps as counting
-from tilewright.runtime.gaps import Counted, Counts, open_, watched
+from tilewright.runtime.gaps import Counted, Counts, is_gap, watched
 from tilewright.store import gaps as file
 from tilewright.store.records import Records
 from tilewright.tuning.gemm.jobs import gap_jobs
@@ -98,17 +100,17 @@ def test_what_is_off_is_left_as_it_is(counts: Counts, monkeypatch: pytest.Monkey
 
 def test_what_has_a_record_or_could_have_none_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = one("d:8x8x8")
-    assert all(open_(plan_of(problem, origin)) for origin in ("default", "near", "kin"))
-    assert not any(open_(plan_of(problem, origin)) for origin in ("tuned", "forced"))
-    assert not open_(plan_of(problem.with_(pointers=True)))
-    assert not open_(plan_of(problem.with_(outer=((2, 64, 0, 64),))))
-    assert open_(plan_of(problem, "vendor", None)), "a near record of the library's"
-    assert not open_(plan_of(one("d:800x800x800"), "vendor", None)), "no stencil accepts it"
+    assert all(is_gap(plan_of(problem, origin)) for origin in ("default", "near", "kin"))
+    assert not any(is_gap(plan_of(problem, origin)) for origin in ("tuned", "forced"))
+    assert not is_gap(plan_of(problem.with_(pointers=True)))
+    assert not is_gap(plan_of(problem.with_(outer=((2, 64, 0, 64),))))
+    assert is_gap(plan_of(problem, "vendor", None)), "a near record of the library's"
+    assert not is_gap(plan_of(one("d:800x800x800"), "vendor", None)), "no stencil accepts it"
     monkeypatch.setattr(dispatch, "best", lambda *_: object())
-    assert not open_(plan_of(problem, "vendor", None)), "a record of the library's"
+    assert not is_gap(plan_of(problem, "vendor", None)), "a record of the library's"
     (several,) = parsed("d:8x8x8@2+4x4x4@3")
     assert isinstance(several, GroupedProblem)
-    assert open_(plan_of(several))
+    assert is_gap(plan_of(several))
 
 
 def test_the_file_adds_up_what_several_processes_count() -> None:
@@ -220,7 +222,18 @@ def test_tune_takes_the_gaps_after_what_was_named(monkeypatch: pytest.MonkeyPatc
         def tune(self, problem: Any, regime: str, **_: Any) -> None:
             asked.append((problem.spelling, regime))
 
+        def recorded(self, *_: Any) -> None: ...
+
     monkeypatch.setattr("tilewright.tuning.tuner.Tuner", Tuner)
     file.add([file.Gap(one("d:9x9x9@3"), DEVICE.key, "cpu", "cached", "default", 5, 15, 1.0)])
+    a = np.zeros((4, 9, 9))
+    with pytest.raises(ArgumentError, match="effort='hard'; accepted: records-only, estimate"):
+        tw.plan(a, a, effort="hard")
+    made = tw.plan(a, a, effort="estimate")
+    assert asked == [("d:nn:9x9x9@4", made.plan.regime)], "what has no record is tuned where it is planned"
+    tw.plan(a, a, effort="records-only")
+    tw.plan(a, a, effort="estimate", stencil="tile")
+    assert len(asked) == 1
+    asked.clear()
     api.tune("d:3x3x3", gaps=True, betas="0", regimes=("memory", "cached"))
     assert asked == [("d:nn:3x3x3@1", "memory"), ("d:nn:3x3x3@1", "cached"), ("d:nn:9x9x9@3", "cached")]

@@ -34,6 +34,7 @@ DOORS = {
         *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
         *("tilewright.tuning.effort", "tilewright.tuning.search.table", "tilewright.calls.gaps"),
     },
+    ("api", "plan"): {"tilewright.tuning.effort"},
     ("api", "kernel_set"): {
         *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs", "tilewright.tuning.effort"),
         "tilewright.tuning.sets.kernel_set",

@@ -19,7 +19,7 @@ from typing import Any
 from tilewright.errors import DeviceError
 from tilewright.model import Device, Record
 from tilewright.planning import dispatch, roofline
-from tilewright.runtime.gaps import COUNTS, open_
+from tilewright.runtime.gaps import COUNTS, is_gap
 from tilewright.store import gaps as file
 
 REACHED = 0.8
@@ -92,7 +92,7 @@ def _opened(gap: file.Gap, device: Device) -> OpenGap | None:
     if dispatch.best(gap.problem.key, gap.regime, device) is not None:
         return None
     plan = dispatch.plan(gap.problem, device)
-    if not open_(plan):
+    if not is_gap(plan):
         return None
     tuned = _tuned(gap, device)
     seconds = tuned * (1 + LOSSES[plan.origin]) if gap.seconds is None else gap.seconds

@@ -141,7 +141,7 @@ class Counts:
 
     def cell(self, plan: Plan, runs: int = 1) -> Cell | None:
         """Where the calls of a plan are counted, each of so many batches; None where they are not."""
-        if not self.on() or not open_(plan):
+        if not self.on() or not is_gap(plan):
             return None
         products = runs * plan.problem.batch
         key = plan.device.key, plan.problem.key, plan.regime, products
@@ -178,7 +178,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=COUNTS.drop)
 
 
-def open_(plan: Plan) -> bool:
+def is_gap(plan: Plan) -> bool:
     """Whether a plan is of calls that have no record of their own, and that tuning could make one for."""
     p = plan.problem
     if plan.origin in ("forced", "tuned") or not isinstance(p, Problem | GroupedProblem):
