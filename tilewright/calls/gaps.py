@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import DeviceError
-from tilewright.model import Device, Record
+from tilewright.model import Device, Plan, Record
 from tilewright.planning import dispatch, roofline
 from tilewright.runtime.gaps import COUNTS, is_gap
 from tilewright.store import gaps as file
@@ -89,25 +89,24 @@ def _there(kind: str) -> Device | None:
 
 def _opened(gap: file.Gap, device: Device) -> OpenGap | None:
     """A gap with what it is expected to cost; None where it is none any more."""
-    if dispatch.best(gap.problem.key, gap.regime, device) is not None:
-        return None
     plan = dispatch.plan(gap.problem, device)
     if not is_gap(plan):
         return None
-    tuned = _tuned(gap, device)
+    tuned = _tuned(gap, plan)
     seconds = tuned * (1 + LOSSES[plan.origin]) if gap.seconds is None else gap.seconds
     return OpenGap(
-        *(gap.problem, gap.regime, gap.device, plan.origin, gap.calls, gap.products),
+        # Where caches end may have been measured since: tuned is what such calls are planned by now.
+        *(gap.problem, plan.regime, gap.device, plan.origin, gap.calls, gap.products),
         *(seconds, tuned, gap.seconds is not None),
     )
 
 
-def _tuned(gap: file.Gap, device: Device) -> float:
+def _tuned(gap: file.Gap, plan: Plan) -> float:
     """Seconds that one product of a gap is expected to take when it is tuned. What was timed is of all cores
     that a call used, and is compared with the bound of these."""
-    plan = dispatch.plan(gap.problem, device)
-    bound = _bound(gap.problem, gap.regime, device) / max(1, plan.threads if device.kind == "cpu" else 1)
-    near = dispatch.near_records(gap.problem, gap.regime, device)[:NEAR]
+    device = plan.device
+    bound = _bound(gap.problem, plan.regime, device) / (plan.threads if device.kind == "cpu" else 1)
+    near = dispatch.near_records(gap.problem, plan.regime, device)[:NEAR]
     reached = [share for record in near if (share := _reached(record, device)) is not None]
     return bound / (statistics.median(reached) if reached else REACHED)
 
