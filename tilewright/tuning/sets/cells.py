@@ -43,10 +43,11 @@ DOUBT = 1.5
 
 
 class Listed(Space):
-    """A space under the rules of the hardware alone, of which some configs are walked through."""
+    """A space under the rules of the hardware alone, of which some configs are walked through. ``whole`` is
+    the space under all of its rules, which is the quicker one to look for neighbours in."""
 
     def __init__(self, space: Space, configs: Sequence[Config] = ()):
-        hardware = space.only(HARDWARE)
+        self.whole, hardware = space, space.only(HARDWARE)
         super().__init__(hardware.params, hardware.rules, hardware.elementwise)
         self._given = [config for config in configs if inside(self, config)]
 
@@ -166,7 +167,7 @@ def _mended(cases: Sequence[Case], kernels: Iterable[Kernel]) -> list[Kernel]:
     for name, config in kernels:
         for case in cases:
             if name in case.spaces and not case.allows((name, config)):
-                near = case.spaces[name].nearest(config)
+                near = case.spaces[name].whole.nearest(config)
                 if near is not None and (name, near) not in found:
                     found[name, near] = sum(each.allows((name, near)) for each in cases)
     shared = [kernel for kernel in found if found[kernel] > 1]
