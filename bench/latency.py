@@ -5,6 +5,7 @@ calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, a Plan
         Plan and the kernel is what Python and the checks cost
 first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
         ``TILEWRIGHT_HOME``, and again in later processes that find kernels on disk; and its parts
+gaps    the same pair without a record, in a home of its own, while such calls are counted and while not (us)
 batch   100 and 10,000 products end to end, a new result each time (us): ``tw.matmul`` against ``np.matmul``
 
 Figures are medians; those of one row of ``calls`` and ``batch`` were taken in turns.
@@ -100,6 +101,34 @@ def calls(letter: str, n: int, rounds: int) -> lines.Line:
         found["kernel"] = {key: value / inner for key, value in found["kernel"].items()}
         line["overhead_us"] = found["plan(a, b, out=out)"]["us"] - found["kernel"]["us"]
     return line | {"stencil": p.stencil, "us": found}
+
+
+def gaps(letter: str, n: int, rounds: int) -> lines.Line:
+    """One small product that has no record, in us, while calls without one are counted and while not."""
+    a, b = stacks(letter, n, None)
+    names = {"tw": tw, "a": a, "b": b}
+    timer = timeit.Timer("tw.matmul(a, b)", globals=names)
+    samples: dict[str, list[float]] = {"off": [], "on": []}
+    before = os.environ.get("TILEWRIGHT_HOME")
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["TILEWRIGHT_HOME"] = home
+        try:
+            for _ in range(rounds):
+                for name, taken in samples.items():
+                    # The switch empties the call cache.
+                    tw.count_gaps(name == "on")
+                    timer.timeit(10)
+                    number = max(1, int(SAMPLE / (timer.timeit(100) / 100)))
+                    taken.append(1e6 * timer.timeit(number) / number)
+            tw.count_gaps(False)
+        finally:
+            os.environ.pop("TILEWRIGHT_HOME") if before is None else os.environ.update(TILEWRIGHT_HOME=before)
+            tw.forget()
+    found = {}
+    for name, taken in samples.items():
+        median, low, high = median_interval(taken)
+        found[name] = {"us": median, "low": low, "high": high}
+    return {"kind": "gaps", "type": letter, "n": n, "us": found}
 
 
 def batch(letter: str, n: int, count: int, rounds: int) -> lines.Line:
@@ -204,6 +233,17 @@ def _first_table(found: list[lines.Line]) -> Table:
     return drawn
 
 
+def _gaps_table(found: list[lines.Line]) -> Table:
+    drawn = Table(title="one product without a record, us a call", title_justify="left")
+    for name in ("", "not counted", "counted"):
+        drawn.add_column(name, justify="right")
+    for line in found:
+        off, on = (line["us"][name] for name in ("off", "on"))
+        cells = (f"{each['us']:.3f} ({each['low']:.3f} to {each['high']:.3f})" for each in (off, on))
+        drawn.add_row(f"{line['type']} n={line['n']}", *cells)
+    return drawn
+
+
 def _batch_table(found: list[lines.Line]) -> Table:
     drawn = Table(title="a batch end to end, us", title_justify="left")
     for name in ("", "tw.matmul", "np.matmul", "times as fast"):
@@ -225,7 +265,7 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device()
     sink = lines.Sink(options.out, "latency", device, vars(options))
-    found: dict[str, list[lines.Line]] = {"calls": [], "first": [], "batch": []}
+    found: dict[str, list[lines.Line]] = {"calls": [], "gaps": [], "first": [], "batch": []}
 
     def add(line: lines.Line) -> None:
         sink.write({"date": lines.now()} | line)
@@ -239,6 +279,11 @@ def main() -> None:
                 for letter in lines.letters(options.types):
                     for n in lines.numbers(options.sizes):
                         add(calls(letter, n, options.rounds))
+        if "gaps" in wanted:
+            with kernels.pinned():
+                for letter in lines.letters(options.types):
+                    for n in lines.numbers(options.sizes):
+                        add(gaps(letter, n, options.rounds))
         if "batch" in wanted:
             for letter in lines.letters(options.types):
                 for n in lines.numbers(options.sizes):
@@ -250,7 +295,12 @@ def main() -> None:
                     add(first(letter, n, options.repeats))
     except KeyboardInterrupt:
         console.print("stopped; what was measured is kept")
-    for kind, draw in (("calls", _calls_table), ("first", _first_table), ("batch", _batch_table)):
+    for kind, draw in (
+        ("calls", _calls_table),
+        ("gaps", _gaps_table),
+        ("first", _first_table),
+        ("batch", _batch_table),
+    ):
         if found[kind]:
             console.print(draw(found[kind]))
 
@@ -260,7 +310,7 @@ def _arguments() -> argparse.Namespace:
         prog="bench.latency", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--parts", default="calls,first,batch", help="default: calls,first,batch")
+    add("--parts", default="calls,first,batch", help="calls, gaps, first, batch; default: all but gaps")
     add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")
     add("--sizes", default="8", help=f"of calls and batches, {lines.SIZES} (default: 8)")
     add("--batches", default="100,10000", help="default: 100,10000")

@@ -29,25 +29,30 @@ __all__ = [
     "TilewrightError",
     "UnsupportedError",
     "chain",
+    "count_gaps",
     "explain",
     "forget",
+    "gaps",
     "gemm",
     "gemm_batched",
     "gemm_grouped",
+    "kernel_set",
     "matmul",
     "plan",
     "plan_grouped",
     "segment_matmul",
     "set_threads",
     "tune",
+    "use_kernels",
 ]
 
 # Type checkers take this for true: they read the imports, and know no other names. Importing the name from
 # ``typing`` would cost as much as all the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewright.api import chain, explain, gemm, matmul, plan, tune
+    from tilewright.api import chain, explain, gemm, kernel_set, matmul, plan, tune
     from tilewright.calls.executable import Executable
+    from tilewright.calls.gaps import gaps
     from tilewright.calls.list_forms import (
         Grouped,
         Groups,
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
         plan_grouped,
     )
     from tilewright.calls.segments import segment_matmul
-    from tilewright.calls.settings import forget, set_threads
+    from tilewright.calls.settings import count_gaps, forget, set_threads, use_kernels
     from tilewright.custom.definition import InOut, Input, Output, Scalar
     from tilewright.errors import (
         ArgumentError,
@@ -73,8 +78,9 @@ if TYPE_CHECKING:
     from tilewright.model import Problem
 else:
     _MODULES = {
-        "tilewright.api": ("chain", "explain", "gemm", "matmul", "plan", "tune"),
+        "tilewright.api": ("chain", "explain", "gemm", "kernel_set", "matmul", "plan", "tune"),
         "tilewright.calls.executable": ("Executable",),
+        "tilewright.calls.gaps": ("gaps",),
         "tilewright.calls.list_forms": (
             "Grouped",
             "Groups",
@@ -84,7 +90,7 @@ else:
             "plan_grouped",
         ),
         "tilewright.calls.segments": ("segment_matmul",),
-        "tilewright.calls.settings": ("forget", "set_threads"),
+        "tilewright.calls.settings": ("count_gaps", "forget", "set_threads", "use_kernels"),
         "tilewright.custom.definition": ("InOut", "Input", "Output", "Scalar"),
         "tilewright.errors": (
             *("ArgumentError", "CompileError", "DTypeError", "DeviceError", "KernelError"),

@@ -20,8 +20,10 @@ from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 from tilewright.runtime.chain_calls import again
+from tilewright.runtime.gaps import is_gap
 
 if TYPE_CHECKING:
+    from tilewright.tuning.sets.kernel_set import KernelSet
     from tilewright.tuning.tuner import Progress, Result
 
 
@@ -178,18 +180,32 @@ def plan(
     stencil: str | None = None,
     config: Mapping[str, Any] | None = None,
     dtype: str | None = None,
+    effort: str | None = None,
 ) -> Executable:
     """The call ``gemm(a, b, c, ...)`` prepared: what it returns can be called at no planning cost.
 
-    ``stencil`` and ``config`` force what runs, for people who tune. Raises as ``gemm`` does.
+    ``stencil`` and ``config`` force what runs, for people who tune. ``effort``, as in FFTW's planner, has a
+    problem without a record tuned first, as ``tune`` says, on the first device of its kind and on operands of
+    the tuner's own; None and ``records-only`` measure nothing, nor is anything that has a record tuned again.
+    Raises as ``gemm`` does, ``ArgumentError`` for an effort that does not exist.
     """
     options = Options.of(alpha, beta, trans_a, trans_b, stencil=stencil, config=config, pairs=of_pairs(dtype))
-    return executable(options, a, b, c, out)
+    made = executable(options, a, b, c, out)
+    if effort is not None:
+        from tilewright.tuning.effort import EFFORTS
+
+        if effort not in EFFORTS:
+            raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
+        found = made.plan
+        if is_gap(found):
+            tune(found.problem, effort=effort, regimes=(found.regime,), device=found.device.kind)
+    return made
 
 
 def tune(
-    problems: Sequence[str | Gemm] | str | Gemm,
+    problems: Sequence[str | Gemm] | str | Gemm = (),
     *,
+    gaps: bool = False,
     effort: str = "quick",
     budget: float | None = None,
     tries: int | None = None,
@@ -211,15 +227,18 @@ def tune(
     seconds of searching for the whole run instead, the same for each size, beta and regime; ``tries``:
     configs measured at most for each; ``search``: another search than that of the effort, by its name in
     ``tuning.search.table``. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or ``cuda``,
-    the first GPU. Calls made after it use what it found. Stop it at any moment: what was tried is recorded,
-    and the same call goes on from there.
+    the first GPU. With ``gaps`` what is tuned, after ``problems``, is what was called without a record
+    (``tw.gaps``), worst expected loss first, each with its own beta and regime; a ``budget`` is then spent on
+    as many of them as can have the seconds of the effort. Calls made after it use what it found. Stop it at
+    any moment: what was tried is recorded, and the same call goes on from there.
 
     Raises ``ArgumentError`` for an effort, search, beta, regime, device or spelling that does not exist, a
     negative budget or no tries, and ``DeviceError`` where the device cannot be used.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
+    from tilewright.calls.gaps import gaps as found_gaps
     from tilewright.tuning.effort import EFFORTS
-    from tilewright.tuning.gemm.jobs import tuning_jobs
+    from tilewright.tuning.gemm.jobs import gap_jobs, tuning_jobs
     from tilewright.tuning.search.table import SEARCHES
     from tilewright.tuning.tuner import Tuner
 
@@ -235,6 +254,8 @@ def tune(
         raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
     jobs = tuning_jobs(problems, betas, regimes)
     granted, usual = EFFORTS[effort]
+    if gaps:
+        jobs += gap_jobs(found_gaps(device), regimes, granted, budget)
     results = []
     with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
         for number, (problem, regime, part) in enumerate(jobs):
@@ -247,6 +268,61 @@ def tune(
             results.append(tuner.tune(problem, regime, search=chosen, budget=each, tries=tries, place=place))
     forget()
     return results
+
+
+def kernel_set(
+    problems: Sequence[str | Gemm] | str | Gemm,
+    *,
+    within: float = 0.05,
+    effort: str = "quick",
+    budget: float | None = None,
+    betas: Sequence[str] = ("0", "1"),
+    regimes: Sequence[str] = ("memory", "cached"),
+    device: str = "cpu",
+    vendor: bool = True,
+    listen: Callable[[str], None] = lambda text: None,
+) -> KernelSet:
+    """The smallest set of kernels that keeps each of some problems within a share of its best.
+
+    ``problems``, ``betas``, ``regimes`` and ``device`` as for ``tune``. ``within``: the share, 0.05 for 5 %.
+    What the records do not know is measured: problems that were never tuned are, as ``effort`` says; then the
+    winners, and who is nearly as good, are tried on all other problems, which takes as long again at most
+    (``budget``: seconds for both together); then each kernel that serves a problem that it did not win is
+    timed in turns with that problem's best. ``records-only`` measures nothing. ``vendor``: what the vendor's
+    product does faster than any kernel is left to it. ``listen`` is told what is being done.
+
+    A kernel is a stencil with a config. It was verified on all problems that it serves. Where stencils
+    compile sizes in it is several programs, which ``KernelSet.binaries`` counts. ``save`` writes the set to a
+    file, and ``use_kernels`` has calls go by it.
+
+    Raises ``ArgumentError`` for no problems, a ``within`` that is no share from 0, what ``tune`` refuses, and
+    a problem without a kernel that is right, ``DeviceError`` where the device cannot be used.
+    """
+    from tilewright.tuning.effort import EFFORTS
+    from tilewright.tuning.gemm.jobs import tuning_jobs
+    from tilewright.tuning.sets.kernel_set import kernel_set as smallest
+    from tilewright.tuning.tuner import Tuner
+
+    if device not in TARGETS:
+        raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
+    if effort not in EFFORTS:
+        raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
+    if budget is not None and not budget >= 0:
+        raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
+    jobs = [(job.problem, job.regime) for job in tuning_jobs(problems, betas, regimes)]
+    granted, search = EFFORTS[effort]
+    seconds = granted if budget is None else budget / (2 * max(1, len(jobs)))
+    with Tuner(dispatch.device(device), dispatch.records()) as tuner:
+        found = smallest(
+            *(tuner, jobs),
+            within=within,
+            search=search,
+            seconds=seconds,
+            vendor=vendor,
+            listen=listen,
+        )
+    forget()
+    return found
 
 
 @untraced

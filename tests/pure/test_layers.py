@@ -32,7 +32,12 @@ OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "skl
 DOORS = {
     ("api", "tune"): {
         *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
-        *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
+        *("tilewright.tuning.effort", "tilewright.tuning.search.table", "tilewright.calls.gaps"),
+    },
+    ("api", "plan"): {"tilewright.tuning.effort"},
+    ("api", "kernel_set"): {
+        *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs", "tilewright.tuning.effort"),
+        "tilewright.tuning.sets.kernel_set",
     },
     ("kernels.stencil", "tune"): {
         "tilewright.tuning.effort",

@@ -451,6 +451,39 @@ def test_what_won_before_is_a_finalist_however_its_first_try_came_out(tuner: Any
     assert winner in bench.rounds[0]
 
 
+@pytest.mark.parametrize("first_try", [1.0, 1e-6])
+def test_a_quick_run_never_ends_slower_than_the_shipped_record(
+    tuner: Any, store: Records, tmp_path: Path, first_try: float
+) -> None:
+    """With no time to search, whatever the shipped winner's first try says, and whatever won here before."""
+    space = free(NARROW, "blk_n", "blk_k", "inner")(STENCILS["tile"].space(NARROW, DEVICE))
+    problem = sized(NARROW, "memory", DEVICE)
+    shipped, *others = sorted(space, key=repr)
+    source = Records(tmp_path / "elsewhere.sqlite", shipped=tmp_path)
+    source.append(record(problem, shipped))
+    source.export(tmp_path / f"{DEVICE.key}.jsonl")
+    source.close()
+    for each in others:
+        store.append(record(problem, each))
+
+    class Clock(Bench):
+        def seconds_of(self, config: Config) -> float:
+            return 1e-3 if config == shipped else 2e-3
+
+        def attempt(self, candidate: Candidate, least: int, budget: float, limit: float) -> Outcome:
+            outcome = super().attempt(candidate, least, budget, limit)
+            alone = Timing((first_try,), first_try, first_try, first_try, "memory", self.batch, measure.ALONE)
+            return outcome._replace(timing=alone) if candidate.config == shipped else outcome
+
+    bench = Clock(lambda config: bench.seconds_of(config))
+    result = tuner(bench).tune(
+        NARROW, "memory", search="starts", budget=0.0, stencils=("tile",),
+        spaces=free(NARROW, "blk_n", "blk_k", "inner"),
+    )  # fmt: skip
+    assert shipped in bench.rounds[0]
+    assert (result.best.config, result.best.timing.median) == (shipped, 1e-3)
+
+
 def test_a_budget_of_tries_counts_what_is_measured(tuner: Any, store: Records) -> None:
     bench = Bench(lambda config: 1e-3 * config["blk_n"])
     made, options = tuner(bench), {"search": "exhaustive", "budget": 60.0, "stencils": ("tile",)}
@@ -518,6 +551,25 @@ def test_who_is_tied_and_what_disturbed_them_is_said(tuner: Any, store: Records)
     found = store.best(result.best.problem.key, "memory", DEVICE.key)
     assert (found.config, found.protocol) == (result.best.config, measure.DECIDED)
     assert found.detail == "tied with another; a storm"
+
+
+def test_kernels_are_timed_in_turns_and_nothing_is_written(tuner: Any, store: Records) -> None:
+    space = free(NARROW, "blk_n")(STENCILS["tile"].space(NARROW, DEVICE))
+    kernels = [("tile", config) for config in list(space)[:3]]
+    bench = Bench(lambda config: 1e-3 * config["blk_n"])
+    found = tuner(bench).in_turns(NARROW, "memory", kernels)
+    assert list(found) == kernels
+    assert bench.rounds == [[config for _, config in kernels]]
+    assert {each[1]["blk_n"]: outcome.timing.median for each, outcome in found.items()} == {
+        config["blk_n"]: 1e-3 * config["blk_n"] for _, config in kernels
+    }
+    assert store.all() == []
+
+    class Dead(Bench):
+        def ask(self, request: Any, timeout: float | None = None, meanwhile: Any = None) -> Answer:
+            return Answer(request, "ok" if request[0] == "prepare" else "crashed")
+
+    assert tuner(Dead(lambda config: 1.0)).in_turns(NARROW, "memory", kernels) == {}
 
 
 # ---- what is said of it

@@ -36,7 +36,7 @@ from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, GroupedProblem, Plan
 from tilewright.planning import classes, dispatch
-from tilewright.runtime import bound_cuda, call_cache, cublaslt
+from tilewright.runtime import bound_cuda, call_cache, cublaslt, gaps
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import default_gpu
 from tilewright.runtime.bound_cpu import HOST
@@ -167,6 +167,7 @@ class _Part:
         if found is None:
             found = dispatch.plan(self.problem, self.device, config=self.config, vendor=vendor)
             call_cache.keep(call_cache.BOUND, key, found)
+        gaps.passed(found)
         return replace(found, problem=self.problem)
 
     def renew(self, backend: Backend) -> None:

@@ -31,7 +31,7 @@ from tilewright.errors import ArgumentError
 from tilewright.forks import making
 from tilewright.model import Device, Plan, Problem
 from tilewright.planning import dispatch
-from tilewright.runtime import call_cache
+from tilewright.runtime import call_cache, gaps
 from tilewright.runtime.backend import Backend, Call
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import MATMUL
@@ -258,7 +258,8 @@ def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
         if options.forced:
             raise ArgumentError(f"stencil={made.stencil!r} for {made.problem.spelling}: {reason}")
         made = Plan(made.problem, made.device, made.regime, "vendor", reason)
-    return made, backend.bind(job, made, options.scalars)
+    bound = backend.bind(job, made, options.scalars)
+    return made, gaps.watched(made, bound, math.prod(job.outer))
 
 
 def _plan_of(backend: Backend, options: Options, job: Job, device: Device) -> Plan:
@@ -329,6 +330,7 @@ def run(backend: Backend, spec: ProductSpec, out: Layout, *, fresh: bool) -> Don
     left, right = (x if x.dtype == dtype else backend.cast(x, dtype) for x in (a, b))
     found = plan(backend, options, left, right, out, fresh=fresh)
     if found.bound is None:
+        gaps.passed(found.plan)
         conj = options.conj if is_complex(dtype) else (False, False)
         backend.multiply(left, right, out, options.scalars, conj)
         return Done(None, left is a and right is b)

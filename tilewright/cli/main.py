@@ -1,5 +1,5 @@
-"""The command ``tilewright``: doctor, space, explain, show, tune, tune-kernel, bench, ladder, report, export,
-import, demo.
+"""The command ``tilewright``: doctor, space, explain, show, gaps, tune, set, tune-kernel, bench, ladder,
+report, export, import, demo.
 
 Each command gathers plain data (``answers``) and then prints it: by ``screens``, or with ``--json``
 as it is.
@@ -21,6 +21,7 @@ import typer
 
 from tilewright import api
 from tilewright.calls.explain import explain_plan
+from tilewright.calls.gaps import gaps as found_gaps
 from tilewright.catalog import TARGETS
 from tilewright.cli import compare, kernels, progress, queries, render
 from tilewright.cli.queries import accepted
@@ -28,10 +29,11 @@ from tilewright.cli.report import differences, markup, pages
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Gemm, Problem, parsed
 from tilewright.planning import dispatch
+from tilewright.store import gaps as store_gaps
 from tilewright.targets.cuda import capability
 from tilewright.tuning import timing
 from tilewright.tuning.effort import EFFORTS
-from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
+from tilewright.tuning.gemm.jobs import BETAS, gap_jobs, tuning_jobs
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.tuner import Progress, Result, sized
 
@@ -212,10 +214,31 @@ def show(
     _put(data, as_json, lambda rows: render.programs(rows, which))
 
 
+@app.command("gaps")
+def gaps_(
+    device: Annotated[str | None, typer.Option(help="Those of cpu or cuda alone.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Forget all that was counted.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The calls that programs made without a record, worst expected loss first: what tune --gaps tunes.
+
+    They are counted while TILEWRIGHT_GAPS=1 is set, or after count_gaps() in Python.
+    """
+    if device is not None:
+        accepted("device", device, list(TARGETS))
+    rows = queries.gaps(device)
+    _put(rows, as_json, render.gaps)
+    if clear:
+        store_gaps.clear()
+
+
 # -- working ---------------------------------------------------------------------------------------
 @app.command("tune")
 def tune_(
-    problems: Spellings,
+    problems: Annotated[list[str] | None, typer.Argument(help=SPELLED, show_default=False)] = None,
+    gaps: Annotated[
+        bool, typer.Option("--gaps", help="What was called without a record, worst expected loss first.")
+    ] = False,
     effort: Annotated[str, typer.Option(help=", ".join(EFFORTS))] = "quick",
     budget: Annotated[float | None, typer.Option(help="Seconds for all of it.")] = None,
     tries: Annotated[int | None, typer.Option(help="Configs measured at most for each.", min=1)] = None,
@@ -236,10 +259,70 @@ def tune_(
     betas = _betas(beta)
     if search is not None:
         accepted("search", search, list(SEARCHES))
-    more = {"tries": tries, "search": search}
-    results = tuned(problems, effort, budget, regimes, as_json, _usable(device), betas, **more)
+    if not problems and not gaps:
+        raise ArgumentError("problems is empty; accepted: spellings such as d:2..32, or --gaps")
+    more: dict[str, Any] = {"tries": tries, "search": search, "gaps": gaps}
+    results = tuned(problems or [], effort, budget, regimes, as_json, _usable(device), betas, **more)
     there = dispatch.device(device)
     _put([queries.found(result, there) for result in results], as_json, render.tuned)
+
+
+@app.command("set")
+def set_(
+    problems: Spellings,
+    within: Annotated[str, typer.Option(help="Most that a problem may lose: 5%, or 0.05.")] = "5%",
+    effort: Annotated[str, typer.Option(help=", ".join(EFFORTS))] = "quick",
+    budget: Annotated[float | None, typer.Option(help="Seconds for all of it but the last check.")] = None,
+    beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = ",".join(BETAS),
+    regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
+    device: Kind = "cpu",
+    vendor: Annotated[
+        bool, typer.Option(help="Leave to the vendor's library what it does faster than any kernel.")
+    ] = True,
+    output: Annotated[
+        Path | None, typer.Option(help="Where to write the set, for tw.use_kernels and import.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The smallest set of kernels that keeps each problem within a share of its best, and what fewer cost.
+
+    What the records do not know is measured. Exit code 1 where the bound does not hold side by side.
+    """
+
+    def listen(text: str) -> None:
+        if not as_json:
+            render.aside.print(text, markup=False)
+
+    found = api.kernel_set(
+        problems,
+        within=_share(within),
+        effort=accepted("effort", effort, list(EFFORTS)),
+        budget=budget,
+        betas=_betas(beta),
+        regimes=[accepted("regime", name.strip(), timing.REGIMES) for name in regime.split(",")],
+        device=_usable(device),
+        vendor=vendor,
+        listen=listen,
+    )
+    row = queries.kernel_set(found)
+    if output is not None:
+        found.save(output)
+        row["written"] = str(output)
+    _put(row, as_json, render.kernel_set)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _share(text: str) -> float:
+    """A share such as 5% or 0.05. Raises ``ArgumentError`` for what is none."""
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        found = float(number) / (100 if percent else 1)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 10:
+        raise ArgumentError(f"within={text!r}; accepted: a share such as 5% or 0.05")
+    return found
 
 
 @app.command()
@@ -290,10 +373,13 @@ def tuned(
     quiet: bool,
     device: str = "cpu",
     betas: Sequence[str] = BETAS,
+    gaps: bool = False,
     **more: Any,
 ) -> list[Result]:
     """``api.tune`` under a screen: a line for the device, what became of its tries, and the time left."""
     jobs = tuning_jobs(problems, betas, regimes)
+    if gaps:
+        jobs += gap_jobs(found_gaps(device), regimes, EFFORTS[effort].seconds, budget)
     names = [f"{render.short(job.problem.spelling)} beta {job.problem.beta}, {job.regime}" for job in jobs]
     whole = EFFORTS[effort][1] == "exhaustive"
     there = dispatch.device(device)
@@ -307,6 +393,7 @@ def tuned(
 
         return api.tune(
             problems,
+            gaps=gaps,
             effort=effort,
             budget=budget,
             betas=betas,

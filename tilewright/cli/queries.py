@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from tilewright.calls import gaps as open_gaps
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.cli.progress import Standing
@@ -31,6 +32,7 @@ from tilewright.targets.cpu.isa import ISAS
 from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
 from tilewright.task import Task
 from tilewright.tuning import ceilings_cpu, ceilings_cuda, timing
+from tilewright.tuning.sets.kernel_set import KernelSet
 from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.tuner import Progress, Result, sized, speed
 from tilewright.tutorial import ladder
@@ -304,6 +306,29 @@ def shown(problem: Gemm, device: Device, stencil: str | None, config: str | None
     }
 
 
+# -- gaps -----------------------------------------------------------------------------------------
+def gaps(device: str | None) -> list[Row]:
+    """The calls without a record, worst expected loss first."""
+    return [
+        {
+            "problem": gap.problem.spelling,
+            "layout": gap.problem.layout,
+            "alpha": gap.problem.alpha,
+            "beta": gap.problem.beta,
+            "regime": gap.regime,
+            "device": gap.device,
+            "origin": gap.origin,
+            "calls": gap.calls,
+            "products": gap.products,
+            "seconds": gap.seconds,
+            "tuned_seconds": gap.tuned,
+            "timed": gap.timed,
+            "loss": gap.loss,
+        }
+        for gap in open_gaps.gaps(device)
+    ]
+
+
 # -- a space ---------------------------------------------------------------------------------------
 def stencils(problem: Gemm, wanted: str | None, device: Device) -> list[str]:
     """The stencils that accept a problem, or the one that is wanted. Raises ``ArgumentError`` for none."""
@@ -457,6 +482,43 @@ def found(result: Result, device: Device) -> dict[str, Any]:
         "half_width": half_width(result.best),
         "tied": [{"stencil": row.stencil, "config": dict(row.config)} for row in result.tied],
         "note": result.note,
+    }
+
+
+def kernel_set(made: KernelSet) -> Row:
+    """A set of kernels, what it serves, and what other numbers of kernels would give."""
+    return {
+        "device": made.device.key,
+        "within": made.within,
+        "worst": made.worst,
+        "holds": made.holds,
+        "exact": made.exact,
+        "kernels": [
+            {
+                "stencil": name,
+                "config": dict(config),
+                "serves": sum(case.kernel == number for case in made.cases),
+                "binaries": binaries,
+            }
+            for number, ((name, config), binaries) in enumerate(zip(made.kernels, made.binaries, strict=True))
+        ],
+        "cases": [
+            {
+                "problem": case.problem.spelling,
+                "beta": case.problem.beta,
+                "regime": case.regime,
+                "kernel": case.kernel,
+                "loss": case.loss,
+                "beside": case.beside,
+                "gflops": gflops(case.problem, case.record),
+            }
+            for case in made.cases
+        ],
+        "left": [
+            {"problem": problem.spelling, "beta": problem.beta, "regime": regime}
+            for problem, regime in made.left
+        ],
+        "curve": [asdict(point) for point in made.curve],
     }
 
 

@@ -224,6 +224,29 @@ def programs(rows: Sequence[Row], stage: str) -> None:
         print(row[stage])
 
 
+def gaps(rows: Sequence[Row]) -> None:
+    """Calls without a record, worst expected loss first."""
+    if not rows:
+        print("no calls without a record were counted; TILEWRIGHT_GAPS=1 or tw.count_gaps() counts them")
+        return
+    table(
+        "called without a record, worst expected loss first",
+        ["problem", "beta", "regime", "runs", "calls", "ns", "x tuned", "s lost"],
+        [
+            [
+                short(row["problem"]) + ("" if row["layout"] == "packed" else f" {row['layout']}"),
+                *(row["beta"], row["regime"], row["origin"], count(row["calls"])),
+                f"{1e9 * row['seconds']:.4g}{'' if row['timed'] else ' ?'}",
+                *(f"{row['seconds'] / row['tuned_seconds']:.2f}", f"{row['loss']:.3g}"),
+            ]
+            for row in rows
+        ],
+        left=("beta", "regime", "runs"),
+    )
+    print("ns: of one product, as seen at best; ?: supposed. x tuned: over what tuning is expected to give.")
+    print("To tune them: tilewright tune --gaps")
+
+
 def tuned(rows: Sequence[Row]) -> None:
     """What a tuning run found; of a GPU also how many seconds it waited for compilers."""
     gpu = any(row["kind"] == "cuda" for row in rows)
@@ -260,6 +283,54 @@ def tuned(rows: Sequence[Row]) -> None:
             print(f"{short(row['problem'])} {row['regime']}: tied with {others}; a fixed order chose")
         if row["note"]:
             print(f"{short(row['problem'])} {row['regime']}: while the best were timed: {row['note']}")
+
+
+def kernel_set(data: Row) -> None:
+    """A set of kernels: the curve of size against loss, who serves what, and what is left to the vendor."""
+    kernels, cases = data["kernels"], data["cases"]
+    if data["curve"]:
+        table(
+            "kernels, and what is lost to the best of each problem",
+            ["kernels", "largest loss", "mean loss", ""],
+            [
+                [
+                    str(point["kernels"]),
+                    *(f"{point['worst']:.1%}", f"{point['mean']:.1%}"),
+                    "" if point["exact"] else "or fewer kernels",
+                ]
+                for point in data["curve"]
+            ],
+        )
+    if cases:
+        unit, numbers = speeds([case["gflops"] for case in cases])
+        table(
+            f"the set within {data['within']:.3g}",
+            ["problem", "beta", "regime", "kernel", "loss", unit],
+            [
+                [
+                    *(short(case["problem"]), case["beta"], case["regime"], str(case["kernel"])),
+                    f"{case['loss']:.1%}{'' if case['beside'] else ' ?'}",
+                    ours,
+                ]
+                for case, ours in zip(cases, numbers, strict=True)
+            ],
+            left=("beta", "regime"),
+        )
+    for number, kernel in enumerate(kernels):
+        config = " ".join(f"{name}={value}" for name, value in kernel["config"].items())
+        serves, binaries = (f"{kernel[name]}" for name in ("serves", "binaries"))
+        print(f"{number}: serves {serves} in {binaries} binaries: {kernel['stencil']}: {config}")
+    for case in data["left"]:
+        print(f"{short(case['problem'])}, beta {case['beta']}, {case['regime']}: the library is faster")
+    least = "no fewer do" if data["exact"] else "fewer may do"
+    held = "as measured side by side" if all(case["beside"] for case in cases) else "?: by records alone"
+    binaries = sum(kernel["binaries"] for kernel in kernels)
+    print(f"{len(kernels)} kernels ({least}), {binaries} binaries, for {len(cases)} problems;", end=" ")
+    print(f"largest loss {data['worst']:.1%}, {held}")
+    if not data["holds"]:
+        print(f"the bound of {data['within']:.1%} does not hold")
+    if data.get("written"):
+        print(f"{data['written']}: for tw.use_kernels, or tilewright import")
 
 
 def comparison(rows: Sequence[Row]) -> None:

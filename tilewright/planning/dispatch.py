@@ -11,6 +11,7 @@ from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
 from tilewright.planning import classes, kin, neighbours
+from tilewright.planning.chosen import IN_USE
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
 from tilewright.store.paths import warn_once
@@ -122,7 +123,8 @@ def plan(
     """The plan for a problem, from the first rung that has one:
 
     1. ``forced``: the caller named a stencil or a config;
-    2. ``tuned``: the fastest correct record of this very problem on this device;
+    2. ``tuned``: the kernel of this very problem in the set that is in use (``chosen``), else the fastest
+       correct record of it on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
@@ -188,6 +190,9 @@ def _recorded(
     ``theirs``: the vendor's records count."""
     # Along several axes rules ask for all extents.
     one = problem if isinstance(problem, Problem) and problem.outer else problem.with_(batch=1)
+    asked = IN_USE.record(problem.key, kind, TARGETS[device.kind].keys(device.key))
+    if asked is not None and _misfit(asked, one, device) is None:
+        return made("tuned", "its kernel in the set that is in use", asked.stencil, asked.config)
     best = _tuned(problem.key, one, device, kind, theirs)
     if best is not None and best[0] == VENDOR:
         why = "the records say that it is faster"
@@ -288,6 +293,11 @@ def _near(
 def _near_on(problem: Gemm, kind: str, device: str, without: str) -> list[Record]:
     """The best records of near problems on a device, nearest first."""
     return _asked(lambda held: held.near(problem, kind, device, without=without), list[Record]())
+
+
+def near_records(problem: Gemm, kind: str, device: Device) -> list[Record]:
+    """The best records of near problems in a regime on a device, nearest first, kernels' alone."""
+    return _near_on(problem, kind, device.key, VENDOR)
 
 
 @functools.lru_cache(maxsize=64)

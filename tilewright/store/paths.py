@@ -1,4 +1,5 @@
-"""The folder that this package writes to, and what becomes of a damaged file in it."""
+"""The folder that this package writes to, what becomes of a damaged file in it, and the other switch that
+the environment has."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from platformdirs import user_cache_path
 from tilewright.errors import ArgumentError
 
 VARIABLE = "TILEWRIGHT_HOME"
+GAPS = "TILEWRIGHT_GAPS"
 
 
 def home() -> Path:
@@ -38,6 +40,12 @@ def home() -> Path:
     if value:
         raise _refused(value, f"the folder {str(folder)!r} {fault}")
     return _for_now(folder, fault)
+
+
+def gaps_wanted() -> bool:
+    """Whether the environment variable ``TILEWRIGHT_GAPS`` asks for calls without a record to be counted: it
+    is neither empty nor 0."""
+    return os.environ.get(GAPS, "") not in ("", "0")
 
 
 def _refused(value: str, why: str) -> ArgumentError:

@@ -231,6 +231,25 @@ class Tuner:
         ours = [self._decided(row, outcome, "ok") for outcome in last_round.outcomes if outcome.verdict.ok]
         return (ours[0] if ours else None), self._vendor(problem, regime, last_round)
 
+    def in_turns(
+        self, problem: Task, regime: str, kernels: Sequence[tuple[str, Config]]
+    ) -> dict[tuple[str, Config], Outcome]:
+        """Kernels that are known to be right timed in turns, until it is clear who is fastest: their samples
+        of one round belong together. Nothing is written. Empty where the round fails.
+
+        Raises ``TilewrightError`` when operands cannot be made.
+        """
+        problem = sized(problem, regime, self.device)
+        self._result, self._kept = Result(problem, regime, None, None), {}
+        self._prepare(problem, regime)
+        rows = [self._begun(problem, regime, *kernel) for kernel in kernels]
+        finalists = self._built(problem, rows)
+        answer = self._ask_final([candidate for _, candidate in finalists], ROUNDS)
+        if answer.status != "ok":
+            return {}
+        outcomes = zip(finalists, answer.value.outcomes, strict=True)
+        return {_name(row): outcome for (row, _), outcome in outcomes}
+
     def _prepare(self, problem: Task, regime: str) -> None:
         answer = self.bench.ask(("prepare", problem, regime), self.patience)
         if answer.status != "ok":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
@@ -20,6 +20,18 @@ class TuningJob(NamedTuple):
     problem: Gemm
     regime: str
     part: float
+
+
+class Missed(Protocol):
+    """A problem that was called in a regime without a record."""
+
+    @property
+    def problem(self) -> Gemm:
+        """What was called."""
+
+    @property
+    def regime(self) -> str:
+        """Where its operands were."""
 
 
 def tuning_jobs(
@@ -52,3 +64,14 @@ def tuning_jobs(
             classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
             jobs += [TuningJob(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
     return jobs
+
+
+def gap_jobs(
+    gaps: Sequence[Missed], regimes: Sequence[str] | str, seconds: float, budget: float | None
+) -> list[TuningJob]:
+    """What is tuned of problems that were called without a record, worst first as they are given: those in
+    ``regimes``, and with a ``budget`` only as many as can have the ``seconds`` of an effort each. Who has
+    little time has the worst ones tuned well rather than all of them hardly."""
+    asked = [regimes] if isinstance(regimes, str) else regimes
+    worst = [TuningJob(gap.problem, gap.regime, 1.0) for gap in gaps if gap.regime in asked]
+    return worst if budget is None or not seconds else worst[: max(1, int(budget // seconds))]
