@@ -24,7 +24,7 @@ from typing import Any
 
 from bench.recorded import COSTS
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.model import Binary, Config, Device, Gemm, parsed
+from tilewright.model import Binary, Config, Device, Gemm, Timing, parsed
 from tilewright.runtime import build
 from tilewright.space import Space
 from tilewright.targets.cuda import driver, modules
@@ -227,7 +227,7 @@ def timer(device: Device) -> Callable[[Any], Any]:
         gpu = GpuEvaluation(device)
     cpu = CpuEvaluation(device)
 
-    def timed(candidate: Candidate) -> timing.Timing:
+    def timed(candidate: Candidate) -> Timing:
         if device.kind == "cpu":
             found = cpu.attempt(candidate, LEAST, BUDGET, SLOW).timing
             if found is None:
