@@ -52,11 +52,8 @@ def best(p: GroupedProblem, device: Device) -> Config:
     }
     asked = [rule for rule in rules(p, device) if rule.name not in WEIGHED]
     space = Space(params(p, device), asked, elementwise=True)
-    config = cheapest(
-        space,
-        candidates,
-        _slowness(p, device, _registers(p, device, rows, columns), _TEAM, _WARPS, ring / least),
-    )
+    needed = _registers(p, device, rows, columns)
+    config = cheapest(space, candidates, _slowness(p, device, needed, _TEAM, _WARPS, ring / least))
     assert config is not None, "a block of one warp with a ring of one product is allowed"
     return config
 
@@ -71,7 +68,8 @@ def cost(p: GroupedProblem, device: Device, columns: Mapping[str, Any]) -> Any:
 
 def _slowness(p: GroupedProblem, device: Device, needed: Any, team: Any, warps: Any, products: Any) -> Any:
     """How slow blocks of these teams are, next to one another; infinite where warps have too few of the
-    registers that a thread needs. ``products`` of the largest extents have room in a ring. The constants are in ``data/grouped.json``.
+    registers that a thread needs. ``products`` of the largest extents have room in a ring. The constants are
+    in ``data/grouped.json``.
 
     What hides latency here is teams that wait for memory while others multiply, and a warp alone has no one
     to wait for; so products are shared only where fewer than eight of them fit.
