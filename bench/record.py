@@ -4,7 +4,7 @@ Every config of a space is compiled and timed once, alone, as a try of the tuner
 without a check of its numbers, which tests and tuning runs have. Of parameters that would make a space too
 large to record whole some values are left out (``SPACES``); the rules are the stencil's. What comes out is a
 table of ``bench.recorded`` in ``--out``, named for the space and the device; ``bench/spaces`` keeps those of
-one H100 and of the processor beside it. All other cores compile while one config is timed.
+one H200 and of the processor beside it. All other cores compile while one config is timed.
 
 A space that is not through within ``--seconds`` is left out, for a table that lacks configs is no space.
 """
@@ -199,7 +199,7 @@ SPACES = {
         "compact",
         "d:4x4x4@100000/all",
         "memory",
-        {"rows": (1, 2, 4), "columns": (1, 2, 4), "prefetch": (0, 2, 8), "block": (0, 4, 16)},
+        {"rows": (1, 2, 4), "columns": (1, 2, 4), "prefetch": (0, 4), "block": (0, 8)},
     ),
 }
 """By name."""
