@@ -1040,7 +1040,12 @@ class Config(Mapping[str, Any]):
 
     def __init__(self, values: Mapping[str, Any]):
         self._items = dict(values)
-        self._hash = hash(frozenset(self._items.items()))
+        # Most points of a space are made, looked at and never looked up.
+        self._hash: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process hashes names in another way.
+        return Config, (self._items,)
 
     def __getitem__(self, name: str) -> Any:
         return self._items[name]
@@ -1052,6 +1057,8 @@ class Config(Mapping[str, Any]):
         return len(self._items)
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._items.items()))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
@@ -1062,7 +1069,9 @@ class Config(Mapping[str, Any]):
 
     def with_(self, **changes: Any) -> Config:
         """The same point with some values changed."""
-        return Config({**self._items, **changes})
+        made = object.__new__(Config)
+        made._items, made._hash = {**self._items, **changes}, None
+        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -372,7 +372,7 @@ class Space:
             return False
         space, diagram = found
         places = space._places(config)
-        return -1 not in places and diagram.number(places) is not None
+        return -1 not in places and diagram.has(places)
 
     def allowed(self, columns: Mapping[str, Any], kinds: Sequence[str] = KINDS) -> NDArray[np.bool_]:
         """Which of many configs are points of this space under the rules of these kinds, all at once.
@@ -507,6 +507,12 @@ class Space:
             return self._config(self.diagram.at(number))
         return next(self._configs(self._picked([number])))
 
+    def several(self, numbers: Sequence[int]) -> list[Config]:
+        """The valid configs of these numbers, ``0 <= number < count()``, as ``at`` gives each: of many at once
+        each takes a tenth of the time."""
+        columns = self._picked(numbers) if self.diagram is None else self.diagram.points(numbers)
+        return list(self._configs(columns))
+
     def number(self, config: Mapping[str, Any]) -> int:
         """Where a valid config stands in the order of iteration, from 0: ``at(number(config)) == config``.
 
@@ -540,12 +546,12 @@ class Space:
                 numbers[draw.randrange(total)] = None
             chosen = list(numbers)
         if self.diagram is not None:
-            return list(self._configs(self.diagram.points(chosen)))
+            return self.several(chosen)
         if self.compact is not None:
             space, diagram = self.compact
             drawn = space._configs(diagram.points(chosen))
             return [Config({q.name: point[q.name] for q in self.params}) for point in drawn]
-        return list(self._configs(self._picked(chosen)))
+        return self.several(chosen)
 
     def neighbours(self, config: Mapping[str, Any]) -> list[Config]:
         """Valid configs that differ in one parameter; the config itself need not be valid."""

@@ -30,6 +30,8 @@ Merged = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 EXACT = 2.0**62
 """Sums below this stay in NumPy's integers; larger ones are Python's."""
+KEPT = 1 << 16
+"""Edges that walks keep in dictionaries, some 100 bytes each; beyond them they begin anew."""
 
 
 def distinct(key: NDArray[np.int64], bound: int) -> Merged:
@@ -53,18 +55,16 @@ class Level:
     """The edges from the nodes of one level, by node, then by value; only those that lead to a point.
 
     ``first``: where each node's edges begin, and where the last ones end. ``before``: how many points the
-    edges before one lead to, and all. ``key``: node times ``size`` plus value, by which an edge is found.
+    edges before one lead to, and all.
     """
 
-    size: int
     first: NDArray[np.int64]
     value: NDArray[np.int32]
     child: NDArray[np.int32]
     before: NDArray[Any]
-    key: NDArray[Any]
 
     @staticmethod
-    def of(size: int, nodes: int, edges: Sequence[NDArray[Any]], counts: NDArray[Any]) -> Level:
+    def of(nodes: int, edges: Sequence[NDArray[Any]], counts: NDArray[Any]) -> Level:
         """From edges (node, value, child) in order and the number of points below each child."""
         node, value, child = edges
         points = counts[child]
@@ -77,9 +77,7 @@ class Level:
         np.cumsum(points, out=before[1:])
         first = np.zeros(nodes + 1, np.int64)
         np.cumsum(np.bincount(node, minlength=nodes), out=first[1:])
-        key = node.astype(np.int64) * size + value
-        key = key.astype(np.int32) if nodes * size < 1 << 31 else key
-        return Level(size, first, value.astype(np.int32), child.astype(np.int32), before, key)
+        return Level(first, value.astype(np.int32), child.astype(np.int32), before)
 
     @property
     def counts(self) -> NDArray[Any]:
@@ -91,15 +89,7 @@ class Level:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(each.nbytes for each in (self.first, self.value, self.child, self.before, self.key))
-
-    def edges(self, nodes: NDArray[Any], value: int) -> Crossed:
-        """Which of some nodes have an edge of this value, and which edges they are."""
-        key = nodes * self.size + value
-        at = self.key.searchsorted(key)
-        at[at == len(self.key)] = 0
-        found = (self.key[at] == key).nonzero()[0]
-        return found, at[found]
+        return sum(each.nbytes for each in (self.first, self.value, self.child, self.before))
 
     def edge(self, node: int, value: int) -> int | None:
         """The edge of one node that has this value."""
@@ -112,6 +102,8 @@ class Diagram:
 
     def __init__(self, levels: Sequence[Level], total: int):
         self.levels, self.total = tuple(levels), total
+        self._seen: list[dict[int, dict[int, int]]] = [{} for _ in self.levels]
+        self._held = 0
 
     @property
     def size(self) -> int:
@@ -148,6 +140,31 @@ class Diagram:
             node = level.child[edge]
         return places
 
+    def _out(self, depth: int, node: int) -> dict[int, int]:
+        """Where the values of one node lead. Kept, for one dictionary is asked in a tenth of the time that
+        arrays take, and walks meet the same nodes again."""
+        found = self._seen[depth].get(node)
+        if found is None:
+            level = self.levels[depth]
+            begin, end = int(level.first[node]), int(level.first[node + 1])
+            found = dict(
+                zip(level.value[begin:end].tolist(), level.child[begin:end].tolist(), strict=True)
+            )
+            if self._held > KEPT:
+                self._seen, self._held = [{} for _ in self.levels], 0
+            self._seen[depth][node] = found
+            self._held += end - begin
+        return found
+
+    def has(self, places: Sequence[int]) -> bool:
+        """Whether these places are a point."""
+        node: int | None = 0 if self.total else None
+        for depth, place in enumerate(places):
+            if node is None:
+                return False
+            node = self._out(depth, node).get(place)
+        return node is not None
+
     def number(self, places: Sequence[int]) -> int | None:
         """How many points come before this one; None where it is no point."""
         if not self.total:
@@ -166,20 +183,27 @@ class Diagram:
         if not self.total:
             return []
         node: int | None = 0
-        # Every step off the path is an alternative; all of them follow the rest of the path together.
-        ends, levels, values = (np.zeros(0, np.int32) for _ in range(3))
-        for depth, (level, place) in enumerate(zip(self.levels, places, strict=True)):
-            alive, edges = level.edges(ends, place) if place >= 0 else (np.zeros(0, np.intp),) * 2
-            ends, levels, values = level.child[edges], levels[alive], values[alive]
+        # Every step off the path is an alternative; those that meet in a node go on together.
+        steps: dict[int, list[tuple[int, int]]] = {}
+        for depth, place in enumerate(places):
+            on: dict[int, list[tuple[int, int]]] = {}
+            seen = self._seen[depth]
+            for end, some in steps.items():
+                child = (seen.get(end) or self._out(depth, end)).get(place)
+                if child is None:
+                    continue
+                if child in on:
+                    on[child] += some
+                else:
+                    on[child] = some
             if node is not None:
-                begin, end = int(level.first[node]), int(level.first[node + 1])
-                along, other = level.edge(node, place), level.value[begin:end]
-                off = other != place
-                ends = np.concatenate([ends, level.child[begin:end][off]])
-                values = np.concatenate([values, other[off]])
-                levels = np.concatenate([levels, np.full(len(ends) - len(levels), depth, np.int32)])
-                node = None if along is None else int(level.child[along])
-        return list(zip(levels.tolist(), values.tolist(), strict=True))
+                out = self._out(depth, node)
+                for value, child in out.items():
+                    if value != place:
+                        on.setdefault(child, []).append((depth, value))
+                node = out.get(place)
+            steps = on
+        return sorted(step for some in steps.values() for step in some)
 
     def left(self, held: Sequence[Sequence[int] | None]) -> list[list[int]]:
         """The values of each parameter that some point has whose other places are among those held (None:
@@ -265,7 +289,7 @@ def build(
         edges.append((node, value, child))
     counts: NDArray[Any] = np.ones(1, np.int64)
     levels: list[Level] = []
-    for size, above, lines in zip(reversed(sizes), reversed(nodes), reversed(edges), strict=True):
-        levels.append(Level.of(size, above, lines, counts))
+    for above, lines in zip(reversed(nodes), reversed(edges), strict=True):
+        levels.append(Level.of(above, lines, counts))
         counts = levels[-1].counts
     return Diagram(levels[::-1], int(counts[0]) if nodes[0] else 0)

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilewright.errors import ArgumentError
 from tilewright.model import ChainProblem, Config, Device, GroupedProblem, Launch, SegmentedProblem, Source
 from tilewright.space import Space
@@ -13,6 +16,8 @@ from tilewright.space import Space
 if TYPE_CHECKING:
     from tilewright.targets.cuda.arguments import Argument
 
+CostModel = Callable[[Sequence[Config]], NDArray[np.float64]]
+"""What configs of a space are expected to cost, one number for each, asked of many at once."""
 ONE_SIZE = "it multiplies matrices of one size; a list of many is for the stencil of lists"
 """Why a stencil without ``lists`` does not serve a ``GroupedProblem``."""
 MANY_SIZES = "it multiplies lists of products of different sizes, for tw.gemm_grouped alone"
@@ -90,9 +95,10 @@ class Stencil(ABC):
         all have the one signature of ``stencils.cpu.ir``, so their stencils describe nothing."""
         return ()
 
-    def cost_model(self, problem: Any, device: Device) -> Callable[[Config], float] | None:
-        """What the default's cost model makes of any config of the space, smaller is better, in its own unit;
-        None where it cannot be asked about single configs."""
+    def cost_model(self, problem: Any, device: Device) -> CostModel | None:
+        """What the default's cost model makes of any configs of the space, a number for each, smaller is
+        better, in its own unit; infinite for what should not be tried. None where no model stands behind the
+        default."""
         return None
 
     def starts(self, problem: Any, device: Device) -> Sequence[Config]:

@@ -8,16 +8,18 @@ numbers and on NumPy arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import gcd
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import KINDS, Space
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.capability import DEVICES
 
 WIDEST = 16
@@ -105,6 +107,20 @@ def cheapest(
             return Config({n: x[at].item() if np.ndim(x) else x for n, x in asked.items()})
         first, last = last, 8 * last
     return None
+
+
+def of_configs(cost: Callable[[Mapping[str, Any]], Any]) -> CostModel:
+    """A cost model that is asked about configs, of one that is asked about columns of them."""
+
+    def costs(configs: Sequence[Config]) -> NDArray[np.float64]:
+        if not configs:
+            return np.zeros(0)
+        columns = {name: np.array([config[name] for config in configs]) for name in configs[0]}
+        with np.errstate(all="ignore"):
+            found = np.asarray(cost(columns), float)
+        return np.where(np.isnan(found), np.inf, found)
+
+    return costs
 
 
 @lru_cache(maxsize=64)

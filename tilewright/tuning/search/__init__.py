@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilewright.model import Config, Record
 from tilewright.space import Space
 
 Batches = Generator[list[Config], Sequence[Record], None]
-Estimate = Callable[[Config], float]
+Estimate = Callable[[Sequence[Config]], NDArray[np.float64]]
+"""What configs are expected to cost, one number for each: a stencil's cost model."""
 
 
 class Search(Protocol):

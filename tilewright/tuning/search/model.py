@@ -122,7 +122,8 @@ def _first(
         each for each in space.sample(RANKED if estimate else wanted + len(first), seed) if each not in first
     ]
     if estimate is not None:
-        ranked = sorted(drawn, key=estimate)[: max(0, wanted - len(first)) // 2]
+        order = np.argsort(estimate(drawn), kind="stable")[: max(0, wanted - len(first)) // 2]
+        ranked = [drawn[at] for at in order]
         first += ranked
         drawn = [each for each in drawn if each not in ranked]
     return first + drawn[: max(0, wanted - len(first))]

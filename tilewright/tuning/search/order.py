@@ -1,4 +1,4 @@
-"""The points of a space in random order, each made when it is asked for."""
+"""The points of a space in random order, some made at a time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from tilewright.model import Config
 from tilewright.space import Space
+
+TOGETHER = 32
+"""Points that are made at once: enough to share the cost of arrays, few enough for who asks for some."""
 
 
 def shuffled(space: Space, seed: int) -> Iterator[Config]:
@@ -20,9 +23,12 @@ def shuffled(space: Space, seed: int) -> Iterator[Config]:
         return
     total, draw = space.count(), random.Random(seed)
     moved: dict[int, int] = {}
-    for place in range(total):
-        other = draw.randrange(place, total)
-        number = moved.pop(other, other)
-        if other != place:
-            moved[other] = moved.pop(place, place)
-        yield space.at(number)
+    for begin in range(0, total, TOGETHER):
+        numbers = []
+        for place in range(begin, min(begin + TOGETHER, total)):
+            other = draw.randrange(place, total)
+            number = moved.pop(other, other)
+            if other != place:
+                moved[other] = moved.pop(place, place)
+            numbers.append(number)
+        yield from space.several(numbers)

@@ -24,16 +24,17 @@ pack; C one element apart, or not read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cpu.common import from_memory, memory_rules
 from tilewright.stencils.cpu.compact.codegen import Entry, Span
 from tilewright.stencils.cpu.ir import ENTRY, grain, module
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 
 LIMIT = 32
 """The largest m, n and k."""
@@ -173,8 +174,8 @@ class CompactStencil(Stencil):
         ]
         return next((config for config in blocks if not space.why(config)), chosen)
 
-    def cost_model(self, problem: Problem, device: Device) -> Callable[[Config], float]:
-        return partial(self._cost, problem)
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return lambda configs: np.array([self._cost(problem, config) for config in configs])
 
     @staticmethod
     def _cost(p: Problem, config: Config) -> float:

@@ -18,18 +18,20 @@ Requires: vectors of the real type, contiguous columns of C, sizes up to 64.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import islice, product
 from typing import Any
+
+import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
 from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 
 LIMIT = 64
 
@@ -452,8 +454,8 @@ class TileStencil(Stencil):
         columns = Columns(problem, tuple(b for b in (512, 256, 128) if b <= device["vector_bits"]))
         return Space(_params(columns), tuple(_rules(columns, device)))
 
-    def cost_model(self, problem: Problem, device: Device) -> Callable[[Config], float]:
-        return partial(cost, problem, device)
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return lambda configs: np.array([cost(problem, device, config) for config in configs])
 
     def default(self, problem: Problem, device: Device) -> Config:
         space = self.space(problem, device)

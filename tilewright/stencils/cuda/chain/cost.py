@@ -150,3 +150,8 @@ def _multiplying(p: ChainProblem, rows: Any, columns: Any, x: Mapping[str, Any])
     tiles, where = np.unique(np.stack([rows, columns]), axis=1, return_inverse=True)
     passes = np.array([wavefronts(p, int(high), int(wide)) for high, wide in tiles.T])[where.ravel()]
     return done * each / x["units"] + loads / x["loads"] + passes / x["passes"]
+
+
+def cost(p: ChainProblem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for a matrix, with the constants of the device."""
+    return _cost(p, device, columns, fitted("chain", device))

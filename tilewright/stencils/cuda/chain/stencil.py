@@ -19,14 +19,16 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.model import ChainProblem, Config, Device, Factor, Launch, Source, Stored
 from tilewright.space import Space
-from tilewright.stencils.cuda.chain.cost import best
+from tilewright.stencils.cuda.chain.cost import best, cost
 from tilewright.stencils.cuda.chain.needs import LARGEST, MOST_INPUTS, PATHS, dense, shared_bytes, unit
 from tilewright.stencils.cuda.chain.space import params, rules
-from tilewright.stencils.cuda.common import no_gpu, too_old
+from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
 from tilewright.stencils.cuda.source import program
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct
 
 _NONE = Stored(1, 1, 1, 0)
@@ -68,6 +70,9 @@ class ChainStencil(Stencil):
 
     def default(self, problem: ChainProblem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: ChainProblem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: ChainProblem, config: Config, device: Device) -> Source:
         p = problem

@@ -133,14 +133,28 @@ def _candidates(kind: Problem, device: Device) -> tuple[dict[str, Any], Any]:
     chosen = first[allowed.any(axis=1)]
     columns = {q.name: np.broadcast_to(c[q.name], len(threads))[chosen] for q in space.params}
 
-    threads, needed, two_resident = threads[chosen], needed[chosen], two_resident[chosen]
+    return columns, _resident(kind, device, columns)
+
+
+def _resident(p: Problem, device: Device, columns: dict[str, Any]) -> Any:
+    """How many blocks of each config an SM holds: one at least."""
+    c, x = columns, fitted("classic", device)
+    threads = c["m_dim"] * c["n_dim"]
+    needed = registers(c["n_dim"], c["m_dim"], c["k_blk"], c["n_blk"], c["m_blk"], words(p.dtype))
     taken = np.clip(x["taken"] + x["taken_each"] * needed // threads, x["taken_least"], 255)
-    taken = np.where(two_resident, 128, taken).astype(int)
-    own = {name: columns[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma")}
-    shared = shared_bytes(**own, itemsize=size) + device["shared_reserved"]
+    # Blocks that have to be resident are given no more registers than that leaves.
+    dealt = device["registers_per_sm"] // (threads * c["min_blocks"])
+    taken = np.where(c["min_blocks"] > 1, dealt, taken).astype(int)
+    own = {name: c[name] for name in ("k_blk", "n_blk", "m_blk", "vec", "buffers", "split", "mma")}
+    shared = shared_bytes(**own, itemsize=p.dtype.itemsize) + device["shared_reserved"]
     by_registers = resident(device["registers_per_sm"], taken * threads, threads, device)
     by_shared = resident(device["shared_per_sm"], shared, threads, device)
-    return columns, np.maximum(np.minimum(by_registers, by_shared), 1)
+    return np.maximum(np.minimum(by_registers, by_shared), 1)
+
+
+def cost(p: Problem, device: Device, columns: dict[str, Any]) -> Any:
+    """Estimated clocks of a product for any configs; the model knows neither textures nor grids that read."""
+    return _clocks(p, columns, _resident(p, device, columns), device)
 
 
 def _grid(threads: Any, wide: Any, along: Any, across: Any) -> tuple[Any, Any]:

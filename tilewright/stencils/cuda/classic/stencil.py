@@ -19,10 +19,12 @@ functions on configs work on numbers and on NumPy arrays of them.
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.classic.cost import best
+from tilewright.stencils.cuda.classic.cost import best, cost
 from tilewright.stencils.cuda.classic.needs import (
     GRID_X,
     GRID_Z,
@@ -35,9 +37,9 @@ from tilewright.stencils.cuda.classic.needs import (
 )
 from tilewright.stencils.cuda.classic.slow import rules_of_today
 from tilewright.stencils.cuda.classic.space import general_rules, params
-from tilewright.stencils.cuda.common import modern, too_old
+from tilewright.stencils.cuda.common import modern, of_configs, too_old
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 
@@ -94,6 +96,9 @@ class ClassicStencil(Stencil):
         if not modern(device):
             return winner(problem)
         return best(problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}

@@ -5,6 +5,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -51,25 +52,35 @@ def best(p: GroupedProblem, device: Device) -> Config:
     }
     asked = [rule for rule in rules(p, device) if rule.name not in WEIGHED]
     space = Space(params(p, device), asked, elementwise=True)
-    config = cheapest(space, candidates, _slowness(p, device, rows, columns, ring / least))
+    needed = _registers(p, device, rows, columns)
+    config = cheapest(space, candidates, _slowness(p, device, needed, _TEAM, _WARPS, ring / least))
     assert config is not None, "a block of one warp with a ring of one product is allowed"
     return config
 
 
-def _slowness(p: GroupedProblem, device: Device, rows: int, columns: int, products: Any) -> Any:
-    """How slow blocks of these teams are, next to one another; infinite where warps have too few registers.
-    ``products`` of the largest extents have room in a ring. The constants are in ``data/grouped.json``.
+def cost(p: GroupedProblem, device: Device, columns: Mapping[str, Any]) -> Any:
+    """How slow any configs are, next to one another, by their teams and rings: the model knows of a lane's
+    tile only the registers that it takes."""
+    tiles, which = np.unique(np.stack([columns["rows"], columns["columns"]]), axis=1, return_inverse=True)
+    taken = np.array([_registers(p, device, int(rows), int(wide)) for rows, wide in tiles.T])[which.ravel()]
+    return _slowness(p, device, taken, columns["team"], columns["warps"], columns["ring"] / largest(p))
+
+
+def _slowness(p: GroupedProblem, device: Device, needed: Any, team: Any, warps: Any, products: Any) -> Any:
+    """How slow blocks of these teams are, next to one another; infinite where warps have too few of the
+    registers that a thread needs. ``products`` of the largest extents have room in a ring. The constants are
+    in ``data/grouped.json``.
 
     What hides latency here is teams that wait for memory while others multiply, and a warp alone has no one
     to wait for; so products are shared only where fewer than eight of them fit.
     """
     x = fitted("grouped", device)
     # Each of the four schedulers has registers of its own, and gives them out in eights.
-    taken = 32 * (-(-_WARPS // 4) * 4) * (-(-_registers(p, device, rows, columns) // 8) * 8)
-    waiting = np.minimum(1.0, _WARPS / _TEAM / x["teams"]) ** x["by_teams"]
-    running = np.minimum(1.0, _WARPS / x["warps"]) ** x["by_warps"]
+    taken = 32 * (-(-warps // 4) * 4) * (-(-needed // 8) * 8)
+    waiting = np.minimum(1.0, warps / team / x["teams"]) ** x["by_teams"]
+    running = np.minimum(1.0, warps / x["warps"]) ** x["by_warps"]
     room = np.minimum(1.0, products / x["room"]) ** x["by_room"]
-    speed = waiting * running * room * x["shared"] ** (_TEAM - 1)
+    speed = waiting * running * room * x["shared"] ** (team - 1)
     return np.where(taken <= device["registers_per_sm"], 1 / speed, np.inf)
 
 

@@ -27,17 +27,19 @@ same; what is left at the end is small. Sizes are in elements, shared memory in 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import no_gpu, too_old
-from tilewright.stencils.cuda.grouped.cost import best
+from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
+from tilewright.stencils.cuda.grouped.cost import best, cost
 from tilewright.stencils.cuda.grouped.descriptors import struct_products
 from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE, fixed_bytes, largest, shared_bytes
 from tilewright.stencils.cuda.grouped.space import params, rules
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 
@@ -83,6 +85,9 @@ class GroupedStencil(Stencil):
 
     def default(self, problem: GroupedProblem, device: Device) -> Config:
         return best(problem, device)
+
+    def cost_model(self, problem: GroupedProblem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: GroupedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {"LARGEST": largest(problem)}

@@ -249,3 +249,8 @@ def _tensor(p: Problem, columns: Columns) -> Columns:
         "reads": wide * loads,
         "odd reads": wide * odd,
     }
+
+
+def cost(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of all SMs for the batch, with the constants of the device."""
+    return clocks(p, device, columns, fitted("inner", device))

@@ -153,3 +153,8 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     if pack:
         way = way * np.where(group > 0, x["packs"], np.where(ringed, x["packs_ring"], x["packs_direct"]))
     return np.where(blocks > 0, busy ** (1 / power) * waiting * way, np.inf)
+
+
+def cost(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for a matrix, with the constants of the device."""
+    return clocks(p, device, columns, fitted("interleaved", device))

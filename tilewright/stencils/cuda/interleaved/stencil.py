@@ -22,10 +22,12 @@ Sizes are in elements, shared memory in bytes.
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import no_gpu, too_old
-from tilewright.stencils.cuda.interleaved.cost import best
+from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
+from tilewright.stencils.cuda.interleaved.cost import best, cost
 from tilewright.stencils.cuda.interleaved.needs import (
     BLOCK,
     LARGEST,
@@ -38,7 +40,7 @@ from tilewright.stencils.cuda.interleaved.needs import (
 )
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Field, Pointer, Scalar, Struct
 
 
@@ -83,6 +85,9 @@ class InterleavedStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem

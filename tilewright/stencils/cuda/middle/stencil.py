@@ -19,15 +19,17 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import too_old, units, unserved
-from tilewright.stencils.cuda.middle.cost import best
+from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.middle.cost import best, clocks
 from tilewright.stencils.cuda.middle.needs import TYPES, divided, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import params, rules
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 LEAST = 33
@@ -70,6 +72,9 @@ class MiddleStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(partial(clocks, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem

@@ -176,3 +176,8 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
     issued = x["part"] + steps * (fragments * x["step"] + products * (1 if halves else 2))
     pipes = steps * products * (2 if halves else 4)
     return issued, pipes, x["reads"] * p.k * (rows + cols) * max(p.dtype.itemsize / 4, 0.5) / 32
+
+
+def cost(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for a row of the panel, with the constants of the device."""
+    return clocks(p, device, columns, fitted("panel", device))

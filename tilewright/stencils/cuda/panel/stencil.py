@@ -18,13 +18,14 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import too_old, units, unserved
-from tilewright.stencils.cuda.panel.cost import best
+from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.panel.cost import best, cost
 from tilewright.stencils.cuda.panel.needs import (
     LARGEST,
     PATHS,
@@ -37,7 +38,7 @@ from tilewright.stencils.cuda.panel.needs import (
 )
 from tilewright.stencils.cuda.panel.space import TILES, params, rules
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 
@@ -77,6 +78,9 @@ class PanelStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem

@@ -43,6 +43,10 @@ _ALONG = np.array((32, 16, 8, 4, 2, 1))
 _TILE = ("blk_m", "blk_n", "blk_k", "warps_m", "warps_n", "group")
 _RING = ("stages", "per_sm", "ahead")
 _NAMES = (*_TILE, *_RING)
+SPILLING = 4.0
+"""How much slower what spills is taken to be: enough to be tried last."""
+IDLE = 0.1
+"""The share of a config's time that reads take which no thread is idle for, by guess."""
 _OF_TILES = ("tc", "split", "vec", "blk_k", "blk_m", "blk_n", "dim_x", "dim_y", "group", "warps_m")
 
 
@@ -209,3 +213,21 @@ def best(space: Space, p: Problem, device: Device) -> Config:
         if found is not None:
             return found
     raise AssertionError(f"no tile for {p.spelling}: the smallest one breaks no rule of hardware")
+
+
+def cost(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of the whole batch for any configs. What is likely to spill is behind all that is not, and what
+    reads with few threads behind its like."""
+    threads = columns["dim_x"] * columns["dim_y"]
+    warps, group = threads // 32, columns["group"]
+    warps_n = np.maximum(warps // group // columns["warps_m"], 1)
+    of_block = {"warps_n": warps_n, "per_sm": np.maximum(columns["blocks"] // device["sms"], 1)}
+    columns = columns | of_block
+    blk = columns["blk_m"], columns["blk_n"], columns["blk_k"]
+    busy = reading(p, columns["vec"], blk, group, columns["dim_x"], threads)
+    found = np.asarray(_modelled(p, device, columns) * (1 + IDLE * (1 - busy)))
+    for tc, split in dict.fromkeys(zip(columns["tc"].tolist(), columns["split"].tolist(), strict=True)):
+        some = (columns["tc"] == tc) & (columns["split"] == split)
+        part = {name: column[some] for name, column in columns.items()}
+        found[some] *= np.where(_crowded(p, device, tc, split, part), SPILLING, 1.0)
+    return found

@@ -31,15 +31,17 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import no_gpu, too_old
+from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.cuda.tensor.cost import best
+from tilewright.stencils.cuda.tensor.cost import best, cost
 from tilewright.stencils.cuda.tensor.needs import LARGEST, SHAPES, SPELLED, shared_bytes
 from tilewright.stencils.cuda.tensor.space import params, rules
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 
@@ -80,6 +82,9 @@ class TensorStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}

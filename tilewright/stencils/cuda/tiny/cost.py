@@ -214,3 +214,13 @@ def _pace(p: Problem, tile: tuple[Any, Any, Any], x: Mapping[str, Any]) -> Any:
     # Clocks of an SM, of arithmetic and of memory.
     slower = x["slow"] * work / x["units"] * x["bytes"] / p.bytes
     return np.where(mma != 0, 1.0, (1 + slower**2) ** -0.5)
+
+
+def cost(p: Problem, device: Device, columns: Columns) -> Any:
+    """The reciprocal of ``_score`` for any configs. It knows neither padding nor the order of tiles."""
+    x, found = fitted("tiny", device), np.empty(len(columns["path"]))
+    for path in dict.fromkeys(columns["path"].tolist()):
+        some = columns["path"] == path
+        part = {name: column[some] for name, column in columns.items()}
+        found[some] = 1 / _score(p, device, path, part, x)
+    return found

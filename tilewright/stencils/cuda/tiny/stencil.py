@@ -21,12 +21,14 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.model import OUTER_AXES, Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old
+from tilewright.stencils.cuda.common import WIDEST, no_gpu, of_configs, too_old
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.cuda.tiny.cost import best
+from tilewright.stencils.cuda.tiny.cost import best, cost
 from tilewright.stencils.cuda.tiny.needs import (
     LARGEST,
     PATHS,
@@ -40,7 +42,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     words,
 )
 from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules, streams_long
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 
@@ -97,6 +99,9 @@ class TinyStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem

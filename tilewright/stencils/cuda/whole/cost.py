@@ -85,3 +85,8 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     power = x["power"]
     sides = (memory, issued / 4, banks, x["tensor"] * products, alone / per_sm)
     return sum(side**power for side in sides) ** (1 / power)
+
+
+def cost(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for a product, with the constants of the device."""
+    return clocks(p, device, columns, fitted("whole", device))

@@ -17,15 +17,17 @@ Sizes are in elements, pieces and shared memory in bytes.
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
+from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.cuda.whole.cost import best
+from tilewright.stencils.cuda.whole.cost import best, cost
 from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LONG, SMALLEST, STAYS, packed, shared_bytes
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 
@@ -79,6 +81,9 @@ class WholeStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem
