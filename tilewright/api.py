@@ -197,6 +197,8 @@ def tune(
     betas: Sequence[str] = ("0", "1"),
     regimes: Sequence[str] = ("memory", "cached"),
     device: str = "cpu",
+    gpus: str | Sequence[int] | None = None,
+    again: bool = False,
     listen: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
     """Search, check and time kernels for problems on this machine, and record what was found.
@@ -211,17 +213,20 @@ def tune(
     seconds of searching for the whole run instead, the same for each size, beta and regime; ``tries``:
     configs measured at most for each; ``search``: another search than that of the effort, by its name in
     ``tuning.search.table``. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or ``cuda``,
-    the first GPU. Calls made after it use what it found. Stop it at any moment: what was tried is recorded,
-    and the same call goes on from there.
+    the first GPU; ``gpus``: ``all`` GPUs, or those of these numbers, at once: like ones share the tries, and
+    others are tuned side by side. Calls made after it use what it found. Stop it at any moment: what was
+    tried is recorded, and the same call goes on from there. What it finished is not measured again by the
+    same call but with ``again``. Several such calls at once, on one records file, share the work.
 
-    Raises ``ArgumentError`` for an effort, search, beta, regime, device or spelling that does not exist, a
-    negative budget or no tries, and ``DeviceError`` where the device cannot be used.
+    Raises ``ArgumentError`` for an effort, search, beta, regime, device, GPU or spelling that does not exist,
+    a negative budget or no tries, and ``DeviceError`` where the device cannot be used.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
+    from tilewright.targets.cuda import devices
+    from tilewright.tuning import fleet
     from tilewright.tuning.effort import EFFORTS
     from tilewright.tuning.gemm.jobs import tuning_jobs
     from tilewright.tuning.search.table import SEARCHES
-    from tilewright.tuning.tuner import Tuner
 
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
@@ -234,17 +239,22 @@ def tune(
     if search is not None and search not in SEARCHES:
         raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
     jobs = tuning_jobs(problems, betas, regimes)
-    granted, usual = EFFORTS[effort]
-    results = []
-    with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
-        for number, (problem, regime, part) in enumerate(jobs):
-            if not usual:
-                results.append(tuner.recorded(problem, regime))
-                continue
-            each = granted * part if budget is None else budget / len(jobs)
-            place = (number, len(jobs))
-            chosen = search or usual
-            results.append(tuner.tune(problem, regime, search=chosen, budget=each, tries=tries, place=place))
+    if gpus is None:
+        members = [fleet.Team(dispatch.device(device))]
+    else:
+        chosen = fleet.numbers(gpus, devices.count())
+        members = fleet.teams([dispatch.device("cuda", number) for number in chosen])
+    results = fleet.tuned(
+        jobs,
+        members,
+        dispatch.records(),
+        effort=effort,
+        search=search,
+        budget=budget,
+        tries=tries,
+        again=again,
+        listen=listen,
+    )
     forget()
     return results
 

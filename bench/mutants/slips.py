@@ -606,7 +606,7 @@ SLIPS: tuple[Slip, ...] = (
         "p.dtype.real_bits == 16 and self.narrow",
         _VENDOR,
     ),
-    Slip("tilewright/store/records.py", "(_DAMAGED_ROWS,), ())[version]", "(), ())[version]", _RECORDS),
+    Slip("tilewright/store/records.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _RECORDS),
     Slip(
         "tilewright/store/records.py",
         "_make_tables(held, _check_version(held, path))",

@@ -31,7 +31,7 @@ OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "skl
 # not, and what GPUs need and a product of this process's memory does not.
 DOORS = {
     ("api", "tune"): {
-        *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
+        *("tilewright.tuning.fleet", "tilewright.tuning.gemm.jobs", "tilewright.targets.cuda.devices"),
         *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
     },
     ("kernels.stencil", "tune"): {
