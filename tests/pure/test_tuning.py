@@ -243,8 +243,8 @@ class Bench:
         return self.ask(request)
 
     def ask(self, request: Any, timeout: float | None = None) -> Answer:
-        answers = {"prepare": lambda *_: None, "attempt": self.attempt, "final": self.final}
-        return Answer(request, "ok", answers[request[0]](*request[1:]))
+        name, *rest = request
+        return Answer(request, "ok", None if name == "prepare" else getattr(self, name)(*rest))
 
     def timing(self, config: Config, protocol: int) -> Timing:
         seconds = self.seconds(config)

@@ -6,7 +6,7 @@ devices go through the same jobs side by side, into the same records file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +42,9 @@ def teams(devices: Sequence[Device]) -> list[Team]:
 def numbers(gpus: str | Sequence[int], count: int) -> list[int]:
     """The GPUs that are named: ``all``, numbers with commas, or a sequence of them. Raises ``ArgumentError``
     for others than the ``count`` that there are."""
-    accepted = f"accepted: all, or numbers from 0 to {count - 1}" if count else "accepted: none, no GPU is here"
+    accepted = (
+        f"accepted: all, or numbers from 0 to {count - 1}" if count else "accepted: none, no GPU is here"
+    )
     named: Sequence[Any] = gpus.split(",") if isinstance(gpus, str) else gpus
     if gpus == "all" and count:
         return list(range(count))
@@ -71,8 +73,9 @@ def tuned(
     granted, usual = EFFORTS[effort]
 
     def work(team: Team) -> list[Result]:
-        made: Mapping[str, Any] = {"numbers": team.numbers} if team.numbers else {}
-        made = made | ({"farm": team.farm()} if team.farm else {})
+        made: dict[str, Any] = {"numbers": team.numbers} if team.numbers else {}
+        if team.farm is not None:
+            made["farm"] = team.farm()
         results = []
         with tuner.Tuner(team.device, records, listen=listen, **made) as one:
             for number, (problem, regime, part) in enumerate(jobs):

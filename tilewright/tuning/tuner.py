@@ -68,6 +68,7 @@ class Progress:
     done: int
     problems: int
     statuses: dict[str, int] = field(default_factory=dict)
+    device: Device | None = None
 
 
 @dataclass(slots=True)
@@ -92,6 +93,8 @@ class Result:
     """Finalists that the final round could not tell from the best one."""
     note: str = ""
     """What disturbed the final round."""
+    device: Device | None = None
+    """The device, or the first of several like ones, that it was tuned on."""
 
 
 def toolchain(device: Device, stencil: str) -> str:
@@ -174,7 +177,7 @@ class Tuner:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
         self._names = {*STENCILS, *names}
         entered = time.monotonic()
-        result = self._result = Result(problem, regime, None, None)
+        result = self._result = Result(problem, regime, None, None, device=self.device)
         self._tolerate = tolerate
         self._incumbents = {
             _name(row) for row in incumbents(self.records, sized_problem, regime, self.device)
@@ -198,10 +201,10 @@ class Tuner:
                 result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
                 if record.status == "ok" and (result.best is None or speed(record) > speed(result.best)):
                     result.best = record
-                spent = time.monotonic() - begin
+                spent, counts = time.monotonic() - begin, dict(result.statuses)
                 self.listen(
                     Progress(
-                        problem, name, result.tried, result.best, spent, budget, *place, dict(result.statuses)
+                        problem, name, result.tried, result.best, spent, budget, *place, counts, self.device
                     )
                 )
         result.best, result.vendor = self._decide(sized_problem, regime)
@@ -228,7 +231,8 @@ class Tuner:
             return next((record for record in each if record is not None), None)
 
         vendor = best("", lambda record: record.stencil == VENDOR)
-        return Result(problem, regime, best(VENDOR), vendor, missing="" if vendor else "none is recorded")
+        missing = "" if vendor else "none is recorded"
+        return Result(problem, regime, best(VENDOR), vendor, missing=missing, device=self.device)
 
     def compared(
         self, problem: Task, regime: str, stencil: str, config: Config
