@@ -198,6 +198,7 @@ def tune(
     regimes: Sequence[str] = ("memory", "cached"),
     device: str = "cpu",
     gpus: str | Sequence[int] | None = None,
+    cluster: str | None = None,
     again: bool = False,
     listen: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
@@ -214,16 +215,20 @@ def tune(
     configs measured at most for each; ``search``: another search than that of the effort, by its name in
     ``tuning.search.table``. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or ``cuda``,
     the first GPU; ``gpus``: ``all`` GPUs, or those of these numbers, at once: like ones share the tries, and
-    others are tuned side by side. Calls made after it use what it found. Stop it at any moment: what was
-    tried is recorded, and the same call goes on from there. What it finished is not measured again by the
-    same call but with ``again``. Several such calls at once, on one records file, share the work.
+    others are tuned side by side. ``cluster``: the address of a dask scheduler, ``tcp://host:8786``, on whose
+    workers all is compiled and measured (``tuning.cluster``); records are written here. Calls made after it
+    use what it found. Stop it at any moment: what was tried is recorded, and the same call goes on from
+    there. What it finished is not measured again by the same call but with ``again``. Several such calls at
+    once, on one records file, share the work.
 
     Raises ``ArgumentError`` for an effort, search, beta, regime, device, GPU or spelling that does not exist,
-    a negative budget or no tries, and ``DeviceError`` where the device cannot be used.
+    a negative budget or no tries, ``DeviceError`` where the device cannot be used, and ``ClusterError`` where
+    no scheduler or worker answers, or one is of another version.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
     from tilewright.targets.cuda import devices
     from tilewright.tuning import fleet
+    from tilewright.tuning.cluster import Cluster
     from tilewright.tuning.effort import EFFORTS
     from tilewright.tuning.gemm.jobs import tuning_jobs
     from tilewright.tuning.search.table import SEARCHES
@@ -239,22 +244,25 @@ def tune(
     if search is not None and search not in SEARCHES:
         raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
     jobs = tuning_jobs(problems, betas, regimes)
-    if gpus is None:
-        members = [fleet.Team(dispatch.device(device))]
+    asked: dict[str, Any] = {"effort": effort, "search": search, "budget": budget, "tries": tries}
+    asked |= {"again": again, "listen": listen}
+    if cluster is not None:
+        if gpus is not None:
+            raise ArgumentError(f"gpus={gpus!r} goes with no cluster; accepted: the devices of its workers")
+
+        joined = Cluster(cluster)
+        try:
+            results = fleet.tuned(jobs, fleet.members(joined, dispatch.known), dispatch.records(), **asked)
+        finally:
+            joined.close()
     else:
-        chosen = fleet.numbers(gpus, devices.count())
-        members = fleet.teams([dispatch.device("cuda", number) for number in chosen])
-    results = fleet.tuned(
-        jobs,
-        members,
-        dispatch.records(),
-        effort=effort,
-        search=search,
-        budget=budget,
-        tries=tries,
-        again=again,
-        listen=listen,
-    )
+        chosen = None if gpus is None else fleet.numbers(gpus, devices.count())
+        all_teams = (
+            [fleet.Team(dispatch.device(device))]
+            if chosen is None
+            else fleet.teams([dispatch.device("cuda", number) for number in chosen])
+        )
+        results = fleet.tuned(jobs, all_teams, dispatch.records(), **asked)
     forget()
     return results
 

@@ -226,6 +226,9 @@ def tune_(
     gpus: Annotated[
         str | None, typer.Option(help="all GPUs, or their numbers with commas: like ones share the tries.")
     ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="A dask scheduler, tcp://host:8786: its workers compile and measure.")
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure what was finished before, too.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -241,7 +244,7 @@ def tune_(
     betas = _betas(beta)
     if search is not None:
         accepted("search", search, list(SEARCHES))
-    more = {"tries": tries, "search": search, "gpus": gpus, "again": again}
+    more = {"tries": tries, "search": search, "gpus": gpus, "cluster": cluster, "again": again}
     kind = device if gpus is None else "cuda"
     results = tuned(problems, effort, budget, regimes, as_json, _usable(kind), betas, **more)
     there = dispatch.device(kind)

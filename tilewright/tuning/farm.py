@@ -5,33 +5,62 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
 
 from tilewright.catalog import TARGETS
 from tilewright.model import Binary, Config, Device
 from tilewright.runtime import build
 from tilewright.task import Task
 from tilewright.tuning.evaluate import Kind
-from tilewright.tuning.pipeline import Bench
-from tilewright.tuning.workers import Worker
+from tilewright.tuning.workers import Answer, Worker
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
+class Bench(Protocol):
+    """A measuring worker: ``workers.Worker``, or one of another machine (``tuning.cluster``)."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it has a request."""
+
+    @property
+    def pipe(self) -> Connection | None:
+        """What becomes readable when there is news of its request."""
+
+    def prepare(self, request: Any, timeout: float | None = None) -> None:
+        """What it is to be told before any other request."""
+
+    def send(self, request: Any, timeout: float | None = None) -> None:
+        """Hand it a request."""
+
+    def receive(self) -> Answer | None:
+        """The answer, if there is one."""
+
+    def ask(self, request: Any, timeout: float | None = None) -> Answer:
+        """Send and wait."""
+
+    def stop(self) -> None:
+        """Give up what it is at."""
+
+
 @dataclass(slots=True)
 class Farm:
-    """Workers that compile, workers that measure, each with a device of its own, and what is to be done with
-    all of them when tuning ends."""
+    """Workers that compile, and workers that measure, each with a device of its own.
 
-    compilers: Sequence[Any]
-    benches: Sequence[Bench]
-    after: Callable[[], object] = field(default=lambda: None)
+    ``refresh`` takes workers that came into the lists, and those that are gone out of them. ``more`` is asked
+    when none that measures is left, and waits for one; it says whether it is worth looking again."""
+
+    compilers: list[Any]
+    benches: list[Bench]
+    refresh: Callable[[], object] = field(default=lambda: None)
+    more: Callable[[], bool] = field(default=lambda: False)
 
     def close(self) -> None:
         """End all workers."""
         for worker in (*self.compilers, *self.benches):
             worker.stop()
-        self.after()
 
 
 def compiler(device: Device) -> Callable[[Any], Binary]:
@@ -48,7 +77,7 @@ def local(device: Device, kind: Kind, timeout: float, numbers: Sequence[int] = (
     """Children of this process: compilers, and one measuring child for each device of these ``numbers``,
     which are all like ``device``; without numbers for ``device`` alone."""
     builders = [Worker(compiler, (device,), timeout=timeout) for _ in range(kind.compilers(device))]
-    benches = [
+    benches: list[Bench] = [
         Worker(kind.factory, (device,), timeout=timeout, environment={**kind.environment, **alone})
         for alone in ([{VISIBLE: seen(number)} for number in numbers] if len(numbers) else [{}])
     ]

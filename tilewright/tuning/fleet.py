@@ -6,6 +6,7 @@ devices go through the same jobs side by side, into the same records file.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Device
 from tilewright.store.records import Records
 from tilewright.tuning import tuner
+from tilewright.tuning.cluster import Cluster, remote
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.farm import Farm
 from tilewright.tuning.gemm.jobs import TuningJob
@@ -39,6 +41,12 @@ def teams(devices: Sequence[Device]) -> list[Team]:
     return [Team(like[0], tuple(device.index for device in like)) for like in found.values()]
 
 
+def members(joined: Cluster, known: Callable[[Device], Device]) -> list[Team]:
+    """The devices of a cluster's workers in teams; ``known`` adds what was measured of a device."""
+    found = {device.key: device for device in joined.wait_for_devices()}
+    return [Team(known(device), farm=functools.partial(remote, joined, device)) for device in found.values()]
+
+
 def numbers(gpus: str | Sequence[int], count: int) -> list[int]:
     """The GPUs that are named: ``all``, numbers with commas, or a sequence of them. Raises ``ArgumentError``
     for others than the ``count`` that there are."""
@@ -59,7 +67,7 @@ def numbers(gpus: str | Sequence[int], count: int) -> list[int]:
 
 def tuned(
     jobs: Sequence[TuningJob],
-    members: Sequence[Team],
+    all_teams: Sequence[Team],
     records: Records,
     *,
     effort: str,
@@ -88,8 +96,8 @@ def tuned(
                 results.append(one.tune(problem, regime, place=place, again=again, **options))
         return results
 
-    if len(members) == 1:
-        return work(members[0])
-    with ThreadPoolExecutor(len(members)) as pool:
-        futures = [pool.submit(work, team) for team in members]
+    if len(all_teams) == 1:
+        return work(all_teams[0])
+    with ThreadPoolExecutor(len(all_teams)) as pool:
+        futures = [pool.submit(work, team) for team in all_teams]
         return [result for future in futures for result in future.result()]

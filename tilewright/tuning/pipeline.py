@@ -8,41 +8,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
 from tilewright.errors import TilewrightError
 from tilewright.model import Record
+from tilewright.tuning.farm import Bench, Farm
 from tilewright.tuning.workers import LIVES, Answer
 
-
-class Bench(Protocol):
-    """A measuring worker: ``workers.Worker``, or one of another machine (``tuning.cluster``)."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether it has a request."""
-
-    @property
-    def pipe(self) -> Connection | None:
-        """What becomes readable when there is news of its request."""
-
-    def prepare(self, request: Any, timeout: float | None = None) -> None:
-        """What it is to be told before any other request."""
-
-    def send(self, request: Any, timeout: float | None = None) -> None:
-        """Hand it a request."""
-
-    def receive(self) -> Answer | None:
-        """The answer, if there is one."""
-
-    def ask(self, request: Any, timeout: float | None = None) -> Answer:
-        """Send and wait."""
-
-    def stop(self) -> None:
-        """Give up what it is at."""
+GONE_FOR_GOOD = ("lost", "adrift", "unprepared")
+"""What a worker says that is of no more use for this problem."""
 
 
 class Source(Protocol):
@@ -77,22 +54,37 @@ class Account:
 
 
 class Benches:
-    """The measuring workers of a tuner."""
+    """The measuring workers of a tuner, whoever of the farm is there."""
 
-    def __init__(self, benches: Sequence[Bench]):
-        self.all = list(benches)
-        self.usable = list(benches)
+    def __init__(self, farm: Farm):
+        self.farm = farm
         self.account = Account()
         self._last = 0.0
+        self._setup: tuple[Any, float] | None = None
+        # By identity: those that were told of the problem, and those that are of no more use for it.
+        self._told: dict[int, Bench] = {}
+        self._left: dict[int, Bench] = {}
+
+    @property
+    def usable(self) -> list[Bench]:
+        """Those in the rotation, all of them told what the problem is."""
+        self.farm.refresh()
+        found = [bench for bench in self.farm.benches if id(bench) not in self._left]
+        for bench in found:
+            if self._setup is not None and id(bench) not in self._told:
+                bench.prepare(*self._setup)
+                self._told[id(bench)] = bench
+        return found
 
     def prepare(self, request: Any, timeout: float) -> None:
         """Have all of them make the operands of a problem at once. Raises ``TilewrightError`` where none
-        can, with the reason of the first."""
+        can, with the reason of the last."""
         begin = time.monotonic()
-        for bench in self.all:
-            bench.prepare(request, timeout)
+        self._setup, self._told, self._left = (request, timeout), {}, {}
+        waiting = dict.fromkeys(self._rotation(""), 1)
+        number = len(waiting)
+        for bench in waiting:
             bench.send(request, timeout)
-        waiting, said = dict.fromkeys(self.all, 1), dict[int, Answer]()
         while waiting:
             for bench in list(waiting):
                 answer = bench.receive()
@@ -103,22 +95,21 @@ class Benches:
                     bench.send(request, timeout)
                     continue
                 del waiting[bench]
-                said[id(bench)] = answer
+                if answer.status != "ok":
+                    self._leave(bench, answer)
             wait(_pipes(waiting), timeout=0.05)
-        self.usable = [bench for bench in self.all if said[id(bench)].status == "ok"]
-        self.account.busy += (time.monotonic() - begin) * len(self.usable)
-        if not self.usable:
-            raise TilewrightError(said[id(self.all[0])].detail)
+        self.account.busy += (time.monotonic() - begin) * number
 
     def ask(self, request: Any, timeout: float | None = None) -> Answer:
         """One request to one of them, and its answer."""
-        begin = time.monotonic()
+        begin, deaths = time.monotonic(), 0
         while True:
-            bench = self.usable[0]
+            bench = self._rotation("")[0]
             answer = bench.ask(request, timeout)
-            if answer.status not in ("lost", "unprepared"):
+            deaths += answer.status == "lost"
+            if answer.status not in GONE_FOR_GOOD or deaths >= LIVES:
                 self.account.busy += time.monotonic() - begin
-                return answer
+                return replace(answer, status="crashed") if answer.status == "lost" else answer
             self._leave(bench, answer)
 
     def through(
@@ -141,17 +132,17 @@ class Benches:
                     if answer is None:
                         continue
                     at = running.pop(bench)
-                    if answer.status in ("lost", "unprepared"):
+                    if answer.status in GONE_FOR_GOOD:
                         self._leave(bench, answer)
-                    if answer.status in ("lost", "unprepared", "killed"):
-                        at.deaths += answer.status != "unprepared"
+                    if answer.status in GONE_FOR_GOOD or answer.status == "killed":
+                        at.deaths += answer.status in ("lost", "killed")
                         if at.deaths < LIVES:
                             again.append(at)
                             continue
                         answer = replace(answer, status="crashed")
                     yield done(at, answer)
                 self._tick(len(running))
-                for bench in self.usable:
+                for bench in self._rotation(""):
                     while bench not in running:
                         if again:
                             found: Record | Measurement = again.popleft()
@@ -175,18 +166,19 @@ class Benches:
         """Count the seconds since this was last called, in which so many workers had something to do."""
         passed, self._last = time.monotonic() - self._last, time.monotonic()
         self.account.busy += passed * running
-        self.account.waited += passed * (len(self.usable) - running)
+        self.account.waited += passed * max(0, len(self.farm.benches) - len(self._left) - running)
 
     def _leave(self, bench: Bench, answer: Answer) -> None:
-        """A worker leaves the rotation. Raises ``TilewrightError`` when it was the last."""
-        self.usable = [each for each in self.usable if each is not bench]
-        if not self.usable:
-            raise TilewrightError(f"no measuring worker is left: {answer.detail}")
+        """A worker leaves the rotation. Raises ``TilewrightError`` when it was the last and none comes."""
+        self._left[id(bench)] = bench
+        self._rotation(answer.detail)
 
-    def stop(self) -> None:
-        """End all of them."""
-        for bench in self.all:
-            bench.stop()
+    def _rotation(self, reason: str) -> list[Bench]:
+        """The usable ones, at least one."""
+        while not (found := self.usable):
+            if not self.farm.more():
+                raise TilewrightError(reason or "no measuring worker is left")
+        return found
 
 
 def _pipes(benches: Iterable[Bench]) -> list[Connection]:

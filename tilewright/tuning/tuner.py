@@ -128,13 +128,13 @@ class Tuner:
         self.patience = max(timeout, self.kind.patience)
         self.farm = farm or local(device, self.kind, timeout, numbers)
         self.compilers = self.farm.compilers
-        self.benches = Benches(self.farm.benches)
+        self.benches = Benches(self.farm)
         self.leases = Leases(records)
 
     @property
     def bench(self) -> Any:
         """The measuring worker of the first device."""
-        return self.benches.all[0]
+        return self.farm.benches[0]
 
     def __enter__(self) -> Tuner:
         return self

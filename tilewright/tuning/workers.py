@@ -30,7 +30,7 @@ LIVES = 3
 """Children ended from outside that one request may cost."""
 FROM_OUTSIDE = {-int(each) for each in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
 """Exit codes of processes that somebody else ended."""
-GONE = ("killed", "lost")
+GONE = ("killed", "lost", "adrift")
 """What says nothing of a request."""
 _starting = threading.Lock()
 """Held by the thread that starts a child, for which it changes what belongs to all of the process."""
@@ -44,8 +44,8 @@ class Fatal(Exception):
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What became of a request: ``ok`` (with ``value``), ``failed``, ``crashed`` or ``timeout``; ``killed``
-    where the child was ended from outside, ``unprepared`` where what it builds on could not be had, and
-    ``lost`` where the whole worker is gone (``tuning.cluster``)."""
+    where the child was ended from outside, ``unprepared`` where what it builds on could not be had. Of
+    ``tuning.cluster``: ``lost`` where the whole worker is gone, ``adrift`` where only the way to it is."""
 
     request: Any
     status: str
@@ -105,9 +105,14 @@ class Worker:
         self._told = False
         self._next: tuple[Any, float | None] | None = None
 
+    @property
+    def setup(self) -> Any:
+        """What a fresh child is told first; None for nothing."""
+        return self._setup and self._setup[0]
+
     def prepare(self, request: Any, timeout: float | None = None) -> None:
         """What the child, and each that comes after it, is to be told before any other request: at the next
-        one, or now by ``send`` of this very request."""
+        one, or now by ``send`` of this request."""
         self._setup, self._told = (request, timeout), False
 
     def _start(self) -> Connection:
@@ -181,7 +186,7 @@ class Worker:
             self.stop()
             return replace(answer, status="unprepared")
         (request, timeout), self._told = self._next, True
-        if self._setup is not None and request is self._setup[0]:
+        if self._setup is not None and request == self._setup[0]:
             self._next = None
             return answer
         self.send(request, timeout)
@@ -269,7 +274,8 @@ class Stream:
     def _take(self, answer: Answer) -> None:
         """An answer that is in; a request whose worker was ended from outside is made again."""
         if answer.status in GONE:
-            self._killed.append(answer.request)
+            if answer.status != "adrift":
+                self._killed.append(answer.request)
             if sum(request is answer.request for request in self._killed) < LIVES:
                 self._again.append(answer.request)
                 return
