@@ -302,9 +302,10 @@ class Cluster:
                 client.close(timeout=1)
 
 
-def remote(cluster: Cluster, device: Device, timeout: float = 30.0) -> Farm:
+def remote(cluster: Cluster, device: Device, timeout: float = 30.0, measuring: float | None = None) -> Farm:
     """Those workers of a cluster that own devices like this one, and all that compile; this machine compiles
-    where no worker does. Who comes later joins in."""
+    where no worker does. Who comes later joins in. Time limits as of ``farm.local``."""
+    patience = timeout if measuring is None else measuring
     own: list[Worker] = []
     farm = Farm([], [])
 
@@ -325,7 +326,7 @@ def remote(cluster: Cluster, device: Device, timeout: float = 30.0) -> Farm:
                     RemoteWorker(cluster, "compile", address, device, timeout) for _ in range(threads)
                 ]
             elif found.key == device.key:
-                farm.benches.append(RemoteWorker(cluster, "measure", address, device, timeout))
+                farm.benches.append(RemoteWorker(cluster, "measure", address, device, patience))
         if not farm.compilers:
             builders = range(EVALUATIONS[device.kind].compilers(device))
             own.extend(Worker(compiler, (device,), timeout=timeout) for _ in (() if own else builders))

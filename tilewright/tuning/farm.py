@@ -73,12 +73,16 @@ def compiler(device: Device) -> Callable[[Any], Binary]:
     return handle
 
 
-def local(device: Device, kind: Kind, timeout: float, numbers: Sequence[int] = ()) -> Farm:
+def local(
+    device: Device, kind: Kind, timeout: float, numbers: Sequence[int] = (), measuring: float | None = None
+) -> Farm:
     """Children of this process: compilers, and one measuring child for each device of these ``numbers``,
-    which are all like ``device``; without numbers for ``device`` alone."""
+    which are all like ``device``; without numbers for ``device`` alone. A try has ``timeout`` seconds to be
+    compiled, and as many, or ``measuring``, to be measured."""
+    patience = timeout if measuring is None else measuring
     builders = [Worker(compiler, (device,), timeout=timeout) for _ in range(kind.compilers(device))]
     benches: list[Bench] = [
-        Worker(kind.factory, (device,), timeout=timeout, environment={**kind.environment, **alone})
+        Worker(kind.factory, (device,), timeout=patience, environment={**kind.environment, **alone})
         for alone in ([{VISIBLE: seen(number)} for number in numbers] if len(numbers) else [{}])
     ]
     return Farm(builders, benches)

@@ -26,6 +26,8 @@ from types import ModuleType
 from typing import Any
 
 Factory = Callable[..., Callable[[Any], Any]]
+START = 60.0
+"""Seconds that a child may take to begin."""
 LIVES = 3
 """Children ended from outside that one request may cost."""
 FROM_OUTSIDE = {-int(each) for each in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
@@ -159,13 +161,15 @@ class Worker:
     def send(self, request: Any, timeout: float | None = None) -> None:
         """Hand a request to the child, starting and preparing it first if need be; ``timeout`` seconds for
         this one."""
+        begun = 0.0 if self._pipe else START
         pipe = self._pipe or self._start()
         self.request, self._next = request, None
         if self._setup is not None and not self._told:
             self._next = (request, timeout)
             request, timeout = self._setup
         self._patience = self.timeout if timeout is None else timeout
-        self._deadline = time.monotonic() + self._patience
+        # How long a child takes to begin says nothing of what it is asked for.
+        self._deadline = time.monotonic() + self._patience + begun
         try:
             pipe.send(request)
         except OSError:
