@@ -152,7 +152,8 @@ class Stage:
         """What runs, by role."""
         python = [sys.executable, "-m"]
         asked = ["--work", str(self.path), "--ways", str(self.ways), "--address", self.address]
-        found = {"tuner": [*python, "bench.faults", *asked]}
+        # Where a job does not come to its end, the tuner says what it was at.
+        found = {"tuner": [sys.executable, "-X", "faulthandler", "-m", "bench.faults", *asked]}
         if self.workers:
             listen = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"]
             found["scheduler"] = [*python, "distributed.cli.dask_scheduler", *listen]
@@ -175,9 +176,9 @@ class Stage:
                 self.starts += 1
         return False
 
-    def kill(self, random_: random.Random) -> None:
-        """End one of all processes that there are, roles and their children alike."""
-        role = random_.choice([*self.processes, "child"])
+    def kill(self, random_: random.Random, role: str | None = None) -> None:
+        """End one of all processes that there are, roles and their children alike; or one of this role."""
+        role = role or random_.choice([*self.processes, "child"])
         if role == "child":
             children = [pid for process in self.processes.values() for pid in descendants(process.pid)]
             if not children:
@@ -208,8 +209,10 @@ def disturbed(
     workers: Sequence[Sequence[str]] = (),
     pause: tuple[float, float] = (0.3, 6.0),
     limit: float = float("inf"),
+    roles: Sequence[str] = (),
 ) -> lines.Line:
-    """A job with so many kills at most, and what its records are beside those that they have to be."""
+    """A job with so many kills at most, of these ``roles`` or of random ones, and what its records are beside
+    those that they have to be."""
     random_, begin = random.Random(seed), time.monotonic()
     stage = Stage(folder, folder / f"records-{seed}.sqlite", ways, workers)
     try:
@@ -217,9 +220,11 @@ def disturbed(
         while not stage.keep_up():
             now = time.monotonic()
             if now - begin > limit:
-                raise TimeoutError(f"not done after {limit:g} s: {(folder / 'log.txt').read_text()[-2000:]}")
+                stage.processes["tuner"].send_signal(signal.SIGABRT)
+                stage.processes["tuner"].wait()
+                raise TimeoutError(f"not done after {limit:g} s: {(folder / 'log.txt').read_text()[-20000:]}")
             if now >= next_ and stage.kills.total() < kills:
-                stage.kill(random_)
+                stage.kill(random_, roles[stage.kills.total()] if roles else None)
                 next_ = now + random_.uniform(*pause)
             time.sleep(0.05)
     finally:

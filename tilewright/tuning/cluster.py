@@ -38,6 +38,8 @@ DEVICE = "device"
 """The resource of workers that own a device."""
 PATIENCE = 60.0
 """Seconds to wait for a scheduler, and for a first worker."""
+ASKING = 20.0
+"""Seconds that a worker may take to say what it is."""
 LOOK = 0.5
 """Seconds between two looks at which workers there are."""
 
@@ -260,7 +262,11 @@ class Cluster:
                 continue
             owner = DEVICE in told.get("resources", {})
             try:
-                found: Found = self.client.run(_described, owner, workers=[address])[address]
+                # Not ``run``, which would wait for ever for a worker that stalls.
+                told_of = self.client.sync(
+                    self.client._run, _described, owner, workers=[address], callback_timeout=ASKING
+                )
+                found: Found = told_of[address]
             except Exception as error:
                 if "No module" in str(error) or isinstance(error, ImportError):
                     raise ClusterError(
@@ -335,7 +341,7 @@ def remote(cluster: Cluster, device: Device, timeout: float = 30.0, measuring: f
     def more() -> bool:
         """Wait for a device. Raises ``ClusterError`` where none comes."""
         deadline = time.monotonic() + cluster.patience
-        while not [bench for bench in farm.benches if not bench.gone]:  # type: ignore[attr-defined]
+        while not farm.benches:
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"cluster={cluster.address!r}: no worker owns a {device.key} any more; what was tried "

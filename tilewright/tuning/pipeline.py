@@ -170,13 +170,17 @@ class Benches:
 
     def _leave(self, bench: Bench, answer: Answer) -> None:
         """A worker leaves the rotation. Raises ``TilewrightError`` when it was the last and none comes."""
-        self._left[id(bench)] = bench
+        if answer.status == "unprepared":
+            self._left[id(bench)] = bench
+        else:
+            self.farm.benches[:] = [each for each in self.farm.benches if each is not bench]
         self._rotation(answer.detail)
 
     def _rotation(self, reason: str) -> list[Bench]:
         """The usable ones, at least one."""
         while not (found := self.usable):
-            if not self.farm.more():
+            # Who is there and is not usable could not make the operands: the next one will not either.
+            if self.farm.benches or not self.farm.more():
                 raise TilewrightError(reason or "no measuring worker is left")
         return found
 
