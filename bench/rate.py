@@ -23,7 +23,7 @@ from tilewright.model import Problem
 from tilewright.planning import dispatch
 from tilewright.store.records import Records
 from tilewright.tuning import timing
-from tilewright.tuning.fleet import numbers
+from tilewright.tuning.fleet import chosen
 from tilewright.tuning.tuner import Progress, Tuner
 
 AGAIN = """
@@ -42,15 +42,15 @@ print(time.monotonic() - begin)
 """
 
 
-def measured(spelling: str, regime: str, chosen: list[int], seconds: float, folder: Path) -> lines.Line:
+def measured(spelling: str, regime: str, gpus: list[int], seconds: float, folder: Path) -> lines.Line:
     """One problem on some like devices; none chosen: on the processor."""
     (problem,) = Problem.parse(spelling)
-    kind = "cuda" if chosen else "cpu"
-    device = dispatch.device(kind, chosen[0] if chosen else 0)
+    kind = "cuda" if gpus else "cpu"
+    device = dispatch.device(kind, gpus[0] if gpus else 0)
     path = folder / "records.sqlite"
     records = Records(path, shipped=folder)
     seen: list[tuple[float, float]] = []
-    with Tuner(device, records, numbers=chosen) as tuner:
+    with Tuner(device, records, numbers=gpus) as tuner:
 
         def listen(state: Progress) -> None:
             seen.append((time.monotonic(), tuner.benches.account.busy))
@@ -72,7 +72,7 @@ def measured(spelling: str, regime: str, chosen: list[int], seconds: float, fold
     subprocess.run([sys.executable, "-c", AGAIN, *asked], check=True, capture_output=True, text=True)
     fresh = time.monotonic() - begin
     (first, busy), (last, spent) = seen[0], seen[-1]
-    devices = max(1, len(chosen))
+    devices = max(1, len(gpus))
     return {
         "problem": spelling,
         "regime": regime,
@@ -103,17 +103,12 @@ def main() -> None:
     """Run what the command line asks for."""
     options = _arguments()
     console = lines.console()
-    count = 0
-    if options.gpus:
-        from tilewright.targets.cuda import devices
-
-        count = devices.count()
-    sets = [numbers(text, count) for text in options.gpus] or [[]]
+    sets = [chosen(text) for text in options.gpus] or [[]]
     sink = lines.Sink(options.out, "rate", dispatch.device("cuda" if options.gpus else "cpu"), vars(options))
     for spelling in options.problems:
-        for chosen in sets:
+        for gpus in sets:
             with tempfile.TemporaryDirectory() as folder:
-                line = measured(spelling, options.regime, chosen, options.seconds, Path(folder))
+                line = measured(spelling, options.regime, gpus, options.seconds, Path(folder))
             sink.write({"kind": "rate", "date": lines.now()} | line)
             console.print(
                 f"{spelling}: {line['devices']} devices, {line['configs_per_s']:.1f} configs/s, devices wait "

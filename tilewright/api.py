@@ -226,7 +226,6 @@ def tune(
     no scheduler or worker answers, or one is of another version.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
-    from tilewright.targets.cuda import devices
     from tilewright.tuning import fleet
     from tilewright.tuning.cluster import Cluster
     from tilewright.tuning.effort import EFFORTS
@@ -256,7 +255,7 @@ def tune(
         finally:
             joined.close()
     else:
-        chosen = None if gpus is None else fleet.numbers(gpus, devices.count())
+        chosen = None if gpus is None else fleet.chosen(gpus)
         all_teams = (
             [fleet.Team(dispatch.device(device))]
             if chosen is None

@@ -35,7 +35,6 @@ DOORS = {
             "tilewright.tuning.fleet",
             "tilewright.tuning.cluster",
             "tilewright.tuning.gemm.jobs",
-            "tilewright.targets.cuda.devices",
         ),
         *("tilewright.tuning.effort", "tilewright.tuning.search.table"),
     },

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
@@ -83,12 +82,12 @@ def local(
     builders = [Worker(compiler, (device,), timeout=timeout) for _ in range(kind.compilers(device))]
     benches: list[Bench] = [
         Worker(kind.factory, (device,), timeout=patience, environment={**kind.environment, **alone})
-        for alone in ([{VISIBLE: seen(number)} for number in numbers] if len(numbers) else [{}])
+        for alone in ([{VISIBLE: seen(device, number)} for number in numbers] if len(numbers) else [{}])
     ]
     return Farm(builders, benches)
 
 
-def seen(number: int, environment: Mapping[str, str] = os.environ) -> str:
-    """What makes a child see one GPU only, that of a number that this process gives it."""
-    named = [name.strip() for name in environment.get(VISIBLE, "").split(",") if name.strip()]
-    return named[number] if number < len(named) else str(number)
+def seen(device: Device, number: int) -> str:
+    """What makes a child see one GPU only, that of a number in this process: its own name, which does not
+    depend on what this process sees."""
+    return TARGETS[device.kind].probe(number).uuid or str(number)

@@ -15,6 +15,7 @@ from typing import Any
 from tilewright.errors import ArgumentError
 from tilewright.model import Device
 from tilewright.store.records import Records
+from tilewright.targets.cuda import devices
 from tilewright.tuning import tuner
 from tilewright.tuning.cluster import Cluster, remote
 from tilewright.tuning.effort import EFFORTS
@@ -33,10 +34,10 @@ class Team:
     farm: Callable[[], Farm] | None = None
 
 
-def teams(devices: Sequence[Device]) -> list[Team]:
+def teams(of_all: Sequence[Device]) -> list[Team]:
     """Devices of this machine in teams, by their keys."""
     found: dict[str, list[Device]] = {}
-    for device in devices:
+    for device in of_all:
         found.setdefault(device.key, []).append(device)
     return [Team(like[0], tuple(device.index for device in like)) for like in found.values()]
 
@@ -45,6 +46,11 @@ def members(joined: Cluster, known: Callable[[Device], Device]) -> list[Team]:
     """The devices of a cluster's workers in teams; ``known`` adds what was measured of a device."""
     found = {device.key: device for device in joined.wait_for_devices()}
     return [Team(known(device), farm=functools.partial(remote, joined, device)) for device in found.values()]
+
+
+def chosen(gpus: str | Sequence[int]) -> list[int]:
+    """The GPUs of this machine that are named. Raises as ``numbers``."""
+    return numbers(gpus, devices.count())
 
 
 def numbers(gpus: str | Sequence[int], count: int) -> list[int]:
