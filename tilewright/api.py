@@ -213,6 +213,9 @@ def tune(
     betas: Sequence[str] = ("0", "1"),
     regimes: Sequence[str] = ("memory", "cached"),
     device: str = "cpu",
+    gpus: str | Sequence[int] | None = None,
+    cluster: str | None = None,
+    again: bool = False,
     listen: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
     """Search, check and time kernels for problems on this machine, and record what was found.
@@ -227,20 +230,26 @@ def tune(
     seconds of searching for the whole run instead, the same for each size, beta and regime; ``tries``:
     configs measured at most for each; ``search``: another search than that of the effort, by its name in
     ``tuning.search.table``. ``regimes``: data in ``memory``, or ``cached``. ``device``: ``cpu`` or ``cuda``,
-    the first GPU. With ``gaps`` what is tuned, after ``problems``, is what was called without a record
-    (``tw.gaps``), worst expected loss first, each with its own beta and regime; a ``budget`` is then spent on
-    as many of them as can have the seconds of the effort. Calls made after it use what it found. Stop it at
-    any moment: what was tried is recorded, and the same call goes on from there.
+    the first GPU; ``gpus``: ``all`` GPUs, or those of these numbers, at once: like ones share the tries, and
+    others are tuned side by side. ``cluster``: the address of a dask scheduler, ``tcp://host:8786``, on whose
+    workers all is compiled and measured (``tuning.cluster``); records are written here. With ``gaps`` what is
+    tuned, after ``problems``, is what was called without a record (``tw.gaps``), worst expected loss first,
+    each with its own beta and regime; a ``budget`` is then spent on as many of them as can have the seconds
+    of the effort. Calls made after it use what it found. Stop it at any moment: what was tried is recorded,
+    and the same call goes on from there. What it finished is not measured again by the same call but with
+    ``again``. Several such calls at once, on one records file, share the work.
 
-    Raises ``ArgumentError`` for an effort, search, beta, regime, device or spelling that does not exist, a
-    negative budget or no tries, and ``DeviceError`` where the device cannot be used.
+    Raises ``ArgumentError`` for an effort, search, beta, regime, device, GPU or spelling that does not exist,
+    a negative budget or no tries, ``DeviceError`` where the device cannot be used, and ``ClusterError`` where
+    no scheduler or worker answers, or one is of another version.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
     from tilewright.calls.gaps import gaps as found_gaps
+    from tilewright.tuning import fleet
+    from tilewright.tuning.cluster import Cluster
     from tilewright.tuning.effort import EFFORTS
     from tilewright.tuning.gemm.jobs import gap_jobs, tuning_jobs
     from tilewright.tuning.search.table import SEARCHES
-    from tilewright.tuning.tuner import Tuner
 
     if device not in TARGETS:
         raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
@@ -253,19 +262,28 @@ def tune(
     if search is not None and search not in SEARCHES:
         raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
     jobs = tuning_jobs(problems, betas, regimes)
-    granted, usual = EFFORTS[effort]
     if gaps:
-        jobs += gap_jobs(found_gaps(device), regimes, granted, budget)
-    results = []
-    with Tuner(dispatch.device(device), dispatch.records(), listen=listen) as tuner:
-        for number, (problem, regime, part) in enumerate(jobs):
-            if not usual:
-                results.append(tuner.recorded(problem, regime))
-                continue
-            each = granted * part if budget is None else budget / len(jobs)
-            place = (number, len(jobs))
-            chosen = search or usual
-            results.append(tuner.tune(problem, regime, search=chosen, budget=each, tries=tries, place=place))
+        kind = device if gpus is None else "cuda"
+        jobs += gap_jobs(found_gaps(kind), regimes, EFFORTS[effort].seconds, budget)
+    asked: dict[str, Any] = {"effort": effort, "search": search, "budget": budget, "tries": tries}
+    asked |= {"again": again, "listen": listen}
+    if cluster is not None:
+        if gpus is not None:
+            raise ArgumentError(f"gpus={gpus!r} goes with no cluster; accepted: the devices of its workers")
+
+        joined = Cluster(cluster)
+        try:
+            results = fleet.tuned(jobs, fleet.members(joined, dispatch.known), dispatch.records(), **asked)
+        finally:
+            joined.close()
+    else:
+        chosen = None if gpus is None else fleet.chosen(gpus)
+        all_teams = (
+            [fleet.Team(dispatch.device(device))]
+            if chosen is None
+            else fleet.teams([dispatch.device("cuda", number) for number in chosen])
+        )
+        results = fleet.tuned(jobs, all_teams, dispatch.records(), **asked)
     forget()
     return results
 

@@ -34,3 +34,7 @@ class RecordsError(TilewrightError):
 
 class KernelError(TilewrightError):
     """A kernel that was handed in gives wrong results, faults or does not end, whatever its parameters."""
+
+
+class ClusterError(TilewrightError):
+    """A cluster's scheduler or workers cannot be reached, or are of another version."""

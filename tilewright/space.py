@@ -508,8 +508,8 @@ class Space:
         return next(self._configs(self._picked([number])))
 
     def several(self, numbers: Sequence[int]) -> list[Config]:
-        """The valid configs of these numbers, ``0 <= number < count()``, as ``at`` gives each: of many at once
-        each takes a tenth of the time."""
+        """The valid configs of these numbers, ``0 <= number < count()``, as ``at`` gives each: of many at
+        once each takes a tenth of the time."""
         columns = self._picked(numbers) if self.diagram is None else self.diagram.points(numbers)
         return list(self._configs(columns))
 

@@ -25,7 +25,7 @@ from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cpu.ir import CALL, ENTRY
 from tilewright.store.records import Records
 from tilewright.targets.cpu import llvm, processor
-from tilewright.tuning import contest, timing
+from tilewright.tuning import contest, farm, timing
 from tilewright.tuning.tuner import Result, Tuner
 from tilewright.tuning.workers import Answer, Worker, stream
 
@@ -276,8 +276,7 @@ def faulty(device: Device) -> Callable[[Any], Binary]:
 def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
     records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The package has a function of the name of that module.
-    monkeypatch.setattr(sys.modules[Tuner.__module__], "compiler", faulty)
+    monkeypatch.setattr(farm, "compiler", faulty)
     # Nothing befalls a width of 6, for which every processor has the registers.
     result = run(records, "d:4x24x4", timeout=8.0)
     status = {row.config["blk_n"]: row.status for row in records.all(stencil="tile")}
@@ -373,7 +372,8 @@ def test_two_runs_at_once_on_one_file(tmp_path: Path) -> None:
     rows = alone(store)
     store.close()
     assert all(count > 0 for count in tried)
-    assert len(rows) == sum(tried)
+    # Each found what the other had tried already.
+    assert len(set(rows)) == len(rows) <= sum(tried)
 
 
 def test_a_script_without_a_main_guard_can_tune(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from tilewright.stencils.cuda.args import BLOCK, pack
 from tilewright.stencils.protocol import Stencil
 from tilewright.store.records import Records
 from tilewright.targets.cuda import binding
+from tilewright.tuning import farm, tuner, workers
 from tilewright.tuning import timing as measure
-from tilewright.tuning import tuner, workers
 from tilewright.tuning.baselines import cublas
 from tilewright.tuning.evaluate import Candidate, cuda, cuda_timing
 from tilewright.tuning.gemm.operands import operands, reference
@@ -699,7 +699,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setitem(STENCILS, "pretence", Pretence())
     kind = replace(cuda.KIND, factory=fake_factory, compilers=lambda device: 2, driver=lambda: "580.1")
     monkeypatch.setitem(module.EVALUATIONS, "cuda", kind)
-    monkeypatch.setattr(module, "compiler", fake_compiler)
+    monkeypatch.setattr(farm, "compiler", fake_compiler)
     monkeypatch.setattr(module, "toolchain", lambda device, stencil: "nvrtc 13.0.88 stencils 12345678")
     records = Records(tmp_path / "records.sqlite")
     yield module, records

@@ -26,12 +26,17 @@ ROOMS = (
     *("arrays", "store", "stencils", "targets", "custom", "space", "diagram", "model", "task", "dtypes"),
     *("errors", "loading", "forks"),
 )
-OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "sklearn"}
+OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "sklearn", "distributed"}
 # The functions that import modules of this package when they are called: what tuning needs and a product does
 # not, and what GPUs need and a product of this process's memory does not.
 DOORS = {
     ("api", "tune"): {
-        *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs"),
+        *(
+            "tilewright.tuning",
+            "tilewright.tuning.fleet",
+            "tilewright.tuning.cluster",
+            "tilewright.tuning.gemm.jobs",
+        ),
         *("tilewright.tuning.effort", "tilewright.tuning.search.table", "tilewright.calls.gaps"),
     },
     ("api", "plan"): {"tilewright.tuning.effort"},

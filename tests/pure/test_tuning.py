@@ -21,6 +21,7 @@ from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
+from tilewright.tuning import farm
 from tilewright.tuning import timing as measure
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
@@ -219,14 +220,31 @@ class Bench:
     alive: bool = True
     batch: int = 0
 
+    pipe: None = None
+    request: Any = None
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
     def stop(self) -> None:
         pass
 
-    def ask(self, request: Any, timeout: float | None = None, meanwhile: Any = None) -> Answer:
-        return Answer(request, "ok", getattr(self, request[0])(*request[1:]))
+    @property
+    def busy(self) -> bool:
+        return self.request is not None
 
-    def prepare(self, problem: Problem, regime: str) -> None:
-        self.batch = problem.batch
+    def prepare(self, request: Any, timeout: float | None = None) -> None:
+        self.batch = request[1].batch
+
+    def send(self, request: Any, timeout: float | None = None) -> None:
+        self.request = request
+
+    def receive(self) -> Answer:
+        request, self.request = self.request, None
+        return self.ask(request)
+
+    def ask(self, request: Any, timeout: float | None = None) -> Answer:
+        name, *rest = request
+        return Answer(request, "ok", None if name == "prepare" else getattr(self, name)(*rest))
 
     def timing(self, config: Config, protocol: int) -> Timing:
         seconds = self.seconds(config)
@@ -250,14 +268,24 @@ class Compiled:
     def __init__(self, facts: Callable[[Config], dict[str, int]], requests: Iterable[Any]):
         self.answers = (Answer(r, "ok", Binary(b"", "k", "digest", facts(r[2]))) for r in requests)
 
+        self.done = False
+
     def __iter__(self) -> Iterator[Answer]:
         return self
 
     def __next__(self) -> Answer:
         return next(self.answers)
 
+    def poll(self) -> Answer | None:
+        answer = None if self.done else next(self.answers, None)
+        self.done = answer is None
+        return answer
+
+    def pipes(self) -> list[Any]:
+        return []
+
     def drop(self, patience: float = 0.0) -> None:
-        pass
+        self.done = True
 
 
 @pytest.fixture
@@ -276,7 +304,7 @@ def tuner(store: Records, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tune
             lambda device: lambda request: None, sized, lambda device: 1, {"memory": 1.0}, early_stop=1.5
         )
         monkeypatch.setitem(TUNE.EVALUATIONS, "cpu", kind)
-        monkeypatch.setattr(TUNE, "Worker", lambda *_, **__: bench)
+        monkeypatch.setattr(farm, "Worker", lambda *_, **__: bench)
         monkeypatch.setattr(TUNE, "stream", lambda workers, requests, ahead: Compiled(facts, requests))
         return Tuner(DEVICE, store)
 

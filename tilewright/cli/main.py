@@ -246,11 +246,19 @@ def tune_(
     beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = ",".join(BETAS),
     regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
     device: Kind = "cpu",
+    gpus: Annotated[
+        str | None, typer.Option(help="all GPUs, or their numbers with commas: like ones share the tries.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="A dask scheduler, tcp://host:8786: its workers compile and measure.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Measure what was finished before, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Search, check and time kernels, and record every try.
 
-    Interrupt it at will: what was tried is recorded, and the same command goes on from there.
+    Interrupt it at will: what was tried is recorded, and the same command goes on from there. What it
+    finished, it does not measure again. Several of it at once, on one records file, share the work.
     """
     accepted("effort", effort, list(EFFORTS))
     regimes = [accepted("regime", name.strip(), timing.REGIMES) for name in regime.split(",")]
@@ -262,9 +270,11 @@ def tune_(
     if not problems and not gaps:
         raise ArgumentError("problems is empty; accepted: spellings such as d:2..32, or --gaps")
     more: dict[str, Any] = {"tries": tries, "search": search, "gaps": gaps}
-    results = tuned(problems or [], effort, budget, regimes, as_json, _usable(device), betas, **more)
-    there = dispatch.device(device)
-    _put([queries.found(result, there) for result in results], as_json, render.tuned)
+    more |= {"gpus": gpus, "cluster": cluster, "again": again}
+    kind = device if gpus is None else "cuda"
+    results = tuned(problems or [], effort, budget, regimes, as_json, _usable(kind), betas, **more)
+    there = dispatch.device(kind)
+    _put([queries.found(result, result.device or there) for result in results], as_json, render.tuned)
 
 
 @app.command("set")
@@ -382,12 +392,14 @@ def tuned(
         jobs += gap_jobs(found_gaps(device), regimes, EFFORTS[effort].seconds, budget)
     names = [f"{render.short(job.problem.spelling)} beta {job.problem.beta}, {job.regime}" for job in jobs]
     whole = EFFORTS[effort][1] == "exhaustive"
-    there = dispatch.device(device)
-    counted = queries.Points(there)
+    first = dispatch.device(device)
+    spaces: dict[str, queries.Points] = {}
     with progress.board(names, quiet) as tell:
 
         def listen(state: Progress) -> None:
             regime = jobs[state.done].regime
+            there = state.device or first
+            counted = spaces.setdefault(there.key, queries.Points(there))
             part = done_of(state, queries.points(state.problem, regime, device) if whole else None)
             tell(queries.standing(state, regime, there, part, counted))
 

@@ -39,6 +39,11 @@ def device(kind: str = "cpu", index: int = 0) -> Device:
     return replace(found, ceilings=measured)
 
 
+def known(device: Device) -> Device:
+    """A device of another machine with what was measured of it."""
+    return replace(device, ceilings=ceilings(device))
+
+
 def ceilings(device: Device) -> dict[str, float]:
     """What was measured of a device, under any of its keys."""
 

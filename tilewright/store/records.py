@@ -45,11 +45,12 @@ from tilewright.task import Task
 
 T = TypeVar("T")
 
-SCHEMA = 2
+SCHEMA = 3
 """What ``PRAGMA user_version`` says in a store that this code understands.
 
 The first schema had no table ``damaged``, and its lines knew less of a problem than there is: code of
-that time would take a row for another problem's, or for a damaged one, and so must refuse the store.
+that time would take a row for another problem's, or for a damaged one, and so must refuse the store. The
+second had no leases: a tuner of that time would repeat what another one is at.
 """
 
 _TABLES = (
@@ -74,6 +75,20 @@ _TABLES = (
 _DAMAGED_ROWS = """CREATE TABLE damaged (
     id INTEGER PRIMARY KEY, device, key, regime, stencil, config, status, protocol, toolchain, moment,
     per_product, body, cause TEXT NOT NULL)"""
+
+# Who is at which try (``store.leases``). ``begun``: it is in a measuring child, and not only in a compiler;
+# ``deaths``: how many holders ended while it was there, which no holder remembers.
+_LEASES = (
+    "CREATE TABLE holders (name TEXT PRIMARY KEY, beat REAL NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE leases (
+        device TEXT NOT NULL, key TEXT NOT NULL, regime TEXT NOT NULL, stencil TEXT NOT NULL,
+        config TEXT NOT NULL, toolchain TEXT NOT NULL, holder TEXT NOT NULL, begun INTEGER NOT NULL,
+        deaths INTEGER NOT NULL,
+        PRIMARY KEY (device, key, regime, stencil, config, toolchain)) WITHOUT ROWID""",
+    "CREATE INDEX held ON leases (holder)",
+    # Jobs of a tuner that came to their end (``store.jobs``).
+    "CREATE TABLE finished (job TEXT PRIMARY KEY, moment TEXT NOT NULL) WITHOUT ROWID",
+)
 
 _COLUMNS = "device, key, regime, stencil, config, status, protocol, toolchain, moment, per_product, body"
 
@@ -166,13 +181,30 @@ class Records:
 
     # ---- writing
 
-    def append(self, record: Record) -> None:
-        """Writes a try; it is safe from a crash of this process when this returns.
+    def append(
+        self, record: Record, beside: Callable[[sqlite3.Connection], object] = lambda connection: None
+    ) -> None:
+        """Writes a try; it is safe from a crash of this process when this returns. ``beside`` makes another
+        change of the store in the same transaction.
 
         Raises ``RecordsError`` for a record that could not be read back.
         """
         row = _row(record)
-        self._write(lambda connection: _insert(connection, row))
+
+        def change(connection: sqlite3.Connection) -> None:
+            _insert(connection, row)
+            beside(connection)
+
+        self._write(change)
+
+    def alter(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        """Makes a change of the store in one transaction, for what else is kept in it; gives what that
+        gives."""
+        return self._write(change)
+
+    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """The answer to a question about what else is kept in the store."""
+        return self._read(question)
 
     def save_ceilings(self, device: str, cores: int, ceilings: Mapping[str, float]) -> None:
         """Writes measured ceilings of a device at a number of cores, over those of the same names."""
@@ -543,7 +575,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _make_tables(connection: sqlite3.Connection, version: int = 0) -> None:
     """Makes the tables that a store of an older version lacks. Its rows stay as they are: what lines did
     not hold at the time cannot be told from them."""
-    added = ((*_TABLES, _DAMAGED_ROWS), (_DAMAGED_ROWS,), ())[version]
+    added = ((*_TABLES, _DAMAGED_ROWS, *_LEASES), (_DAMAGED_ROWS, *_LEASES), _LEASES, ())[version]
     for table in added:
         connection.execute(table)
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -656,7 +688,7 @@ def _rows(connection: _Connection, sql: str) -> list[tuple[Any, ...]]:
     return connection.execute(sql).fetchall()
 
 
-def _body(connection: _Connection, number: int, body: bytes) -> Record | None:
+def body_of(connection: Any, number: int, body: bytes) -> Record | None:
     """The record in a row; None, noted on the connection, where the row holds none."""
     try:
         return decode(json.loads(body.decode("utf-8")))
@@ -667,7 +699,7 @@ def _body(connection: _Connection, number: int, body: bytes) -> Record | None:
 
 
 def _bodies(connection: _Connection, sql: str, *values: Any) -> list[Record]:
-    found = (_body(connection, *row) for row in connection.execute(sql, values))
+    found = (body_of(connection, *row) for row in connection.execute(sql, values))
     return [record for record in found if record]
 
 
@@ -682,7 +714,7 @@ def _best(
     # A cursor that was not read to its end would hold on to the store as it was.
     with closing(connection.execute(_BEST, (device, key, regime, without))) as rows:
         for row in rows:
-            record = _body(connection, *row)
+            record = body_of(connection, *row)
             if record is not None and accept(record):
                 return record
     return None

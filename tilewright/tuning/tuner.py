@@ -6,8 +6,10 @@ and timed there, and against what.
 
 Child processes compile candidates ahead of another that checks and times them, so that the timed
 device does not wait for the compilers and a candidate that takes its process down costs one record.
-Every try is recorded at once: a run that is killed loses the try that was in the air, and the same run
-started again skips what it knows. The best few, and what won before, are then timed again, interleaved,
+Every try is leased before it is begun and recorded at once (``store.leases``): tuners that share a records
+file never repeat one, a run that is killed loses the try that was in the air, the same run started again
+skips what it knows, and what took its tuner down with it is not tried for ever. Several like devices share
+the tries of a problem (``pipeline``). The best few, and what won before, are then timed again, interleaved,
 until it is clear who is fastest (``contest``), and only these figures decide.
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 import datetime
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -26,15 +29,19 @@ from tilewright.model import Binary, Config, Device, Record, Verdict
 from tilewright.runtime import build
 from tilewright.space import Space
 from tilewright.stencils.protocol import refused
+from tilewright.store import jobs
+from tilewright.store.leases import Leases
 from tilewright.store.records import Records
 from tilewright.task import Task
 from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.table import EVALUATIONS
+from tilewright.tuning.farm import Farm, local
+from tilewright.tuning.pipeline import Account, Benches, Measurement
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.starts import VENDOR, Starts, incumbents, starts
-from tilewright.tuning.workers import Answer, Stream, Worker, stream
+from tilewright.tuning.workers import Answer, stream
 
 T = TypeVar("T", bound=Task)
 FINALISTS = 6
@@ -44,6 +51,8 @@ ROUNDS = 150
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
+WATCH = 0.25
+"""Seconds between two looks at what other tuners are at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,7 @@ class Progress:
     done: int
     problems: int
     statuses: dict[str, int] = field(default_factory=dict)
+    device: Device | None = None
 
 
 @dataclass(slots=True)
@@ -73,9 +83,9 @@ class Result:
     tried: int = 0
     seconds: float = 0.0
     device_seconds: float = 0.0
-    """How long the timing child worked."""
+    """How long the timing children worked, all together."""
     waited: float = 0.0
-    """How long it waited for a compiler."""
+    """How long they waited for a compiler."""
     missing: str = ""
     """Why there is no figure of the vendor's."""
     statuses: dict[str, int] = field(default_factory=dict)
@@ -83,16 +93,8 @@ class Result:
     """Finalists that the final round could not tell from the best one."""
     note: str = ""
     """What disturbed the final round."""
-
-
-def compiler(device: Device) -> Callable[[Any], Binary]:
-    """The handler of a compiling child: (stencil, problem, config) to a binary with its facts."""
-    target = TARGETS[device.kind]
-
-    def handle(request: tuple[str, Task, Config]) -> Binary:
-        return build.compile(*request, device, target)
-
-    return handle
+    device: Device | None = None
+    """The device, or the first of several like ones, that it was tuned on."""
 
 
 def toolchain(device: Device, stencil: str) -> str:
@@ -116,22 +118,29 @@ class Tuner:
         *,
         listen: Callable[[Progress], None] | None = None,
         timeout: float = 30.0,
+        numbers: Sequence[int] = (),
+        farm: Farm | None = None,
     ):
         self.device, self.records = device, records
         self.listen = listen or (lambda progress: None)
         self.kind = EVALUATIONS[device.kind]
         self.driver = self.kind.driver()
         self.patience = max(timeout, self.kind.patience)
-        builders = range(self.kind.compilers(device))
-        self.compilers = [Worker(compiler, (device,), timeout=timeout) for _ in builders]
-        self.bench = Worker(self.kind.factory, (device,), timeout=timeout, environment=self.kind.environment)
+        self.farm = farm or local(device, self.kind, timeout, numbers)
+        self.compilers = self.farm.compilers
+        self.benches = Benches(self.farm)
+        self.leases = Leases(records)
+
+    @property
+    def bench(self) -> Any:
+        """The measuring worker of the first device."""
+        return self.farm.benches[0]
 
     def __enter__(self) -> Tuner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in (*self.compilers, self.bench):
-            worker.stop()
+        self.farm.close()
 
     def tune(
         self,
@@ -146,12 +155,14 @@ class Tuner:
         spaces: Callable[[Space], Space] = lambda space: space,
         place: tuple[int, int] = (0, 1),
         tolerate: int = 0,
+        again: bool = True,
     ) -> Result:
         """The best config for a problem in a regime, within ``budget`` seconds; every try is recorded.
 
         ``tries``: configs that are measured at most, what is known already not counted. What won before, and
         the default, are tried whatever the budgets are. ``spaces`` may change a stencil's space (other rules,
         a parameter held). What spills more than ``tolerate`` (vectors on a CPU, bytes on a GPU) is not timed.
+        Without ``again`` nothing is measured where the very same job was finished before.
         Raises ``ArgumentError`` when no stencil accepts the problem, ``TilewrightError`` when its operands
         cannot be made.
         """
@@ -166,11 +177,16 @@ class Tuner:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
         self._names = {*STENCILS, *names}
         entered = time.monotonic()
-        result = self._result = Result(problem, regime, None, None)
+        result = self._result = Result(problem, regime, None, None, device=self.device)
         self._tolerate = tolerate
         self._incumbents = {
             _name(row) for row in incumbents(self.records, sized_problem, regime, self.device)
         }
+        job = self._job(sized_problem, regime, names, search, budget, tries, seed, tolerate)
+        if not again and jobs.finished(self.records, job):
+            known = self.recorded(problem, regime)
+            if known.best is not None:
+                return known
         self._kept: dict[tuple[str, Config], Binary] = {}
         self._prepare(sized_problem, regime)
         begin = time.monotonic()
@@ -185,15 +201,25 @@ class Tuner:
                 result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
                 if record.status == "ok" and (result.best is None or speed(record) > speed(result.best)):
                     result.best = record
-                now = time.monotonic() - begin
+                spent, counts = time.monotonic() - begin, dict(result.statuses)
                 self.listen(
                     Progress(
-                        problem, name, result.tried, result.best, now, budget, *place, dict(result.statuses)
+                        problem, name, result.tried, result.best, spent, budget, *place, counts, self.device
                     )
                 )
         result.best, result.vendor = self._decide(sized_problem, regime)
         result.seconds = time.monotonic() - entered
+        result.device_seconds, result.waited = self.benches.account.busy, self.benches.account.waited
+        jobs.finish(self.records, job, now())
         return result
+
+    def _job(self, problem: Task, regime: str, names: Sequence[str], *asked: Any) -> str:
+        """What names a job: the same again under the same toolchains has nothing to do."""
+        made = {name: toolchain(self.device, name) for name in names}
+        return jobs.name_of(
+            {"device": self.device.key, "problem": [problem.key, problem.batch], "regime": regime}
+            | {"stencils": made, "protocol": measure.DECIDED, "asked": [str(each) for each in asked]}
+        )
 
     def recorded(self, problem: Task, regime: str) -> Result:
         """What the records know of a problem in a regime; nothing is measured."""
@@ -205,7 +231,8 @@ class Tuner:
             return next((record for record in each if record is not None), None)
 
         vendor = best("", lambda record: record.stencil == VENDOR)
-        return Result(problem, regime, best(VENDOR), vendor, missing="" if vendor else "none is recorded")
+        missing = "" if vendor else "none is recorded"
+        return Result(problem, regime, best(VENDOR), vendor, missing=missing, device=self.device)
 
     def compared(
         self, problem: Task, regime: str, stencil: str, config: Config
@@ -251,12 +278,12 @@ class Tuner:
         return {_name(row): outcome for (row, _), outcome in outcomes}
 
     def _prepare(self, problem: Task, regime: str) -> None:
-        answer = self.bench.ask(("prepare", problem, regime), self.patience)
-        if answer.status != "ok":
-            # What it could not make it may hold half of.
-            self.bench.stop()
-            raise TilewrightError(f"operands of {problem.spelling} could not be made: {answer.detail}")
-        self._prepared = (problem, regime)
+        self.benches.account = Account()
+        try:
+            self.benches.prepare(("prepare", problem, regime), self.patience)
+        except TilewrightError as error:
+            raise TilewrightError(f"operands of {problem.spelling} could not be made: {error}") from error
+        self._prepared = problem
 
     def _search(
         self,
@@ -286,11 +313,12 @@ class Tuner:
         batches = SEARCHES[search](space, begin.configs, seed, width=width, estimate=model)
         deadline = time.monotonic() + budget
         answers: list[Record] | None = None
+        elsewhere: list[Config] = []
         while True:
             try:
                 asked = next(batches) if answers is None else batches.send(answers)
             except StopIteration:
-                return
+                break
             answers = [known[config] for config in asked if config in known]
             yield from answers
             fresh = [config for config in asked if config not in known]
@@ -298,8 +326,17 @@ class Tuner:
                 answers.append(record)
                 known[record.config] = record
                 yield record
+            elsewhere += [config for config in fresh if config not in known]
             if time.monotonic() >= deadline or self._left == 0:
                 return
+        # What other tuners were at: they have written what came of it, or are waited for, or have ended.
+        while elsewhere and time.monotonic() < deadline and self._left != 0:
+            found = list(self._try_all(problem, regime, name, elsewhere, deadline, frozenset()))
+            yield from found
+            done = {record.config for record in found}
+            elsewhere = [config for config in elsewhere if config not in done]
+            if not found:
+                time.sleep(WATCH)
 
     def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
         """The newest record of each config tried by this program; a final round outranks a try alone, and a
@@ -328,12 +365,16 @@ class Tuner:
     ) -> Iterator[Record]:
         """Compile, check and time configs, the compiler ahead of the clock, until the deadline; the ``sure``
         ones in any case, and first."""
-        waited = sure.intersection(configs)
+        waited = set(sure.intersection(configs))
+        found: deque[Record] = deque()
 
         def requests() -> Iterator[tuple[str, Task, Config]]:
             for config in sorted(configs, key=lambda config: config not in sure):
                 if config not in sure and (time.monotonic() >= deadline or self._left == 0):
                     return
+                if not self._claimed(self._begun(problem, regime, name, config), found):
+                    waited.discard(config)
+                    continue
                 if self._left:
                     self._left -= 1
                 self._fresh += 1
@@ -341,26 +382,35 @@ class Tuner:
 
         candidates = stream(self.compilers, requests(), self.kind.ahead)
         try:
-            while True:
-                begin = time.monotonic()
-                built = next(candidates, None)
-                self._result.waited += time.monotonic() - begin
-                if built is None:
-                    return
-                record = self._tried(problem, regime, name, built, candidates)
-                self.records.append(record)
+            for record in self.benches.through(candidates, self._admitted, self._measured):
+                self.leases.settle(record)
                 yield record
+                yield from _emptied(found)
                 waited -= {record.config}
                 if not waited and time.monotonic() >= deadline + GRACE:
                     # Compilers may be far ahead of the clock. What they are at is waited for, but not tried.
                     candidates.drop(PATIENCE)
-                    return
+            yield from _emptied(found)
         finally:
             candidates.drop()
+            self.leases.release()
 
-    def _tried(self, problem: Task, regime: str, name: str, built: Answer, meanwhile: Stream) -> Record:
-        """The record of one candidate, from what the compiler said on."""
-        base = self._begun(problem, regime, name, built.request[2])
+    def _claimed(self, row: Record, found: deque[Record]) -> bool:
+        """Whether a try is ours to make; what is known of it else, by another tuner or by what it did to
+        those before, is put with what is ``found``."""
+        claim = self.leases.claim(row, "spills" if self._tolerate else "")
+        if claim.record is not None:
+            found.append(claim.record)
+        if claim.state == "poison":
+            detail = f"poison: {claim.deaths} deaths of tuners that tried it, and no answer"
+            found.append(replace(row, status="crashed", detail=detail))
+            self.leases.settle(found[-1])
+        return claim.state == "mine"
+
+    def _admitted(self, built: Answer) -> Record | Measurement:
+        """What is to be measured, or the record of what is not, from what the compiler said on."""
+        name, problem, config = built.request
+        base = self._begun(problem, self._result.regime, name, config)
         if built.status != "ok":
             status = "compile_failed" if built.status == "failed" else built.status
             return replace(base, status=status, detail=built.detail)
@@ -372,19 +422,25 @@ class Tuner:
         expected = binary.facts.get("fma_expected", fma)
         if fma < expected:
             return replace(base, status="rejected", detail=f"{fma} multiply-adds of {expected}")
-        candidate = Candidate(name, base.config, binary)
         best = self._result.best
         limit = math.inf if best is None else self.kind.early_stop * problem.batch / speed(best)
-        answer = self._bench(("attempt", candidate, 3, self.kind.budgets[regime], limit), meanwhile=meanwhile)
+        self.leases.begin(base)
+        budget = self.kind.budgets[base.regime]
+        return Measurement(base, ("attempt", Candidate(name, config, binary), 3, budget, limit))
+
+    def _measured(self, made: Measurement, answer: Answer) -> Record:
+        """The record of a try, from what a measuring child said."""
+        base = made.base
         if answer.status != "ok":
             status = "crashed" if answer.status == "failed" else answer.status
             return replace(base, status=status, detail=answer.detail)
         verdict, timing, clocks = answer.value
         if not verdict.ok:
             return replace(base, status="wrong", detail=verdict.why, error=_finite(verdict.error))
+        _, candidate, *_, limit = made.request
         detail = "one sample: stopped early" if timing.median > limit else ""
         if not detail:
-            self._kept[name, base.config] = binary
+            self._kept[base.stencil, base.config] = candidate.binary
         return replace(
             base, timing=timing, error=verdict.error, seconds=timing.median, detail=detail, clocks=clocks
         )
@@ -413,18 +469,6 @@ class Tuner:
         clocks = last_round.outcomes[0].clocks if last_round.outcomes else ""
         decided = self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
         return replace(decided, protocol=measure.DECIDED)
-
-    def _bench(
-        self, request: tuple[Any, ...], timeout: float | None = None, meanwhile: Stream | None = None
-    ) -> Answer:
-        """Ask the timing child, a stream of compilers going on beside it; one that died is given its
-        operands again first."""
-        begin = time.monotonic()
-        if not self.bench.alive:
-            self._prepare(*self._prepared)
-        answer = self.bench.ask(request, timeout, meanwhile)
-        self._result.device_seconds += time.monotonic() - begin
-        return answer
 
     def _decide(self, problem: Task, regime: str) -> tuple[Record | None, Record | None]:
         """Time the best few again, in turns with the vendor's product, and record what came out."""
@@ -516,7 +560,7 @@ class Tuner:
         return [crowned if number == int(winner) else row for number, row in enumerate(records)]
 
     def _ask_final(self, candidates: Sequence[Candidate], rounds: int) -> Answer:
-        return self._bench(("final", candidates, rounds), self.patience)
+        return self.benches.ask(("final", candidates, rounds), self.patience)
 
     def _decided(self, row: Record, outcome: Outcome, status: str) -> Record:
         """A finalist's record after the final round. The largest error that was seen of it stays with it."""
@@ -524,7 +568,7 @@ class Tuner:
         errors = [e for e in (row.error, _finite(verdict.error)) if e is not None]
         return replace(
             row,
-            problem=self._prepared[0],
+            problem=self._prepared,
             status=status,
             detail=verdict.why,
             error=max(errors) if row.error is not None else None,
@@ -535,6 +579,11 @@ class Tuner:
             driver=self.driver,
             when=now(),
         )
+
+
+def _emptied(found: deque[Record]) -> Iterator[Record]:
+    while found:
+        yield found.popleft()
 
 
 def _name(record: Record) -> tuple[str, Config]:

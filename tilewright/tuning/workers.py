@@ -2,24 +2,40 @@
 
 A worker is a process that keeps state between requests. A request that kills it (an assertion in a
 compiler, a bad address) or does not return in time costs that request: its answer says so, and the
-next request gets a fresh process.
+next request gets a fresh process, told first what all requests build on (``prepare``).
+
+A process that was ended from outside (by somebody, or by a system that is out of memory) says nothing of its
+request, which is made again, ``LIVES`` times in all. Children end with their parent, however that ends.
 """
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
+import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
 
 Factory = Callable[..., Callable[[Any], Any]]
+START = 60.0
+"""Seconds that a child may take to begin."""
+LIVES = 3
+"""Children ended from outside that one request may cost."""
+FROM_OUTSIDE = {-int(each) for each in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+"""Exit codes of processes that somebody else ended."""
+GONE = ("killed", "lost", "adrift")
+"""What says nothing of a request."""
+_starting = threading.Lock()
+"""Held by the thread that starts a child, for which it changes what belongs to all of the process."""
 
 
 class Fatal(Exception):
@@ -29,7 +45,9 @@ class Fatal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request: ``ok`` (with ``value``), ``failed``, ``crashed`` or ``timeout``."""
+    """What became of a request: ``ok`` (with ``value``), ``failed``, ``crashed`` or ``timeout``; ``killed``
+    where the child was ended from outside, ``unprepared`` where what it builds on could not be had. Of
+    ``tuning.cluster``: ``lost`` where the whole worker is gone, ``adrift`` where only the way to it is."""
 
     request: Any
     status: str
@@ -37,8 +55,20 @@ class Answer:
     detail: str = ""
 
 
-def _serve(pipe: Connection, factory: Factory, arguments: tuple[Any, ...]) -> None:
+def _stay_with(parent: int) -> None:
+    """End with the parent, even if a request never returns, and at its word alone: an interrupt from the
+    keyboard goes to all processes, and would be taken for the fault of what is running."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _serve(pipe: Connection, factory: Factory, arguments: tuple[Any, ...], parent: int) -> None:
     """The child: build the handler, then answer requests until the pipe closes."""
+    _stay_with(parent)
     handler = None
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
@@ -72,8 +102,26 @@ class Worker:
         self._pipe: Connection | None = None
         self.request: Any = None
         self._deadline = self._patience = 0.0
+        # What a fresh child is told first, with its time limit; whether this one was; what comes after it.
+        self._setup: tuple[Any, float | None] | None = None
+        self._told = False
+        self._next: tuple[Any, float | None] | None = None
+
+    @property
+    def setup(self) -> Any:
+        """What a fresh child is told first; None for nothing."""
+        return self._setup and self._setup[0]
+
+    def prepare(self, request: Any, timeout: float | None = None) -> None:
+        """What the child, and each that comes after it, is to be told before any other request: at the next
+        one, or now by ``send`` of this request."""
+        self._setup, self._told = (request, timeout), False
 
     def _start(self) -> Connection:
+        with _starting:
+            return self._begun()
+
+    def _begun(self) -> Connection:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         before = {name: os.environ.get(name) for name in self._environment}
@@ -84,7 +132,7 @@ class Worker:
             sys.modules["__main__"] = ModuleType("__main__")
         try:
             self._process = context.Process(
-                target=_serve, args=(theirs, self._factory, self._arguments), daemon=True
+                target=_serve, args=(theirs, self._factory, self._arguments, os.getpid()), daemon=True
             )
             self._process.start()
         finally:
@@ -92,7 +140,7 @@ class Worker:
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
         theirs.close()
-        self._pipe = ours
+        self._pipe, self._told = ours, False
         return ours
 
     @property
@@ -111,11 +159,17 @@ class Worker:
         return self._pipe
 
     def send(self, request: Any, timeout: float | None = None) -> None:
-        """Hand a request to the child, starting it first if need be; ``timeout`` seconds for this one."""
+        """Hand a request to the child, starting and preparing it first if need be; ``timeout`` seconds for
+        this one."""
+        begun = 0.0 if self._pipe else START
         pipe = self._pipe or self._start()
-        self.request = request
+        self.request, self._next = request, None
+        if self._setup is not None and not self._told:
+            self._next = (request, timeout)
+            request, timeout = self._setup
         self._patience = self.timeout if timeout is None else timeout
-        self._deadline = time.monotonic() + self._patience
+        # How long a child takes to begin says nothing of what it is asked for.
+        self._deadline = time.monotonic() + self._patience + begun
         try:
             pipe.send(request)
         except OSError:
@@ -126,6 +180,23 @@ class Worker:
 
     def receive(self) -> Answer | None:
         """The answer to the request in the child; None while there is none and time is left."""
+        answer = self._answer()
+        if answer is None or self._next is None:
+            return answer
+        if answer.status == "killed":
+            return answer
+        if answer.status != "ok":
+            # What it could not make it may hold half of.
+            self.stop()
+            return replace(answer, status="unprepared")
+        (request, timeout), self._told = self._next, True
+        if self._setup is not None and request == self._setup[0]:
+            self._next = None
+            return answer
+        self.send(request, timeout)
+        return None
+
+    def _answer(self) -> Answer | None:
         assert self._pipe is not None
         request = self.request
         if self._pipe.poll(0):
@@ -135,7 +206,8 @@ class Worker:
                 self._process.join(5)
                 code = self._process.exitcode
                 self.stop()
-                return Answer(request, "crashed", detail=f"the process ended with exit code {code}")
+                status = "killed" if code in FROM_OUTSIDE else "crashed"
+                return Answer(request, status, detail=f"the process ended with exit code {code}")
             self.request = None
             if status == "crashed":
                 self.stop()
@@ -146,7 +218,16 @@ class Worker:
         return None
 
     def ask(self, request: Any, timeout: float | None = None, meanwhile: Stream | None = None) -> Answer:
-        """Send and wait; a stream that is given is kept going the while."""
+        """Send and wait, again where the child was ended from outside; a stream that is given is kept going
+        the while."""
+        answer = self._asked(request, timeout, meanwhile)
+        for _ in range(LIVES - 1):
+            if answer.status != "killed":
+                return answer
+            answer = self._asked(request, timeout, meanwhile)
+        return replace(answer, status="crashed") if answer.status == "killed" else answer
+
+    def _asked(self, request: Any, timeout: float | None, meanwhile: Stream | None) -> Answer:
         self.send(request, timeout)
         while (answer := self.receive()) is None:
             if meanwhile is not None:
@@ -163,6 +244,7 @@ class Worker:
             self._process.kill()
             self._process.join()
         self._pipe = self._process = self.request = None
+        self._told = False
 
 
 class Stream:
@@ -175,19 +257,34 @@ class Stream:
     def __init__(self, workers: Sequence[Worker], requests: Iterable[Any], ahead: int):
         self._workers, self._requests, self._ahead = workers, iter(requests), ahead
         self._ready: deque[Answer] = deque()
+        self._again: deque[Any] = deque()
+        self._killed: list[Any] = []
         self._exhausted = False
 
     def advance(self) -> None:
         """Take in what has been answered and hand out what is next; never waits."""
         for worker in self._workers:
             if worker.busy and (answer := worker.receive()) is not None:
-                self._ready.append(answer)
+                self._take(answer)
         for worker in self._workers:
-            if not worker.busy and not self._exhausted and len(self._ready) < self._ahead:
+            if not worker.busy and self._again:
+                worker.send(self._again.popleft())
+            elif not worker.busy and not self._exhausted and len(self._ready) < self._ahead:
                 try:
                     worker.send(next(self._requests))
                 except StopIteration:
                     self._exhausted = True
+
+    def _take(self, answer: Answer) -> None:
+        """An answer that is in; a request whose worker was ended from outside is made again."""
+        if answer.status in GONE:
+            if answer.status != "adrift":
+                self._killed.append(answer.request)
+            if sum(request is answer.request for request in self._killed) < LIVES:
+                self._again.append(answer.request)
+                return
+            answer = replace(answer, status="crashed")
+        self._ready.append(answer)
 
     def pipes(self) -> list[Connection]:
         """What becomes readable when a worker answers."""
@@ -204,20 +301,32 @@ class Stream:
             if worker.busy:
                 worker.stop()
         self._ready.clear()
+        self._again.clear()
+
+    @property
+    def done(self) -> bool:
+        """Whether no answer is left that could come."""
+        return (
+            self._exhausted
+            and not self._ready
+            and not self._again
+            and not any(worker.busy for worker in self._workers)
+        )
+
+    def poll(self) -> Answer | None:
+        """The next answer if there is one; never waits."""
+        self.advance()
+        return self._ready.popleft() if self._ready else None
 
     def __iter__(self) -> Iterator[Answer]:
         return self
 
     def __next__(self) -> Answer:
-        while True:
-            self.advance()
-            if self._ready:
-                return self._ready.popleft()
-            if not any(worker.busy for worker in self._workers):
-                if self._exhausted:
-                    raise StopIteration
-                continue
+        while (answer := self.poll()) is None:
+            if self.done:
+                raise StopIteration
             wait(self.pipes(), timeout=0.05)
+        return answer
 
 
 def stream(workers: Sequence[Worker], requests: Iterable[Any], ahead: int) -> Stream:

@@ -147,7 +147,7 @@ SLIPS: tuple[Slip, ...] = (
         "later.id < t.id",
         _RECORDS,
     ),
-    Slip("tilewright/store/records.py", "(_DAMAGED_ROWS,), ())[version]", "(), ())[version]", _RECORDS),
+    Slip("tilewright/store/records.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _RECORDS),
     Slip(
         "tilewright/store/records.py",
         "_make_tables(held, _check_version(held, path))",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -21,6 +22,9 @@ OPTIONS = ("-std=gnu17", "-O3", "-march=native", "-fPIC", "-fno-math-errno", "-c
 not depend on where it lies, so that it can be loaded anywhere."""
 PATIENCE = 120.0
 """Seconds that one kernel may take."""
+TURNS = 3
+"""How often a compiler is called that somebody ends, or a system without memory: that says nothing of the
+source."""
 SHOWN = 4
 """Lines of errors that a message holds."""
 
@@ -58,10 +62,19 @@ def compile(source: Source, device: Device) -> Binary:
         written.write_text(source.text)
         defines = [f"-D{name}={value}" for name, value in source.defines]
         command = [path, *OPTIONS, *source.options, *defines, f"-I{folder}", str(written), "-o", str(made)]
-        said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        for _ in range(TURNS):
+            said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            if not _ended_from_outside(said):
+                break
         if said.returncode:
             lines = [line for line in said.stderr.replace(f"{folder}/", "").splitlines() if "error" in line]
             shown = "\n".join(lines[:SHOWN]) or said.stderr[-400:]
             raise CompileError(f"{Path(path).name} refused {source.entry}: {shown}")
         code = made.read_bytes()
     return Binary(code, source.entry, source.digest, {"code_bytes": len(code)})
+
+
+def _ended_from_outside(said: subprocess.CompletedProcess[str]) -> bool:
+    """Whether the compiler, or a program that it called, was ended by a signal that is not its own fault."""
+    outside = -said.returncode in (signal.SIGKILL, signal.SIGTERM)
+    return outside or any(f"{name} signal terminated" in said.stderr for name in ("Killed", "Terminated"))

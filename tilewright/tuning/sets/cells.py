@@ -185,6 +185,8 @@ def missing(case: Case, kernels: Iterable[Kernel], device: Device) -> dict[str, 
     for name, configs in found.items():
         model = STENCILS[name].cost_model(case.problem, device)
         if model is not None and best is not None and best[0] == name:
-            limit = DOUBT * model(best[1])
-            found[name] = [config for config in configs if model(config) <= limit]
+            at_best, *costs = model([best[1], *configs])
+            found[name] = [
+                config for config, cost in zip(configs, costs, strict=True) if cost <= DOUBT * at_best
+            ]
     return {name: configs for name, configs in found.items() if configs}
