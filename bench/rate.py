@@ -26,6 +26,8 @@ from tilewright.tuning import timing
 from tilewright.tuning.fleet import chosen
 from tilewright.tuning.tuner import Progress, Tuner
 
+WARM = 30.0
+"""Seconds at most for what comes before a measurement."""
 AGAIN = """
 import sys, time
 begin = time.monotonic()
@@ -57,20 +59,23 @@ def measured(spelling: str, regime: str, gpus: list[int], seconds: float, folder
 
         tuner.listen = listen
         begin = time.monotonic()
-        result = tuner.tune(problem, regime, search="starts", budget=0.0)
-        ready = time.monotonic() - begin
-        known = len(seen)
-        result = tuner.tune(problem, regime, search="sample", budget=seconds)
-        seen = seen[known:]
+        # All compilers are started by it, which is no part of a rate.
+        options: dict[str, Any] = {"search": "sample", "budget": WARM}
+        tuner.tune(problem, regime, seed=1, tries=2 * len(tuner.compilers), **options)
+        ready, known = time.monotonic() - begin, len(records.all())
+        seen.clear()
+        options["budget"] = seconds
+        result = tuner.tune(problem, regime, **options)
         begin = time.monotonic()
-        tuner.tune(problem, regime, search="sample", budget=seconds, again=False)
+        tuner.tune(problem, regime, again=False, **options)
         same = time.monotonic() - begin
-    rows = [row for row in records.all() if row.protocol == timing.ALONE]
+    tried = [row for row in records.all() if row.protocol == timing.ALONE]
+    fresh = [row for row in records.all()[known:] if row.protocol == timing.ALONE]
     records.close()
     asked = [str(path), spelling, kind, regime, str(seconds)]
     begin = time.monotonic()
     subprocess.run([sys.executable, "-c", AGAIN, *asked], check=True, capture_output=True, text=True)
-    fresh = time.monotonic() - begin
+    process = time.monotonic() - begin
     (first, busy), (last, spent) = seen[0], seen[-1]
     devices = max(1, len(gpus))
     return {
@@ -78,14 +83,14 @@ def measured(spelling: str, regime: str, gpus: list[int], seconds: float, folder
         "regime": regime,
         "devices": devices,
         "compilers": len(tuner.compilers),
-        "tried": len(rows),
-        "twice": len(rows) - len({(row.stencil, row.config) for row in rows}),
+        "tried": len(fresh),
+        "twice": len(tried) - len({(row.stencil, row.config) for row in tried}),
         "statuses": result.statuses,
-        "configs_per_s": (len(seen) - 1) / (last - first),
+        "configs_per_s": len(fresh) / (last - first),
         "devices_wait": 1 - (spent - busy) / ((last - first) * devices),
         "ready_seconds": ready,
         "again_seconds": same,
-        "again_process_seconds": fresh,
+        "again_process_seconds": process,
     }
 
 

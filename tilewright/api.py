@@ -245,9 +245,9 @@ def tune(
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
     from tilewright.calls.gaps import gaps as found_gaps
-    from tilewright.tuning import fleet
     from tilewright.tuning.cluster import Cluster
     from tilewright.tuning.effort import EFFORTS
+    from tilewright.tuning.fleet import Team, chosen, members, teams, tuned
     from tilewright.tuning.gemm.jobs import gap_jobs, tuning_jobs
     from tilewright.tuning.search.table import SEARCHES
 
@@ -270,20 +270,17 @@ def tune(
     if cluster is not None:
         if gpus is not None:
             raise ArgumentError(f"gpus={gpus!r} goes with no cluster; accepted: the devices of its workers")
-
         joined = Cluster(cluster)
         try:
-            results = fleet.tuned(jobs, fleet.members(joined, dispatch.known), dispatch.records(), **asked)
+            results = tuned(jobs, members(joined, dispatch.known), dispatch.records(), **asked)
         finally:
             joined.close()
     else:
-        chosen = None if gpus is None else fleet.chosen(gpus)
-        all_teams = (
-            [fleet.Team(dispatch.device(device))]
-            if chosen is None
-            else fleet.teams([dispatch.device("cuda", number) for number in chosen])
-        )
-        results = fleet.tuned(jobs, all_teams, dispatch.records(), **asked)
+        if gpus is None:
+            found = [Team(dispatch.device(device))]
+        else:
+            found = teams([dispatch.device("cuda", number) for number in chosen(gpus)])
+        results = tuned(jobs, found, dispatch.records(), **asked)
     forget()
     return results
 
