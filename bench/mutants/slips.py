@@ -31,6 +31,8 @@ _TUNE = "tests/pure/test_tuning.py"
 _DISPATCH = "tests/pure/test_dispatch.py"
 _MODEL = "tests/pure/test_model.py"
 _RECORDS = "tests/pure/test_records.py"
+_LEASES = "tests/pure/test_leases.py"
+_PIPELINE = "tests/pure/test_pipeline.py"
 _SPACE = "tests/pure/test_space.py"
 _SCREENS = "tests/pure/test_tuning.py"
 _LANES = "tests/cpu/test_lanes.py"
@@ -99,7 +101,7 @@ SLIPS: tuple[Slip, ...] = (
         ":",
         f"tests/pure/test_call_cache.py {_API}",
     ),
-    Slip("tilewright/api.py", "else budget / len(jobs)", "else budget", _TUNE),
+    Slip("tilewright/tuning/fleet.py", "else budget / len(jobs)", "else budget", _TUNE),
     Slip(
         "tilewright/calls/explain.py",
         "problem.flops * record.timing.batch / record.timing.median",
@@ -243,6 +245,10 @@ SLIPS: tuple[Slip, ...] = (
         "            pass\n",
         _WORKERS,
     ),
+    Slip("tilewright/tuning/workers.py", 'if answer.status != "adrift":', "if True:", _PIPELINE),
+    Slip("tilewright/tuning/pipeline.py", "if at.deaths < LIVES:", "if at.deaths <= LIVES:", _PIPELINE),
+    Slip("tilewright/store/leases.py", "deaths += ended * begun", "deaths += ended", _LEASES),
+    Slip("tilewright/store/leases.py", "_started(pid) == start", "True", _LEASES),
     # ---- records and spaces
     Slip("tilewright/store/records.py", "AND toolchain = :v8 ", "", _RECORDS),
     Slip(
