@@ -61,7 +61,15 @@ DOORS = {
 # What may be loaded by name, ``loading.load``: what is public, the rows of tables, and what is rarely needed.
 LOADS = {"", "catalog", "runtime.bound_cpu"}
 NAMED = re.compile(r"(tilewright(?:\.\w+)*)(?::\w+)?")
-STANDS_ON = ("space", "tuning.timing", "store.records", "store.jsonl", "tuning.workers")
+STANDS_ON = (
+    "space",
+    "tuning.timing",
+    "store.records",
+    "store.jsonl",
+    "store.leases",
+    "store.jobs",
+    "tuning.workers",
+)
 READS_ENVIRONMENT = {"store.paths"}
 # Sets variables for its children, and puts back what was there.
 SETS_ENVIRONMENT = {"tuning.workers"}

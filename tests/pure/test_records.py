@@ -634,6 +634,21 @@ def test_exported_lines_are_flat_and_short(store: Records, tmp_path: Path) -> No
     )
 
 
+def test_stores_of_several_machines_are_merged(store: Records, tmp_path: Path) -> None:
+    other = Records(tmp_path / "other.sqlite", shipped=tmp_path)
+    store.append(record(1.0, config={"n": 1}))
+    for each in (record(1.0, config={"n": 1}), record(2.0, config={"n": 2})):
+        other.append(each)
+    other.save_ceilings("there", 2, {"copy": 5.0})
+    assert store.import_(other.path).new == 1
+    assert store.import_(other.path).new == 0
+    assert store.all() == [record(1.0, config={"n": 1}), record(2.0, config={"n": 2})]
+    assert store.ceilings("there", 2) == {"copy": 5.0}
+    # The other one is as it was, and may be open meanwhile.
+    assert len(other.all()) == 2
+    other.close()
+
+
 def test_a_second_import_adds_nothing(store: Records, tmp_path: Path) -> None:
     store.append(record(1e-3, config={"n": 1}))
     store.append(record(None, status="spills", config={"n": 2}))

@@ -24,6 +24,7 @@ from tilewright.cli.report import differences, gather, markup, packing, pages, p
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Problem, Record, Timing
 from tilewright.planning import dispatch
+from tilewright.store import copies
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
 
@@ -445,7 +446,7 @@ def test_a_part_of_the_records_is_named_in_words(store: Records, tmp_path: Path)
         with pytest.raises(ArgumentError, match="is not understood; accepted: a file, a device"):
             sources.part(text, store)
     broken = tmp_path / "broken.sqlite"
-    broken.write_bytes(sources.SQLITE + b"x" * 100)
+    broken.write_bytes(copies.SQLITE + b"x" * 100)
     with pytest.raises(RecordsError, match=r"broken\.sqlite' cannot be read"):
         sources.read(broken)
     with pytest.raises(RecordsError, match="missing' cannot be read"):

@@ -545,7 +545,8 @@ def export_(
 def import_(
     path: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)], as_json: Json = False
 ) -> None:
-    """Take in records that export wrote. What no kernel of this version could be is left out and named."""
+    """Take in records that export wrote, or all of another records file (records.sqlite). What no kernel of
+    this version could be is left out and named."""
     taken = queries.imported(path)
 
     def draw(_: object) -> None:

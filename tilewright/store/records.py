@@ -29,6 +29,7 @@ from typing import Any, Protocol, TypeVar
 from tilewright import forks
 from tilewright.errors import RecordsError
 from tilewright.model import Config, Record
+from tilewright.store.copies import copied, is_store
 from tilewright.store.jsonl import (
     Ceilings,
     ceilings_line,
@@ -323,7 +324,7 @@ class Records:
         return len(records)
 
     def import_(self, path: Path, refusal: Callable[[Record], str | None] = lambda record: None) -> Taken:
-        """Takes in the JSON lines that ``export`` wrote.
+        """Takes in the JSON lines that ``export`` wrote, or all of another store.
 
         ``refusal`` says why a record is not to be believed, and None of one that may be: what is refused
         is left out. All lines are read before the first is written: ``RecordsError`` names the bad line,
@@ -339,7 +340,7 @@ class Records:
             refused.append(f"{where}: {reason}")
             return None
 
-        text = read_text(Path(path))
+        text = _all_of(path) if is_store(Path(path)) else read_text(Path(path))
         found, ceilings = parse(text, str(path), judged)
         rows = [row for row in found if row is not None]
         if refused and not rows:
@@ -432,6 +433,17 @@ class Records:
             _take_in(connection, *parse(text, name, lambda record, _: _row(record)))
             stores[device] = connection
         return stores[device]
+
+
+def _all_of(path: Path) -> str:
+    """What a store holds, as lines."""
+    with copied(path) as copy:
+        other = Records(copy)
+        try:
+            measured = [ceilings_line(entry) for entry in other._read(_all_ceilings, None)]
+            return "\n".join(map(compact, [*measured, *(encode(record) for record in other.all())]))
+        finally:
+            other.close()
 
 
 def _remade(path: Path | None, shipped: Folder | None) -> Records:

@@ -228,8 +228,13 @@ class Cluster:
                 self._connect()
 
     def _connect(self) -> None:
-        from distributed import Client
-
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise ClusterError(
+                f"cluster={self.address!r} needs dask.distributed ({error}); "
+                "accepted: pip install 'tilewright[cluster]'"
+            ) from error
         self.close()
         self.generation += 1
         self.addresses, self.devices = {}, {}

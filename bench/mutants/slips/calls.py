@@ -58,7 +58,6 @@ SLIPS: tuple[Slip, ...] = (
         ":",
         "tests/pure/test_call_cache.py tests/cpu/test_plans.py",
     ),
-    Slip("tilewright/api.py", "else budget / len(jobs)", "else budget", _TUNE),
     Slip(
         "tilewright/calls/explain.py",
         "problem.flops * record.timing.batch / record.timing.median",

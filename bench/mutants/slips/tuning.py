@@ -11,6 +11,8 @@ _WORKERS = "tests/pure/test_workers.py"
 _TUNE = "tests/pure/test_tuning.py"
 _MODEL = "tests/pure/test_model.py"
 _RECORDS = "tests/pure/test_records.py"
+_LEASES = "tests/pure/test_leases.py"
+_PIPELINE = "tests/pure/test_pipeline.py"
 _SPACE = "tests/pure/test_space.py"
 _SCREENS = "tests/pure/test_tuning.py"
 
@@ -147,6 +149,11 @@ SLIPS: tuple[Slip, ...] = (
         "later.id < t.id",
         _RECORDS,
     ),
+    Slip("tilewright/tuning/fleet.py", "else budget / len(jobs)", "else budget", _TUNE),
+    Slip("tilewright/tuning/workers.py", 'if answer.status != "adrift":', "if True:", _PIPELINE),
+    Slip("tilewright/tuning/pipeline.py", "if at.deaths < LIVES:", "if at.deaths <= LIVES:", _PIPELINE),
+    Slip("tilewright/store/leases.py", "deaths += ended * begun", "deaths += ended", _LEASES),
+    Slip("tilewright/store/leases.py", "_started(pid) == start", "True", _LEASES),
     Slip("tilewright/store/records.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _RECORDS),
     Slip(
         "tilewright/store/records.py",

@@ -7,16 +7,14 @@ the H200's part of a file, ``driver=580`` what this user's store holds of that d
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tilewright.custom.problem import KernelProblem
-from tilewright.errors import ArgumentError, RecordsError
+from tilewright.errors import ArgumentError
 from tilewright.model import Record
+from tilewright.store.copies import copied, is_store
 from tilewright.store.jsonl import parse, read_text
 from tilewright.store.records import Records
 
@@ -28,9 +26,6 @@ NAMES: dict[str, Callable[[Record], str]] = {
     "date": lambda record: record.when,
 }
 """What a part may be named by, and where a record has it."""
-
-SQLITE = b"SQLite format 3\0"
-"""How a store begins; other files hold records as lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +53,7 @@ def read(path: Path) -> Source:
 
     Raises ``RecordsError``, which names the file, where it holds no records or cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            is_store = file.read(len(SQLITE)) == SQLITE
-    except (OSError, ValueError) as error:
-        raise RecordsError(f"records file {str(path)!r} cannot be read: {error}") from error
-    if is_store:
+    if is_store(path):
         return _of_store(path)
     rows, entries = parse(read_text(path), str(path), lambda record, where: record)
     ceilings: dict[str, dict[str, float]] = {}
@@ -73,17 +63,8 @@ def read(path: Path) -> Source:
 
 
 def _of_store(path: Path) -> Source:
-    """What a store holds. It is copied first: opening one may bring it up to date, or set it aside."""
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / "records.sqlite"
-        try:
-            with (
-                closing(sqlite3.connect(path.absolute().as_uri() + "?mode=ro", uri=True)) as old,
-                closing(sqlite3.connect(copy)) as new,
-            ):
-                old.backup(new)
-        except sqlite3.Error as error:
-            raise RecordsError(f"records file {str(path)!r} cannot be read: {error}") from error
+    """What a store holds."""
+    with copied(path) as copy:
         store = Records(copy)
         try:
             rows = store.all()

@@ -1,0 +1,178 @@
+"""Measuring workers in rotation: who is lost, killed or unprepared, and what becomes of the tries."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from tilewright.errors import ArgumentError, TilewrightError
+from tilewright.model import Config, Device, Problem, Record
+from tilewright.tuning.farm import Farm
+from tilewright.tuning.fleet import numbers, teams
+from tilewright.tuning.pipeline import Benches, Measurement
+from tilewright.tuning.workers import LIVES, Answer, Stream
+
+pytestmark = pytest.mark.pure
+
+ROW = Record(Problem.parse("d:8x8x8")[0], "memory", "tile", Config({"n": 0}), "ok", "device", "llvm 1")
+
+
+@dataclass(eq=False)
+class Fake:
+    """A worker that answers at once, with these statuses first and ``ok`` from then on; ``by``: what it says
+    of some requests, always."""
+
+    statuses: deque[str] = field(default_factory=deque)
+    by: dict[Any, str] = field(default_factory=dict)
+    request: Any = None
+    asked: list[Any] = field(default_factory=list)
+    setup: Any = None
+    stopped: int = 0
+    pipe: None = None
+
+    @property
+    def busy(self) -> bool:
+        return self.request is not None
+
+    def prepare(self, request: Any, timeout: float | None = None) -> None:
+        self.setup = request
+
+    def send(self, request: Any, timeout: float | None = None) -> None:
+        self.request = request
+        self.asked.append(request)
+
+    def receive(self) -> Answer:
+        request, self.request = self.request, None
+        status = self.by.get(request) or (self.statuses.popleft() if self.statuses else "ok")
+        return Answer(request, status, detail=f"it is {status}")
+
+    def ask(self, request: Any, timeout: float | None = None) -> Answer:
+        self.send(request, timeout)
+        return self.receive()
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+class Built:
+    """Candidates that are compiled already."""
+
+    def __init__(self, names: Iterable[int]):
+        self.names = deque(names)
+
+    @property
+    def done(self) -> bool:
+        return not self.names
+
+    def poll(self) -> Answer | None:
+        return Answer(self.names.popleft(), "ok") if self.names else None
+
+    def pipes(self) -> list[Any]:
+        return []
+
+
+def admit(answer: Answer) -> Measurement:
+    return Measurement(replace(ROW, config=Config({"n": answer.request})), answer.request)
+
+
+def done(at: Measurement, answer: Answer) -> Record:
+    return replace(at.base, status=answer.status)
+
+
+def through(benches: Benches, *names: int) -> dict[int, str]:
+    rows = list(benches.through(Built(names), admit, done))
+    assert len(rows) == len(names), "each once"
+    return {row.config["n"]: row.status for row in rows}
+
+
+def test_several_workers_share_what_there_is_each_try_once() -> None:
+    pair = [Fake(), Fake()]
+    benches = Benches(Farm([], list(pair)))
+    benches.prepare("operands", 9.0)
+    assert through(benches, *range(8)) == dict.fromkeys(range(8), "ok")
+    assert [one.asked[0] for one in pair] == ["operands"] * 2
+    assert sorted(pair[0].asked[1:] + pair[1].asked[1:]) == list(range(8))
+    assert all(len(one.asked) > 2 for one in pair)
+
+
+@pytest.mark.parametrize("status", ["lost", "adrift", "unprepared"])
+def test_what_a_worker_was_at_that_is_gone_goes_to_another(status: str) -> None:
+    bad, good = Fake(by={0: status}), Fake()
+    benches = Benches(Farm([], [bad, good]))
+    assert through(benches, 0, 1, 2) == dict.fromkeys(range(3), "ok")
+    assert bad.asked == [0], "it was asked no more"
+
+
+def test_what_ends_its_workers_is_at_fault_and_who_was_ended_once_is_not() -> None:
+    benches = Benches(Farm([], [Fake(by={1: "killed"}), Fake(by={1: "killed"})]))
+    assert through(benches, 0, 1, 2) == {0: "ok", 1: "crashed", 2: "ok"}
+    one = Fake(statuses=deque(["killed"] * (LIVES - 1)))
+    assert through(Benches(Farm([], [one])), 7) == {7: "ok"}
+    assert one.asked == [7] * LIVES
+
+
+def test_a_way_that_was_lost_is_held_against_no_try() -> None:
+    fleet = [Fake(by={0: "adrift"}) for _ in range(2 * LIVES)]
+    assert through(Benches(Farm([], [*fleet, Fake()])), 0) == {0: "ok"}
+
+
+def test_without_a_worker_the_run_ends_or_waits_for_one() -> None:
+    farm = Farm([], [Fake(statuses=deque(["lost"]))])
+    with pytest.raises(TilewrightError, match="it is lost"):
+        through(Benches(farm), 0)
+    later = Fake()
+    farm = Farm([], [Fake(statuses=deque(["ok", "lost"]))])
+    farm.more = lambda: farm.benches.append(later) or True
+    benches = Benches(farm)
+    benches.prepare("operands", 9.0)
+    assert through(benches, 0) == {0: "ok"}
+    assert later.setup == "operands"
+
+
+def test_operands_that_no_worker_can_make_end_the_run() -> None:
+    benches = Benches(Farm([], [Fake(statuses=deque(["unprepared"])), Fake(statuses=deque(["unprepared"]))]))
+    with pytest.raises(TilewrightError, match="it is unprepared"):
+        benches.prepare("operands", 9.0)
+
+
+def test_a_run_that_is_given_up_ends_what_is_measured() -> None:
+    class Slow(Fake):
+        def receive(self) -> Answer | None:
+            return None if self.request == 1 else super().receive()
+
+    slow = [Slow(), Slow()]
+    rows: Iterator[Record] = Benches(Farm([], list(slow))).through(Built([0, 1, 2]), admit, done)
+    next(rows)
+    rows.close()
+    assert sorted(one.stopped for one in slow) == [0, 1]
+
+
+def test_a_request_whose_compiler_was_ended_is_made_again() -> None:
+    request, poison = ("good",), ("poison",)
+    worker: Any = Fake(statuses=deque(["killed", "adrift", "adrift", "lost"]), by={poison: "killed"})
+    answers = {answer.request: answer.status for answer in Stream([worker], [request, poison], ahead=9)}
+    assert answers == {request: "ok", poison: "crashed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("all", [0, 1, 2]), ("2,0", [2, 0]), ("1", [1]), ([1, 1, 2], [1, 2])]
+)
+def test_gpus_by_number(text: Any, found: list[int]) -> None:
+    assert numbers(text, 3) == found
+
+
+@pytest.mark.parametrize("text", ["", "3", "-1", "one", "0,7", []])
+def test_gpus_that_are_none_are_named(text: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"gpus=.*accepted: all, or numbers from 0 to 2"):
+        numbers(text, 3)
+    with pytest.raises(ArgumentError, match=r"gpus='all'.*no GPU is here"):
+        numbers("all", 0)
+
+
+def test_like_devices_are_a_team() -> None:
+    found = [replace(Device("cuda", key, key, {}), index=at) for at, key in enumerate("aba")]
+    assert [(team.device.key, team.numbers) for team in teams(found)] == [("a", (0, 2)), ("b", (1,))]
