@@ -1,8 +1,9 @@
 """How good the searches are, on recorded spaces: ``python -m bench.search FILE.csv.gz ...``.
 
-Every search is played on every space (``bench.recorded``) with many seeds, without starts and one config at a
-time (``--width`` for more): a try costs nothing but a look into the table. Lines of JSON, one a space and
-search:
+Every search is played on every space (``bench.recorded``) with many seeds, one config at a time (or ``--width``
+at once): a try costs nothing but a look into the table. On spaces of our own stencils (``bench.record``) it
+begins with the default and has the stencil's cost model, if not ``--blind``; on others it has neither. Lines
+of JSON, one a space and search:
 
 found      optimum over the best time found, after 16, 25, 50, 100, 200 tries: mean, and its 95 % interval
 score      the community's (F.-J. Willemsen et al., "A methodology for comparing optimization algorithms for
@@ -16,7 +17,8 @@ overhead   milliseconds of the processor's that the search itself took a try
 Intervals are bootstrapped over the seeds. ``--kernel-tuner a,b`` plays that library's strategies on the same
 tables in its simulation mode (where it can be imported; a config that it asks for twice counts once), and a
 last line a space says for every search how it compares with the best of them at each number of tries: the
-difference with its interval. A mean over spaces hides which of them decide it, so there is none.
+difference with its interval. ``--keep`` and ``--rivals`` save playing them again. A mean over spaces hides
+which of them decide it; there is but one, the geometric mean after 16 tries, in the last line.
 """
 
 from __future__ import annotations
@@ -40,12 +42,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import record
 from bench.recorded import Recorded, read
 from tilewright.model import Config
 from tilewright.space import Space
+from tilewright.tuning.search import Estimate
 from tilewright.tuning.search.table import SEARCHES
 
 Line = dict[str, Any]
+Told = tuple[Sequence[Config], Estimate | None]
+"""Where a search begins, and the stencil's cost model."""
 Floats = NDArray[np.float64]
 TRIES = (16, 25, 50, 100, 200)
 DRAWS = 2000
@@ -67,11 +73,20 @@ class Trace:
         self.times, self.seconds, self.own = list(times), list(seconds), own
 
 
-def played(given: Recorded, space: Space, search: str, seed: int, tries: int, width: int = 1) -> Trace:
-    """One of our searches, until it has made so many tries."""
+def played(
+    given: Recorded,
+    space: Space,
+    search: str,
+    seed: int,
+    tries: int,
+    width: int = 1,
+    told: Told = ((), None),
+) -> Trace:
+    """One of our searches, until it has made so many tries; ``told`` is what it begins with."""
     asked: list[Config] = []
     records, begin = given.records, process_time()
-    batches = SEARCHES[search](space, [], seed, width=width)
+    starts, estimate = told
+    batches = SEARCHES[search](space, starts, seed, width=width, estimate=estimate)
     answers = None
     while len(asked) < tries:
         try:
@@ -266,9 +281,10 @@ def _difference(ours: Floats, theirs: Floats) -> list[float]:
 _JOB: dict[str, Any] = {}
 
 
-def _begin(path: Path, folder: Path) -> None:
+def _begin(path: Path, folder: Path, blind: bool, is_theirs: bool) -> None:
     _JOB["given"] = given = read(path)
-    _JOB["table"] = tables(given, folder)
+    _JOB["told"] = ((), None) if blind else record.told(path, given)
+    _JOB["table"] = tables(given, folder) if is_theirs else None
     # What a space takes to be made is ``bench.space``'s subject.
     _JOB["space"] = space = given.space()
     assert space.diagram is not None
@@ -278,7 +294,7 @@ def _begin(path: Path, folder: Path) -> None:
 def _run(job: tuple[str, str, int, int, int]) -> Trace:
     whose, name, seed, tries, width = job
     if whose == "ours":
-        return played(_JOB["given"], _JOB["space"], name, seed, tries, width)
+        return played(_JOB["given"], _JOB["space"], name, seed, tries, width, _JOB["told"])
     return theirs(_JOB["given"], name, seed, tries, _JOB["table"])
 
 
@@ -292,6 +308,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--tries", type=int, default=200)
     add("--width", type=int, default=1, help="configs asked for at once (default: 1)")
     add("--jobs", type=int, default=1, help="processes (default: 1)")
+    add("--blind", action="store_true", help="spaces of our stencils without default and cost model")
+    add("--keep", type=Path, help="folder for the best times after each try, a file a space and search")
+    add("--rivals", type=Path, help="such a folder with Kernel Tuner's, in place of playing it again")
     add("--json", type=Path, help="where the lines go, too")
     options = parser.parse_args(arguments)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -319,12 +338,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "peers": {"kernel_tuner": version("kernel_tuner")} if strategies else {},
         }
     )
+    sixteen: dict[str, list[float]] = {name: [] for _, name in ours}
     for path in options.files:
         given = read(path)
         found: dict[str, dict[str, Floats]] = {"ours": {}, "theirs": {}}
         with (
             TemporaryDirectory() as folder,
-            multiprocessing.get_context("spawn").Pool(options.jobs, _begin, (path, Path(folder))) as pool,
+            multiprocessing.get_context("spawn").Pool(
+                options.jobs, _begin, (path, Path(folder), options.blind, bool(strategies))
+            ) as pool,
         ):
             for whose, name in [*ours, *(("theirs", name) for name in strategies)]:
                 jobs = [(whose, name, seed, options.tries, options.width) for seed in range(options.seeds)]
@@ -332,8 +354,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 found[whose][name] = curves(traces, options.tries)
                 label = name if whose == "ours" else f"kernel_tuner {name}"
                 say(line(given, label, traces, options.tries))
-        if strategies:
+                if options.keep:
+                    np.save(options.keep / f"{given.name} {label}.npy", found[whose][name])
+        if options.rivals:
+            mark = f"{given.name} kernel_tuner "
+            for kept in sorted(options.rivals.glob(f"{mark}*.npy")):
+                found["theirs"][kept.stem.removeprefix(mark)] = np.load(kept)
+        for name, best in found["ours"].items():
+            sixteen[name].append(float((given.best / best[:, 15]).mean()))
+        if found["theirs"]:
             say(compared(given, found["ours"], found["theirs"]))
+    means = {name: round(math.prod(each) ** (1 / len(each)), 4) for name, each in sixteen.items()}
+    say({"kind": "sixteen", "spaces": len(options.files), "geometric mean of optimum over found": means})
 
 
 if __name__ == "__main__":

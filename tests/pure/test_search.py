@@ -186,12 +186,39 @@ def test_one_measurement_at_a_time_says_what_all_at_once_say() -> None:
     chosen, costs = [3, 9, 20, 14], np.array([0.5, -1.0, 0.2, 1.1])
     for each in chosen:
         told.add(each)
-    with_noise = told._with(0)[None] * 0 + np.array([told._with(each) for each in chosen])
-    square = with_noise[:, chosen] + (math.exp(told._state[-1]) + 1e-6) * np.eye(4)
+    rows = told._with(chosen)
+    square = rows[:, chosen] + (math.exp(told._state[-1]) + 1e-6) * np.eye(4)
     one = np.linalg.solve(square, np.ones(4))
     level = one @ costs / one.sum()
-    expected = level + with_noise.T @ np.linalg.solve(square, costs - level)
+    expected = level + rows.T @ np.linalg.solve(square, costs - level)
     np.testing.assert_allclose(told.expected(costs)[0], expected, atol=1e-4)
+
+
+def test_what_was_added_in_turns_is_as_if_added_at_once() -> None:
+    places = np.array([[a, b] for a in range(12) for b in range(8)], np.int32).T
+    values = [tuple(range(1, 13)), (1, 2, 4, 8, 16, 32, 64, 128)]
+    chosen, costs = range(80), np.sin(np.arange(80.0))
+    turns, once = Surrogate(values, places), Surrogate(values, places)
+    for number, each in enumerate(chosen, 1):
+        turns.add(each)
+        once.add(each)
+        turns.expected(costs[:number])
+    # More than there is room for at first.
+    for one, other in zip(turns.expected(costs), once.expected(costs), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-3)
+
+
+def test_a_hint_that_times_follow_leads_to_the_best_sooner() -> None:
+    def tries(hint: float) -> int:
+        def estimate(configs: Sequence[Config]) -> np.ndarray:
+            return np.array([hint * min(seconds(config), 1.0) for config in configs])
+
+        return sum(
+            min(map(seconds, asked("model", 12, seed=seed, estimate=estimate)[:12])) <= 1.35e-3
+            for seed in range(6)
+        )
+
+    assert tries(1.0) > tries(0.0)
 
 
 # ---- replays

@@ -147,9 +147,7 @@ class Diagram:
         if found is None:
             level = self.levels[depth]
             begin, end = int(level.first[node]), int(level.first[node + 1])
-            found = dict(
-                zip(level.value[begin:end].tolist(), level.child[begin:end].tolist(), strict=True)
-            )
+            found = dict(zip(level.value[begin:end].tolist(), level.child[begin:end].tolist(), strict=True))
             if self._held > KEPT:
                 self._seen, self._held = [{} for _ in self.levels], 0
             self._seen[depth][node] = found
