@@ -228,8 +228,8 @@ PROCESSORS = {
 
 
 def told(path: Path, given: Recorded) -> tuple[list[Config], Estimate | None]:
-    """What the tuner would tell a search of a recorded space: the stencil's default, if it was recorded, and the
-    stencil's cost model. Nothing for a table that this module did not write."""
+    """What the tuner would tell a search of a recorded space: the stencil's default, if it was recorded, and
+    the stencil's cost model. Nothing for a table that this module did not write."""
     name = next((name for name in SPACES if path.name.startswith(f"{name}-")), None)
     if name is None:
         return [], None

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import record as record_
 from bench import recorded, search
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Record, Timing
@@ -197,7 +198,7 @@ def test_one_measurement_at_a_time_says_what_all_at_once_say() -> None:
 def test_what_was_added_in_turns_is_as_if_added_at_once() -> None:
     places = np.array([[a, b] for a in range(12) for b in range(8)], np.int32).T
     values = [tuple(range(1, 13)), (1, 2, 4, 8, 16, 32, 64, 128)]
-    chosen, costs = range(80), np.sin(np.arange(80.0))
+    chosen, costs = range(70), np.sin(np.arange(70.0))
     turns, once = Surrogate(values, places), Surrogate(values, places)
     for number, each in enumerate(chosen, 1):
         turns.add(each)
@@ -215,7 +216,7 @@ def test_a_hint_that_times_follow_leads_to_the_best_sooner() -> None:
 
         return sum(
             min(map(seconds, asked("model", 12, seed=seed, estimate=estimate)[:12])) <= 1.35e-3
-            for seed in range(6)
+            for seed in range(4)
         )
 
     assert tries(1.0) > tries(0.0)
@@ -245,6 +246,29 @@ def test_a_recorded_space_is_what_was_recorded(table: Path) -> None:
     assert given.seconds[BEST] == pytest.approx(0.12)
     failed = next(config for config, time in given.times.items() if math.isinf(time))
     assert given.records[failed].status == "crashed"
+
+
+def test_a_space_of_ones_own_knows_its_default_and_its_cost_model() -> None:
+    for path in (found for name in ("lanes", "middle", "tile") for found in record_.FOLDER.glob(f"{name}-*")):
+        given = recorded.read(path)
+        starts, estimate = record_.told(path, given)
+        some = list(given.times)[:3]
+        assert all(start in given.times for start in starts), path
+        assert estimate is None or np.isfinite(estimate(some)).all(), path
+        assert estimate is not None or path.name.startswith("lanes"), "which has no model"
+
+
+def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
+    costs = {"compile_ms": 300, "benchmark_ms": 12, "why": ""}
+    lines = [
+        {"a": 1, "path": "bulk", "time_ms": "0.25", **costs},
+        {"a": 2, "path": "bulk", "time_ms": "", **costs},
+    ]
+    path = tmp_path / "some-h200.csv.gz"
+    path.write_bytes(record_.written(lines))
+    given = recorded.read(path)
+    assert given.times == {Config({"a": 1, "path": "bulk"}): 0.25, Config({"a": 2, "path": "bulk"}): math.inf}
+    assert record_.told(path, given) == ([], None)
 
 
 def test_a_table_without_costs_is_refused(tmp_path: Path) -> None:
@@ -282,7 +306,11 @@ def test_the_command_says_it_in_lines(table: Path, capsys: pytest.CaptureFixture
     assert set(line["found"]) == {"16", "25"}
     mean, low, high = line["found"]["25"]
     assert 0 < low <= mean <= high <= 1
-    best = {"model": search.curves(runs, 30)}
-    against = search.compared(given, best, {"other": best["model"] * 1.1})["against"]["25"]
-    assert against["rival"] == "other"
-    assert against["model"][0] > 0
+    other = {"search": "other", "found": {"25": [0.5, 0.4, 0.7]}}
+    against = search.compared([line], [other])["against"]
+    assert set(against) == {"25"}, "where both have a figure"
+    assert against["25"]["rival"] == "other"
+    difference, least, most = against["25"]["model"]
+    assert difference == pytest.approx(mean - 0.5, abs=1e-4)
+    assert least < difference < most
+    assert difference - least >= 0.199, "no surer than the other is"

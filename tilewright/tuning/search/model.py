@@ -49,8 +49,8 @@ BEST = 4
 GROWTH = 1.25
 """Length scales are found anew whenever there are so many times as many measurements."""
 DOUBT = 1.6
-"""How much wider deviations are taken than the model says, which knows its own length scales no better than a few
-measurements do."""
+"""How much wider deviations are taken than the model says, which knows its own length scales no better than
+a few measurements do."""
 SLOW = 0.65
 """Quantile of the costs from which on all are alike."""
 
