@@ -498,23 +498,32 @@ class Space:
 
         Raises ``ArgumentError`` where there are no so many.
         """
-        total = self.count()
-        if not 0 <= number < total:
-            raise ArgumentError(
-                f"number={number}; accepted: 0 <= number < {total}, the number of valid configs"
-            )
+        self._there(number, number)
         if self.diagram is not None:
             return self._config(self.diagram.at(number))
         return next(self._configs(self._picked([number])))
 
+    def _there(self, least: int, most: int) -> None:
+        total = self.count()
+        for number in (least, most):
+            if not 0 <= number < total:
+                raise ArgumentError(
+                    f"number={number}; accepted: 0 <= number < {total}, the number of valid configs"
+                )
+
     def several(self, numbers: Sequence[int]) -> list[Config]:
         """The valid configs of these numbers, each as ``at`` gives it, in a tenth of the time where they are
-        many."""
+        many. Raises ``ArgumentError`` where there are no so many."""
         return list(self._configs(self.columns(numbers)))
 
     def columns(self, numbers: Sequence[int]) -> Columns:
         """The valid points of these numbers as columns: in the order of the parameters, a row for each that
-        has several values, which says which of them. For who looks at thousands and makes a few configs."""
+        has several values, which says which of them. For who looks at thousands and makes a few configs.
+
+        Raises ``ArgumentError`` where there are no so many.
+        """
+        if len(numbers):
+            self._there(min(numbers), max(numbers))
         return self._picked(numbers) if self.diagram is None else self.diagram.points(numbers)
 
     def number(self, config: Mapping[str, Any]) -> int:

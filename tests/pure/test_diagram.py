@@ -197,8 +197,10 @@ def test_walks_that_forget_what_they_kept_find_the_same(tiles: Space) -> None:
 
 
 def test_many_points_at_once_are_those_of_their_numbers(tiles: Space) -> None:
-    numbers = [5, 0, 17, 5]
+    numbers = [1, 0, tiles.count() - 1, 1]
     assert tiles.several(numbers) == [tiles.at(number) for number in numbers]
+    with pytest.raises(ArgumentError, match="accepted: 0 <= number"):
+        tiles.several([0, tiles.count()])
 
 
 def test_a_config_from_another_process_is_found_by_its_values() -> None:
