@@ -22,18 +22,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from bench.recorded import COSTS
+from bench.recorded import COSTS, Recorded
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Gemm, Timing, parsed
 from tilewright.runtime import build
 from tilewright.space import Space
 from tilewright.targets.cuda import driver, modules
+from tilewright.targets.cuda.capability import named
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.cpu import CpuEvaluation
 from tilewright.tuning.evaluate.cuda import GpuEvaluation
 from tilewright.tuning.evaluate.cuda_timing import guarded
 from tilewright.tuning.evaluate.table import EVALUATIONS
+from tilewright.tuning.search import Estimate
 from tilewright.tuning.tuner import sized
 from tilewright.tuning.workers import Answer, Worker, stream
 
@@ -180,7 +182,7 @@ SPACES = {
             "blocks": (132, 264),
         },
     ),
-    "grouped-d1..16": Part(
+    "grouped-d16": Part(
         "grouped",
         "d:1..16x1..16x1..16@10000",
         "memory",
@@ -203,6 +205,39 @@ SPACES = {
     ),
 }
 """By name."""
+
+
+PROCESSORS = {
+    "emeraldrapids-avx512": Device(
+        "cpu",
+        "Intel Xeon (Emerald Rapids)",
+        "emeraldrapids-avx512",
+        {
+            "vector_bits": 512,
+            "vector_registers": 32,
+            "masks": 1,
+            "prefetch": 1,
+            "cores": 16,
+            "l1d": 49152,
+            "l2": 2097152,
+            "l3": 314572800,
+        },
+    )
+}
+"""The processors on which spaces were recorded; a GPU is known by its name."""
+
+
+def told(path: Path, given: Recorded) -> tuple[list[Config], Estimate | None]:
+    """What the tuner would tell a search of a recorded space: the stencil's default, if it was recorded, and
+    the stencil's cost model. Nothing for a table that this module did not write."""
+    name = next((name for name in SPACES if path.name.startswith(f"{name}-")), None)
+    if name is None:
+        return [], None
+    part, key = SPACES[name], given.name.removeprefix(f"{name}-")
+    device, stencil = PROCESSORS.get(key) or named(key), STENCILS[part.stencil]
+    problem = part.problem(device)
+    default = stencil.default(problem, device)
+    return [default] if default in given.times else [], stencil.cost_model(problem, device)
 
 
 # ---- children

@@ -1,9 +1,10 @@
 """Recorded search spaces: every config of a space with what it took, read from a table.
 
 A table is a CSV file, gzipped or not: a column for each parameter, then ``time_ms`` (empty: the config
-failed), ``compile_ms`` and ``benchmark_ms``, what trying it cost. This repository holds none. Public ones are
-in the benchmark hub of the autotuning community (F.-J. Willemsen et al., "A methodology for comparing
-optimization algorithms for auto-tuning", 2024; zenodo 10.5281/zenodo.15364124).
+failed), ``compile_ms`` and ``benchmark_ms``, what trying it cost. Those of this package's own stencils are in
+``bench/spaces`` (``bench.record``), with ``time_ms`` of the whole batch. Public ones are in the benchmark hub
+of the autotuning community (F.-J. Willemsen et al., "A methodology for comparing optimization algorithms for
+auto-tuning", 2024; zenodo 10.5281/zenodo.15364124); this repository holds none of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """How good the searches are, on recorded spaces: ``python -m bench.search FILE.csv.gz ...``.
 
-Every search is played on every space (``bench.recorded``) with many seeds, without starts and one config at a
-time (``--width`` for more): a try costs nothing but a look into the table. Lines of JSON, one a space and
-search:
+Every search is played on every space (``bench.recorded``) with many seeds, one config at a time (``--width``:
+several): a try costs nothing but a look into the table. On spaces of our own stencils (``bench.record``) it
+begins with the default and has the stencil's cost model, if not ``--blind``; on others it has neither. Lines
+of JSON, one a space and search:
 
 found      optimum over the best time found, after 16, 25, 50, 100, 200 tries: mean, and its 95 % interval
 score      the community's (F.-J. Willemsen et al., "A methodology for comparing optimization algorithms for
@@ -16,7 +17,8 @@ overhead   milliseconds of the processor's that the search itself took a try
 Intervals are bootstrapped over the seeds. ``--kernel-tuner a,b`` plays that library's strategies on the same
 tables in its simulation mode (where it can be imported; a config that it asks for twice counts once), and a
 last line a space says for every search how it compares with the best of them at each number of tries: the
-difference with its interval. A mean over spaces hides which of them decide it, so there is none.
+difference with its interval. ``--rivals`` takes their lines from an earlier run. A mean over spaces hides
+which of them decide it; there is but one, the geometric mean after 16 tries, in the last line.
 """
 
 from __future__ import annotations
@@ -40,14 +42,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import record
 from bench.recorded import Recorded, read
 from tilewright.model import Config
 from tilewright.space import Space
+from tilewright.tuning.search import Estimate
 from tilewright.tuning.search.table import SEARCHES
 
 Line = dict[str, Any]
+Told = tuple[Sequence[Config], Estimate | None]
+"""Where a search begins, and the stencil's cost model."""
 Floats = NDArray[np.float64]
 TRIES = (16, 25, 50, 100, 200)
+THEIR = "kernel_tuner "
+"""What the names of Kernel Tuner's strategies begin with."""
 DRAWS = 2000
 """Bootstrap samples of an interval."""
 THEIRS = (
@@ -67,11 +75,20 @@ class Trace:
         self.times, self.seconds, self.own = list(times), list(seconds), own
 
 
-def played(given: Recorded, space: Space, search: str, seed: int, tries: int, width: int = 1) -> Trace:
-    """One of our searches, until it has made so many tries."""
+def played(
+    given: Recorded,
+    space: Space,
+    search: str,
+    seed: int,
+    tries: int,
+    width: int = 1,
+    told: Told = ((), None),
+) -> Trace:
+    """One of our searches, until it has made so many tries; ``told`` is what it begins with."""
     asked: list[Config] = []
     records, begin = given.records, process_time()
-    batches = SEARCHES[search](space, [], seed, width=width)
+    starts, estimate = told
+    batches = SEARCHES[search](space, starts, seed, width=width, estimate=estimate)
     answers = None
     while len(asked) < tries:
         try:
@@ -241,24 +258,25 @@ def line(given: Recorded, search: str, traces: Sequence[Trace], tries: int) -> L
     }
 
 
-def compared(given: Recorded, ours: dict[str, Floats], others: dict[str, Floats]) -> Line:
-    """How each search stands to the best of the others at each number of tries."""
+def compared(ours: Sequence[Line], others: Sequence[Line]) -> Line:
+    """How each search stands to the best of the others at each number of tries, from their lines."""
     against: dict[str, Any] = {}
-    for n in (n for n in TRIES if n <= next(iter(others.values())).shape[1]):
-        rival = max(others, key=lambda name: float((given.best / others[name][:, n - 1]).mean()))
-        theirs = given.best / others[rival][:, n - 1]
-        against[str(n)] = {"rival": rival} | {
-            name: _difference(given.best / best[:, n - 1], theirs) for name, best in ours.items()
-        }
-    return {"kind": "against", "space": given.name, "against": against}
+    for n in ours[0]["found"]:
+        known = [each for each in others if n in each["found"]]
+        if known:
+            rival = max(known, key=lambda each: float(each["found"][n][0]))
+            against[n] = {"rival": rival["search"]} | {
+                each["search"]: _difference(each["found"][n], rival["found"][n]) for each in ours
+            }
+    return {"kind": "against", "space": ours[0]["space"], "against": against}
 
 
-def _difference(ours: Floats, theirs: Floats) -> list[float]:
-    """The difference of two means with its 95 % interval, bootstrapped."""
-    draw = np.random.default_rng(0)
-    means = [values[draw.integers(0, len(values), (DRAWS, len(values)))].mean(1) for values in (ours, theirs)]
-    low, high = np.quantile(means[0] - means[1], (0.025, 0.975))
-    return [round(float(x), 4) for x in (ours.mean() - theirs.mean(), low, high)]
+def _difference(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    """The difference of two means with its 95 % interval, from their intervals: of independent means the
+    squares of the half-widths add up."""
+    (mean, low, high), (other, other_low, other_high) = ours, theirs
+    below, above = math.hypot(mean - low, other_high - other), math.hypot(high - mean, other - other_low)
+    return [round(x, 4) for x in (mean - other, mean - other - below, mean - other + above)]
 
 
 # ---- the command
@@ -266,9 +284,10 @@ def _difference(ours: Floats, theirs: Floats) -> list[float]:
 _JOB: dict[str, Any] = {}
 
 
-def _begin(path: Path, folder: Path) -> None:
+def _begin(path: Path, folder: Path, blind: bool, is_theirs: bool) -> None:
     _JOB["given"] = given = read(path)
-    _JOB["table"] = tables(given, folder)
+    _JOB["told"] = ((), None) if blind else record.told(path, given)
+    _JOB["table"] = tables(given, folder) if is_theirs else None
     # What a space takes to be made is ``bench.space``'s subject.
     _JOB["space"] = space = given.space()
     assert space.diagram is not None
@@ -278,7 +297,7 @@ def _begin(path: Path, folder: Path) -> None:
 def _run(job: tuple[str, str, int, int, int]) -> Trace:
     whose, name, seed, tries, width = job
     if whose == "ours":
-        return played(_JOB["given"], _JOB["space"], name, seed, tries, width)
+        return played(_JOB["given"], _JOB["space"], name, seed, tries, width, _JOB["told"])
     return theirs(_JOB["given"], name, seed, tries, _JOB["table"])
 
 
@@ -292,6 +311,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--tries", type=int, default=200)
     add("--width", type=int, default=1, help="configs asked for at once (default: 1)")
     add("--jobs", type=int, default=1, help="processes (default: 1)")
+    add("--blind", action="store_true", help="spaces of our stencils without default and cost model")
+    add("--rivals", type=Path, help="lines of an earlier run, the Kernel Tuner's of which are taken over")
     add("--json", type=Path, help="where the lines go, too")
     options = parser.parse_args(arguments)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -319,21 +340,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "peers": {"kernel_tuner": version("kernel_tuner")} if strategies else {},
         }
     )
+    earlier = options.rivals.read_text().splitlines() if options.rivals else []
+    sixteen: dict[str, list[float]] = {name: [] for _, name in ours}
     for path in options.files:
         given = read(path)
-        found: dict[str, dict[str, Floats]] = {"ours": {}, "theirs": {}}
+        made: dict[str, list[Line]] = {"ours": [], "theirs": []}
+        for each in map(json.loads, earlier):
+            if each.get("space") == given.name and each.get("search", "").startswith(THEIR):
+                made["theirs"].append(each)
         with (
             TemporaryDirectory() as folder,
-            multiprocessing.get_context("spawn").Pool(options.jobs, _begin, (path, Path(folder))) as pool,
+            multiprocessing.get_context("spawn").Pool(
+                options.jobs, _begin, (path, Path(folder), options.blind, bool(strategies))
+            ) as pool,
         ):
             for whose, name in [*ours, *(("theirs", name) for name in strategies)]:
                 jobs = [(whose, name, seed, options.tries, options.width) for seed in range(options.seeds)]
                 traces = pool.map(_run, jobs, chunksize=1)
-                found[whose][name] = curves(traces, options.tries)
-                label = name if whose == "ours" else f"kernel_tuner {name}"
-                say(line(given, label, traces, options.tries))
-        if strategies:
-            say(compared(given, found["ours"], found["theirs"]))
+                label = name if whose == "ours" else THEIR + name
+                made[whose].append(line(given, label, traces, options.tries))
+                say(made[whose][-1])
+        for each in made["theirs"][: -len(strategies) or None]:
+            say(each)
+        for (_, name), each in zip(ours, made["ours"], strict=True):
+            sixteen[name].append(each["found"]["16"][0])
+        if made["ours"] and made["theirs"]:
+            say(compared(made["ours"], made["theirs"]))
+    means = {name: round(math.prod(each) ** (1 / len(each)), 4) for name, each in sixteen.items()}
+    say({"kind": "sixteen", "spaces": len(options.files), "geometric mean of optimum over found": means})
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import published
+from tilewright import diagram
 from tilewright import space as module
 from tilewright.diagram import distinct
 from tilewright.diagram.terms import Term, conditions, known, needed, symbol, traced
@@ -187,6 +188,28 @@ def test_a_neighbour_is_a_point_of_the_space(tiles: Space) -> None:
 
 
 @ways
+def test_walks_that_forget_what_they_kept_find_the_same(tiles: Space) -> None:
+    points = tiles.sample(20, 1)
+    kept = [tiles.neighbours(point) for point in points]
+    with mock.patch.object(diagram, "KEPT", 3):
+        assert [tiles.neighbours(point) for point in points] == kept
+        assert all(point in tiles for near in kept for point in near)
+
+
+def test_many_points_at_once_are_those_of_their_numbers(tiles: Space) -> None:
+    numbers = [1, 0, tiles.count() - 1, 1]
+    assert tiles.several(numbers) == [tiles.at(number) for number in numbers]
+    with pytest.raises(ArgumentError, match="accepted: 0 <= number"):
+        tiles.several([0, tiles.count()])
+
+
+def test_a_config_from_another_process_is_found_by_its_values() -> None:
+    config = Config({"mr": 2})
+    hash(config)
+    made, arguments = config.__reduce__()
+    assert (made, arguments) == (Config, ({"mr": 2},)), "names have other hashes there"
+
+
 def test_a_space_without_points(tiles: Space) -> None:
     none = Space(tiles.params, [Rule("none", "hard", "", lambda op: op == "t")])
     assert (none.count(), none.sample(3), none.nearest({"mr": 1})) == (0, [], None)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import record as record_
 from bench import recorded, search
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Record, Timing
@@ -186,12 +187,37 @@ def test_one_measurement_at_a_time_says_what_all_at_once_say() -> None:
     chosen, costs = [3, 9, 20, 14], np.array([0.5, -1.0, 0.2, 1.1])
     for each in chosen:
         told.add(each)
-    with_noise = told._with(0)[None] * 0 + np.array([told._with(each) for each in chosen])
-    square = with_noise[:, chosen] + (math.exp(told._state[-1]) + 1e-6) * np.eye(4)
+    rows = told._with(chosen)
+    square = rows[:, chosen] + (math.exp(told._state[-1]) + 1e-6) * np.eye(4)
     one = np.linalg.solve(square, np.ones(4))
     level = one @ costs / one.sum()
-    expected = level + with_noise.T @ np.linalg.solve(square, costs - level)
+    expected = level + rows.T @ np.linalg.solve(square, costs - level)
     np.testing.assert_allclose(told.expected(costs)[0], expected, atol=1e-4)
+
+
+def test_what_was_added_in_turns_is_as_if_added_at_once() -> None:
+    places = np.array([[a, b] for a in range(12) for b in range(8)], np.int32).T
+    values = [tuple(range(1, 13)), (1, 2, 4, 8, 16, 32, 64, 128)]
+    chosen, costs = range(70), np.sin(np.arange(70.0))
+    turns, once = Surrogate(values, places), Surrogate(values, places)
+    for number, each in enumerate(chosen, 1):
+        turns.add(each)
+        once.add(each)
+        turns.expected(costs[:number])
+    # More than there is room for at first.
+    for one, other in zip(turns.expected(costs), once.expected(costs), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-3)
+
+
+def test_a_hint_that_times_follow_leads_to_the_best_sooner() -> None:
+    def tries(hint: float) -> int:
+        def estimate(configs: Sequence[Config]) -> np.ndarray:
+            return np.array([hint * min(seconds(config), 1.0) for config in configs])
+
+        found = [asked("model", 24, seed=seed, estimate=estimate)[:24] for seed in range(4)]
+        return sum(each.index(min(each, key=seconds)) for each in found)
+
+    assert 2 * tries(1.0) < tries(0.0)
 
 
 # ---- replays
@@ -218,6 +244,29 @@ def test_a_recorded_space_is_what_was_recorded(table: Path) -> None:
     assert given.seconds[BEST] == pytest.approx(0.12)
     failed = next(config for config, time in given.times.items() if math.isinf(time))
     assert given.records[failed].status == "crashed"
+
+
+def test_a_space_of_ones_own_knows_its_default_and_its_cost_model() -> None:
+    for path in (found for name in ("lanes", "middle", "tile") for found in record_.FOLDER.glob(f"{name}-*")):
+        given = recorded.read(path)
+        starts, estimate = record_.told(path, given)
+        some = list(given.times)[:3]
+        assert all(start in given.times for start in starts), path
+        assert estimate is None or np.isfinite(estimate(some)).all(), path
+        assert estimate is not None or path.name.startswith("lanes"), "which has no model"
+
+
+def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
+    costs = {"compile_ms": 300, "benchmark_ms": 12, "why": ""}
+    lines = [
+        {"a": 1, "path": "bulk", "time_ms": "0.25", **costs},
+        {"a": 2, "path": "bulk", "time_ms": "", **costs},
+    ]
+    path = tmp_path / "some-h200.csv.gz"
+    path.write_bytes(record_.written(lines))
+    given = recorded.read(path)
+    assert given.times == {Config({"a": 1, "path": "bulk"}): 0.25, Config({"a": 2, "path": "bulk"}): math.inf}
+    assert record_.told(path, given) == ([], None)
 
 
 def test_a_table_without_costs_is_refused(tmp_path: Path) -> None:
@@ -255,7 +304,11 @@ def test_the_command_says_it_in_lines(table: Path, capsys: pytest.CaptureFixture
     assert set(line["found"]) == {"16", "25"}
     mean, low, high = line["found"]["25"]
     assert 0 < low <= mean <= high <= 1
-    best = {"model": search.curves(runs, 30)}
-    against = search.compared(given, best, {"other": best["model"] * 1.1})["against"]["25"]
-    assert against["rival"] == "other"
-    assert against["model"][0] > 0
+    other = {"search": "other", "found": {"25": [0.5, 0.4, 0.7]}}
+    against = search.compared([line], [other])["against"]
+    assert set(against) == {"25"}, "where both have a figure"
+    assert against["25"]["rival"] == "other"
+    difference, least, most = against["25"]["model"]
+    assert difference == pytest.approx(mean - 0.5, abs=1e-4)
+    assert least < difference < most
+    assert difference - least >= 0.199, "no surer than the other is"

@@ -7,19 +7,22 @@ is, and the candidate with the largest expected improvement is asked for (D. Jon
 each is chosen as if those before it had come out as expected (D. Ginsbourger, R. Le Riche, L. Carraro, 2010:
 the kriging believer).
 
+Beside the parameters the model sees how the cost model ranks a candidate, as one more coordinate: where times
+follow it that says much from the first tries on, and where they do not its length scale grows.
+
 The model sees logarithms of times, and all slow configs alike: where a third of them lie beyond the others,
 telling ten times too slow from a hundred times too slow would spend its attention. What failed counts as
 slow.
 
 Its constants were chosen, of a dozen settings, by replays of three recorded spaces (``bench.search``: two of
-a convolution, one of dedispersion, 40 seeds); to leave any one of the three out changes the choice by one
-step of ``SPREAD`` at most. A fourth space had no say.
+a convolution, one of dedispersion, 40 seeds), ``BEGIN`` and ``DOUBT`` by what is found after 25 tries; nine
+spaces of our own stencils were looked at before ``DOUBT`` was settled. A fourth space had no say.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +37,7 @@ from tilewright.tuning.search.surrogate import Floats, Places, Surrogate
 if TYPE_CHECKING:
     from tilewright.tuning.search import Batches, Estimate
 
-BEGIN = 4
+BEGIN = 2
 """Points before the model is asked."""
 RANKED = 256
 """Points that the stencil's cost model ranks."""
@@ -45,34 +48,83 @@ DRAWN = 2048
 BEST = 4
 GROWTH = 1.25
 """Length scales are found anew whenever there are so many times as many measurements."""
+DOUBT = 1.6
+"""How much wider deviations are taken than the model says, which knows its own length scales no better than
+a few measurements do."""
 SLOW = 0.65
 """Quantile of the costs from which on all are alike."""
 
 
 class _Candidates:
-    """Configs with their places, each once."""
+    """Points that may be asked for, each once, as columns of places; configs are made of what is asked for.
+
+    First come the ``known`` configs; one of them whose values the space does not have is none.
+    """
+
+    def __init__(self, coder: _Coder, known: Iterable[Config], others: Places):
+        self._coder = coder
+        told = {coder.key(config): config for config in known}
+        self.known = [config for key, config in told.items() if key is not None]
+        fresh = dict.fromkeys(_keys(others))
+        for key in told:
+            fresh.pop(key or b"", None)
+        rest = np.frombuffer(b"".join(fresh), np.int32).reshape(len(fresh), len(others)).T
+        self.places: Places = np.concatenate([coder.places(self.known), rest], axis=1)
+
+    def config(self, at: int) -> Config:
+        """The config of a column."""
+        return self.known[at] if at < len(self.known) else self._coder.config(self.places[:, at])
+
+
+class _Coder:
+    """Configs of a space as columns: of each parameter that has several values which of them, and back."""
 
     def __init__(self, space: Space):
+        self._space = space
         self._params = [param for param in space.params if len(param.values) > 1]
         self._place = [{value: at for at, value in enumerate(param.values)} for param in self._params]
         self.values = [param.values for param in self._params]
-        self.configs: list[Config] = []
-        self.number: dict[Config, int] = {}
 
-    def extend(self, configs: Sequence[Config]) -> None:
-        """More of them; a start whose values the space does not have is none."""
-        for config in configs:
-            there = all(config[q.name] in known for q, known in zip(self._params, self._place, strict=True))
-            if there and config not in self.number:
-                self.number[config] = len(self.configs)
-                self.configs.append(config)
+    def key(self, config: Config) -> bytes | None:
+        """A column as bytes; None for a config whose values the space does not have."""
+        found = [known.get(config[q.name]) for q, known in zip(self._params, self._place, strict=True)]
+        return None if None in found else np.array(found, np.int32).tobytes()
 
-    @property
-    def places(self) -> Places:
+    def places(self, configs: Sequence[Config]) -> Places:
+        """The columns of configs whose values the space has."""
         rows = [
-            [at[c[p.name]] for c in self.configs] for p, at in zip(self._params, self._place, strict=True)
+            [at[config[q.name]] for config in configs]
+            for q, at in zip(self._params, self._place, strict=True)
         ]
-        return np.array(rows, np.int32).reshape(len(rows), len(self.configs))
+        return np.array(rows, np.int32).reshape(len(rows), len(configs))
+
+    def config(self, places: Iterable[int]) -> Config:
+        """The config of a column."""
+        chosen = {q.name: q.values[place] for q, place in zip(self._params, places, strict=True)}
+        return Config({q.name: chosen.get(q.name, q.values[0]) for q in self._space.params})
+
+
+def _keys(places: Places) -> list[bytes]:
+    """Each column as bytes, by which equal ones are found."""
+    return [row.tobytes() for row in np.ascontiguousarray(places.T, np.int32)]
+
+
+class _Hints:
+    """What the stencil's cost model says of candidates: the rank of each among all, from 0 to 1."""
+
+    def __init__(self, estimate: Estimate):
+        self._estimate = estimate
+        self._told: dict[bytes, float] = {}
+
+    def of(self, candidates: _Candidates) -> Floats:
+        """Asked for what was not told before."""
+        keys = _keys(candidates.places)
+        new = [at for at, key in enumerate(keys) if key not in self._told]
+        told = self._estimate([candidates.config(at) for at in new]).tolist()
+        self._told.update(zip((keys[at] for at in new), told, strict=True))
+        _, ranks = np.unique([self._told[key] for key in keys], return_inverse=True)
+        found: Floats = ranks / max(1, int(ranks.max(initial=0)))
+        return found
 
 
 def model(
@@ -88,28 +140,34 @@ def model(
 
     first = _first(space, starts, seed, estimate, max(BEGIN, width))
     learn(first, (yield first))
-    listed = space.count() <= LISTED
-    whole = space.sample(LISTED, seed) if listed else []
+    total, coder = space.count(), _Coder(space)
+    listed = total <= LISTED
+    hints = None if estimate is None else _Hints(estimate)
+    drawn = space.columns(range(total)) if listed else space.drawn(DRAWN, seed)
     surrogate: Surrogate | None = None
-    configs: list[Config] = []
     for turn in count():
         if surrogate is None or not listed:
-            candidates = _Candidates(space)
-            candidates.extend(list(times))
-            known = len(candidates.configs)
-            candidates.extend(whole or _nearby(space, times, seed + turn))
-            configs = candidates.configs
-            surrogate = Surrogate(candidates.values, candidates.places, surrogate)
-            for number in range(known):
+            if turn and hints is None:
+                # Without a cost model that would have to be asked about them other points cost nothing.
+                drawn = space.drawn(DRAWN, seed + turn)
+            others = drawn if listed else np.concatenate([_near(space, coder, times), drawn], axis=1)
+            candidates = _Candidates(coder, times, others)
+            hint = None if hints is None else hints.of(candidates)
+            surrogate = Surrogate(coder.values, candidates.places, hint, surrogate)
+            asked_for = list(candidates.known)
+            for number in range(len(asked_for)):
                 surrogate.add(number)
-        if len(surrogate.known) == len(configs):
+        left = candidates.places.shape[1] - len(asked_for)
+        if not left:
             return
-        surrogate.fit(_costs([times[configs[at]] for at in surrogate.known]))
-        until = max(len(surrogate.known) + 1, int(len(surrogate.known) * GROWTH))
-        while len(surrogate.known) < min(until, len(configs)):
-            believed = [times[configs[at]] for at in surrogate.known]
-            picks = _picks(surrogate, believed, min(width, len(configs) - len(believed)))
-            asked = [configs[at] for at in picks]
+        surrogate.fit(_costs([times[config] for config in asked_for]))
+        until = max(len(asked_for) + 1, int(len(asked_for) * GROWTH))
+        while len(asked_for) < until and left:
+            believed = [times[config] for config in asked_for]
+            picks = _picks(surrogate, believed, min(width, left))
+            asked = [candidates.config(at) for at in picks]
+            asked_for += asked
+            left -= len(asked)
             learn(asked, (yield asked))
 
 
@@ -129,10 +187,10 @@ def _first(
     return first + drawn[: max(0, wanted - len(first))]
 
 
-def _nearby(space: Space, times: dict[Config, float], seed: int) -> list[Config]:
-    """A sample of a large space, and the neighbours of the best."""
+def _near(space: Space, coder: _Coder, times: dict[Config, float]) -> Places:
+    """The neighbours of the best."""
     best = sorted(times, key=times.__getitem__)[:BEST]
-    return [near for config in best for near in space.neighbours(config)] + space.sample(DRAWN, seed)
+    return coder.places([near for config in best for near in space.neighbours(config)])
 
 
 def _costs(times: Sequence[float]) -> Floats:
@@ -149,11 +207,12 @@ def _picks(surrogate: Surrogate, times: Sequence[float], wanted: int) -> list[in
     """The candidates of the largest expected improvement, one after the other; they count as known from
     then."""
     costs = _costs(times)
-    best = costs.min()
+    # Not of NumPy, whose numbers would make all of the below of 64 bits.
+    best = float(costs.min())
     picks: list[int] = []
     for _ in range(wanted):
         mean, deviation = surrogate.expected(costs)
-        gain = _improvement(best, mean, deviation)
+        gain = _improvement(best, mean, DOUBT * deviation)
         gain[surrogate.known] = -1
         pick = int(gain.argmax())
         costs = np.append(costs, mean[pick])

@@ -7,8 +7,8 @@ its own, found by maximising the posterior of the length scales under a log-norm
 Williams, "Gaussian Processes for Machine Learning" (2006), sections 5.1 and 5.4.1; Matern 5/2 covariance of
 section 4.2).
 
-There are few values a parameter, so that squared distances are sums of small tables: a new point costs a look
-into each, and one row more of the triangular factor, for all candidates at once.
+Distances of all candidates are one product of matrices. A new point costs a row of them, and one row more of
+the inverse of the triangular factor: that it is kept, and not the factor, saves solving for every try.
 """
 
 from __future__ import annotations
@@ -60,70 +60,88 @@ def coordinates(values: Sequence[Any]) -> list[Floats]:
 
 def _covariance(squares: Floats) -> Floats:
     """Matern 5/2 of squared distances."""
-    r = np.sqrt(5 * squares)
-    covariance: Floats = (1 + r + r * r / 3) * np.exp(-r)
-    return covariance
+    r: Floats = np.sqrt(5 * squares)
+    decay = np.exp(-r)
+    r *= 1 + r / 3
+    r += 1
+    r *= decay
+    return r
 
 
 class Surrogate:
     """What is expected of every candidate, from those that were measured.
 
-    ``values`` are the parameters' values, ``candidates`` the points that may be asked about. Length scales
-    are at first those of ``before``, if it is given: the same parameters, other candidates.
+    ``values`` are the parameters' values, ``candidates`` the points that may be asked about, ``hint`` what
+    else is seen of each of them, from 0 to 1. Length scales are at first those of ``before``, if it is given:
+    the same parameters, other candidates.
     """
 
-    def __init__(self, values: Sequence[Sequence[Any]], candidates: Places, before: Surrogate | None = None):
-        self.candidates = candidates.astype(np.intp)
+    def __init__(
+        self,
+        values: Sequence[Sequence[Any]],
+        candidates: Places,
+        hint: Floats | None = None,
+        before: Surrogate | None = None,
+    ):
         seen = [(row, each) for row, known in enumerate(values) for each in coordinates(known)]
-        self._rows = [row for row, _ in seen]
-        self._squares = [(each[:, None] - each[None, :]) ** 2 for _, each in seen]
-        self._sizes = [len(known) for known in values]
-        expected = np.log(SCALE) - 0.25 * np.log(max(1, len(seen)) / 6)
+        rows = [each[candidates[row]] for row, each in seen] + ([] if hint is None else [hint])
+        self._points = np.array(rows, np.float32).reshape(len(rows), candidates.shape[1])
+        expected = np.log(SCALE) - 0.25 * np.log(max(1, len(rows)) / 6)
         # The logarithms of the inverse length scales, and of the share of noise.
-        self._expected = np.array([expected] * len(seen) + [np.log(NOISE)])
+        self._expected = np.array([expected] * len(rows) + [np.log(NOISE)])
         self._state: Floats = (self._expected if before is None else before._state).copy()
         self.known: list[int] = []
-        self._factor = np.zeros((ROOM, ROOM))
+        # The inverse of the triangular factor, and what it makes of the covariances with all candidates.
+        self._inverse = np.zeros((ROOM, ROOM))
         self._solved = np.zeros((ROOM, candidates.shape[1]), np.float32)
         self._begin()
 
     def _begin(self) -> None:
-        """Nothing is known under these length scales yet."""
-        count = self.candidates.shape[1]
-        self._tables = [np.zeros((size, size)) for size in self._sizes]
-        for row, squares, scale in zip(self._rows, self._squares, self._state[:-1], strict=True):
-            self._tables[row] += np.exp(2 * scale) * squares
-        self._tables = [table.astype(np.float32) for table in self._tables]
-        self._left = np.ones(count, np.float32)
+        """Nothing is worked in under these length scales yet."""
+        self._scaled = self._points * np.exp(self._state[:-1, None]).astype(np.float32)
+        self._norms = np.einsum("ij,ij->j", self._scaled, self._scaled)
+        self._left = np.ones(self._points.shape[1], np.float32)
+        self._worked = 0
 
-    def _with(self, chosen: int) -> Floats:
-        """The covariance of one candidate with all of them."""
-        squares = np.zeros(self.candidates.shape[1], np.float32)
-        for table, places in zip(self._tables, self.candidates, strict=True):
-            squares += table[places[chosen]].take(places)
-        return _covariance(squares)
+    def _with(self, chosen: Sequence[int]) -> Floats:
+        """The covariances of some candidates, a row each, with all of them."""
+        some = np.array(chosen, np.intp)
+        squares = (-2 * self._scaled[:, some].T) @ self._scaled
+        squares += self._norms
+        squares += self._norms[some, None]
+        covariance = _covariance(np.maximum(squares, 0, out=squares))
+        # What rounding leaves between a point and itself would be taken for a distance.
+        covariance[np.arange(len(some)), some] = 1
+        return covariance
 
     def add(self, chosen: int) -> None:
         """A candidate was measured."""
-        count = len(self.known)
-        self._extend(chosen, count)
         self.known.append(chosen)
 
-    def _extend(self, chosen: int, count: int) -> None:
-        if count == len(self._factor):
-            grown = np.zeros((2 * count, 2 * count))
-            grown[:count, :count] = self._factor
-            self._factor = grown
+    def _work_in(self) -> None:
+        """Extend the factor's inverse, and what it makes of all candidates, by what was added."""
+        done, count = self._worked, len(self.known)
+        if done == count:
+            return
+        while count > len(self._inverse):
+            grown = np.zeros((2 * len(self._inverse),) * 2)
+            grown[:done, :done] = self._inverse[:done, :done]
+            self._inverse = grown
             self._solved = np.vstack([self._solved, np.zeros_like(self._solved)])
-        row = self._with(chosen)
-        above = self._solved[:count, chosen].astype(float)
-        corner = 1 + np.exp(self._state[-1]) + JITTER - above @ above
-        self._factor[count, :count] = above
-        self._factor[count, count] = np.sqrt(max(corner, JITTER))
-        self._solved[count] = (row - above.astype(np.float32) @ self._solved[:count]) / np.float32(
-            self._factor[count, count]
-        )
-        self._left -= self._solved[count] ** 2
+        added, own = self.known[done:], np.eye(count - done)
+        rows = self._with(added)
+        above = self._solved[:done, added].T.astype(float)
+        noise = np.exp(self._state[-1]) + 2 * JITTER
+        corner = rows[:, added].astype(float) + noise * own - above @ above.T
+        inverse = np.linalg.inv(np.linalg.cholesky(corner))
+        if done:
+            rows -= above.astype(np.float32) @ self._solved[:done]
+        new = inverse.astype(np.float32) @ rows
+        self._inverse[done:count, :done] = -inverse @ above @ self._inverse[:done, :done]
+        self._inverse[done:count, done:count] = inverse
+        self._solved[done:count] = new
+        self._left -= np.einsum("ij,ij->j", new, new)
+        self._worked = count
 
     def fit(self, costs: Floats) -> None:
         """Find length scales for the costs of the known candidates, in their order."""
@@ -135,19 +153,12 @@ class Surrogate:
             known, costs = known[some], costs[some]
         self._state = self._fitted(known, costs)
         self._begin()
-        for count, chosen in enumerate(self.known):
-            self._extend(chosen, count)
 
     def _fitted(self, known: NDArray[np.intp], costs: Floats) -> Floats:
         """The most probable length scales: steps by the signs of the gradient (Rprop), the best of all
         kept."""
-        places = self.candidates[:, known]
-        squares = np.array(
-            [
-                each[np.ix_(places[row], places[row])]
-                for row, each in zip(self._rows, self._squares, strict=True)
-            ]
-        )
+        points = self._points[:, known].astype(float)
+        squares = (points[:, :, None] - points[:, None, :]) ** 2
         count, one, eye = len(known), np.ones(len(known)), np.eye(len(known))
         state, step, before = self._state.copy(), np.full(len(self._state), 0.25), np.zeros(len(self._state))
         best, least = state, np.inf
@@ -179,11 +190,11 @@ class Surrogate:
     def expected(self, costs: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of every candidate's cost, from the costs of the known ones in
         order."""
+        self._work_in()
         count = len(self.known)
-        factor = self._factor[:count, :count]
-        both = np.linalg.solve(factor, np.column_stack([costs, np.ones(count)]))
+        both = self._inverse[:count, :count] @ np.column_stack([costs, np.ones(count)])
         level = (both[:, 0] @ both[:, 1]) / (both[:, 1] @ both[:, 1])
         rest = both[:, 0] - level * both[:, 1]
         variance = (rest @ rest + 0.5) / (count + 0.5)
-        mean = level + rest.astype(np.float32) @ self._solved[:count]
-        return mean, np.sqrt(variance * np.maximum(self._left, 1e-9))
+        mean = np.float32(level) + rest.astype(np.float32) @ self._solved[:count]
+        return mean, np.sqrt(np.float32(variance) * np.maximum(self._left, np.float32(1e-9)))
