@@ -102,8 +102,8 @@ def serves(problem: Gemm, device: Device, stencil: str | None) -> bool:
 
 def has_rival(problem: Gemm) -> bool:
     """Whether what was timed as the vendor's product is what a caller would get. That of complex half is of
-    planes that no caller has: what a caller gets is the library's product of complex64, with copies before and
-    after."""
+    planes that no caller has: what a caller gets is the library's product of complex64, with copies before
+    and after."""
     return bool(problem.dtype.letter != "hc")
 
 
