@@ -333,7 +333,7 @@ def kernel_set(
             within=within,
             search=search,
             seconds=seconds,
-            vendor=vendor,
+            rival=lambda problem: vendor and dispatch.has_rival(problem),
             listen=listen,
         )
     forget()

@@ -158,7 +158,9 @@ def test_what_the_vendor_does_faster_is_left_to_it(store: Records) -> None:
     found = made(tuner)
     assert (found.kernels, found.cases, found.worst, found.curve) == ((), (), 0.0, ())
     assert [(p.extents, regime) for p, regime in found.left] == [(p.extents, "cached") for p in SIZES]
-    assert made(tuner, vendor=False).kernels == (MIDDLE,)
+    assert made(tuner, rival=lambda problem: False).kernels == (MIDDLE,)
+    assert [case.problem.m for case in made(tuner, rival=lambda problem: problem.m == 6).cases] == [8, 12]
+    assert [dispatch.has_rival(one(text)) for text in ("hc:8", "h:8", "d:8")] == [False, True, True]
 
 
 def test_records_only_measures_nothing(store: Records) -> None:

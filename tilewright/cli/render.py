@@ -227,7 +227,7 @@ def programs(rows: Sequence[Row], stage: str) -> None:
 def gaps(rows: Sequence[Row]) -> None:
     """Calls without a record, worst expected loss first."""
     if not rows:
-        print("no calls without a record were counted; TILEWRIGHT_GAPS=1 or tw.count_gaps() counts them")
+        print("nothing counted is without a record; TILEWRIGHT_GAPS=1 or tw.count_gaps() counts calls")
         return
     table(
         "called without a record, worst expected loss first",

@@ -105,6 +105,13 @@ def serves(problem: Gemm, device: Device, stencil: str | None) -> bool:
     return any(refusal(one, problem, device) is None for one in some.values())
 
 
+def has_rival(problem: Gemm) -> bool:
+    """Whether what was timed as the vendor's product is what a caller would get. That of complex half is of
+    planes that no caller has: what a caller gets is the library's product of complex64, with copies before
+    and after."""
+    return bool(problem.dtype.letter != "hc")
+
+
 def regime(problem: Gemm, device: Device, cores: int | None = None) -> str:
     """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
     they still go faster than memory; else ``memory``."""
@@ -151,10 +158,8 @@ def plan(
 
     if stencil is not None or config is not None:
         return made("forced", "named by the caller", *_forced(problem, device, stencil, config))
-    # What was timed as the vendor's product of complex half is of planes that no caller has; what a caller
-    # gets is the library's product of complex64, with copies before and after. And of matrices that lie
-    # anywhere no record tells, for its batches were evenly spaced.
-    rival = vendor and problem.dtype.letter != "hc"
+    rival = vendor and has_rival(problem)
+    # Of matrices that lie anywhere no record tells, for its batches were evenly spaced.
     theirs = rival and isinstance(problem, Problem) and not problem.pointers
     # What was timed has one batch axis. Along several there is less to move where a run shares an operand,
     # and other tiles are better (z of order 9 on an H200: 0.97 of a copy in place of 0.62); and no library's

@@ -108,14 +108,14 @@ def kernel_set(
     within: float,
     search: str,
     seconds: float,
-    vendor: bool = True,
+    rival: Callable[[Any], bool] = lambda problem: True,
     listen: Callable[[str], None] = lambda text: None,
 ) -> KernelSet:
     """The smallest set of kernels for problems in regimes.
 
     ``search`` and ``seconds`` are those of the first step, for one problem; the second gets as long again at
-    most; an empty ``search`` measures nothing. ``vendor``: whether what the vendor does faster is left to
-    it. ``listen`` is told what is being done.
+    most; an empty ``search`` measures nothing. ``rival``: whether a problem is left to the vendor where its
+    product is faster. ``listen`` is told what is being done.
 
     Raises ``ArgumentError`` for no problems, for a bound that is no share from 0, and where no kernel is
     right for a problem.
@@ -137,12 +137,13 @@ def kernel_set(
                 f"problem={case.problem.spelling}, {case.regime}: no kernel is known to be right; accepted: "
                 "problems of which one is, or an effort that measures"
             )
-    served = [case for case in cases if not (vendor and _vendor_wins(case))]
-    left = [case for case in cases if vendor and _vendor_wins(case)]
+    lost = {number for number, case in enumerate(cases) if rival(case.problem) and _vendor_wins(case)}
+    served = [case for number, case in enumerate(cases) if number not in lost]
+    left = [(cases[number].problem, cases[number].regime) for number in sorted(lost)]
     pool = cells.candidates(served, within)
     for number, case in enumerate(served if search else (), 1):
         _fill(tuner, case, pool, seconds, f"{number} of {len(served)}", listen)
-    return _found(tuner, served, pool, within, [(case.problem, case.regime) for case in left], search, listen)
+    return _found(tuner, served, pool, within, left, search, listen)
 
 
 def _vendor_wins(case: Case) -> bool:
