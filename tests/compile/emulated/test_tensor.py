@@ -15,9 +15,7 @@ from tilewright.space import HARDWARE, Rule, Space
 pytestmark = marks.COMPILED
 
 
-HALVES = ("16x16x16", "32x8x16", "8x32x16", "16x8x16")
-SHAPES = [("h", HALVES[0]), ("b", HALVES[1]), ("b", HALVES[2]), ("h", HALVES[3])]
-SHAPES += [("hc", tc) for tc in HALVES]
+SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32x8x16", "8x32x16", "16x8x16")]
 SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8", "16x8x16")]
 
 
@@ -44,10 +42,11 @@ def modest(p: Problem, device: Device, seed: int, **fixed: Any) -> Config:
     )
 
 
-@pytest.mark.parametrize(("letter", "tc"), SHAPES)
+# The other real type of 16 bits with half of its shapes: it differs in the instruction alone.
+@pytest.mark.parametrize(("letter", "tc"), [shape for shape in SHAPES if shape not in SHAPES[4:8:2]])
 def test_tensor_multiplies(letter: str, tc: str) -> None:
     """Each type with all shapes of its products and all transpositions, and other pairs of them than the
-    next type has; the two real types of 16 bits share one set."""
+    next type has."""
     number = SHAPES.index((letter, tc))
     at = (number + number // 4) % 4
     trans = (("nn", "nt", "tt", "tn") if letter in "hbd" else ("jc", "nt", "jj", "cn"))[at]
