@@ -19,8 +19,8 @@ POINTS = [
     pytest.param(rung, config, device, id=f"{rung.number} {config!r} {device}")
     for device in ("h200", "a100")
     for rung in RUNGS
-    # Of the older device one in four, and the first above all.
-    for config in rung.configs[:: 1 if device == "h200" else 4]
+    # Half of them, of the older device a quarter, and the first above all.
+    for config in rung.configs[:: 2 if device == "h200" else 4]
 ]
 
 
@@ -36,10 +36,12 @@ def test_it_compiles_without_a_warning(rung: Rung, config: Config, device: str) 
         assert row["spills"] == 0
 
 
-def test_the_table_without_a_device_has_every_rung() -> None:
+def test_the_table_without_a_device_has_every_rung(monkeypatch: pytest.MonkeyPatch) -> None:
     table = ladder.survey(4096, capability.named("h200"))
     assert [row["rung"] for row in table["rows"]] == [1, 2, 3, 4, 5, 6]
     assert all(row["tflops"] is None and row["registers"] > 0 for row in table["rows"])
+    # Which rows there are is asked without compiling them all.
+    monkeypatch.setattr(ladder, "facts", lambda rung, config, device, n: ladder.outline(rung, config, n))
     assert len(ladder.survey(4096, capability.named("h200"), every=True)["rows"]) == sum(
         len(rung.configs) for rung in RUNGS
     )

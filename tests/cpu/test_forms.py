@@ -85,7 +85,7 @@ def test_nothing_to_multiply() -> None:
     assert (c[0] == 0).all()
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
 def test_many_sizes(dtype: str) -> None:
     draw = random.Random(5)
     shapes = [tuple(draw.randrange(1, 20) for _ in range(3)) for _ in range(20)]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests import marks
-from tests.emulator.cases import H200, allowed, found_wrong, problem
+from tests.emulator.cases import H200, allowed, problem
+from tests.emulator.machine import SCHEDULES
 from tests.emulator.products import wrongs
 from tilewright.catalog import STENCILS
 from tilewright.model import Problem
@@ -17,45 +18,49 @@ pytestmark = marks.COMPILED
 
 SMALL = {"n_dim": 8, "m_dim": 8, "n_blk": 16, "m_blk": 16, "k_blk": 8, "min_blocks": 1, "split": 1}
 """Tiles of 16 x 16 by 64 threads: two warps, so that barriers matter."""
+TRANS = ["nn", "nt", "tn", "tt"]
 
 
-@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("trans", TRANS)
 @pytest.mark.parametrize("letter", "sdcz")
 def test_classic_multiplies(letter: str, trans: str) -> None:
+    number, at = "sdcz".index(letter), TRANS.index(trans)
     if letter in "cz":
         trans = trans.replace("t", "c") if letter == "c" else trans.replace("n", "j")
-    odd = problem(f"{letter}:{trans}:18x17x21@2", (1, 2, 3), (1, 3, 5), alpha="any", beta="any")
-    even = problem(f"{letter}:{trans}:16x20x28", (4, 8, 1), beta="01"[trans == "nn"])
-    points = []
-    for number, p in enumerate((odd, even)):
-        points += [(p, config) for config in allowed("classic", p, H200, 1, number, read="global", **SMALL)]
-    assert found_wrong("classic", points) == []
+    # Odd sizes and even ones in turns, so that either has each type and each transposition of A and of B.
+    if (number + (at in (1, 2))) % 2:
+        p = problem(f"{letter}:{trans}:16x20x28", (4, 8, 1), beta="01"[at % 2])
+    else:
+        p = problem(f"{letter}:{trans}:18x17x21@2", (1, 2, 3), (1, 3, 5), alpha="any", beta="any")
+    (config,) = allowed("classic", p, H200, 1, number, read="global", **SMALL)
+    schedule = SCHEDULES[(number + at) % 4]
+    assert list(wrongs("classic", p, config, H200, schedules=[schedule])) == []
+
+
+WAYS: list[dict[str, Any]] = [
+    {"read": "ldg"},
+    {"read": "tex1d"},
+    {"read": "tex2d"},
+    {"split": 2},
+    {"split": 4, "vec": 1},
+    {"early": 1},
+    {"mma": 1, "lanes": 8, "n_blk": 32},
+    {"mma": 1, "lanes": 8, "n_blk": 32, "split": 2},
+    {"buffers": 1},
+    {"order": 0, "lanes": 4},
+    {"order": 2, "lanes": 4},
+]
 
 
 @pytest.mark.parametrize(
-    "fixed",
-    [
-        {"read": "ldg"},
-        {"read": "tex1d"},
-        {"read": "tex2d"},
-        {"split": 2},
-        {"split": 4, "vec": 1},
-        {"early": 1},
-        {"mma": 1, "lanes": 8, "n_blk": 32},
-        {"mma": 1, "lanes": 8, "n_blk": 32, "split": 2},
-        {"buffers": 1},
-        {"order": 0, "lanes": 4},
-        {"order": 2, "lanes": 4},
-    ],
-    ids=lambda fixed: "-".join(f"{name}-{value}" for name, value in fixed.items()),
+    "fixed", WAYS, ids=lambda fixed: "-".join(f"{name}-{value}" for name, value in fixed.items())
 )
 def test_classic_in_all_its_ways(fixed: dict[str, Any]) -> None:
-    points = []
+    turn = WAYS.index(fixed)
     # Textures ask for leading dimensions that are multiples of 32 bytes.
-    for number, (text, pad) in enumerate((("d:nt:19x35x21", (1, 1, 3)), ("z:cn:18x17x23", (1, 1, 3)))):
-        p = problem(text, pad, beta="any", alpha="any")
-        points += [(p, config) for config in allowed("classic", p, H200, 1, number, **SMALL | fixed)]
-    assert found_wrong("classic", points) == []
+    p = problem(("d:nt:19x35x21", "z:cn:18x17x23")[turn % 2], (1, 1, 3), beta="any", alpha="any")
+    (config,) = allowed("classic", p, H200, 1, turn % 2, **SMALL | fixed)
+    assert list(wrongs("classic", p, config, H200, schedules=[SCHEDULES[turn % 4]])) == []
 
 
 def test_classic_takes_its_turns_with_what_it_shares() -> None:

@@ -19,10 +19,20 @@ pytestmark = marks.COMPILED
 LISTED = [(5, 6, 7), (16, 8, 16), (1, 1, 1), (13, 2, 9), (8, 16, 4), (3, 11, 16), (16, 16, 0), (7, 5, 12)]
 
 
-@pytest.mark.parametrize("bulk", [0, 1])
 @pytest.mark.parametrize(
-    ("letter", "trans"),
-    [("s", "nt"), ("d", "tn"), ("c", "cn"), ("z", "nj"), ("h", "nn"), ("b", "tt"), ("hc", "ct")],
+    ("letter", "trans", "bulk"),
+    [
+        ("s", "nt", 0),
+        ("s", "nt", 1),
+        ("c", "cn", 1),
+        ("h", "nn", 0),
+        ("hc", "ct", 1),
+        # On tensor cores.
+        ("d", "tn", 1),
+        ("z", "nj", 0),
+        ("b", "tt", 1),
+        ("hc", "ct", 0),
+    ],
 )
 def test_grouped_multiplies(letter: str, trans: str, bulk: int) -> None:
     p = products(DTYPES[letter], 16, 16, 16, trans, len(LISTED), alpha="any", beta="any")

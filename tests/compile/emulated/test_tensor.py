@@ -42,7 +42,8 @@ def modest(p: Problem, device: Device, seed: int, **fixed: Any) -> Config:
     )
 
 
-@pytest.mark.parametrize(("letter", "tc"), SHAPES)
+# The other real type of 16 bits with half of its shapes: it differs in the instruction alone.
+@pytest.mark.parametrize(("letter", "tc"), [shape for shape in SHAPES if shape not in SHAPES[4:8:2]])
 def test_tensor_multiplies(letter: str, tc: str) -> None:
     """Each type with all shapes of its products and all transpositions, and other pairs of them than the
     next type has."""
