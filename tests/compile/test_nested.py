@@ -97,6 +97,8 @@ TILES: dict[str, tuple[Problem, dict[str, int]]] = {
     "third-axis": (nested("s:2x4x2@4", (4, 24, 8), ((3, 8, 0, 64), (2, 0, 8, 32)), align=4), {"group": 6}),
     # One A for all.
     "shared": (nested("d:2x1x3@3", (0, 21, 2), ((7, 0, 3, 6),), beta="1"), {"group": 14}),
+    # Short runs: those of C are one, A is shared along them, and B along the outer axis.
+    "joined": (nested("s:3x3x3@3", (0, 9, 9), ((2, 63, 27, 189), (7, 9, 0, 27)), align=4), {"group": 6}),
     # Large matrices anywhere come one by one.
     "one-by-one": (nested("z:4x4x4@3", (48, 32, 16), ((2, 16, 96, 48),)), {"group": 2}),
     "tensor-cores": (

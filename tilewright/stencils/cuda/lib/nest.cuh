@@ -41,6 +41,15 @@
 #ifndef ALONG_B
 #define ALONG_B 0  // the same for B
 #endif
+#ifndef JOINED_A
+#define JOINED_A 0  // whether the runs of A that a tile has lie next to each other, and are one
+#endif
+#ifndef JOINED_B
+#define JOINED_B 0  // the same for B
+#endif
+#ifndef JOINED_C
+#define JOINED_C 0  // and for C
+#endif
 
 #define NEST_INLINE __device__ __forceinline__
 

@@ -48,14 +48,15 @@ constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 #if PATH != 0
 #if PIECEWISE && TILE
 // A group is a tile: TILE runs of C along the innermost axis, PIECE products each. Of A and B it has FEW runs of LONG matrices,
-// along whichever of the two axes they lie next to each other.
-constexpr int PIECE = GROUP / TILE, PIECES = TILE;
+// along whichever of the two axes they lie next to each other. Runs that are JOINED are one.
+constexpr int PIECE = GROUP / TILE, PIECES = JOINED_C ? 1 : TILE;
 CONSTANT int few(bool turned, bool held, bool along) { return turned ? (held ? 1 : PIECE) : (along ? TILE : 1); }
-constexpr int FEW_A = few(TURNED_A, HELD_A, ALONG_A), LONG_A = few(!TURNED_A, HELD_A, ALONG_A);
-constexpr int FEW_B = few(TURNED_B, HELD_B, ALONG_B), LONG_B = few(!TURNED_B, HELD_B, ALONG_B);
+constexpr int FEW_A = JOINED_A ? 1 : few(TURNED_A, HELD_A, ALONG_A), FEW_B = JOINED_B ? 1 : few(TURNED_B, HELD_B, ALONG_B);
+constexpr int LONG_A = JOINED_A ? GROUP : few(!TURNED_A, HELD_A, ALONG_A);
+constexpr int LONG_B = JOINED_B ? GROUP : few(!TURNED_B, HELD_B, ALONG_B), LONG_C = JOINED_C ? GROUP : PIECE;
 constexpr int ASKING = larger(PIECES, larger(SHARED_A ? 0 : FEW_A, SHARED_B ? 0 : FEW_B));  // threads that ask for runs
 constexpr int ROOM_A = room(LONG_A * LD_A * COLS_A * SIZE, SKEWED_A), ROOM_B = room(LONG_B * LD_B * COLS_B * SIZE, SKEWED_B);
-constexpr int ROOM_C = room(PIECE * LD_C * SIZE_N * SIZE, SKEWED_C);
+constexpr int ROOM_C = room(LONG_C * LD_C * SIZE_N * SIZE, SKEWED_C);
 constexpr int BYTES_A = padded(SHARED_A ? LD_A * COLS_A * SIZE : FEW_A * ROOM_A);
 constexpr int BYTES_B = padded(SHARED_B ? LD_B * COLS_B * SIZE : FEW_B * ROOM_B);
 constexpr int BYTES_C = padded(PIECES * ROOM_C);

@@ -32,6 +32,8 @@ PIECES = 16
 """Runs of C that a group has, at most: a thread asks for each."""
 ASKING = 32
 """Threads of a tile of two axes that ask for runs, at most."""
+SHORT_RUN = 4096
+"""Bytes of C of a run below which several runs that lie next to each other are one."""
 ALONG = 1024
 """Bytes of a run along the outer axis of a tile that are enough."""
 ALONE = 128
@@ -147,35 +149,49 @@ class Tile:
     """A group that is a tile of the innermost batch axis and an outer one, for bulk copies.
 
     ``axis`` is its number in ``Problem.outer``, ``extent`` the axis's, ``along`` the positions along it that
-    a tile has. ``turned``: whether the runs of A, B and C lie along the outer axis. ``inner`` and ``outer``:
-    whether A, B and C go on along each axis.
+    a tile has, 0 where it has as many whole runs as the group is large; ``run`` are the products of a run.
+    ``turned``: whether the runs of A, B and C lie along the outer axis. ``inner`` and ``outer``: whether A, B
+    and C go on along each axis. ``adjacent``: whether their runs lie next to each other.
     """
 
     axis: int
     extent: int
     along: int
+    run: int
     turned: tuple[bool, bool, bool]
     inner: tuple[bool, bool, bool]
     outer: tuple[bool, bool, bool]
+    adjacent: tuple[bool, bool, bool]
 
-    def runs(self, piece: Any, which: int) -> tuple[Any, Any]:
+    def sides(self, group: Any) -> tuple[Any, Any]:
+        """Positions along the outer axis, and along the inner one."""
+        if self.along:
+            return self.along, np.maximum(group // self.along, 1)
+        return np.maximum(group // self.run, 1), self.run
+
+    def joined(self, which: int, group: Any) -> Any:
+        """Whether the runs of an operand are one."""
+        return self.adjacent[which] & np.equal(self.sides(group)[1], self.run)
+
+    def runs(self, which: int, group: Any) -> tuple[Any, Any]:
         """How many runs a tile has of an operand, and matrices of a run."""
-        inner = piece if self.inner[which] else 1
-        outer = self.along if self.outer[which] else 1
-        return (inner, outer) if self.turned[which] else (outer, inner)
+        along, piece = self.sides(group)
+        inner, outer = piece if self.inner[which] else 1, along if self.outer[which] else 1
+        count, length = (inner, outer) if self.turned[which] else (outer, inner)
+        joined = self.joined(which, group)
+        return np.where(joined, 1, count), np.where(joined, count * length, length)
 
-    def asking(self, piece: Any) -> Any:
+    def asking(self, group: Any) -> Any:
         """Threads that ask for runs."""
-        found = self.along
-        for which in (0, 1):
-            found = np.maximum(found, self.runs(piece, which)[0])
-        return found
+        a, b, c = (self.runs(which, group)[0] for which in range(3))
+        return np.maximum(np.maximum(a, b), c)
 
 
 @lru_cache(maxsize=256)
 def tile(p: Problem) -> Tile | None:
     """The tile of a batch along several axes of which an operand has gaps between the matrices of a run, but
-    none along another axis; None for others. Large matrices come one by one, wherever they lie."""
+    none along another axis, or whose runs are short and lie next to each other in C; None for others. Large
+    matrices come one by one, wherever they lie."""
     sizes = [rows * cols for rows, cols in stored(p)]
     size = p.dtype.itemsize
     loose = [
@@ -183,23 +199,35 @@ def tile(p: Problem) -> Tile | None:
         for moves, stride, room in zip(p.moves, p.strides, sizes, strict=True)
     ]
     tight = all(is_flat or not moves for is_flat, moves in zip(flat(p), p.moves, strict=True))
-    if not p.outer or p.pointers or not tight or loose[2] or not any(loose):
+    if not p.outer or p.pointers or not tight or loose[2]:
         return None
+    if not any(loose):
+        extent, *outer = p.outer[-1]
+        short = outer[2] == p.batch * p.strides[2] and p.batch * sizes[2] * size < SHORT_RUN
+        if not short or any(_few(p)):
+            return None
+        turned = [step == room != stride for room, step, stride in zip(sizes, outer, p.strides, strict=True)]
+        return _tile_of(p, len(p.outer) - 1, 0, turned)
     # The axis along which what is loose has no gaps.
     for axis in sorted(range(len(p.outer)), key=lambda at: (-p.outer[at][0], -at)):
         extent, *outer = p.outer[axis]
         turned = [step == room != stride for room, step, stride in zip(sizes, outer, p.strides, strict=True)]
         if all(turns or not gaps for turns, gaps in zip(turned, loose, strict=True)):
             most = min(PIECES, -(-ALONG // (max(sizes) * size)))
-            along = -(-extent // -(-extent // most))
-            break
-    else:
-        if min(room for room, gaps in zip(sizes, loose, strict=True) if gaps) * size < ALONE:
-            return None
-        axis, along, turned = len(p.outer) - 1, 1, loose
-        extent, *outer = p.outer[axis]
-    moving = [tuple(bool(step) for step in some) for some in (p.strides, outer)]
-    return Tile(axis, extent, along, *(_three(some) for some in (turned, *moving)))
+            return _tile_of(p, axis, -(-extent // -(-extent // most)), turned)
+    if min(room for room, gaps in zip(sizes, loose, strict=True) if gaps) * size < ALONE:
+        return None
+    return _tile_of(p, len(p.outer) - 1, 1, loose)
+
+
+def _tile_of(p: Problem, axis: int, along: int, turned: Sequence[bool]) -> Tile:
+    extent, *outer = p.outer[axis]
+    adjacent = [
+        not turns and bool(stride) and step == p.batch * stride
+        for turns, stride, step in zip(turned, p.strides, outer, strict=True)
+    ]
+    moving = ([bool(step) for step in some] for some in (p.strides, outer))
+    return Tile(axis, extent, along, p.batch, *map(_three, (turned, *moving, adjacent)))
 
 
 def _three(values: Sequence[bool]) -> tuple[bool, bool, bool]:
@@ -257,23 +285,27 @@ def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
         return 1, group
     found = tile(p)
     if found is not None:
-        return found.along, np.maximum(group // found.along, 1)
+        return found.sides(group)
     return np.maximum(group // p.batch, 1), np.minimum(group, p.batch)
 
 
 def kept(p: Problem) -> tuple[bool, bool, bool]:
     """Whether all runs along the innermost of several axes have the same A (or B), so few of them that bulk
     copies are spared: they stay in shared memory. Else all SMs would ask for the same lines at a time."""
+    a, b = _few(p) if tile(p) is None else (False, False)
+    return a, b, False
+
+
+def _few(p: Problem) -> tuple[bool, bool]:
     a, b = (
         bool(p.outer and stride == rows * cols and ld == rows)
-        and tile(p) is None
         and not any(outer)
         and p.batch * stride * p.dtype.itemsize <= KEPT
         for (rows, cols), ld, stride, outer in zip(
             stored(p)[:2], (p.lda, p.ldb), p.strides[:2], outer_steps(p)[:2], strict=True
         )
     )
-    return a, b, False
+    return a, b
 
 
 def skewed(p: Problem) -> tuple[bool, bool, bool]:
@@ -303,7 +335,7 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
         if not p.outer:
             return group * (step or matrix) * size
         if tiled is not None:
-            runs, length = tiled.runs(piece, which)
+            runs, length = tiled.runs(which, group)
             return runs * room(length * matrix * size, odd)
         return count * room((1 if once else piece) * matrix * size, odd)
 
@@ -344,9 +376,8 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> An
 
 def asking(p: Problem, group: Any) -> Any:
     """Threads that ask for the runs of a group."""
-    count, piece = pieces(p, group)
     found = tile(p)
-    return count if found is None else found.asking(piece)
+    return pieces(p, group)[0] if found is None else found.asking(group)
 
 
 def rounds(p: Problem, group: Any, path: Any) -> Any:

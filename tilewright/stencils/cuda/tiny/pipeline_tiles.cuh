@@ -1,31 +1,35 @@
 // The pipeline of bulk copies for batches of which an operand does not lie along the innermost axis, or whose runs are short
 // (PATH 2, OUTER, TILE): a group is a tile of two batch axes, the innermost one and the first outer one. Of each operand it
-// has runs along one of the two, or one run where the operand is shared along the other. A thread asks for each run.
+// has runs along one of the two, or one run where the operand is shared along the other, or where the tile has whole runs and
+// they lie next to each other (JOINED). A thread asks for each run.
 #pragma once
 
 #include "tiny/pieces.cuh"
 
 // What a tile has of an operand: runs, and matrices of a run, of those that there are along both axes.
-template <bool TURNED, bool HELD, bool ALONG> struct Runs {
-    static INLINE int count(int inner, int along) { return TURNED ? (HELD ? 1 : inner) : (ALONG ? along : 1); }
-    static INLINE int length(int inner, int along) { return Runs<!TURNED, HELD, ALONG>::count(inner, along); }
+template <bool TURNED, bool HELD, bool ALONG, bool JOINED> struct Runs {
+    static INLINE int one(bool turned, int inner, int along, int none) { return turned ? (HELD ? none : inner) : (ALONG ? along : none); }
+    static INLINE int count(int inner, int along) { return JOINED ? 1 : one(TURNED, inner, along, 1); }
+    static INLINE int length(int inner, int along) { return JOINED ? inner * along : one(!TURNED, inner, along, 1); }
     // The run of a product, and its matrix in it.
-    static INLINE int run(int inner, int along) { return TURNED ? (HELD ? 0 : inner) : (ALONG ? along : 0); }
-    static INLINE int matrix(int inner, int along) { return Runs<!TURNED, HELD, ALONG>::run(inner, along); }
+    static INLINE int run(int inner, int along) { return JOINED ? 0 : one(TURNED, inner, along, 0); }
+    static INLINE int matrix(int inner, int along) { return JOINED ? along * PIECE + inner : one(!TURNED, inner, along, 0); }
 };
-typedef Runs<TURNED_A, HELD_A, ALONG_A> RunsA;
-typedef Runs<TURNED_B, HELD_B, ALONG_B> RunsB;
+typedef Runs<TURNED_A, HELD_A, ALONG_A, JOINED_A> RunsA;
+typedef Runs<TURNED_B, HELD_B, ALONG_B, JOINED_B> RunsB;
+typedef Runs<false, false, true, JOINED_C> RunsC;
 
 // Multiplies the products of a tile.
 INLINE void multiply_tile(const Known *runs, const unsigned char *a, const unsigned char *b, const unsigned char *c,
                           unsigned char *out, const Scalars &s) {
-    constexpr int MATRICES = PIECES * PIECE;
+    constexpr int MATRICES = TILE * PIECE;
     _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < MATRICES * TILES; item += SLOTS) {
         const int matrix = ACROSS ? item % MATRICES : item / TILES, tile = ACROSS ? item / MATRICES : item % TILES;
         const int along = matrix / PIECE, inner = matrix % PIECE;
-        const Known &known = runs[along];
-        if (inner >= known.products()) continue;
-        const int at_c = along * ROOM_C + known.skew(2) + inner * STEP_C * SIZE;
+        const int run_c = RunsC::run(inner, along), in_run = RunsC::matrix(inner, along);
+        const Known &known = runs[run_c];
+        if (in_run >= known.products()) continue;
+        const int at_c = run_c * ROOM_C + known.skew(2) + in_run * STEP_C * SIZE;
         const int run_a = RunsA::run(inner, along), run_b = RunsB::run(inner, along);
         const int skew_a = SKEWED_A ? runs[run_a].skew(0) : 0, skew_b = SKEWED_B ? runs[run_b].skew(1) : 0;
         const Stored *const from_a = (const Stored *)(a + (SHARED_A ? 0 : run_a * ROOM_A + skew_a)) + (SHARED_A ? 0 : RunsA::matrix(inner, along)) * STEP_A;
@@ -63,14 +67,15 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
         const long long first = (long long)at.inner * PIECE;
         const int inner = min(PIECE, given.run - at.inner * PIECE), along = min(TILE, given.across - at.along);
         const bool asks_a = !SHARED_A && mine < RunsA::count(inner, along), asks_b = !SHARED_B && mine < RunsB::count(inner, along);
-        const bool writes = mine < along;
+        const bool writes = mine < RunsC::count(inner, along);
+        const int products = writes ? RunsC::length(inner, along) : 0;
         const Stored *const a = (const Stored *)g.a + at.a + first * g.stride_a + mine * (TURNED_A ? g.stride_a : given.step_a[0]);
         const Stored *const b = (const Stored *)g.b + at.b + first * g.stride_b + mine * (TURNED_B ? g.stride_b : given.step_b[0]);
         Stored *const c = (Stored *)g.c + at.c + first * g.stride_c + mine * given.step_c[0];
         const int bytes_a = asks_a ? RunsA::length(inner, along) * STEP_A * SIZE : 0;
         const int bytes_b = asks_b ? RunsB::length(inner, along) * STEP_B * SIZE : 0;
-        const int bytes_c = BETA && writes ? inner * STEP_C * SIZE : 0;
-        known[slot * ASKING + mine] = known_of(writes ? inner : 0, a, b, c);
+        const int bytes_c = BETA ? products * STEP_C * SIZE : 0;
+        known[slot * ASKING + mine] = known_of(products, a, b, c);
         barrier_expect(barrier, (asks_a ? whole_vectors(a, bytes_a) : 0) + (asks_b ? whole_vectors(b, bytes_b) : 0) +
                                     (BETA && writes ? whole_vectors(c, bytes_c) : 0));
         if (asks_a) fetch_piece<SKEWED_A>(stage + mine * ROOM_A, a, bytes_a, barrier, policy);

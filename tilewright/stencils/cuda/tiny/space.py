@@ -63,9 +63,9 @@ def groups(p: Problem) -> tuple[int, ...]:
     run, tiled = p.batch, tile(p)
     if tiled is not None:
         # Tiles that fill their axes, too.
-        pieces = {-(-run // -(-run // piece)) for piece in (*COUNTS, run) if piece <= ASKING}
-        known = {piece * tiled.along for piece in pieces if piece * tiled.along * largest <= MOST}
-        return tuple(sorted({*found, *known}))
+        side, unit = (run, tiled.along) if tiled.along else (tiled.extent, run)
+        fitting = {-(-side // -(-side // piece)) * unit for piece in (*COUNTS, side)}
+        return tuple(sorted({*found, *(group for group in fitting if group * largest <= MOST)}))
     # Whole runs, too.
     several = {run * count for count in range(1, PIECES + 1) if run * count * largest <= MOST}
     return tuple(sorted({*found, *several}))
@@ -241,21 +241,20 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_tiles(p: Problem, tiled: Tile) -> Iterator[Rule]:
     """How many products a tile of two batch axes has."""
-    run, along = p.batch, tiled.along
+    unit = tiled.along or p.batch
+
+    def filled(path: Any, group: Any) -> Any:
+        along, piece = tiled.sides(group)
+        rounded = -(-p.batch // piece) * piece, -(-tiled.extent // along) * along
+        return (path != "bulk") | (rounded[0] * rounded[1] <= 1.25 * p.batch * tiled.extent)
+
     yield Rule(
         "bulk-tile",
         "hard",
         "a group is a whole tile of two axes",
-        lambda path, group: (path != "bulk") | (group % along == 0),
+        lambda path, group: (path != "bulk") | (group % unit == 0),
     )
-    yield Rule(
-        "bulk-rest",
-        "soft",
-        "the last group of a run, or the last run of a group, is nearly whole",
-        lambda path, group: (
-            (path != "bulk") | (-(-run // (group // along)) * (group // along) <= 1.125 * run)
-        ),
-    )
+    yield Rule("bulk-rest", "soft", "the last tiles along both axes are nearly whole", filled)
     yield Rule(
         "bulk-pieces",
         "hard",

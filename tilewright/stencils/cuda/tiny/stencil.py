@@ -121,7 +121,9 @@ class TinyStencil(Stencil):
             tiled = tile(p) if bulk else None
             defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch and tiled is None else 0
             if tiled is not None:
-                defines["TILE"] = tiled.along
+                defines["TILE"] = int(tiled.sides(config["group"])[0])
+                joined = (int(tiled.joined(which, config["group"])) for which in range(3))
+                defines |= {f"JOINED_{x}": one for x, one in zip("ABC", joined, strict=True)}
                 defines |= {f"TURNED_{x}": int(turns) for x, turns in zip("AB", tiled.turned, strict=False)}
                 defines |= {f"ALONG_{x}": int(moves) for x, moves in zip("AB", tiled.outer, strict=False)}
         # What is not staged needs no constants, and one program serves all leading dimensions.
@@ -141,10 +143,10 @@ class TinyStencil(Stencil):
         if config["path"] != "bulk":
             return args.nested(problem)
         # Bulk copies bring pieces of runs, or tiles.
-        most, tiled = int(pieces(problem, config["group"])[1]), tile(problem)
+        (along, most), tiled = map(int, pieces(problem, config["group"])), tile(problem)
         if tiled is None:
             return args.nested(problem, most)
-        return args.nested(problem, most, tiled.axis, tiled.along)
+        return args.nested(problem, most, tiled.axis, along)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
