@@ -36,7 +36,7 @@ SHORT_RUN = 4096
 """Bytes of C of a run below which several runs that lie next to each other are one."""
 ALONG = 1024
 """Bytes of a run along the outer axis of a tile that are enough."""
-ALONE = 128
+ALONE = 256
 """Bytes of a matrix from which on it is worth a bulk copy of its own."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
