@@ -43,11 +43,6 @@ def best(space: Space, p: Problem, device: Device) -> Config:
         columns = ways[0]
         found = cheapest(space, {**columns, "staged": 0 * columns["staged"]}, columns["lanes"])
     assert found is not None
-    if is_scattered(p) and p.dtype.itemsize > 2 and not (found["stages"] or found["group"]):
-        # The model likes many loads together; before a C that is staged those of one step were as fast on an
-        # H200, and 1.3 times as fast where more took the registers of other blocks.
-        single = Config({**found, "unroll_k": 1})
-        return single if space.member(single) is None else found
     return found
 
 
@@ -151,8 +146,9 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     starved = np.minimum(1.0, np.maximum(flying, 1) / (x["flying"] * IN_FLIGHT)) ** x["flying_power"]
     again = np.where(stages > 0, 0.0, x["again"] * (asked / once - 1) + x["turns"] * (turns - 1))
     moved = (once * (1 + np.maximum(again, 0)) + p.m * p.n) * size
-    if p.align < WIDEST:
-        # Rows of a block begin and end within sectors, which neighbouring blocks ask for as well.
+    if p.align < WIDEST // 2:
+        # Rows of a block begin and end within sectors, which neighbouring blocks ask for as well. (Rows of
+        # multiples of 8 bytes were no faster in wider blocks.)
         moved = moved * (1 + x["edge"] / (_WARP * warps * lanes * size))
     memory = moved / x["bytes"] / starved
     power = x["power"]
