@@ -13,6 +13,7 @@ from tests.emulator.nested import nested_wrongs
 from tilewright.model import Problem, Source
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.tiny.needs import tile
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
 from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
@@ -85,8 +86,39 @@ def test_pieces_come_from_any_address(name: str) -> None:
     } | own
     fixed |= {"rows": 16, "columns": 8} if fixed["mma"] else {}
     (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed)
-    for schedule in SCHEDULES:
+    # Each in two orders of the copies, and all four with every other case.
+    for schedule in SCHEDULES[list(PIECES).index(name) % 2 :: 2]:
         assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
+
+
+TILES: dict[str, tuple[Problem, dict[str, int]]] = {
+    # A lies along the outer axis; B is shared along the inner one, and is one run.
+    "turned": (nested("h:3x3x3@5", (45, 0, 9), ((5, 9, 9, 45),), align=2, beta="any"), {"group": 15}),
+    # B lies along the third axis, A is shared along it.
+    "third-axis": (nested("s:2x4x2@4", (4, 24, 8), ((3, 8, 0, 64), (2, 0, 8, 32)), align=4), {"group": 6}),
+    # One A for all.
+    "shared": (nested("d:2x1x3@3", (0, 21, 2), ((7, 0, 3, 6),), beta="1"), {"group": 14}),
+    # Short runs: those of C are one, A is shared along them, and B along the outer axis.
+    "joined": (nested("s:3x3x3@3", (0, 9, 9), ((2, 63, 27, 189), (7, 9, 0, 27)), align=4), {"group": 6}),
+    # Large matrices anywhere come one by one.
+    "one-by-one": (nested("z:4x4x4@3", (48, 32, 16), ((2, 16, 96, 48),)), {"group": 2}),
+    "tensor-cores": (
+        nested("h:9x8x7@3", (126, 56, 72), ((2, 63, 168, 216),), align=2),
+        {"group": 4, "mma": 16},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_tiles_of_two_axes_come_in_runs_along_either(name: str) -> None:
+    """With what is left over of both axes, in a ring that goes round."""
+    p, own = TILES[name]
+    assert tile(p) is not None
+    fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "stages": 2, "mma": 0, "rows": 1, "columns": 1} | own
+    fixed |= {"rows": 16, "columns": 8} if fixed["mma"] else {}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed)
+    schedule = SCHEDULES[list(TILES).index(name) % 4]
+    assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
 
 
 @pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])

@@ -16,6 +16,7 @@ from tilewright.arrays.layout import Job, problem_of
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, OUTER_AXES, Problem
 from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.tiny.needs import tile
 from tilewright.stencils.protocol import SEVERAL_AXES, refused
 from tilewright.targets.cuda.arguments import Struct
 from tilewright.targets.cuda.capability import named
@@ -173,10 +174,30 @@ def test_positions_are_found_by_multiplications(extents: list[int], group: int, 
             assert number * factor >> (31 + shift) == number // count
 
 
-def test_a_default_brings_long_runs_by_bulk_copies_and_finds_others_one_by_one() -> None:
+@pytest.mark.parametrize(
+    ("strides", "outer", "found"),
+    [
+        ((0, 16, 16), ((8, 16, 16_000, 16_000),), None),
+        # A lies along another axis than C, and comes in runs along that.
+        ((48, 0, 16), ((3, 0, 48, 64_000), (40, 16, 16, 16_000)), (1, 14, (True, True, False))),
+        # B has no axis without gaps, and its matrices are small.
+        ((16, 64, 16), ((10, 16, 0, 64_000), (40, 16_000, 32, 16_000)), None),
+    ],
+)
+def test_a_tile_has_the_axis_along_which_an_operand_lies(strides: Trio, outer: Any, found: Any) -> None:
+    a, b, c = strides
+    tiled = tile(NESTED.with_(stride_a=a, stride_b=b, stride_c=c, outer=outer))
+    assert (None if tiled is None else (tiled.axis, tiled.along, tiled.turned)) == found
+
+
+def test_a_default_brings_runs_and_tiles_by_bulk_copies_and_finds_others_one_by_one() -> None:
     tiny = STENCILS["tiny"]
     assert tiny.default(NESTED, H200)["path"] == "bulk"
-    short = NESTED.with_(batch=3, outer=((100_000, 16, 48, 48),))
-    assert tiny.default(short, H200)["path"] == "async"
-    for p in (NESTED, short):
+    short = NESTED.with_(batch=1, outer=((100_000, 16, 48, 48),))
+    loose = NESTED.with_(stride_a=48, stride_b=32)
+    turned = NESTED.with_(stride_b=48, outer=((30, 16, 16, 16_000),))
+    # Large matrices, one by one.
+    large = Problem(DTYPES["s"], 8, 8, 8, batch=3000, stride_a=128, outer=((50, 0, 9, 192_000),))
+    for p, path in ((NESTED, "bulk"), (short, "async"), (loose, "async"), (turned, "bulk"), (large, "bulk")):
+        assert tiny.default(p, H200)["path"] == path
         assert tiny.space(p, H200).member(tiny.default(p, H200)) is None

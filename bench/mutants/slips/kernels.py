@@ -195,4 +195,22 @@ SLIPS: tuple[Slip, ...] = (
         "if (i0 + i >= SIZE_M) continue;",
         f"{_EMULATED}/test_interleaved.py",
     ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_tiles.cuh",
+        "JOINED ? along * PIECE + inner :",
+        "JOINED ? inner * PIECE + along :",
+        f"{_NESTED} tiles",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pipeline_tiles.cuh",
+        "runs[run_b].skew(1)",
+        "runs[run_b].skew(0)",
+        f"{_NESTED} tiles",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/lib/nest.cuh",
+        "out.along = (int)(at *= TILE)",
+        "out.along = (int)(at * TILE)",
+        f"{_NESTED} tiles",
+    ),
 )

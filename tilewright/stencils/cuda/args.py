@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from math import prod
 
 from tilewright.model import DTYPES, OUTER_AXES, Problem
 from tilewright.targets.cuda import arguments
@@ -44,15 +45,18 @@ def gemm(problem: Problem, reading: str = "") -> tuple[Argument, ...]:
     return (struct_gemm((p.m, p.n, p.k), leading, p.strides, p.batch, _textures(p, reading)),)
 
 
-def nested(problem: Problem, group: int = 1) -> tuple[Argument, ...]:
+def nested(problem: Problem, group: int = 1, first: int = -1, along: int = 1) -> tuple[Argument, ...]:
     """What a kernel is called with that finds its matrices along several batch axes: ``struct Nested`` of
-    ``lib/nest.cuh``. Along the innermost axis it counts pieces of ``group`` products."""
+    ``lib/nest.cuh``. Along the innermost axis it counts pieces of ``group`` products, and along the outer one
+    with number ``first``, which comes next, ``along`` positions at a time."""
     p = problem
     leading = p.lda or 0, p.ldb or 0, p.ldc or 0
     plain = struct_gemm((p.m, p.n, p.k), leading, p.strides, p.products)
-    inward = p.outer[::-1]
+    others = list(p.outer)
+    inward = [others.pop(first), *others[::-1]]
+    extents = [-(-p.batch // group), -(-inward[0][0] // along), *(extent for extent, *_ in inward[1:])]
     # Nothing is divided by the outermost extent.
-    counts = [-(-p.batch // group), *(extent for extent, *_ in inward[:-1])]
+    counts = extents[:-1]
     shifts = [(count - 1).bit_length() for count in counts]
     factors = [(1 << 31 + shift) // count + 1 for count, shift in zip(counts, shifts, strict=True)]
 
@@ -68,7 +72,8 @@ def nested(problem: Problem, group: int = 1) -> tuple[Argument, ...]:
             for which, name in enumerate("abc", 1)
         ),
         Scalar("run", "i", p.batch),
-        Scalar("pieces", "i", p.products // p.batch * counts[0]),
+        Scalar("pieces", "i", prod(extents)),
+        Scalar("across", "i", inward[0][0]),
     )
     return (Struct("Nested", (*plain.fields, *nest)),)
 

@@ -26,11 +26,37 @@
 #define RUN_LENGTH 0  // products along the innermost axis, where a group has several runs
 #endif
 
+#ifndef TILE
+#define TILE 0  // positions along the first outer axis that a group has, where a group is a tile of two axes; else 0
+#endif
+#ifndef TURNED_A
+#define TURNED_A 0  // whether the runs of A that a tile has lie along the first outer axis
+#endif
+#ifndef TURNED_B
+#define TURNED_B 0  // the same for B
+#endif
+#ifndef ALONG_A
+#define ALONG_A 0  // whether A goes on along the first outer axis, where a group is a tile
+#endif
+#ifndef ALONG_B
+#define ALONG_B 0  // the same for B
+#endif
+#ifndef JOINED_A
+#define JOINED_A 0  // whether the runs of A that a tile has lie next to each other, and are one
+#endif
+#ifndef JOINED_B
+#define JOINED_B 0  // the same for B
+#endif
+#ifndef JOINED_C
+#define JOINED_C 0  // and for C
+#endif
+
 #define NEST_INLINE __device__ __forceinline__
 
-// A product's, or a piece's, number in its run, and elements from the first matrices to those at its outer positions.
+// A product's, a piece's or a tile's number in its run, a tile's first position along the first outer axis, and elements from
+// the first matrices to those at its outer positions.
 struct Place {
-    int inner;
+    int inner, along;
     long long a, b, c;
 };
 
@@ -38,16 +64,17 @@ struct Place {
 // What a kernel is called with: one block of arguments, by value. gemm.batch counts all products.
 struct Nested {
     Gemm gemm;
-    unsigned int count[4], factor[4];           // products or pieces of a run, then extents of all other axes but the last
+    unsigned int count[4], factor[4];           // products, pieces or tiles of a run, then of all other axes but the last
     int shift[4];
     long long step_a[4], step_b[4], step_c[4];  // elements from one position to the next along each outer axis
-    int run, pieces;                            // products along the innermost axis, and pieces of all runs
+    int run, pieces;                            // products along the innermost axis, and pieces of all runs, or tiles
+    int across;                                 // positions along the first outer axis
 };
 typedef Nested Given;
 NEST_INLINE const Gemm &gemm_of(const Nested &n) { return n.gemm; }
 
 NEST_INLINE Place place(const Nested &n, unsigned int number) {
-    Place out = {0, 0, 0, 0};
+    Place out = {0, 0, 0, 0, 0};
     unsigned int left = number;
     _Pragma("unroll") for (int axis = 0; axis <= OUTER; axis++) {
         // What is left over at the outermost axis is its position.
@@ -59,6 +86,7 @@ NEST_INLINE Place place(const Nested &n, unsigned int number) {
         if (axis == 0) {
             out.inner = (int)at;
         } else {
+            if (TILE && axis == 1) out.along = (int)(at *= TILE);
             out.a += at * n.step_a[axis - 1];
             out.b += at * n.step_b[axis - 1];
             out.c += at * n.step_c[axis - 1];
@@ -69,5 +97,5 @@ NEST_INLINE Place place(const Nested &n, unsigned int number) {
 #else
 typedef Gemm Given;
 NEST_INLINE const Gemm &gemm_of(const Gemm &g) { return g; }
-NEST_INLINE Place place(const Gemm &, int number) { return Place{number, 0, 0, 0}; }
+NEST_INLINE Place place(const Gemm &, int number) { return Place{number, 0, 0, 0, 0}; }
 #endif

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 from tilewright.model import Config, Device, SegmentedProblem
@@ -18,6 +19,8 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.needs import WGMMA, aligned
 
+STAGES = (8, 6, 4, 3, 2)
+"""Stages of a ring, the deepest first."""
 SHORT = 32
 """A k up to which a tile is one or two k-tiles, so that what is written of C sets the pace."""
 
@@ -77,10 +80,27 @@ def _fitting(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
     passes through registers."""
     narrow = min(aligned(p)[:2]) < 4
     for choice in _choices(p, device):
-        for stages in (1,) if narrow else range(choice.stages, 1, -1):
-            for blocks in range(choice.blocks, 0, -1):
+        most = _deeper(p, choice, device)
+        for stages in (1,) if narrow else (count for count in STAGES if count <= most.stages):
+            for blocks in range(most.blocks, 0, -1):
                 found = replace(choice, stages=stages, blocks=blocks)
                 yield replace(found, ahead=0) if stages == 1 else found
+
+
+def _deeper(p: SegmentedProblem, choice: Choice, device: Device) -> Choice:
+    """The same with more stages in place of the resident blocks for which there are no tiles, so that as much
+    is on its way; as many as k has k-tiles."""
+    blocks = max(min(choice.blocks, ceil(_tiles(p, *choice.tile[:2]) / device["sms"])), 1)
+    k = p.length / max(p.groups, 1) if p.axis == "k" else p.k
+    stages = min(choice.stages * choice.blocks // blocks, ceil(k / choice.tile[2]))
+    return replace(choice, stages=max(choice.stages, stages), blocks=blocks)
+
+
+def _tiles(p: SegmentedProblem, blk_m: int, blk_n: int) -> int:
+    """Tiles of all groups, if they were of equal length."""
+    mean = p.length / max(p.groups, 1)
+    m, n = (mean if p.axis == "m" else p.m), (mean if p.axis == "n" else p.n)
+    return ceil(m / blk_m) * ceil(n / blk_n) * p.groups * p.batch
 
 
 def _choices(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
@@ -101,7 +121,7 @@ def _halves(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator
         # Twice the accumulators leave no registers for larger tiles.
         yield Choice("16x8x16", (64, 64 if n > 24 else 16, 32), (2, 2) if n > 24 else (4, 1), 3, 2)
     elif p.axis == "k" or p.k > SHORT:
-        if n <= 8 or m < 96:
+        if n <= 8 or m < 96 or (n <= 48 and _tiles(p, 128, 32) < device["sms"]):
             yield Choice(WGMMA, (64, 16 if n <= 8 else 32, deep), (4, 1), 3, 5)
         elif n <= 48:
             yield Choice(WGMMA, (128, 32, deep), (4, 1), 3, 3)
@@ -110,6 +130,8 @@ def _halves(p: SegmentedProblem, m: float, n: float, device: Device) -> Iterator
         else:
             yield Choice(WGMMA, (256, 96, deep), (8, 1), 4, 1)
     if min(m, n) >= 64 and not p.dtype.is_complex:
+        if _tiles(p, 128, 128) < device["sms"]:
+            yield Choice("16x8x16", (64, 64, 32), (2, 2), 3, 4, ahead=1)
         yield Choice("16x8x16", (128, 128, 32), (2, 2), 3, 2, ahead=1)
         yield Choice("16x8x16", (128, 64, 32), (2, 2), 3, 3, ahead=1)
     yield Choice("16x8x16", (64, 8 if n <= 8 else 16 if n <= 24 else 32, min(deep, 32)), (4, 1), 4, 4)

@@ -28,10 +28,12 @@
 //
 // A batch along several axes (OUTER) is numbered along the innermost one first, whatever the strides of the others are.
 // Bulk copies bring pieces of runs along the innermost axis, or several short runs together, wherever they begin, and one
-// matrix of an operand that a run shares. Elsewhere threads write down where each matrix of a later group lies.
+// matrix of an operand that a run shares. Where an operand lies along another axis than C, they bring tiles of two axes, of
+// each operand runs along one of them. Elsewhere threads write down where each matrix of a later group lies.
 //
-// The parts, in this folder: pipeline_*.cuh (a path each), copy.cuh (groups to and from shared memory), group.cuh (which
-// tile a thread or warp computes), multiply_*.cuh (the product of one tile), layout.cuh (shared memory).
+// The parts, in this folder: pipeline_*.cuh (a path each), pieces.cuh (runs to and from shared memory), copy.cuh (groups to and
+// from it), group.cuh (which tile a thread or warp computes), multiply_*.cuh (the product of one tile), layout.cuh (shared
+// memory).
 #include "lib/bulk.cuh"
 #include "lib/gemm.cuh"
 
@@ -152,7 +154,11 @@ static_assert(!PIECEWISE || ((FLAT_A || SHARED_A) && (FLAT_B || SHARED_B) && FLA
               "bulk-flat: along several axes bulk copies take runs without gaps");
 #if PIECEWISE
 static_assert(PIECES <= 16, "bulk-pieces: threads ask for the runs of a group, 16 at most");
-static_assert(PIECE < 1 << 20, "bulk-pieces: the products of a piece are counted by 20 bits");
+static_assert(!TILE || GROUP % (TILE ? TILE : 1) == 0, "bulk-tile: a group is a whole tile of two axes");
+#if TILE
+static_assert(ASKING <= 32, "bulk-pieces: threads ask for the runs of a tile, 32 at most");
+#endif
+static_assert(GROUP < 1 << 20, "bulk-pieces: the products of a piece are counted by 20 bits");
 #endif
 static_assert(!OUTER || !POINTERS, "outer: what lies where an array says lies along no axes");
 static_assert(PATH != 2 || !POINTERS, "bulk-stream: matrices at addresses of an array are no stream");
@@ -179,6 +185,8 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #include "tiny/pipeline_direct.cuh"
 #elif PATH == 1
 #include "tiny/pipeline_cp_async.cuh"
+#elif PIECEWISE && TILE
+#include "tiny/pipeline_tiles.cuh"
 #elif PIECEWISE
 #include "tiny/pipeline_runs.cuh"
 #else

@@ -30,8 +30,8 @@ constexpr int STAYING_A = KEPT_A ? KEPT_A : 1, STAYING_B = KEPT_B ? KEPT_B : 1;
 #define SKEWED_C (PIECEWISE && (UNIT_C < 16 || SIZE_M * SIZE_N * SIZE % 16))
 CONSTANT int room(int bytes, bool skewed) { return ceiling(bytes, 16) * 16 + (skewed ? 16 : 0); }
 // Whether bulk copies bring one matrix that a run shares.
-#define RUN_A (HELD_A && PATH == 2)
-#define RUN_B (HELD_B && PATH == 2)
+#define RUN_A (HELD_A && PATH == 2 && !TILE)
+#define RUN_B (HELD_B && PATH == 2 && !TILE)
 constexpr int STEP_A = SHARED_A || RUN_A ? 0 : PATH == 1 && SKEWED_A ? room(ROWS_A * COLS_A * SIZE, true) / SIZE
                                                                        : apart(LEAD_A, NEXT_A, LD_A * COLS_A);
 constexpr int STEP_B = SHARED_B || RUN_B ? 0 : PATH == 1 && SKEWED_B ? room(ROWS_B * COLS_B * SIZE, true) / SIZE
@@ -46,7 +46,22 @@ constexpr bool EVEN_A = LD_A % 2 == 0 && APART_A % 2 == 0, EVEN_B = LD_B % 2 == 
 constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 #endif
 #if PATH != 0
-#if PIECEWISE
+#if PIECEWISE && TILE
+// A group is a tile: TILE runs of C along the innermost axis, PIECE products each. Of A and B it has FEW runs of LONG matrices,
+// along whichever of the two axes they lie next to each other. Runs that are JOINED are one.
+constexpr int PIECE = GROUP / TILE, PIECES = JOINED_C ? 1 : TILE;
+CONSTANT int few(bool turned, bool held, bool along) { return turned ? (held ? 1 : PIECE) : (along ? TILE : 1); }
+constexpr int FEW_A = JOINED_A ? 1 : few(TURNED_A, HELD_A, ALONG_A), FEW_B = JOINED_B ? 1 : few(TURNED_B, HELD_B, ALONG_B);
+constexpr int LONG_A = JOINED_A ? GROUP : few(!TURNED_A, HELD_A, ALONG_A);
+constexpr int LONG_B = JOINED_B ? GROUP : few(!TURNED_B, HELD_B, ALONG_B), LONG_C = JOINED_C ? GROUP : PIECE;
+constexpr int ASKING = larger(PIECES, larger(SHARED_A ? 0 : FEW_A, SHARED_B ? 0 : FEW_B));  // threads that ask for runs
+constexpr int ROOM_A = room(LONG_A * LD_A * COLS_A * SIZE, SKEWED_A), ROOM_B = room(LONG_B * LD_B * COLS_B * SIZE, SKEWED_B);
+constexpr int ROOM_C = room(LONG_C * LD_C * SIZE_N * SIZE, SKEWED_C);
+constexpr int BYTES_A = padded(SHARED_A ? LD_A * COLS_A * SIZE : FEW_A * ROOM_A);
+constexpr int BYTES_B = padded(SHARED_B ? LD_B * COLS_B * SIZE : FEW_B * ROOM_B);
+constexpr int BYTES_C = padded(PIECES * ROOM_C);
+constexpr int AT_KNOWN = 8 * STAGES, KNOWN = 16 * ASKING * (STAGES + 1);
+#elif PIECEWISE
 // A group is PIECES runs, or a piece of one: PIECE products each, or what is left of a run.
 constexpr int PIECE = RUN_LENGTH && RUN_LENGTH < GROUP ? RUN_LENGTH : GROUP, PIECES = GROUP / PIECE;
 constexpr int ROOM_A = room((RUN_A ? 1 : PIECE) * LD_A * COLS_A * SIZE, SKEWED_A);

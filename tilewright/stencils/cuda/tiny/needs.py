@@ -5,6 +5,8 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 from typing import Any
@@ -24,6 +26,18 @@ KEPT = 16 * 1024
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 LONGEST = 128 * 1024
 """Bytes from one matrix to the next up to which they are constants of the compiler."""
+RUN = 256
+"""Bytes of A, B and C of a run along the innermost batch axis from which on bulk copies are worth it."""
+PIECES = 16
+"""Runs of C that a group has, at most: a thread asks for each."""
+ASKING = 32
+"""Threads of a tile of two axes that ask for runs, at most."""
+SHORT_RUN = 4096
+"""Bytes of C of a run below which several runs that lie next to each other are one."""
+ALONG = 1024
+"""Bytes of a run along the outer axis of a tile that are enough."""
+ALONE = 256
+"""Bytes of a matrix from which on it is worth a bulk copy of its own."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 
@@ -130,6 +144,97 @@ def partly(p: Problem) -> bool:
     return short and any(x * p.dtype.itemsize % 32 for x in (p.m, lead, step))
 
 
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A group that is a tile of the innermost batch axis and an outer one, for bulk copies.
+
+    ``axis`` is its number in ``Problem.outer``, ``extent`` the axis's, ``along`` the positions along it that
+    a tile has, 0 where it has as many whole runs as the group is large; ``run`` are the products of a run.
+    ``turned``: whether the runs of A, B and C lie along the outer axis. ``inner`` and ``outer``: whether A, B
+    and C go on along each axis. ``adjacent``: whether their runs lie next to each other.
+    """
+
+    axis: int
+    extent: int
+    along: int
+    run: int
+    turned: tuple[bool, bool, bool]
+    inner: tuple[bool, bool, bool]
+    outer: tuple[bool, bool, bool]
+    adjacent: tuple[bool, bool, bool]
+
+    def sides(self, group: Any) -> tuple[Any, Any]:
+        """Positions along the outer axis, and along the inner one."""
+        if self.along:
+            return self.along, np.maximum(group // self.along, 1)
+        return np.maximum(group // self.run, 1), self.run
+
+    def joined(self, which: int, group: Any) -> Any:
+        """Whether the runs of an operand are one."""
+        return self.adjacent[which] & np.equal(self.sides(group)[1], self.run)
+
+    def runs(self, which: int, group: Any) -> tuple[Any, Any]:
+        """How many runs a tile has of an operand, and matrices of a run."""
+        along, piece = self.sides(group)
+        inner, outer = piece if self.inner[which] else 1, along if self.outer[which] else 1
+        count, length = (inner, outer) if self.turned[which] else (outer, inner)
+        joined = self.joined(which, group)
+        return np.where(joined, 1, count), np.where(joined, count * length, length)
+
+    def asking(self, group: Any) -> Any:
+        """Threads that ask for runs."""
+        a, b, c = (self.runs(which, group)[0] for which in range(3))
+        return np.maximum(np.maximum(a, b), c)
+
+
+@lru_cache(maxsize=256)
+def tile(p: Problem) -> Tile | None:
+    """The tile of a batch along several axes of which an operand has gaps between the matrices of a run, but
+    none along another axis, or whose runs are short and lie next to each other in C; None for others. Large
+    matrices come one by one, wherever they lie."""
+    sizes = [rows * cols for rows, cols in stored(p)]
+    size = p.dtype.itemsize
+    loose = [
+        moves and stride not in (0, room)
+        for moves, stride, room in zip(p.moves, p.strides, sizes, strict=True)
+    ]
+    tight = all(is_flat or not moves for is_flat, moves in zip(flat(p), p.moves, strict=True))
+    if not p.outer or p.pointers or not tight or loose[2]:
+        return None
+    if not any(loose):
+        extent, *outer = p.outer[-1]
+        short = outer[2] == p.batch * p.strides[2] and p.batch * sizes[2] * size < SHORT_RUN
+        if not short or any(_few(p)):
+            return None
+        turned = [step == room != stride for room, step, stride in zip(sizes, outer, p.strides, strict=True)]
+        return _tile_of(p, len(p.outer) - 1, 0, turned)
+    # The axis along which what is loose has no gaps.
+    for axis in sorted(range(len(p.outer)), key=lambda at: (-p.outer[at][0], -at)):
+        extent, *outer = p.outer[axis]
+        turned = [step == room != stride for room, step, stride in zip(sizes, outer, p.strides, strict=True)]
+        if all(turns or not gaps for turns, gaps in zip(turned, loose, strict=True)):
+            most = min(PIECES, -(-ALONG // (max(sizes) * size)))
+            return _tile_of(p, axis, -(-extent // -(-extent // most)), turned)
+    if min(room for room, gaps in zip(sizes, loose, strict=True) if gaps) * size < ALONE:
+        return None
+    return _tile_of(p, len(p.outer) - 1, 1, loose)
+
+
+def _tile_of(p: Problem, axis: int, along: int, turned: Sequence[bool]) -> Tile:
+    extent, *outer = p.outer[axis]
+    adjacent = [
+        not turns and bool(stride) and step == p.batch * stride
+        for turns, stride, step in zip(turned, p.strides, outer, strict=True)
+    ]
+    moving = ([bool(step) for step in some] for some in (p.strides, outer))
+    return Tile(axis, extent, along, p.batch, *map(_three, (turned, *moving, adjacent)))
+
+
+def _three(values: Sequence[bool]) -> tuple[bool, bool, bool]:
+    a, b, c = values
+    return a, b, c
+
+
 def taken(p: Problem) -> tuple[float, float, float]:
     """Bytes that one matrix of A, B and C takes from memory, which comes 64 at a time: the mean over where
     columns begin. (On an H200 columns of 32 bytes, 64 apart, come at half the speed of a copy.)"""
@@ -175,15 +280,23 @@ def moved_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
 
 def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
     """How many pieces of runs along the innermost of several axes bulk copies bring as a group, and the most
-    products of a piece: one of a long run, or several whole runs."""
+    products of a piece: one of a long run, several whole runs, or those of a tile."""
     if not p.outer:
         return 1, group
+    found = tile(p)
+    if found is not None:
+        return found.sides(group)
     return np.maximum(group // p.batch, 1), np.minimum(group, p.batch)
 
 
 def kept(p: Problem) -> tuple[bool, bool, bool]:
     """Whether all runs along the innermost of several axes have the same A (or B), so few of them that bulk
     copies are spared: they stay in shared memory. Else all SMs would ask for the same lines at a time."""
+    a, b = _few(p) if tile(p) is None else (False, False)
+    return a, b, False
+
+
+def _few(p: Problem) -> tuple[bool, bool]:
     a, b = (
         bool(p.outer and stride == rows * cols and ld == rows)
         and not any(outer)
@@ -192,7 +305,7 @@ def kept(p: Problem) -> tuple[bool, bool, bool]:
             stored(p)[:2], (p.lda, p.ldb), p.strides[:2], outer_steps(p)[:2], strict=True
         )
     )
-    return a, b, False
+    return a, b
 
 
 def skewed(p: Problem) -> tuple[bool, bool, bool]:
@@ -213,13 +326,17 @@ def room(size: Any, odd: bool) -> Any:
 def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     count, piece = pieces(p, group)
+    tiled = tile(p)
 
-    def brought(matrix: int, step: int, moves: bool, once: bool, odd: bool, stays: bool) -> Any:
+    def brought(which: int, matrix: int, step: int, moves: bool, once: bool, odd: bool, stays: bool) -> Any:
         """Bytes of an operand in a stage of bulk copies, or of what stays."""
         if not moves or stays:
             return (p.batch if stays else 1) * matrix * size
         if not p.outer:
             return group * (step or matrix) * size
+        if tiled is not None:
+            runs, length = tiled.runs(which, group)
+            return runs * room(length * matrix * size, odd)
         return count * room((1 if once else piece) * matrix * size, odd)
 
     def word_by_word(rows: int, cols: int, moves: bool, odd: bool) -> Any:
@@ -230,11 +347,11 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
 
     a, b, c = (
         _rounded(
-            bulk * brought(rows * cols, step, moves, once, odd, stays)
-            + (1 - bulk) * word_by_word(rows, cols, moves, odd and not is_c)
+            bulk * brought(which, rows * cols, step, moves, once, odd, stays)
+            + (1 - bulk) * word_by_word(rows, cols, moves, odd and which < 2)
         )
-        for (rows, cols), moves, once, odd, stays, step, is_c in zip(
-            stored(p), p.moves, held(p), skewed(p), kept(p), steps(p), (False, False, True), strict=True
+        for which, (rows, cols), moves, once, odd, stays, step in zip(
+            range(3), stored(p), p.moves, held(p), skewed(p), kept(p), steps(p), strict=True
         )
     )
     return a, b, c
@@ -253,14 +370,24 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> An
     outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
-    known = 16 * (stages + 1) * pieces(p, group)[0] * bool(p.outer)
+    known = 16 * (stages + 1) * asking(p, group) * bool(p.outer)
     return (_rounded(8 * stages + known) * bulk + once + ring + outs + lists) * (1 - plain)
 
 
+def asking(p: Problem, group: Any) -> Any:
+    """Threads that ask for the runs of a group."""
+    found = tile(p)
+    return pieces(p, group)[0] if found is None else found.asking(group)
+
+
 def rounds(p: Problem, group: Any, path: Any) -> Any:
-    """Groups of a batch, those of bulk copies in pieces of runs."""
+    """Groups of a batch, those of bulk copies in pieces of runs or in tiles."""
     if path == "bulk" and p.outer:
         count, piece = pieces(p, group)
+        found = tile(p)
+        if found is not None:
+            others = p.products // p.batch // found.extent
+            return others * -(-p.batch // piece) * -(-found.extent // count)
         return -(-(p.products // p.batch * -(-p.batch // piece)) // count)
     return -(-p.products // group)
 

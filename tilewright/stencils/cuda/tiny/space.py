@@ -16,11 +16,16 @@ from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, units
 from tilewright.stencils.cuda.tiny.needs import (
+    ASKING,
     COUNTS,
     LARGEST,
     LONG,
     PATHS,
     PER_SM,
+    PIECES,
+    RUN,
+    Tile,
+    asking,
     busy,
     flat,
     moved_bytes,
@@ -30,17 +35,14 @@ from tilewright.stencils.cuda.tiny.needs import (
     steps,
     stored,
     taken,
+    tile,
     tiles,
     whole,
     words_of_sum,
 )
 
-RUN = 512
-"""Bytes of A, B and C of a run along the innermost batch axis from which on bulk copies are worth it."""
 MOST = 32 * 1024
 """Bytes of the largest operand in a stage, at most."""
-PIECES = 16
-"""Runs of a group, at most: a thread asks for each."""
 
 
 @cache
@@ -58,8 +60,13 @@ def groups(p: Problem) -> tuple[int, ...]:
     found = _groups_of(largest, whole(p))
     if not p.outer:
         return found
+    run, tiled = p.batch, tile(p)
+    if tiled is not None:
+        # Tiles that fill their axes, too.
+        side, unit = (run, tiled.along) if tiled.along else (tiled.extent, run)
+        fitting = {-(-side // -(-side // piece)) * unit for piece in (*COUNTS, side)}
+        return tuple(sorted({*found, *(group for group in fitting if group * largest <= MOST)}))
     # Whole runs, too.
-    run = p.batch
     several = {run * count for count in range(1, PIECES + 1) if run * count * largest <= MOST}
     return tuple(sorted({*found, *several}))
 
@@ -100,8 +107,8 @@ def is_stream(p: Problem) -> bool:
 
 
 def _streams_in_runs(p: Problem) -> bool:
-    """Whether runs have no gaps, or one matrix."""
-    return all(
+    """Whether runs have no gaps, or one matrix, along the innermost axis or another one."""
+    return tile(p) is not None or all(
         not moves or (ld == rows and step in (0, rows * cols))
         for (rows, cols), step, ld, moves in zip(
             stored(p), p.strides, (p.lda, p.ldb, p.ldc), p.moves, strict=True
@@ -110,8 +117,8 @@ def _streams_in_runs(p: Problem) -> bool:
 
 
 def are_long(p: Problem) -> bool:
-    """Whether runs along the innermost of several batch axes are worth bulk copies of their own."""
-    return not p.outer or p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN
+    """Whether runs along the innermost of several batch axes are worth bulk copies. Tiles are."""
+    return not p.outer or tile(p) is not None or p.batch * sum(steps(p)) * p.dtype.itemsize >= RUN
 
 
 def is_dense(p: Problem) -> bool:
@@ -197,7 +204,10 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "bulk copies begin at multiples of 16 bytes",
         lambda path: (path != "bulk") | (p.align == WIDEST) | bool(p.outer),
     )
-    if p.outer:
+    tiled = tile(p)
+    if tiled is not None:
+        yield from _of_tiles(p, tiled)
+    elif p.outer:
         run = p.batch
         yield Rule(
             "bulk-run",
@@ -226,6 +236,30 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "matrices that pass through shared memory are read in longer rows",
         lambda path: path != "plain",
+    )
+
+
+def _of_tiles(p: Problem, tiled: Tile) -> Iterator[Rule]:
+    """How many products a tile of two batch axes has."""
+    unit = tiled.along or p.batch
+
+    def filled(path: Any, group: Any) -> Any:
+        along, piece = tiled.sides(group)
+        rounded = -(-p.batch // piece) * piece, -(-tiled.extent // along) * along
+        return (path != "bulk") | (rounded[0] * rounded[1] <= 1.25 * p.batch * tiled.extent)
+
+    yield Rule(
+        "bulk-tile",
+        "hard",
+        "a group is a whole tile of two axes",
+        lambda path, group: (path != "bulk") | (group % unit == 0),
+    )
+    yield Rule("bulk-rest", "soft", "the last tiles along both axes are nearly whole", filled)
+    yield Rule(
+        "bulk-pieces",
+        "hard",
+        f"threads ask for the runs of a tile: {ASKING} at most",
+        lambda path, group: (path != "bulk") | (asking(p, group) <= ASKING),
     )
 
 

@@ -39,6 +39,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     rounds,
     shared_bytes,
     spaced,
+    tile,
     words,
 )
 from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules, streams_long
@@ -122,7 +123,14 @@ class TinyStencil(Stencil):
             bulk = config["path"] == "bulk"
             stays = zip("AB", kept(p), strict=False)
             defines |= {f"KEPT_{x}": p.batch * (bulk and few) for x, few in stays}
-            defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch else 0
+            tiled = tile(p) if bulk else None
+            defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch and tiled is None else 0
+            if tiled is not None:
+                defines["TILE"] = int(tiled.sides(config["group"])[0])
+                joined = (int(tiled.joined(which, config["group"])) for which in range(3))
+                defines |= {f"JOINED_{x}": one for x, one in zip("ABC", joined, strict=True)}
+                defines |= {f"TURNED_{x}": int(turns) for x, turns in zip("AB", tiled.turned, strict=False)}
+                defines |= {f"ALONG_{x}": int(moves) for x, moves in zip("AB", tiled.outer, strict=False)}
         # What is not staged needs no constants, and one program serves all leading dimensions.
         known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
         defines |= {f"LEAD_{x}": lead for x, (lead, _) in zip("ABC", known, strict=True)}
@@ -137,9 +145,13 @@ class TinyStencil(Stencil):
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         if not problem.outer:
             return args.gemm(problem)
-        # Bulk copies bring pieces of runs.
-        most = pieces(problem, config["group"])[1]
-        return args.nested(problem, int(most) if config["path"] == "bulk" else 1)
+        if config["path"] != "bulk":
+            return args.nested(problem)
+        # Bulk copies bring pieces of runs, or tiles.
+        (along, most), tiled = map(int, pieces(problem, config["group"])), tile(problem)
+        if tiled is None:
+            return args.nested(problem, most)
+        return args.nested(problem, most, tiled.axis, along)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
