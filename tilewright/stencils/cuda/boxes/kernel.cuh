@@ -69,11 +69,7 @@ boxes(const __grid_constant__ Products g, const __grid_constant__ TensorMap map_
     const Tiles tiles(g);
     if (threadIdx.x == 0) start_barriers();
     __syncthreads();  // all threads know the barriers
-    if (warp == WARPS) {
-        if (lane == 0) load_slices(g, tiles, map_a, map_b);
-    } else if (warp == WARPS + 1) {
-        if (lane == 0) Results(g, tiles, map_c).come_and_go();
-    } else {
-        multiply_tiles(g, tiles, warp, lane);
-    }
+    if (warp == WARPS) Slices(g, tiles, map_a, map_b).come(lane == 0);
+    else if (warp == WARPS + 1) Results(g, tiles, map_c).come_and_go(lane == 0);
+    else multiply_tiles(g, tiles, warp, lane);
 }

@@ -21,19 +21,19 @@ static_assert(OF_A % 1024 == 0, "swizzle: slices begin at multiples of 1024 byte
 // Barriers: a slice has come, and has been read; a place for a tile of C is free (and has what is to be read of C), and the
 // tile is complete.
 INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }
-INLINE unsigned int come(int slot) { return barrier(slot); }
-INLINE unsigned int gone(int slot) { return barrier(STAGES + slot); }
-INLINE unsigned int free_place(int place) { return barrier(2 * STAGES + place); }
-INLINE unsigned int complete(int place) { return barrier(2 * STAGES + KEPT + place); }
+INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
+INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
+INLINE unsigned int free_barrier(int place) { return barrier(2 * STAGES + place); }
+INLINE unsigned int complete_barrier(int place) { return barrier(2 * STAGES + KEPT + place); }
 
 INLINE void start_barriers() {
     UNROLL for (int i = 0; i < STAGES; i++) {
-        barrier_start(come(i));
-        barrier_start_for(gone(i), WARPS);
+        barrier_start(come_barrier(i));
+        barrier_start_for(gone_barrier(i), WARPS);
     }
     UNROLL for (int i = 0; i < KEPT; i++) {
-        barrier_start(free_place(i));
-        barrier_start_for(complete(i), 32 * WARPS);
+        barrier_start(free_barrier(i));
+        barrier_start_for(complete_barrier(i), 32 * WARPS);
     }
     barriers_started();
 }

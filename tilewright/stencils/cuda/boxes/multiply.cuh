@@ -37,21 +37,21 @@ INLINE void multiply_tiles(const Products &g, const Tiles &tiles, int warp, int 
     _Pragma("unroll 1") for (int number = blockIdx.x; number < tiles.all; number += (int)gridDim.x) {
         int before = 0;
         _Pragma("unroll 1") for (int slice = 0; slice < tiles.slices; slice++) {
-            barrier_wait(come(turn.at), turn.parity);
+            barrier_wait(come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
             multiply_slice(sum, of_b + turn.at * (STAGE / 16), of_a + turn.at * (STAGE / 16), slice);
             wgmma_wait<1>();
-            if (slice > 0 && lane == 0) barrier_expect(gone(before), 0);
+            if (slice > 0 && lane == 0) barrier_expect(gone_barrier(before), 0);
             before = turn.at;
             turn.next();
         }
         wgmma_wait<0>();
-        if (lane == 0) barrier_expect(gone(before), 0);
-        barrier_wait(free_place(place.at), place.parity);
+        if (lane == 0) barrier_expect(gone_barrier(before), 0);
+        barrier_wait(free_barrier(place.at), place.parity);
         __syncwarp();
         keep(sum, shared_memory + AT_RESULTS + place.at * RESULT, warp, lane, scalars);
         async_fence();
-        barrier_expect(complete(place.at), 0);
+        barrier_expect(complete_barrier(place.at), 0);
         place.next();
     }
 }
