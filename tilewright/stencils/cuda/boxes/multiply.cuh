@@ -46,6 +46,7 @@ INLINE void multiply_tiles(const Products &g, const Tiles &tiles, int warp, int 
             turn.next();
         }
         wgmma_wait<0>();
+        wgmma_settled(sum);
         if (lane == 0) barrier_expect(gone_barrier(before), 0);
         barrier_wait(free_barrier(place.at), place.parity);
         __syncwarp();

@@ -22,6 +22,11 @@ WGMMA_INLINE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned
 // read.
 template <int BUT> WGMMA_INLINE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BUT) : "memory"); }
 
+// Behind the wait, before which the compiler may not read accumulators: it does not know that they are written until then.
+template <int COUNT> WGMMA_INLINE void wgmma_settled(float (&c)[COUNT]) {
+    _Pragma("unroll") for (int i = 0; i < COUNT; i++) asm volatile("" : "+f"(c[i])::"memory");
+}
+
 // The descriptor of B, in units of 16 bytes: 1024 bytes from 8 columns to the next 8, and the 128-byte swizzle. The next 16
 // along k lie 2 units further.
 WGMMA_INLINE unsigned long long wgmma_operand(const void *at) {
