@@ -25,6 +25,10 @@
 #endif
 #include "lib/problem.cuh"
 
+#ifndef ALL_M
+#define ALL_M 0  // whether a tile has all rows of C
+#endif
+
 // ---- the parameters of the space ----------------------------------------------------------------
 #ifndef TILE_M
 #define TILE_M 128  // rows of a tile of C
@@ -51,6 +55,7 @@
 
 static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
 static_assert(TILE_M % 16 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
+static_assert(ALL_M || TILE_M % 64 == 0, "tile-box: a tile that others follow in m is whole boxes");
 static_assert(TILE_N % 64 == 0 && TILE_N <= 256, "tile-n: 64 for each warp group, and no box is longer than 256");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 

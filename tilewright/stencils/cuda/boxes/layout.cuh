@@ -55,7 +55,7 @@ struct Tiles {
     int down, of_one, all, slices;
 
     INLINE Tiles(const Products &g)
-        : down(ceiling(g.m, TILE_M)), of_one(down * ceiling(g.n, TILE_N)), all(of_one * g.batch), slices(ceiling(g.k, SLICE)) {}
+        : down(ALL_M ? 1 : ceiling(g.m, TILE_M)), of_one(down * ceiling(g.n, TILE_N)), all(of_one * g.batch), slices(ceiling(g.k, SLICE)) {}
 };
 
 struct Tile {

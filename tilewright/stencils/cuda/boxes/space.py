@@ -11,7 +11,7 @@ from typing import Any
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.boxes.needs import registers, shared_bytes, stage_bytes, threads
+from tilewright.stencils.cuda.boxes.needs import SLICE, registers, shared_bytes, stage_bytes, threads
 
 TILE_M = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256)
 TILE_N = (64, 128, 192, 256)
@@ -31,6 +31,12 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield Rule(
+        "tile-box",
+        "hard",
+        "a tile that others follow in m is whole boxes",
+        lambda tile_m: (tile_m >= p.m) | (tile_m % SLICE == 0),
+    )
     yield Rule(
         "tile-in-m",
         "soft",

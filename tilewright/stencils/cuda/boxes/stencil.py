@@ -75,6 +75,7 @@ class BoxesStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines["ALL_M"] = int(config["tile_m"] >= problem.m)
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("boxes")
