@@ -14,7 +14,6 @@ from tests.emulator.machine import SCHEDULES, Compiler, Schedule, Texture, launc
 from tests.emulator.memory import Fault, Memory, Segment
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem, Source
-from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.grouped.descriptors import describe
 from tilewright.stencils.cuda.grouped.descriptors import pack as grouped_argument
 from tilewright.stencils.cuda.grouped.stencil import products

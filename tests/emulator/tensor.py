@@ -157,9 +157,7 @@ class Described:
 
     def __init__(self, w: Warp, at: int, across: bool, kind: str):
         self.w, self.across, self.kind = w, across, kind
-        self.start, self.leading, self.stride = (
-            (at >> shift & 0x3FFF) << 4 for shift in (0, 16, 32)
-        )
+        self.start, self.leading, self.stride = ((at >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
         if at >> 62 != 1:
             raise Fault("wgmma reads lines of 128 bytes")
 

@@ -1,4 +1,4 @@
-"""What the kernel of boxes derives from a config, in the same words: slices, tiles of C, shared memory, registers.
+"""What the kernel of boxes derives from a config, in the same words: slices, tiles of C, shared memory.
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from tilewright.model import Problem
 
 SLICE = 64
-"""Elements along k that come together, and rows and columns of a box: 128 bytes of halves, a whole swizzle."""
+"""Elements along k that come together, and rows and columns of a box: 128 bytes of halves, a swizzle."""
 LINE = 128
 """Bytes of a swizzle."""
 
