@@ -85,8 +85,9 @@ def test_maps_are_of_what_is_stored() -> None:
     config = Config({"tile_m": 64, "tile_n": 128, "stages": 2, "kept": 1, "blocks": 132})
     given, a, b, c = BOXES.arguments(p, config)
     assert isinstance(given, Struct)
-    values = {field.name: field.value for field in given.fields}  # type: ignore[union-attr]
-    assert values == dict(m=64, n=72, k=48, batch=9, step_a=1, step_b=0, alpha=None, beta=None)
+    values = [(field.name, field.value) for field in given.fields]  # type: ignore[union-attr]
+    sizes = [("m", 64), ("n", 72), ("k", 48), ("batch", 9)]
+    assert values == [*sizes, ("step_a", 1), ("step_b", 0), ("alpha", None), ("beta", None)]
     maps = [x for x in (a, b, c) if isinstance(x, TensorMap)]
     assert [(x.operand, x.type, x.extents, x.strides, x.box) for x in maps] == [
         (0, "bfloat16", (48, 64, 9), (112, 112 * 64), (64, 64, 1)),
