@@ -484,6 +484,18 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED} whole_multiplies",
     ),
     Slip(
+        "tilewright/stencils/cuda/boxes/multiply.cuh",
+        "add | step",
+        "step",
+        f"{_EMULATED} boxes_come_and_go",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/boxes/results.cuh",
+        "bulk_read<0>();",
+        "// read",
+        f"{_EMULATED} boxes_come_and_go",
+    ),
+    Slip(
         "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
         "slot ? slot - 1 : STAGES",
         "slot",
