@@ -21,6 +21,17 @@ struct Ring : Loads {
         barrier_wait(barrier(slot), parity);
         __syncwarp();  // lanes may leave the wait apart
         Of::realign(slot_at(slot), head, columns_at + piece * Of::EACH * Of::LD, columns<Of>(tile, piece));
+        been_read();
+    }
+
+    // A and B as they came, which are multiplied there.
+    INLINE const unsigned char *whole() const {
+        barrier_wait(barrier(slot), parity);
+        return slot_at(slot);
+    }
+
+    // This thread needs a slot no more, and goes on to the next one.
+    INLINE void been_read() {
         barrier_expect(read_barrier(slot), 0);
         if (++slot == STAGES) {
             slot = 0;

@@ -23,7 +23,7 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
-from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LONG, SMALLEST, STAYS, packed, shared_bytes
+from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LINED, LONG, SMALLEST, STAYS, direct, packed, shared_bytes
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
@@ -54,15 +54,15 @@ class WholeStencil(Stencil):
         if not packed(p):
             return "a matrix has padding, or matrices go backwards"
         unit = min(units(p))
-        if unit == WIDEST:
-            return "all columns begin at multiples of 16 bytes, where other stencils read them"
-        if unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
+        if unit == WIDEST and all(extent % LINED == 0 for extent in (p.lda or 0, p.ldb or 0, p.ldc or 0)):
+            return "all columns begin at multiples of 64 bytes, where other stencils read them"
+        if WIDEST > unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
             return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < p.m * p.n:
             return "products would be written over each other"
-        least = int(shared_bytes(p, TILES[-1] if p.transposed_b else TILES[0], ROWS[0], 8, 16, 1, 1))
+        least = int(shared_bytes(p, TILES[-1] if p.transposed_b or direct(p) else TILES[0], ROWS[0], 8, 16, 1, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
@@ -84,6 +84,7 @@ class WholeStencil(Stencil):
         p = problem
         defines = asked(p) | {"SIZE_M": p.m, "SIZE_N": p.n, "SIZE_K": p.k}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
+        defines["DIRECT"] = int(direct(p))
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
