@@ -24,7 +24,7 @@ H200 = named("h200")
     [
         ("h:nn:64x64x64", "0", {}),
         ("b:nt:128x128x128", "1", {}),
-        ("h:tn:200x136x72", "any", {}),
+        ("h:tn:192x160x96", "any", {}),
         # The most sums of a thread, and the most threads.
         ("b:tt:256x128x256", "any", {"tile_m": 256, "tile_n": 128, "stages": 3, "kept": 1}),
         ("h:nn:128x256x256", "1", {"tile_m": 128, "tile_n": 256, "stages": 3, "kept": 1}),
@@ -40,7 +40,7 @@ def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, i
 
 
 def test_a_tile_that_is_no_whole_boxes_is_refused_by_its_name() -> None:
-    p = Problem.parse("h:200x64x64@9")[0]
+    p = Problem.parse("h:192x64x64@9")[0]
     config = Config({**BOXES.default(p, H200), "tile_m": 112})
     assert "tile-box" in [rule.name for rule in BOXES.space(p, H200).why(config)]
     with pytest.raises(CompileError, match="tile-box"):

@@ -22,7 +22,7 @@ BOXES = BoxesStencil()
 
 def layouts(p: Problem) -> list[Problem]:
     """Dense, with padded columns, with a shared operand, and with gaps between matrices."""
-    padded = {"m": p.m, "lda": (p.lda or 0) + 8, "ldb": (p.ldb or 0) + 16, "ldc": (p.ldc or 0) + 24}
+    padded = {"m": p.m, "lda": (p.lda or 0) + 32, "ldb": (p.ldb or 0) + 64, "ldc": (p.ldc or 0) + 96}
     gaps = {f"stride_{x}": stride + 64 for x, stride in zip("abc", p.strides, strict=True)}
     return [p, p.with_(**padded), p.with_(stride_a=0), p.with_(stride_b=0), p.with_(**gaps)]
 
@@ -31,7 +31,7 @@ def served() -> bool:
     return "wgmma" in devices.probe().supports
 
 
-@pytest.mark.parametrize("size", ["64x64x64", "72x136x40", "128x80x200", "256x256x256", "248x104x136"])
+@pytest.mark.parametrize("size", ["64x64x64", "96x128x64", "128x96x224", "256x256x256", "224x96x160"])
 @pytest.mark.parametrize("letter", ["h", "b"])
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
     device = devices.probe()
@@ -53,13 +53,26 @@ def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)
     if not served():
         pytest.skip("the device has no products of warp groups")
-    # Extents that are contiguous somewhere are whole words of 16 bytes; the others may be anything.
+    # Extents that are contiguous somewhere are padded to half a line; the others may be anything.
     ops = [draw.choice("nt") for _ in "ab"]
     words = {"m", "k" if ops[0] == "t" else "m", "n" if ops[1] == "t" else "k"}
     sizes = {x: draw.randrange(5, 33) * 8 if x in words else draw.randrange(33, 257) for x in "mnk"}
+    lead = {
+        f"ld{x}": -(-sizes[e] // 32) * 32
+        for x, e in zip(
+            "abc", ("k" if ops[0] == "t" else "m", "n" if ops[1] == "t" else "k", "m"), strict=True
+        )
+    }
     beta = draw.choice(("0", "1", "any"))
     p = Problem(
-        DTYPES["hb"[seed % 2]], **sizes, trans_a=ops[0], trans_b=ops[1], batch=10**4, alpha="any", beta=beta
+        DTYPES["hb"[seed % 2]],
+        **sizes,
+        **lead,
+        trans_a=ops[0],
+        trans_b=ops[1],
+        batch=10**4,
+        alpha="any",
+        beta=beta,
     )
     # An operand whose matrices would begin anywhere has them at whole words.
     p = p.with_(**{f"stride_{x}": -(-s // 8) * 8 for x, s in zip("abc", p.strides, strict=True)})

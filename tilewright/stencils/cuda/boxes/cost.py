@@ -33,7 +33,7 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
     """Clocks of an SM for a product: what memory, the second-level cache and the tensor cores take, and a
     block by itself, of which the longest counts most."""
-    tile_m, tile_n, stages = (columns[name] for name in ("tile_m", "tile_n", "stages"))
+    tile_m, tile_n, stages, kept = (columns[name] for name in ("tile_m", "tile_n", "stages", "kept"))
     per_sm = columns["blocks"] // device["sms"]
     count, slices = tiles(p, tile_m, tile_n), -(-p.k // SLICE)
     reads_c = 1 + (p.beta != "0")
@@ -43,7 +43,11 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying)
     brought = count * (slices * stage + reads_c * result) / x["brought"]
     tensor = count * slices * (SLICE / 16) * (tile_n / 64) * tile_m / 2 * x["tensor"]
-    alone = count * (x["tile"] + x["slice"] * slices + x["keep"] * tile_m * reads_c) + tensor
+    alone = x["tile"] + x["slice"] * slices + x["keep"] * tile_m * reads_c
+    if p.beta != "0":
+        # C comes when the tile before it has left.
+        alone = alone + x["wait"] / kept**2
+    alone = count * alone + tensor
     power = x["power"]
     sides = (memory, brought, tensor, alone / per_sm)
     return sum(side**power for side in sides) ** (1 / power)

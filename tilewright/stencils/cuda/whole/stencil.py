@@ -23,7 +23,17 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
-from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LINED, LONG, SMALLEST, STAYS, direct, packed, shared_bytes
+from tilewright.stencils.cuda.whole.needs import (
+    EVEN,
+    LARGEST,
+    LINED,
+    LONG,
+    SMALLEST,
+    STAYS,
+    direct,
+    packed,
+    shared_bytes,
+)
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
@@ -62,7 +72,9 @@ class WholeStencil(Stencil):
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < p.m * p.n:
             return "products would be written over each other"
-        least = int(shared_bytes(p, TILES[-1] if p.transposed_b or direct(p) else TILES[0], ROWS[0], 8, 16, 1, 1))
+        least = int(
+            shared_bytes(p, TILES[-1] if p.transposed_b or direct(p) else TILES[0], ROWS[0], 8, 16, 1, 1)
+        )
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
