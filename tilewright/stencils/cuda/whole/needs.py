@@ -20,7 +20,7 @@ LONG = 64
 EVEN = 112
 """Where columns begin at even halves, no three extents are over this: of 126 cuBLAS was faster on an H200."""
 LINED = 32
-"""Columns that are multiples of this many elements are for the stencil of boxes, which reads them in lines."""
+"""Columns of multiples of this many elements are for the stencil of boxes, which reads them in lines."""
 STAYS = 45_000
 """Elements of an A that can stay: of one of 255 x 255 cuBLAS was faster, of 191 x 191 half as fast."""
 
