@@ -28,8 +28,8 @@ from tilewright.targets.cuda.arguments import A, Argument, B, C, Scalar, Struct,
 SMALLEST, LARGEST = 33, 256
 """Extents, of which other ones were not measured."""
 LINED = 32
-"""Elements that leading dimensions are multiples of: a line of a box that begins inside a line of memory costs
-two, and of squares of 72, 136, 200 and 248 cuBLAS was faster on an H200 (0.98 to 0.73)."""
+"""Elements that leading dimensions are multiples of: a line of a box that begins inside a line of memory
+costs two, and of squares of 72, 136, 200 and 248 cuBLAS was faster on an H200 (0.98 to 0.73)."""
 MOST = 2**30
 """Tiles of a batch."""
 FAR = 2**40
