@@ -3,7 +3,9 @@
 A. Abdelfattah, S. Tomov, J. Dongarra, "Matrix multiplication on batches of small matrices in half and
 half-complex precisions" (2020), multiply such batches by tiles of C; where columns begin at odd halves, what
 is read by halves sets the pace. Here a whole matrix is read as one run of bytes, as very small ones are
-(I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory.
+(I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory. Columns that
+begin with words of 16 bytes are multiplied from where they come: so tensor cores can read them, and a run has
+no lines that begin inside others, as boxes of a tensor would have.
 
     tile     columns of C that are computed together, while A stays
     rows, columns   of the part of C that a warp computes
