@@ -303,8 +303,7 @@ def test_inner_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
         # Columns at multiples of 8 and of 4 bytes.
         ("h:nn:36x10x18@2", "0", 16, {}),
         # All columns at multiples of 16 bytes, multiplied from where they come; parts that reach out of C.
-        ("b:nn:24x11x40@3", "any", 16, {"piece": 2048}),
-        ("h:tt:40x24x24@2", "0", 16, {"piece": 2048, "rows": 16, "columns": 24, "stages": 1}),
+        ("b:nn:24x11x40@3", "any", 16, {"piece": 2048, "columns": 24}),
         # Tiles of C, the last one narrower, and several turns.
         ("b:tn:20x45x17@3", "any", 2, {"tile": 32, "rows": 16, "columns": 8}),
     ],
