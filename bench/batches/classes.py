@@ -58,12 +58,13 @@ def drawn(
     seed: int,
     some: tuple[tuple[str, int], ...] = SHAPES,
     unit: int = 1,
+    odd: bool = False,
 ) -> Iterator[Problem]:
     """Random problems of one type and class of beta, class after class in turns, the same for a seed. Extents
-    and padding are multiples of ``unit``."""
+    and padding are multiples of ``unit``, extents ``odd`` ones."""
     draw = random.Random(f"{seed} {letter} {beta}")
     for _, (kind, top) in itertools.product(range(count), some):
-        m, n, k = (-(-extent // unit) * unit for extent in shape_of(draw, kind, top))
+        m, n, k = ((-(-extent // unit) | odd) * unit for extent in shape_of(draw, kind, top))
         structure = draw.choice(STRUCTURES)
         trans = draw.choice(TRANS)
         yield _problem(letter, (m, n, k), trans, beta, structure, draw.choice(SIZES) * size, unit)
@@ -131,7 +132,7 @@ def classes_of(run: Run) -> None:
     given = run.options
     some = shapes(given.bins)
     every = [
-        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed, some, given.unit)
+        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed, some, given.unit, given.odd)
         for letter, beta in itertools.product(given.types, lines.words(given.betas))
     ]
     # Types and betas in turns: what ends at its limit has some of all.

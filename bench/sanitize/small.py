@@ -22,7 +22,7 @@ ODD = (
 """m, n and k of products for tensor cores."""
 THICK = ((33, 67, 75), (65, 66, 33), (95, 97, 35), (66, 41, 67), (129, 40, 65), (70, 101, 99), (72, 40, 88))
 """Of matrices that are kept whole."""
-BOXED = ((64, 96, 96), (160, 64, 96), (96, 160, 128))
+BOXED = ((64, 128, 64), (128, 64, 128), (64, 192, 192))
 """Of matrices that come as boxes."""
 LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""

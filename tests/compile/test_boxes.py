@@ -24,7 +24,7 @@ H200 = named("h200")
     [
         ("h:nn:64x64x64", "0", {}),
         ("b:nt:128x128x128", "1", {}),
-        ("h:tn:192x160x96", "any", {}),
+        ("h:tn:192x160x64", "any", {}),
         # The most sums of a thread, and the most threads.
         ("b:tt:256x128x256", "any", {"tile_m": 256, "tile_n": 128, "stages": 3, "kept": 1}),
         ("h:nn:128x256x256", "1", {"tile_m": 128, "tile_n": 256, "stages": 3, "kept": 1}),

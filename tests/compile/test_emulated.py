@@ -327,10 +327,10 @@ def test_whole_multiplies(text: str, beta: str, align: int, fixed: dict[str, Any
     ],
 )
 def test_boxes_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:
-    # Columns begin at multiples of 64 bytes, matrices of 16, with room between them.
+    # Columns begin at multiples of 128 bytes, matrices of 16, with room between them.
     p = problem(text, beta=beta, alpha="any")
-    pads = [-(ld or 0) % 32 for ld in (p.lda, p.ldb, p.ldc)]
-    p = problem(text, pad=(pads[0], pads[1], pads[2] + 32), gap=(8, 0, 16), beta=beta, alpha="any")
+    pads = [-(ld or 0) % 64 for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, pad=(pads[0], pads[1], pads[2] + 64), gap=(8, 0, 16), beta=beta, alpha="any")
     few = {"tile_m": 48, "tile_n": 64, "stages": 2, "kept": 1, "blocks": 132}
     assert found_wrong("boxes", [(p, Config(few | fixed))], grid_x=2) == []
 

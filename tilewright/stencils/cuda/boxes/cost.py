@@ -44,9 +44,8 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     brought = count * (slices * stage + reads_c * result) / x["brought"]
     tensor = count * slices * (SLICE / 16) * (tile_n / 64) * tile_m / 2 * x["tensor"]
     alone = x["tile"] + x["slice"] * slices + x["keep"] * tile_m * reads_c
-    if p.beta != "0":
-        # C comes when the tile before it has left.
-        alone = alone + x["wait"] / kept**2
+    # A place for C is free when the tile before has left, and then C comes, if it is read.
+    alone = alone + x["leave" if p.beta == "0" else "wait"] / kept**2
     alone = count * alone + tensor
     power = x["power"]
     sides = (memory, brought, tensor, alone / per_sm)

@@ -19,8 +19,9 @@ LONG = 64
 """Two extents are over this: other products are panels, or for the stencil of tiny matrices."""
 EVEN = 112
 """Where columns begin at even halves, no three extents are over this: of 126 cuBLAS was faster on an H200."""
-LINED = 32
-"""Columns of multiples of this many elements are for the stencil of boxes, which reads them in lines."""
+HELD = 57_000
+"""Bytes of A, B and C where these are multiplied from where they come and C is read: of more, so that an SM
+does not hold four products, cuBLAS was faster on an H200 (104 x 104 x 104: 0.95)."""
 STAYS = 45_000
 """Elements of an A that can stay: of one of 255 x 255 cuBLAS was faster, of 191 x 191 half as fast."""
 
@@ -38,6 +39,11 @@ def packed(p: Problem) -> bool:
 def direct(p: Problem) -> bool:
     """Whether tensor cores read all columns where copies put them: they begin with words of 16 bytes."""
     return min(units(p)) == WIDEST
+
+
+def banked(p: Problem) -> bool:
+    """Whether eight neighbouring columns of each matrix, where they come, begin in eight groups of banks."""
+    return all((ld or 0) // 8 % 2 for ld in (p.lda, p.ldb, p.ldc))
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:

@@ -27,11 +27,12 @@ from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best
 from tilewright.stencils.cuda.whole.needs import (
     EVEN,
+    HELD,
     LARGEST,
-    LINED,
     LONG,
     SMALLEST,
     STAYS,
+    banked,
     direct,
     packed,
     shared_bytes,
@@ -66,17 +67,19 @@ class WholeStencil(Stencil):
         if not packed(p):
             return "a matrix has padding, or matrices go backwards"
         unit = min(units(p))
-        if unit == WIDEST and all(extent % LINED == 0 for extent in (p.lda or 0, p.ldb or 0, p.ldc or 0)):
-            return "all columns begin at multiples of 64 bytes, where other stencils read them"
+        if direct(p) and not banked(p):
+            return "columns are even numbers of words of 16 bytes, where other stencils read them"
+        if direct(p) and p.beta != "0" and 2 * (p.m * p.n + p.m * p.k + p.k * p.n) > HELD:
+            return f"C of {p.m}x{p.n}x{p.k} is read, and four products are more than an SM holds"
         if WIDEST > unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
             return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < p.m * p.n:
             return "products would be written over each other"
-        least = int(
-            shared_bytes(p, TILES[-1] if p.transposed_b or direct(p) else TILES[0], ROWS[0], 8, 16, 1, 1)
-        )
+        # What is multiplied from where it comes has to come while the one before is multiplied.
+        tile, stages = TILES[-1] if p.transposed_b or direct(p) else TILES[0], 2 if direct(p) else 1
+        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, stages, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
