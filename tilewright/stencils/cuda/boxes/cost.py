@@ -40,10 +40,11 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     moved = 2 * (p.m * p.k + p.k * p.n + p.m * p.n * reads_c)
     stage, result = stage_bytes(p, tile_m, tile_n), result_bytes(tile_m, tile_n)
     flying = per_sm * stages * stage
-    memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying)
+    crowded = flying / (1024 * x["crowded"])
+    memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying + crowded**2)
     brought = count * (slices * stage + reads_c * result) / x["brought"]
     tensor = count * slices * (SLICE / 16) * (tile_n / 64) * tile_m / 2 * x["tensor"]
-    alone = x["tile"] + x["slice"] * slices + x["keep"] * tile_m * reads_c
+    alone = x["tile"] + (x["slice"] + x["short"] / stages**2) * slices + x["keep"] * tile_m * reads_c
     # A place for C is free when the tile before has left, and then C comes, if it is read.
     alone = alone + x["leave" if p.beta == "0" else "wait"] / kept**2
     alone = count * alone + tensor
