@@ -42,6 +42,8 @@ class BoxesStencil(Stencil):
 
     name = "boxes"
     target = "cuda"
+    # Records of other sizes say little: the library has its good ones, and tiles here follow the size.
+    size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
