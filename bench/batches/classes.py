@@ -59,14 +59,17 @@ def drawn(
     size: float,
     seed: int,
     some: tuple[tuple[str, int], ...] = SHAPES,
+    unit: int = 1,
+    odd: bool = False,
 ) -> Iterator[Problem]:
-    """Random problems of one type and class of beta, class after class in turns, the same for a seed."""
+    """Random problems of one type and class of beta, class after class in turns, the same for a seed. Extents
+    and padding are multiples of ``unit``, extents ``odd`` ones."""
     draw = random.Random(f"{seed} {letter} {beta}")
     for _, (kind, top) in itertools.product(range(count), some):
-        m, n, k = shape_of(draw, kind, top)
+        m, n, k = ((-(-extent // unit) | odd) * unit for extent in shape_of(draw, kind, top))
         structure = draw.choice(STRUCTURES)
         trans = draw.choice(TRANS)
-        yield _problem(letter, (m, n, k), trans, beta, structure, draw.choice(SIZES) * size)
+        yield _problem(letter, (m, n, k), trans, beta, structure, draw.choice(SIZES) * size, unit)
 
 
 def _between(draw: random.Random, low: int, high: int) -> int:
@@ -95,15 +98,22 @@ def shape_of(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
 
 
 def _problem(
-    letter: str, shape: tuple[int, int, int], trans: str, beta: str, structure: str, size: float
+    letter: str,
+    shape: tuple[int, int, int],
+    trans: str,
+    beta: str,
+    structure: str,
+    size: float,
+    unit: int = 1,
 ) -> Problem:
     m, n, k = shape
+    more = max(3, unit)
     fields: dict[str, Any] = {}
     if structure.startswith("shared"):
         fields[f"stride_{structure[-1].lower()}"] = 0
     rows_a, rows_b = (k if trans[0] == "t" else m), (n if trans[1] == "t" else k)
     if structure == "gaps":
-        fields |= {"lda": rows_a + 3, "ldb": rows_b + 3, "ldc": m + 3}
+        fields |= {"lda": rows_a + more, "ldb": rows_b + more, "ldc": m + more}
     one = Problem(DTYPES[letter], m, n, k, trans[0], trans[1], beta=beta, **fields)
     return filling(one, size)
 
@@ -124,7 +134,7 @@ def classes_of(run: Run) -> None:
     given = run.options
     some = shapes(given.bins)
     every = [
-        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed, some)
+        drawn(letter, beta, given.count or COUNT, given.bytes, given.seed, some, given.unit, given.odd)
         for letter, beta in itertools.product(given.types, lines.words(given.betas))
     ]
     # Types and betas in turns: what ends at its limit has some of all.

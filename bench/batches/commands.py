@@ -102,6 +102,8 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     )
     add("--seed", type=int, default=SEED, help="of what is drawn (classes, skewed)")
     add("--bins", default="", help="of shapes, such as 'to 128,long m by 32' (classes; default: all)")
+    add("--unit", type=int, default=1, help="what extents are multiples of (classes; default: 1)")
+    add("--odd", action="store_true", help="odd multiples of --unit (classes)")
     add("--long", default="mnk", help="which extents may be long; v: vectors (skewed; default: mnk)")
     add("--tries", type=int, default=0, help="configs drawn beside each default (skewed; default: none)")
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")

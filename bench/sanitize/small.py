@@ -20,8 +20,10 @@ ODD = (
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
 )
 """m, n and k of products for tensor cores."""
-THICK = ((33, 67, 75), (65, 66, 33), (95, 97, 35), (66, 41, 67), (129, 40, 65), (70, 101, 99))
+THICK = ((33, 67, 75), (65, 66, 33), (95, 97, 35), (66, 41, 67), (129, 40, 65), (70, 101, 99), (72, 40, 88))
 """Of matrices that are kept whole."""
+BOXED = ((64, 128, 64), (128, 64, 128), (64, 192, 192))
+"""Of matrices that come as boxes."""
 LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""
 MIDDLE = ((33, 50, 37), (65, 41, 12), (64, 34, 40))
@@ -117,6 +119,22 @@ def whole(device: Device) -> Iterator[Job]:
                 job = made(stencil, problem, config, f"{name}{form}", device, 2 if align == 2 else 0)
                 # Two blocks, so that the ring goes on from one product to the next.
                 yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
+def boxes(device: Device) -> Iterator[Job]:
+    """Matrices of float16 and bfloat16 with aligned columns: the default, and tiles of one box each, in two
+    blocks, so that rings go on from one product to the next."""
+    stencil = STENCILS["boxes"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, size) for letter in ("h", "b") for size in BOXED):
+        trans, beta = ORDERS[False][turn % 4], ("any", "0")[turn % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        name, default = f"boxes_{letter}_{trans}_{m}_{n}_{k}", stencil.default(problem, device)
+        small = default.with_(tile_m=64, tile_n=64, stages=2, kept=2, blocks=device["sms"])
+        for form, config in (("", default), ("_small", small)):
+            job = made(stencil, problem, config, f"{name}{form}", device)
+            yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
 def middle(device: Device) -> Iterator[Job]:

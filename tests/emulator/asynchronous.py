@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tests.emulator import boxes
 from tests.emulator.arithmetic import LANES
 from tests.emulator.machine import BLOCK, SHARED, Barrier, Phases
 from tests.emulator.memory import Array, Fault, Memory
@@ -50,6 +51,8 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         return _barrier(compiler, operands, following)
     if opcode.startswith("mbarrier."):
         return _phases(compiler, parts, operands, following)
+    if opcode.startswith("cp.async.bulk.tensor.3d."):
+        return boxes.copy(compiler, parts, operands, following, _started)
     if opcode.startswith("cp.async.bulk"):
         return _bulk(compiler, parts, operands, following)
     if opcode.startswith("cp.async"):

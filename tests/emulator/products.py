@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.emulator import ptx
+from tests.emulator import boxes, ptx
 from tests.emulator.machine import SCHEDULES, Compiler, Schedule, Texture, launch
 from tests.emulator.memory import Fault, Memory, Segment
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem, Source
-from tilewright.stencils.cuda.args import pack
 from tilewright.stencils.cuda.grouped.descriptors import describe
 from tilewright.stencils.cuda.grouped.descriptors import pack as grouped_argument
 from tilewright.stencils.cuda.grouped.stencil import products
@@ -82,20 +81,14 @@ def run(
         listed = lists(p, pointers)
         pointers = listed.address, listed.address + 8 * p.batch, listed.address + 16 * p.batch
         segments.append(listed)
-    if p.interleaved is not None:
-        given = arguments.pack(
-            STENCILS[stencil].arguments(p, config), {"alpha": made.alpha, "beta": made.beta}
-        )
-        given.put(pointers)
-        parameters = bytes(given.block)
-    else:
-        parameters = bytes(pack(p, pointers, made.alpha, made.beta, (1, 2) if textures else (0, 0)))
+    given = arguments.pack(STENCILS[stencil].arguments(p, config), {"alpha": made.alpha, "beta": made.beta})
+    given.put(pointers, words)
     launch(
         program,
         (grid_x or asked.grid[0], asked.grid[1], grid_z or asked.grid[2]),
         asked.block[0],
         asked.shared,
-        parameters,
+        bytes(given.block),
         Memory(segments),
         cluster=asked.cluster,
         schedule=schedule,
@@ -103,6 +96,13 @@ def run(
     )
     for part, region in zip(segments, made.regions, strict=False):
         written_back(part, region)
+
+
+def words(field: arguments.Addressed, address: int) -> bytes:
+    """What stands for a texture or a tensor map in a block of arguments."""
+    if isinstance(field, arguments.Texture):
+        return arguments.ADDRESS.pack(1 + field.operand)
+    return boxes.words(field, address)
 
 
 def written_back(part: Segment, region: Region) -> None:

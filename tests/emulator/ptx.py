@@ -10,6 +10,7 @@ _LABEL = re.compile(r"^(\$?\w+):")
 _GUARD = re.compile(r"^@(!?)(%?\w+)\s+")
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?\w+)(?:<(\d+)>)?$")
 _LOCAL = re.compile(r"\.local\s+(?:\.align\s+\d+\s+)?\.b8\s+(\w+)\[(\d+)\]$")
+_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.([bfus])(\d+)\s+(\w+)(?:\[(\d+)\])?")
 _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s][^,]*")
 
 
@@ -31,13 +32,15 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Program:
-    """One kernel. ``labels`` are numbers of instructions; ``registers`` are names with their PTX types."""
+    """One kernel. ``labels`` are numbers of instructions; ``registers`` are names with their PTX types;
+    ``parameters`` are offsets in the block of arguments."""
 
     entry: str
     instructions: tuple[Instruction, ...]
     labels: dict[str, int]
     registers: dict[str, str]
     local: dict[str, int]
+    parameters: dict[str, int]
 
     def count(self) -> Counter[str]:
         """How often each opcode is written."""
@@ -69,7 +72,17 @@ def parse(text: str) -> Program:
                 _statement(statement.strip(), registers, local, made)
             else:
                 break
-    return Program(entry, tuple(made), labels, registers, local)
+    return Program(entry, tuple(made), labels, registers, local, _parameters(found[2]))
+
+
+def _parameters(text: str) -> dict[str, int]:
+    """Where each parameter begins, as ``arguments.pack`` lays them out: at words, or as it is aligned."""
+    at, found = 0, {}
+    for align, _, bits, name, count in _PARAMETER.findall(text):
+        at = -(-at // max(8, int(align or 8))) * max(8, int(align or 8))
+        found[name] = at
+        at += int(bits) // 8 * int(count or 1)
+    return found
 
 
 def _statement(text: str, registers: dict[str, str], local: dict[str, int], made: list[Instruction]) -> None:

@@ -151,31 +151,52 @@ def _mma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Ope
 # ---- wgmma ----------------------------------------------------------------------------------------------
 
 
+class Described:
+    """An operand of wgmma in shared memory, by its descriptor: lines of 128 bytes, whose chunks of 16 bytes
+    change places by the line. They lie along k, or ``across`` it."""
+
+    def __init__(self, w: Warp, at: int, across: bool, kind: str):
+        self.w, self.across, self.kind = w, across, kind
+        self.start, self.leading, self.stride = ((at >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
+        if at >> 62 != 1:
+            raise Fault("wgmma reads lines of 128 bytes")
+
+    def rows(self, first: int, count: int) -> Array:
+        """So many rows (of B: columns) of 16 numbers along k."""
+        row, k = first + np.arange(count)[:, None], np.arange(16)
+        if self.across:
+            at = row // 64 * self.leading + k // 8 * self.stride + k % 8 * 128 + row % 64 * 2
+        else:
+            at = row // 8 * self.stride + row % 8 * 128 + 2 * k
+        linear = self.start + at
+        for line in np.unique(linear >> 7):
+            self.w.cluster.watch.copied(int(line) << 7, 128)
+        numbers = self.w.cluster.shared.load((linear ^ (linear >> 7 & 7) << 4).ravel(), 2)[0]
+        return widened(numbers, self.kind).astype(np.float64).reshape(linear.shape)
+
+
 def _wgmma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
-    """A from registers, 16 rows of each warp; B from shared memory in rows of 128 bytes along k, whose
-    chunks of 16 bytes change places by the row. The product is made at once: its own waits are not seen."""
+    """A from registers, 16 rows of each warp, or from shared memory; B from shared memory. Where a predicate
+    says so nothing is added to C. The product is made at once: its own waits are not seen."""
     kind = parts[-1]
     names = _names(operands[0])
     puts, c = [compiler.write(name) for name in names], [compiler.reader(name, "f32") for name in names]
-    a = [compiler.reader(name, "u32") for name in _names(operands[1])]
-    where = compiler.reader(operands[2], "u64")
+    shared = not operands[1].startswith("{")
+    a = [compiler.reader(name, "u64" if shared else "u32") for name in _names(operands[1])]
+    where, adds = compiler.reader(operands[2], "u64"), compiler.reader(operands[3], "pred")
+    across_a, across_b = (shared and operands[-2] == "1"), operands[-1] == "1"
 
     def multiply(w: Warp) -> int:
-        at = int(where(w)[0])
-        start, stride = (at & 0x3FFF) << 4, (at >> 32 & 0x3FFF) << 4
-        if at >> 62 != 1:
-            raise Fault("wgmma reads rows of 128 bytes")
-        k = 2 * np.arange(16)
-        left = _rows_of_a([read(w) for read in a], True, kind).astype(np.float64)
+        right = Described(w, int(where(w)[0]), across_b, kind)
+        if shared:
+            left = Described(w, int(a[0](w)[0]), across_a, kind).rows(16 * (w.number % 4), 16)
+        else:
+            left = _rows_of_a([read(w) for read in a], True, kind).astype(np.float64)
+        add = bool(adds(w)[0])
         for block in range(len(names) // 4):
-            linear = (start + block * stride + EIGHT[:, None] * 128 + k).ravel()
-            w.cluster.watch.copied(start + block * stride, 1024)
-            numbers = w.cluster.shared.load(linear ^ ((linear >> 7 & 7) << 4), 2)[0]
-            right = widened(numbers, kind).astype(np.float64).reshape(8, 16).T
             some = slice(4 * block, 4 * block + 4)
-            for put, value in zip(
-                puts[some], _added([read(w) for read in c[some]], left @ right), strict=True
-            ):
+            sums = [read(w) if add else np.zeros(LANES, np.float32) for read in c[some]]
+            for put, value in zip(puts[some], _added(sums, left @ right.rows(8 * block, 8).T), strict=True):
                 put(w, value)
         return 0
 

@@ -213,4 +213,16 @@ SLIPS: tuple[Slip, ...] = (
         "out.along = (int)(at * TILE)",
         f"{_NESTED} tiles",
     ),
+    Slip(
+        "tilewright/stencils/cuda/boxes/multiply.cuh",
+        "add | step",
+        "step",
+        f"{_EMULATED}/test_boxes.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/boxes/results.cuh",
+        "bulk_read<0>();",
+        "// read",
+        f"{_EMULATED}/test_boxes.py",
+    ),
 )

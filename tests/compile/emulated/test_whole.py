@@ -24,6 +24,8 @@ pytestmark = marks.COMPILED
         ("h:nn:36x10x18@2", "0", 16, {}),
         # Tiles of C, the last one narrower, and several turns.
         ("b:tn:20x45x17@3", "any", 2, {"tile": 32, "rows": 16, "columns": 8}),
+        # All columns at multiples of 16 bytes, multiplied from where they come; parts that reach out of C.
+        ("b:nn:24x11x40@3", "any", 16, {"piece": 2048, "columns": 24}),
     ],
 )
 def test_whole_multiplies(text: str, beta: str, align: int, fixed: dict[str, Any]) -> None:

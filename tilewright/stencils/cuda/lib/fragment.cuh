@@ -83,6 +83,14 @@ FRAGMENT_INLINE void stmatrix_transposed(unsigned int x0, unsigned int x1, void 
 #endif
 }
 
+#if __CUDA_ARCH__ >= 900
+// Stores the matrices as ldmatrix loads them.
+FRAGMENT_INLINE void stmatrix(unsigned int x0, unsigned int x1, unsigned int x2, unsigned int x3, void *row) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};"
+                 ::"r"(fragment_address(row)), "r"(x0), "r"(x1), "r"(x2), "r"(x3) : "memory");
+}
+#endif
+
 // ---- wmma ----------------------------------------------------------------------------------------------------------
 #ifdef WMMA_M
 // Registers of a fragment of A and of B: eight of each for float16, which holds numbers twice.

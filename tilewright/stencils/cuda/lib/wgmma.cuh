@@ -1,10 +1,11 @@
 // Products of tensor cores by a warp group, four warps whose first is a multiple of four: C += A * B, where A lies in
-// registers, B in shared memory, and the warps go on while tensor cores multiply.
+// registers or in shared memory, B in shared memory, and the warps go on while tensor cores multiply.
 //
-//   A   64 rows by 16 along k: 16 rows of each warp, as fragments of mma.sync (mma.cuh)
+//   A   64 rows by 16 along k: 16 rows of each warp, as fragments of mma.sync (mma.cuh), or as B in shared memory
 //   B   16 along k by N columns: N / 8 atoms of 8 columns by 128 bytes along k, 1024 bytes each, one after the other. In a
 //       row of an atom, the 16 bytes i of column r lie at position i ^ r % 8 (the 128-byte swizzle). Atoms are aligned to
-//       1024 bytes.
+//       1024 bytes. Or, of an operand that is contiguous across k: atoms of 64 columns by 8 along k, 1024 bytes each, so
+//       many after each other as are loaded along k, and then those of the next 64 columns.
 //   C   of each warp and each 8 columns, as fragments of mma.sync
 //
 // PTX ISA 8.0, section 9.7.14. All of it needs sm_90a.
@@ -21,11 +22,23 @@ WGMMA_INLINE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned
 // read.
 template <int BUT> WGMMA_INLINE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BUT) : "memory"); }
 
+// Behind the wait, before which the compiler may not read accumulators: it does not know that they are written until then.
+template <int COUNT> WGMMA_INLINE void wgmma_settled(float (&c)[COUNT]) {
+    _Pragma("unroll") for (int i = 0; i < COUNT; i++) asm volatile("" : "+f"(c[i])::"memory");
+}
+
 // The descriptor of B, in units of 16 bytes: 1024 bytes from 8 columns to the next 8, and the 128-byte swizzle. The next 16
 // along k lie 2 units further.
 WGMMA_INLINE unsigned long long wgmma_operand(const void *at) {
     const unsigned long long start = (unsigned int)__cvta_generic_to_shared(at) >> 4;
     return start & 0x3fff | 1ull << 16 | 64ull << 32 | 1ull << 62;
+}
+
+// The same of an operand that is contiguous across k, with so many bytes from 64 columns to the next 64. The next 16 along k
+// lie 128 units further.
+WGMMA_INLINE unsigned long long wgmma_operand_across(const void *at, int bytes) {
+    const unsigned long long start = (unsigned int)__cvta_generic_to_shared(at) >> 4;
+    return start & 0x3fff | (unsigned long long)(bytes >> 4) << 16 | 64ull << 32 | 1ull << 62;
 }
 
 #define WGMMA_D1 "%0,%1,%2,%3,%4,%5,%6,%7"
@@ -82,4 +95,38 @@ WGMMA_INLINE void wgmma_16(float *c, unsigned int a0, unsigned int a1, unsigned 
     WGMMA_OF(128, 8, 64, 65, 66, 67, 68)
     WGMMA_OF(192, 12, 96, 97, 98, 99, 100)
     WGMMA_OF(256, 16, 128, 129, 130, 131, 132)
+}
+
+#define WGMMA_SHARED_OF(N, SIXTEENS, A, B, ADD, ACROSS)                                                                 \
+    if constexpr (COLUMNS == N)                                                                                         \
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #ADD ", 0;\n\t"                                           \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." HALF_NAME "." HALF_NAME                          \
+                     " {" WGMMA_D##SIXTEENS "}, %" #A ", %" #B ", p, 1, 1, " ACROSS ";\n\t}"                            \
+                     : WGMMA_C##SIXTEENS(c) : "l"(a), "l"(b), "r"(add));
+#define WGMMA_SHARED(ACROSS)                                                                                            \
+    WGMMA_SHARED_OF(16, 1, 8, 9, 10, ACROSS)                                                                            \
+    WGMMA_SHARED_OF(32, 2, 16, 17, 18, ACROSS)                                                                          \
+    WGMMA_SHARED_OF(48, 3, 24, 25, 26, ACROSS)                                                                          \
+    WGMMA_SHARED_OF(64, 4, 32, 33, 34, ACROSS)                                                                          \
+    WGMMA_SHARED_OF(80, 5, 40, 41, 42, ACROSS)                                                                          \
+    WGMMA_SHARED_OF(96, 6, 48, 49, 50, ACROSS)                                                                          \
+    WGMMA_SHARED_OF(112, 7, 56, 57, 58, ACROSS)                                                                         \
+    WGMMA_SHARED_OF(128, 8, 64, 65, 66, ACROSS)                                                                         \
+    WGMMA_SHARED_OF(144, 9, 72, 73, 74, ACROSS)                                                                         \
+    WGMMA_SHARED_OF(160, 10, 80, 81, 82, ACROSS)                                                                        \
+    WGMMA_SHARED_OF(176, 11, 88, 89, 90, ACROSS)                                                                        \
+    WGMMA_SHARED_OF(192, 12, 96, 97, 98, ACROSS)                                                                        \
+    WGMMA_SHARED_OF(208, 13, 104, 105, 106, ACROSS)                                                                     \
+    WGMMA_SHARED_OF(224, 14, 112, 113, 114, ACROSS)                                                                     \
+    WGMMA_SHARED_OF(240, 15, 120, 121, 122, ACROSS)                                                                     \
+    WGMMA_SHARED_OF(256, 16, 128, 129, 130, ACROSS)
+
+// Both operands in shared memory, each along k or ACROSS it; C is set and not added to where `add` is 0.
+template <int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+WGMMA_INLINE void wgmma_16_shared(float *c, unsigned long long a, unsigned long long b, int add) {
+    static_assert(COLUMNS % 16 == 0 && COLUMNS <= 256, "wgmma: so many columns");
+    if constexpr (A_ACROSS && B_ACROSS) { WGMMA_SHARED("1, 1") }
+    else if constexpr (A_ACROSS) { WGMMA_SHARED("1, 0") }
+    else if constexpr (B_ACROSS) { WGMMA_SHARED("0, 1") }
+    else { WGMMA_SHARED("0, 0") }
 }

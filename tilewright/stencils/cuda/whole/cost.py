@@ -15,8 +15,8 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
-from tilewright.stencils.cuda.whole.needs import parts, pieces, registers, shared_bytes, stored, turns
-from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, ROWS, TILES, WARPS
+from tilewright.stencils.cuda.whole.needs import direct, parts, pieces, registers, shared_bytes, stored, turns
+from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, PIECES, ROWS, TILES, WARPS
 
 Columns = dict[str, Any]
 _RINGS = (4096, 8192, 16384, 32768), (1, 2, 3, 4)
@@ -48,6 +48,9 @@ def candidates(p: Problem, device: Device) -> Columns:
         & (rows < p.m + 16)
         & (columns < np.minimum(tile, p.n) + 8)
     )
+    if direct(p):
+        some &= (found["piece"] == _RINGS[0][0]) & (tile >= p.n)
+        found["piece"] = np.full_like(tile, PIECES[0])
     some &= parts(p, tile, rows, columns) > warps // 2
     found = {name: x[some] for name, x in found.items()}
     tile, rows, columns, warps, piece, stages = found.values()
@@ -66,17 +69,20 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     waves, steps = tiles * turns(p, tile, rows, cols, warps), -(-p.k // 16)
     reads_c = 1 + (p.beta != "0")
     moved = 2 * (p.m * p.k + p.k * p.n + p.m * p.n * reads_c)
-    flying = per_sm * columns["stages"] * columns["piece"]
+    # Matrices that are multiplied from where they come do so whole.
+    together = 2 * (p.m + p.n) * p.k if direct(p) else columns["piece"]
+    flying = per_sm * columns["stages"] * together
     # Of a warp: words of 16 bytes that are put in place, products of tensor cores, reads of their operands,
     # and results.
     words = sum(
         count * -(-length // 8) / 32 * (x["shifted"] if unit == 2 else WIDEST // unit)
         for (length, count), unit in zip(stored(p, p.n), units(p), strict=False)
+        if not direct(p)
     )
     products = waves * warps * rows * cols * steps / 128
     operands = waves * warps * (rows + cols) * steps / 8
     kept = waves * warps * rows * cols * reads_c / 32
-    of_a, of_b = (pieces(shape, columns["piece"]) for shape in stored(p, tile))
+    of_a, of_b = (1 if direct(p) else pieces(shape, columns["piece"]) for shape in stored(p, tile))
     memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying)
     issued = x["word"] * words + x["product"] * products + x["operand"] * operands + x["keep"] * kept
     banks = x["word_banks"] * words + x["operand_banks"] * operands + x["keep_banks"] * kept + moved / 128

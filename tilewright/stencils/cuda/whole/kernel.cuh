@@ -17,6 +17,8 @@
 // multiprocessor take turns at what keeps its parts busy. Where every part has a warp and C is not read, C takes the place
 // of A and B when all are done.
 //
+// Where all columns begin at multiples of 16 bytes, A and B are multiplied from where they came: DIRECT.
+//
 // Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
 // that shared memory holds, any addresses of whole elements.
 //
@@ -46,6 +48,10 @@
 #endif
 #ifndef UNIT_C
 #define UNIT_C 2  // and for C
+#endif
+
+#ifndef DIRECT
+#define DIRECT 0  // whether tensor cores read all columns where the copies put them
 #endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
@@ -80,6 +86,8 @@
 static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
 static_assert(ROWS % 16 == 0 && COLUMNS % 8 == 0, "part-whole: a part is whole tensor-core products of 16 x 8");
 static_assert(!TRANS_B || TILE >= SIZE_N, "tile-of-b: the columns of a tile are neighbours in B");
+static_assert(!DIRECT || TILE >= SIZE_N, "tile-direct: matrices that are multiplied from where they come are whole");
+static_assert(!DIRECT || (UNIT_A == 16 && UNIT_B == 16 && UNIT_C == 16), "direct: all columns begin with a word of 16 bytes");
 static_assert(STAGES >= 1, "ring: there is a piece to wait for");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -93,7 +101,7 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid_constant__ Gemm g) {
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
     const int warp = threadIdx.x / 32;
-    Stored *const a = (Stored *)(shared_memory + AT_A), *const b = (Stored *)(shared_memory + AT_B);
+    const Stored *a = (const Stored *)(shared_memory + AT_A), *b = (const Stored *)(shared_memory + AT_B);
     Ring ring(g);
     if (warp == WARPS) {
         ring.run_ahead();
@@ -112,11 +120,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
                 const void *const end = end_of(g.c, g.stride_c, g.batch, SIZE_M * SIZE_N);
                 barrier_expect(ring.barrier(STAGES), c.load(shared_memory + AT_C, g.c, end, ring.barrier(STAGES)));
             }
-            if (tile == 0)
-                _Pragma("unroll 1") for (int piece = 0; piece < OperandA::PIECES; piece++)
-                    ring.place<OperandA>(item, tile, piece, a);
-            _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++)
-                ring.place<OperandB>(item, tile, piece, b);
+            if (DIRECT) {
+                a = (const Stored *)ring.whole();
+                b = a + OperandA::BYTES / SIZE;
+            } else {
+                if (tile == 0)
+                    _Pragma("unroll 1") for (int piece = 0; piece < OperandA::PIECES; piece++)
+                        ring.place<OperandA>(item, tile, piece, (Stored *)a);
+                _Pragma("unroll 1") for (int piece = 0; piece < pieces_of(tile); piece++)
+                    ring.place<OperandB>(item, tile, piece, (Stored *)b);
+            }
             if (threadIdx.x == 0 && !SHARED_PLACE && BETA == 0) bulk_read<0>();
             workers_sync();  // A and B are there
             if (BETA != 0) barrier_wait(ring.barrier(STAGES), parity_c);
@@ -128,8 +141,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
                 __syncwarp();  // lanes may leave a wait apart
                 if (any) multiply(sum, a, b, first_m, first_n);
                 if (SHARED_PLACE) workers_sync();  // A and B have been read
-                if (any) keep(sum, out, first_m, first_n, columns, scalars);
+                if (any) {
+                    if constexpr (OUTSIDE > 0) keep_words(sum, out, first_m, first_n, columns, scalars);
+                    else keep(sum, out, first_m, first_n, columns, scalars);
+                }
             }
+            if (DIRECT) ring.been_read();
             async_fence();
             workers_sync();  // C is complete, and A and B may change
             if (warp == 0) {

@@ -10,7 +10,7 @@ constexpr int TILE_N = smaller(TILE, SIZE_N), TILES = ceiling(SIZE_N, TILE_N);  
 constexpr int PRODUCTS = ceiling(SIZE_K, 16);  // of tensor cores, along k
 constexpr int PARTS_M = ceiling(SIZE_M, ROWS), PARTS_N = ceiling(TILE_N, COLUMNS), PARTS = PARTS_M * PARTS_N;
 constexpr int TURNS = ceiling(PARTS, WARPS);
-constexpr bool SHARED_PLACE = TILES == 1 && TURNS == 1 && BETA == 0;  // whether C takes the place of A and B
+constexpr bool SHARED_PLACE = TILES == 1 && TURNS == 1 && BETA == 0 && !DIRECT;  // whether C takes the place of A and B
 
 // An operand: the stored columns of it that are kept, cut into pieces, and as tensor cores read them. They read whole
 // products, of which what lies outside of the matrix is anything: ALONG elements down each of ACROSS columns.
@@ -19,7 +19,7 @@ template <int NUMBER, bool K_ALONG, int FREE, int FREE_READ, int UNIT> struct Op
     static constexpr int ROWS_OF_IT = K_ALONG ? SIZE_K : FREE, COLS = K_ALONG ? FREE : SIZE_K;
     static constexpr int ALONG = K_ALONG ? 16 * PRODUCTS : FREE_READ, ACROSS = K_ALONG ? FREE_READ : 16 * PRODUCTS;
     // An odd number of words of 16 bytes: eight neighbouring columns begin in eight groups of banks.
-    static constexpr int LD = (ceiling(ROWS_OF_IT, 8) | 1) * 8;
+    static constexpr int LD = DIRECT ? ROWS_OF_IT : (ceiling(ROWS_OF_IT, 8) | 1) * 8;
     static constexpr int BYTES = padded(((ACROSS - 1) * LD + larger(LD, ALONG)) * SIZE);
     static constexpr int PIECES = ceiling(COLS, larger(1, PIECE / (ROWS_OF_IT * SIZE)));
     static constexpr int EACH = ceiling(COLS, PIECES);  // columns of a piece
@@ -41,6 +41,10 @@ constexpr int LAST_N = SIZE_N - (TILES - 1) * TILE_N;
 INLINE int columns_of(int tile) { return tile == TILES - 1 ? LAST_N : TILE_N; }
 INLINE int pieces_of(int tile) { return TILES > 1 && tile == TILES - 1 ? ceiling(LAST_N, OperandB::EACH) : OperandB::PIECES; }
 
-constexpr int SLOT = larger(OperandA::SLOT, OperandB::SLOT), BYTES_C = padded(SIZE_M * TILE_N * SIZE + 32);
-constexpr int AT_RING = padded(8 * (2 * STAGES + 1)), AT_A = AT_RING + STAGES * SLOT, AT_B = AT_A + OperandA::BYTES;
-constexpr int AT_C = SHARED_PLACE ? AT_A : AT_B + OperandB::BYTES;
+// Multiplied from where they come, a slot of the ring has all of A and B. What is written by words of 16 bytes and lies
+// outside of C has a place behind it.
+constexpr int SLOT = DIRECT ? OperandA::BYTES + OperandB::BYTES : larger(OperandA::SLOT, OperandB::SLOT);
+constexpr int BYTES_C = padded(SIZE_M * TILE_N * SIZE + 32), OUTSIDE = UNIT_C == 16 ? 512 : 0;
+constexpr int AT_RING = padded(8 * (2 * STAGES + 1)), AT_A = AT_RING + STAGES * SLOT;
+constexpr int AT_B = AT_A + (DIRECT ? 0 : OperandA::BYTES);
+constexpr int AT_C = SHARED_PLACE ? AT_A : AT_B + (DIRECT ? 0 : OperandB::BYTES);

@@ -58,6 +58,14 @@ struct Loads {
     }
 
     INLINE void fetch(int slot) {
+        if (DIRECT) {
+            barrier_expect(barrier(slot), (SIZE_M + SIZE_N) * SIZE_K * SIZE);
+            unsigned char *const to = slot_at(slot);
+            bulk_load<false>(to, (const Stored *)g.a + item * g.stride_a, SIZE_M * SIZE_K * SIZE, barrier(slot), 0);
+            bulk_load<false>(to + OperandA::BYTES, (const Stored *)g.b + item * g.stride_b, SIZE_N * SIZE_K * SIZE,
+                             barrier(slot), 0);
+            return;
+        }
         if (stored) async_fence();
         stored = false;
         const int of_b = number - OperandA::PIECES;
@@ -66,6 +74,10 @@ struct Loads {
     }
 
     INLINE void go_on() {
+        if (DIRECT) {
+            item += (int)gridDim.x;
+            return;
+        }
         if (++number < OperandA::PIECES + pieces_of(tile)) return;
         number = OperandA::PIECES;  // A stays
         if (++tile < TILES) return;

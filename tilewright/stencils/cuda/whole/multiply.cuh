@@ -72,3 +72,25 @@ INLINE void keep(const Sums &sum, Stored *out, int first_m, int first_n, int col
             c = narrowed(scaled(s, sum[i][j][e], BETA != 0 ? widened(c) : zero()));
         }
 }
+
+// The same where columns of C begin with a word of 16 bytes, by whole words: those outside of C go behind it.
+INLINE void keep_words(const Sums &sum, Stored *out, int first_m, int first_n, int columns, const Scalars &s) {
+    const int lane = threadIdx.x % 32, block = lane / 8;
+    Stored *const outside = (Stored *)(shared_memory + AT_C + BYTES_C) + lane * WORD;
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+        const bool two = j + 1 < FRAGMENTS_N;
+        const int row = first_m + 16 * i + block % 2 * 8, column = first_n + 8 * j + (two ? block / 2 * 8 : 0) + lane % 8;
+        Stored *const at = row < SIZE_M && column < columns ? out + row + column * SIZE_M : outside;
+        unsigned int old[4] = {}, x[4];
+        if (BETA != 0) {
+            if (two) ldmatrix<true>(old[0], old[1], old[2], old[3], at);
+            else ldmatrix<true>(old[0], old[1], at);
+        }
+        UNROLL for (int e = 0; e < (two ? 4 : 2); e++) {
+            const float *const pair = &sum[i][j + (two ? e / 2 : 0)][e % 2 * 2];
+            x[e] = halves_of(scaled(s, pair[0], real_of((Half)old[e])), scaled(s, pair[1], real_of((Half)(old[e] >> 16))));
+        }
+        if (two) stmatrix_transposed(x[0], x[1], x[2], x[3], at);
+        else stmatrix_transposed(x[0], x[1], at);
+    }
+}

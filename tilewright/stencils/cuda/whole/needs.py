@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Problem
+from tilewright.stencils.cuda.common import WIDEST, units
 
 SMALLEST, LARGEST = 33, 256
 """Extents, of which other ones were not measured."""
@@ -18,6 +19,9 @@ LONG = 64
 """Two extents are over this: other products are panels, or for the stencil of tiny matrices."""
 EVEN = 112
 """Where columns begin at even halves, no three extents are over this: of 126 cuBLAS was faster on an H200."""
+HELD = 57_000
+"""Bytes of A, B and C where these are multiplied from where they come and C is read: of more, so that an SM
+does not hold four products, cuBLAS was faster on an H200 (104 x 104 x 104: 0.95)."""
 STAYS = 45_000
 """Elements of an A that can stay: of one of 255 x 255 cuBLAS was faster, of 191 x 191 half as fast."""
 
@@ -30,6 +34,16 @@ def packed(p: Problem) -> bool:
     """Whether every matrix is one run of bytes, and runs do not go back in memory."""
     rows = (p.k if p.transposed_a else p.m), (p.n if p.transposed_b else p.k), p.m
     return (p.lda, p.ldb, p.ldc) == rows and min(p.strides) >= 0
+
+
+def direct(p: Problem) -> bool:
+    """Whether tensor cores read all columns where copies put them: they begin with words of 16 bytes."""
+    return min(units(p)) == WIDEST
+
+
+def banked(p: Problem) -> bool:
+    """Whether eight neighbouring columns of each matrix, where they come, begin in eight groups of banks."""
+    return all((ld or 0) // 8 % 2 for ld in (p.lda, p.ldb, p.ldc))
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:
@@ -59,22 +73,25 @@ def _slot(shape: tuple[Any, Any], piece: Any) -> Any:
     return _rounded(-(-cols // pieces(shape, piece)) * rows * 2 + 32)
 
 
-def _operand(k_along: bool, free: Any, read: Any, k: int) -> Any:
+def _operand(k_along: bool, free: Any, read: Any, k: int, apart: bool = True) -> Any:
     """Bytes of an operand with its columns apart, of which tensor cores read ``read`` along m or n."""
     products = -(-k // 16) * 16
     rows, along, across = (k, products, read) if k_along else (free, read, products)
-    leading = (-(-rows // 8) | 1) * 8
+    leading = (-(-rows // 8) | 1) * 8 if apart else rows
     return _rounded(((across - 1) * leading + np.maximum(leading, along)) * 2)
 
 
 def shared_bytes(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any, stages: Any, piece: Any) -> Any:
     """Shared memory of a block: barriers, the ring, both operands, and C where it has a place of its own."""
     slot = np.maximum(*(_slot(shape, piece) for shape in stored(p, tile)))
-    ring = _rounded(8 * (2 * stages + 1)) + stages * slot
-    a = _operand(p.transposed_a, p.m, -(-p.m // rows) * rows, p.k)
+    barriers, apart = _rounded(8 * (2 * stages + 1)), not direct(p)
+    a = _operand(p.transposed_a, p.m, -(-p.m // rows) * rows, p.k, apart)
     n = np.minimum(tile, p.n)
-    b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k)
-    c = _rounded(p.m * n * 2 + 32)
+    b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k, apart)
+    c = _rounded(p.m * n * 2 + 32) + (512 if units(p)[2] == WIDEST else 0)
+    if not apart:
+        return barriers + stages * (a + b) + c
+    ring = barriers + stages * slot
     instead = (tile >= p.n) & (turns(p, tile, rows, columns, warps) == 1) & (p.beta == "0")
     return ring + np.where(instead, np.maximum(a + b, c), a + b + c)
 

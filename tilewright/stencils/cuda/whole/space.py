@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.whole.needs import parts, registers, shared_bytes, turns
+from tilewright.stencils.cuda.whole.needs import direct, parts, registers, shared_bytes, turns
 
 TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
 ROWS = (16, 32, 48, 64, 80, 96, 112, 128)
@@ -49,6 +49,18 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "the columns of a tile are neighbours in B",
         lambda tile: (tile >= p.n) | (not p.transposed_b),
+    )
+    yield Rule(
+        "tile-direct",
+        "hard",
+        "matrices that are multiplied from where they come are whole",
+        lambda tile: (tile >= p.n) | (not direct(p)),
+    )
+    yield Rule(
+        "piece-once",
+        "hard",
+        "where there are no pieces their size has one name",
+        lambda piece: (piece == PIECES[0]) | (not direct(p)),
     )
     least = min(tile for tile in TILES if tile >= min(p.n, TILES[-1]))
     yield Rule("tile-once", "hard", "a longer tile is another name of all of C", lambda tile: tile <= least)

@@ -3,7 +3,9 @@
 A. Abdelfattah, S. Tomov, J. Dongarra, "Matrix multiplication on batches of small matrices in half and
 half-complex precisions" (2020), multiply such batches by tiles of C; where columns begin at odd halves, what
 is read by halves sets the pace. Here a whole matrix is read as one run of bytes, as very small ones are
-(I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory.
+(I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory. Columns that
+begin with words of 16 bytes are multiplied from where they come: so tensor cores can read them, and a run has
+no lines that begin inside others, as boxes of a tensor would have.
 
     tile     columns of C that are computed together, while A stays
     rows, columns   of the part of C that a warp computes
@@ -25,7 +27,18 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best, cost
-from tilewright.stencils.cuda.whole.needs import EVEN, LARGEST, LONG, SMALLEST, STAYS, packed, shared_bytes
+from tilewright.stencils.cuda.whole.needs import (
+    EVEN,
+    HELD,
+    LARGEST,
+    LONG,
+    SMALLEST,
+    STAYS,
+    banked,
+    direct,
+    packed,
+    shared_bytes,
+)
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
@@ -56,15 +69,19 @@ class WholeStencil(Stencil):
         if not packed(p):
             return "a matrix has padding, or matrices go backwards"
         unit = min(units(p))
-        if unit == WIDEST:
-            return "all columns begin at multiples of 16 bytes, where other stencils read them"
-        if unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
+        if direct(p) and not banked(p):
+            return "columns are even numbers of words of 16 bytes, where other stencils read them"
+        if direct(p) and p.beta != "0" and 2 * (p.m * p.n + p.m * p.k + p.k * p.n) > HELD:
+            return f"C of {p.m}x{p.n}x{p.k} is read, and four products are more than an SM holds"
+        if WIDEST > unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
             return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < p.m * p.n:
             return "products would be written over each other"
-        least = int(shared_bytes(p, TILES[-1] if p.transposed_b else TILES[0], ROWS[0], 8, 16, 1, 1))
+        # What is multiplied from where it comes has to come while the one before is multiplied.
+        tile, stages = TILES[-1] if p.transposed_b or direct(p) else TILES[0], 2 if direct(p) else 1
+        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, stages, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
@@ -89,6 +106,7 @@ class WholeStencil(Stencil):
         p = problem
         defines = asked(p) | {"SIZE_M": p.m, "SIZE_N": p.n, "SIZE_K": p.k}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
+        defines["DIRECT"] = int(direct(p))
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])

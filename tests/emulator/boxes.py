@@ -1,0 +1,125 @@
+"""Bulk copies of boxes of three dimensions, by tensor maps.
+
+The driver's maps are its own business. Here a map is words of 64 bits: the address, the bytes of an element
+and of the swizzle, then extents, strides in bytes (the first is that of an element) and the box.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tests.emulator.memory import Array, Fault
+from tilewright.model import DTYPES
+from tilewright.targets.cuda.arguments import MAP_BYTES, Addressed, TensorMap
+
+if TYPE_CHECKING:
+    from tests.emulator.machine import Compiler, Operation, Phases, Warp
+
+WORDS = struct.Struct("<12Q")
+SIZES = {dtype.name: dtype.itemsize for dtype in DTYPES.values()}
+
+
+def words(field: Addressed, address: int) -> bytes:
+    """A map of a tensor at an address."""
+    assert isinstance(field, TensorMap)
+    size = SIZES[field.type]
+    shape = (*field.extents, size, *field.strides, *field.box)
+    return WORDS.pack(address, size, field.swizzle, *shape).ljust(MAP_BYTES, b"\0")
+
+
+class Box:
+    """Where the parts of a box lie: words of 16 bytes in shared memory, and bytes of them in the tensor."""
+
+    def __init__(self, w: Warp, at: int, first: tuple[int, ...], shared: int):
+        self.address, self.size, swizzle, *shape = WORDS.unpack(
+            w.block.parameters.bytes(at, WORDS.size).tobytes()
+        )
+        self.extents, self.strides, self.box = shape[:3], shape[3:6], shape[6:]
+        self.first, self.shared, self.bytes = first, shared, int(np.prod(self.box)) * self.size
+        if shared % 1024 or swizzle != 128 or self.box[0] * self.size != swizzle:
+            raise Fault("a box is lines of 128 bytes, swizzled, at a multiple of 1024")
+
+    def lines(self) -> Iterator[tuple[int, int, int]]:
+        """(offset in the box, address in the tensor, bytes) of each line, of what is in the tensor."""
+        along, down, deep = (int(x) for x in self.first)
+        for z in range(self.box[2]):
+            for y in range(self.box[1]):
+                inside = 0 <= deep + z < self.extents[2] and 0 <= down + y < self.extents[1]
+                count = max(0, min(self.box[0], self.extents[0] - along)) if inside else 0
+                if count:
+                    there = self.address + along * self.size
+                    there += (down + y) * self.strides[1] + (deep + z) * self.strides[2]
+                    yield (z * self.box[1] + y) * 128, there, count * self.size
+
+    def places(self) -> Array:
+        """Of each byte of the box, the place from its beginning in shared memory."""
+        linear = np.arange(self.bytes)
+        swizzled: Array = linear ^ (linear >> 7 & 7) << 4
+        return swizzled
+
+
+def copy(
+    compiler: Compiler,
+    parts: list[str],
+    operands: tuple[str, ...],
+    following: int,
+    started: Callable[[Warp, int], Phases],
+) -> Operation:
+    """A box to shared memory, whose barrier is ``started``, or from it."""
+    loads = parts[5].startswith("shared")
+    room, boxed = operands[:2] if loads else operands[1::-1]
+    at, _, corner = boxed.strip("[]").partition(",")
+    map_at, room_at = compiler.address(f"[{at}]"), compiler.address(room)
+    where = [compiler.reader(name.strip(), "s32") for name in corner.strip(" {}").split(",")]
+    barrier_at = compiler.address(operands[2]) if loads else None
+
+    def run(w: Warp) -> int:
+        for lane in np.flatnonzero(w.mask):
+            first = tuple(int(read(w)[lane]) for read in where)
+            box = Box(w, int(map_at(w)[lane]), first, int(room_at(w)[lane]))
+            w.cluster.watch.copied(box.shared, box.bytes)
+            if barrier_at is None:
+                _store(w, box)
+            else:
+                _load(w, box, started(w, int(barrier_at(w)[lane])))
+        return following
+
+    return run
+
+
+def _load(w: Warp, box: Box, barrier: Phases) -> None:
+    room, places = w.cluster.shared.bytes(box.shared, box.bytes), box.places()
+    sources = [(to, w.block.memory.bytes(there, many)) for to, there, many in box.lines()]
+
+    def land() -> None:
+        found = np.zeros(box.bytes, np.uint8)
+        for to, data in sources:
+            found[to : to + data.size] = data
+        room[places] = found
+        barrier.bytes -= box.bytes
+        barrier.settle()
+
+    if w.cluster.schedule.soon:
+        land()
+    else:
+        w.cluster.flying.append(land)
+
+
+def _store(w: Warp, box: Box) -> None:
+    data, places = w.cluster.shared.bytes(box.shared, box.bytes), box.places()
+    rooms = [(at, w.block.memory.bytes(there, many, write=True)) for at, there, many in box.lines()]
+
+    def land() -> None:
+        found = data[places]
+        for at, room in rooms:
+            room[:] = found[at : at + room.size]
+
+    if w.cluster.schedule.soon:
+        land()
+        w.stores.append(lambda: None)
+    else:
+        w.stores.append(land)
