@@ -113,6 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) middle(const __gri
     int now = 0;
     _Pragma("unroll 1") for (int item = blockIdx.x; item < items; item += (int)gridDim.x) {
         Sums sums;
+        if (BEGINS) sums.read(Item(g, item), g.ldc, scalars);
         _Pragma("unroll 1") for (int slice = 0; slice < SLICES; slice++) {
             cp_async_wait<STAGES - 2>();
             block_sync();  // all threads see this slice, and the stage before it is free
