@@ -326,6 +326,8 @@ def test_whole_multiplies(text: str, beta: str, align: int, fixed: dict[str, Any
         # Tensor cores, and zeros behind the last k.
         ("d:tn:17x13x7@3", "updated", {"mma": 16, "rows": 16}),
         ("d:nt:13x9x9@2", "padded", {"mma": 8, "rows": 8}),
+        # More zeros than warps have runs left.
+        ("d:nt:17x18x5@2", "updated", {"mma": 16, "rows": 32, "columns": 8}),
         ("z:cn:17x9x6@2", "padded", {"mma": 16, "rows": 32}),
         ("z:nj:9x10x5@2", "updated", {"mma": 8, "rows": 16}),
     ],

@@ -25,7 +25,9 @@ template <bool ALONG_K, int LENGTH, int COUNT, int LD, int UNIT, int START> stru
             }
         };
         _Pragma("unroll 8") for (int i = 0; i < FULL; i++, here += STEP * LD, there += STEP * ld) copy(true);
-        if (RUNS > FULL * STEP && first < RUNS - FULL * STEP) copy(RUNS == COUNT_THERE || first < COUNT_THERE - FULL * STEP);
+        // Runs that not all warps have, and zeros.
+        UNROLL for (int run = FULL * STEP; run < RUNS; run += STEP, here += STEP * LD, there += STEP * ld)
+            if (first < RUNS - run) copy(first < COUNT_THERE - run);
     }
 
     // The same of which `length` and `count` are there.
