@@ -84,7 +84,9 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     busy = (issued**power + busy_units**power + (reads + copied) ** power) ** (1 / power) + kept / 4
     # Few warps leave a scheduler nothing to issue while they wait for each other.
     busy = tiles * busy * (1 + x["few"] / (per_sm * of_block))
-    latency = tiles * (x["turn"] + slices * x["slice"]) / per_sm
+    # A slice waits for memory as long as the others of the ring do not cover it.
+    waits = x["slice"] / (columns["stages"] - 1) + x["barrier"]
+    latency = tiles * (x["turn"] + slices * waits) / per_sm
     rounds = divided(items, sms * per_sm) * sms * per_sm / items
     return ((memory**power + busy**power) ** (1 / power) + latency) * rounds
 
