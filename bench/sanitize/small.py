@@ -146,7 +146,8 @@ def middle(device: Device) -> Iterator[Job]:
         for trans in ORDERS[dtype.is_complex]:
             align, beta = (dtype.itemsize, 16)[turn % 2], ("any", "0")[turn % 2]
             text = f"{letter}:{trans}:{m}x{n}x{k}@3"
-            (problem,) = Problem.parse(text, alpha="any", beta=beta, align=align)
+            # With an alpha of 1 sums begin with C, with others C is read when they are complete.
+            (problem,) = Problem.parse(text, alpha=("any", "1")[turn // 2 % 2], beta=beta, align=align)
             name = f"middle_{letter}_{trans}_{m}_{n}_{k}"
             config = stencil.default(problem.with_(batch=10**5), device)
             yield from _accepted(stencil, problem, name, device, config)

@@ -45,7 +45,9 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
         # Each transposition meets other layouts at other sizes.
         ops = trans[(number + len(size)) % 4][DTYPES[letter].is_complex]
         beta = ("any", "0", "1")[number % 3]
-        p = layouts(Problem.parse(f"{letter}:{ops}:{size}@100000", beta=beta, alpha="any")[0])[number]
+        # With an alpha of 1 sums begin with C, with others C is read when they are complete.
+        alpha = ("1", "any")[number % 2]
+        p = layouts(Problem.parse(f"{letter}:{ops}:{size}@100000", beta=beta, alpha=alpha)[0])[number]
         assert MIDDLE.accepts(p, device) is None
         config = MIDDLE.default(p, device)
         # Fewer tiles than blocks, and more: the ring goes round several times.
@@ -63,7 +65,7 @@ def test_random_configs_are_right(seed: int) -> None:
     draw.shuffle(sizes)
     m, n, k = sizes
     beta = draw.choice(("0", "1", "any"))
-    p = Problem(DTYPES[letter], m, n, k, *ops, batch=10**4, alpha="any", beta=beta)
+    p = Problem(DTYPES[letter], m, n, k, *ops, batch=10**4, alpha=draw.choice(("1", "any")), beta=beta)
     p = draw.choice(layouts(p))
     for config in MIDDLE.space(p, device).only((*HARDWARE, "hard")).sample(2, seed):
         found = verdict(MIDDLE, p, config, draw.choice((1, 5, 301)))

@@ -118,7 +118,7 @@ def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
 
 
 def test_the_model_counts_what_a_product_takes() -> None:
-    """A longer k takes more clocks, and so does a C that is read, or a quarter of the blocks."""
+    """A longer k takes more clocks, and so does a C that is read, fewer blocks, or a shorter ring."""
 
     def of(text: str, beta: str = "0", **changes: int) -> float:
         p = problem(text, beta=beta)
@@ -127,6 +127,10 @@ def test_the_model_counts_what_a_product_takes() -> None:
 
     assert of("s:64x64x40@1000") < of("s:64x64x64@1000") < of("s:64x64x64@1000", "1")
     assert of("s:64x64x64@1000") < of("s:64x64x64@1000", blocks=132)
+    # A longer ring hides more of the wait for memory, and five warps take nearly as long as eight.
+    assert of("s:64x64x64@1000", stages=3) < of("s:64x64x64@1000")
+    five, eight = (of(f"z:64x{n}x160@1000", **TENSOR, tile_n=n) for n in (40, 64))
+    assert 0.85 * eight < five < eight
 
 
 BASE = Config(
@@ -142,6 +146,9 @@ BASE = Config(
         "blocks": 528,
     }
 )
+
+TENSOR = {"mma": 16, "rows": 64, "columns": 8, "deep": 1, "blocks": 132}
+"""A warp of tensor cores for every eight columns."""
 
 
 # -- layouts -----------------------------------------------------------------------------------------------

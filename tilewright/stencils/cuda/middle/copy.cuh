@@ -8,14 +8,35 @@ template <bool ALONG_K, int LENGTH, int COUNT, int LD, int UNIT, int START> stru
     static constexpr int WORD = vector_bytes(UNIT, START * SIZE), EACH = WORD / SIZE, WORDS = ceiling(LENGTH, EACH);
     static constexpr int ACROSS = WORDS <= 4 ? 4 : WORDS <= 8 ? 8 : WORDS <= 16 ? 16 : 32, STEP = WARPS * (32 / ACROSS);
 
-    // `length` and `count` of them are there. By tensor cores zeros take the place of what is beyond the last k: they sum over
-    // four at a time.
-    static INLINE void fetch(Stored *to, const Stored *from, long long ld, int length, int count) {
+    // By tensor cores zeros take the place of what is beyond the last k: they sum over four at a time.
+    static INLINE constexpr int summed(bool k, int there) { return MMA && k ? (there + 3) / 4 * 4 : there; }
+
+    // A slice of which LENGTH_THERE and COUNT_THERE are there: who copies what is known to the compiler but for addresses.
+    template <int LENGTH_THERE, int COUNT_THERE> static INLINE void whole(Stored *to, const Stored *from, long long ld) {
+        constexpr int RUNS = summed(!ALONG_K, COUNT_THERE), ASKED = summed(ALONG_K, LENGTH_THERE), FULL = COUNT_THERE / STEP;
         const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * (32 / ACROSS) + lane / ACROSS, at = lane % ACROSS * EACH;
-        const int runs = MMA && !ALONG_K ? (count + 3) / 4 * 4 : count, asked = MMA && ALONG_K ? (length + 3) / 4 * 4 : length;
         Stored *here = to + first * LD + at;
         const Stored *there = from + first * ld + at;
-        _Pragma("unroll 2") for (int run = first; run < runs; run += STEP, here += STEP * LD, there += STEP * ld) {
+        auto copy = [&](bool in) {
+            UNROLL for (int w = 0; w < ceiling(ASKED, EACH * ACROSS); w++) {
+                const int before = at + w * ACROSS * EACH, bytes = in ? smaller((LENGTH_THERE - before) * SIZE, WORD) : 0;
+                if (before < ASKED)
+                    cp_async<WORD>(here + w * ACROSS * EACH, bytes > 0 ? there + w * ACROSS * EACH : from, bytes > 0 ? bytes : 0);
+            }
+        };
+        _Pragma("unroll 8") for (int i = 0; i < FULL; i++, here += STEP * LD, there += STEP * ld) copy(true);
+        // Runs that not all warps have, and zeros.
+        UNROLL for (int run = FULL * STEP; run < RUNS; run += STEP, here += STEP * LD, there += STEP * ld)
+            if (first < RUNS - run) copy(first < COUNT_THERE - run);
+    }
+
+    // The same of which `length` and `count` are there.
+    static INLINE void some(Stored *to, const Stored *from, long long ld, int length, int count) {
+        const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * (32 / ACROSS) + lane / ACROSS, at = lane % ACROSS * EACH;
+        const int runs = summed(!ALONG_K, count), asked = summed(ALONG_K, length);
+        Stored *here = to + first * LD + at;
+        const Stored *there = from + first * ld + at;
+        _Pragma("unroll 1") for (int run = first; run < runs; run += STEP, here += STEP * LD, there += STEP * ld) {
             UNROLL for (int w = 0; w < ceiling(WORDS, ACROSS); w++) {
                 const int before = at + w * ACROSS * EACH;
                 if (before >= asked) continue;
@@ -23,6 +44,15 @@ template <bool ALONG_K, int LENGTH, int COUNT, int LD, int UNIT, int START> stru
                 cp_async<WORD>(here + w * ACROSS * EACH, bytes > 0 ? there + w * ACROSS * EACH : from, bytes > 0 ? bytes : 0);
             }
         }
+    }
+
+    // DEPTH_THERE along k, and `extent` along the tile, mostly all TILE of it.
+    template <int DEPTH_THERE, int TILE, bool DIVIDED>
+    static INLINE void fetch(Stored *to, const Stored *from, long long ld, int extent) {
+        if (DIVIDED || extent == TILE)
+            whole<ALONG_K ? DEPTH_THERE : TILE, ALONG_K ? TILE : DEPTH_THERE>(to, from, ld);
+        else
+            some(to, from, ld, ALONG_K ? DEPTH_THERE : extent, ALONG_K ? extent : DEPTH_THERE);
     }
 };
 

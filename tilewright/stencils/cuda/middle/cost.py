@@ -78,13 +78,18 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     again = (p.m * (tiles_n - 1) + p.n * (tiles_m - 1)) * p.k * size
     memory = p.bytes / x["bytes"] + again / x["bytes_again"]
     issued, busy_units, reads = (_tensor if by_tensor_cores(p) else _fma)(p, columns, of_block, x)
+    # Of warps that four schedulers do not share evenly some wait for the others.
+    uneven = divided(per_sm * of_block, 4) * 4 / (per_sm * of_block)
+    issued, busy_units = issued * uneven, busy_units * uneven
     copied = sum(_copied(p, columns, which, x) for which in (0, 1)) * slices
     kept = of_block * _kept(p, columns) * x["kept"] * (1 if p.beta == "0" else 2)
     power = x["power"]
     busy = (issued**power + busy_units**power + (reads + copied) ** power) ** (1 / power) + kept / 4
     # Few warps leave a scheduler nothing to issue while they wait for each other.
     busy = tiles * busy * (1 + x["few"] / (per_sm * of_block))
-    latency = tiles * (x["turn"] + slices * x["slice"]) / per_sm
+    # A slice waits for memory as long as the others of the ring do not cover it.
+    waits = x["slice"] / (columns["stages"] - 1) + x["barrier"]
+    latency = tiles * (x["turn"] + slices * waits) / per_sm
     rounds = divided(items, sms * per_sm) * sms * per_sm / items
     return ((memory**power + busy**power) ** (1 / power) + latency) * rounds
 

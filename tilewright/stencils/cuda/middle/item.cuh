@@ -47,13 +47,18 @@ struct Ahead {
         slice = 0;
         if (BETA != 0) prefetch(x.c, rows, columns, g.ldc);
     }
+    template <int DEPTH_THERE> INLINE void copy(const Gemm &g, Stored *to) const {
+        RunsA::fetch<DEPTH_THERE, TILE_M, SIZE_M % TILE_M == 0>(to, a, g.lda, rows);
+        RunsB::fetch<DEPTH_THERE, TILE_N, SIZE_N % TILE_N == 0>(to + SLICE_A, b, g.ldb, columns);
+    }
     // Asks for the next slice, and commits a group in any case: waits count groups.
     INLINE void fetch(const Gemm &g, int stage) {
         if (item < items) {
             Stored *const to = (Stored *)(shared_memory + stage * STAGE);
-            const int depth = slice < SLICES - 1 ? DEPTH : LAST;
-            RunsA::fetch(to, a, g.lda, TRANS_A ? depth : rows, TRANS_A ? rows : depth);
-            RunsB::fetch(to + SLICE_A, b, g.ldb, TRANS_B ? columns : depth, TRANS_B ? depth : columns);
+            if (SLICES > 1 && LAST < DEPTH && slice < SLICES - 1)
+                copy<DEPTH>(g, to);
+            else
+                copy<LAST>(g, to);
             a += DEPTH * (TRANS_A ? 1 : g.lda);
             b += DEPTH * (TRANS_B ? g.ldb : 1);
             if (++slice == SLICES) {

@@ -17,6 +17,9 @@
 // aligned and neighbours lie in other banks (cp.async of 4 to 16 bytes). So a thread's part of one k, or of DEEP of them where an
 // operand lies along k, comes by vectors: 8 x 8 sums of float32 take 4 loads of 16 bytes for 64 multiply-adds.
 //
+// Where C is read and alpha is 1, sums begin with beta * C, all of which is asked for at once, from the second-level cache, which it
+// was prefetched to when the first slice of its tile was asked for.
+//
 // The parts: layout.cuh (shared memory), copy.cuh (runs by all threads), item.cuh (which tile), multiply_fma.cuh and
 // multiply_mma.cuh (a part of the tile, and how it is written).
 #include "lib/bulk.cuh"
@@ -113,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) middle(const __gri
     int now = 0;
     _Pragma("unroll 1") for (int item = blockIdx.x; item < items; item += (int)gridDim.x) {
         Sums sums;
+        if (BEGINS) sums.read(Item(g, item), g.ldc, scalars);
         _Pragma("unroll 1") for (int slice = 0; slice < SLICES; slice++) {
             cp_async_wait<STAGES - 2>();
             block_sync();  // all threads see this slice, and the stage before it is free

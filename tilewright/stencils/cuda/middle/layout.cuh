@@ -33,6 +33,9 @@ constexpr bool EXCHANGED = MMA ? !COMPLEX : !TRANS_A && WORD > 1 && !(UNIT_C == 
 constexpr int LD_EXCHANGE = ROWS + 2;
 constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = MMA ? 8 * LD_EXCHANGE * SIZE : 512;
 
+// Whether sums begin with beta * C. An alpha that is not 1 multiplies the sums alone, so that C is read when they are complete.
+constexpr bool BEGINS = BETA != 0 && ALPHA_ONE;
+
 // The same number, of which the compiler does not know so: what is derived from it is derived again for each tile, and does not
 // stay in registers that the sums need.
 __device__ __forceinline__ int again(int x) {
