@@ -143,7 +143,7 @@ def test_the_model_counts_what_a_tile_takes() -> None:
     assert of("s:8x8x500@1000") < of("d:8x8x500@1000")
 
 
-SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "split": 1, "blocks": 132}
+SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "split": 1, "spread": 1, "blocks": 132}
 BASE = Config({"path": "async", "mma": 0} | SIZES)
 
 
@@ -166,8 +166,8 @@ def test_teams_and_shared_memory() -> None:
     assert (int(team(p, 0, 0, 1, 1)), int(inside(p, 0, 0, 1, 1))) == (3, 1)
     along, stream = 9 * (64 + 8) * 4, (8 * 64 + 4) * 4
     stage = -(-along // 128) * 128 + -(-stream // 128) * 128
-    assert shared_bytes(p, "bulk", 0, 0, 64, 3, 4, 2, 3) == 128 + 3 * stage + 2 * 72 * 4
-    assert shared_bytes(p, "async", 0, 0, 64, 3, 4, 1, 3) == 3 * stage + 72 * 4
+    assert shared_bytes(p, "bulk", 0, 0, 64, 3, 4, 2, 3) == 128 + 3 * stage + 2 * 72 * 4 + 16
+    assert shared_bytes(p, "async", 0, 0, 64, 3, 4, 1, 3) == 3 * stage + 72 * 4 + 16
 
 
 # -- what is drawn to measure it ---------------------------------------------------------------------------
