@@ -69,10 +69,8 @@ class InnerStencil(Stencil):
             return f"{p.m}x{p.n} is neither within {LARGEST}x{LARGEST} nor a vector"
         if p.batch * -(-length(p) // TILES[0]) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
-        if max(p.lda or 0, p.ldb or 0) * max(TILES[-1], DEPTHS[-1]) >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
-            return (
-                "distances within a slab are counted in 32 bits, which a leading dimension is too large for"
-            )
+        if max(p.lda or 0, p.ldb or 0) * p.dtype.itemsize >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
+            return "columns are 2^31 bytes apart, or k is 2^31 or close to it"
         return None
 
     def runs(self, device: Device) -> str | None:
