@@ -305,8 +305,7 @@ class Compiler:
         elif text == "shared_memory":
             value = FIRST
         elif parameter := re.fullmatch(rf"{self.program.entry}_param_(\d+)", text):
-            # Those of kernels with several are words.
-            value = 8 * int(parameter[1])
+            value = self.program.parameters[int(parameter[1])]
         elif re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
             value = int(text.rstrip("U"), 0)
         elif text in ("WARP_SZ",):

@@ -31,13 +31,15 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Program:
-    """One kernel. ``labels`` are numbers of instructions; ``registers`` are names with their PTX types."""
+    """One kernel. ``labels`` are numbers of instructions; ``registers`` are names with their PTX types;
+    ``parameters`` say where each parameter begins."""
 
     entry: str
     instructions: tuple[Instruction, ...]
     labels: dict[str, int]
     registers: dict[str, str]
     local: dict[str, int]
+    parameters: tuple[int, ...] = ()
 
     def count(self) -> Counter[str]:
         """How often each opcode is written."""
@@ -69,7 +71,17 @@ def parse(text: str) -> Program:
                 _statement(statement.strip(), registers, local, made)
             else:
                 break
-    return Program(entry, tuple(made), labels, registers, local)
+    return Program(entry, tuple(made), labels, registers, local, _offsets(found[2]))
+
+
+def _offsets(parameters: str) -> tuple[int, ...]:
+    """Where each parameter begins in the block of all: at multiples of 8 bytes."""
+    at, found = 0, []
+    for declared in parameters.split(","):
+        if size := re.search(r"\.[a-z](\d+)\s+\w+(?:\[(\d+)\])?\s*$", declared):
+            found.append(at)
+            at += -(-(int(size[1]) // 8 * int(size[2] or 1)) // 8) * 8
+    return tuple(found)
 
 
 def _statement(text: str, registers: dict[str, str], local: dict[str, int], made: list[Instruction]) -> None:
