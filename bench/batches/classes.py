@@ -25,6 +25,8 @@ SHAPES = (
     *((f"long {name}", top) for top in classes.SMALL[1:] for name in "mnk"),
 )
 """What is drawn: a class of shapes each, by what is long and the bin of the rest."""
+NARROW = tuple((f"long {name}", classes.SMALL[0]) for name in "mnk")
+"""Drawn where they are named: products of points and of very small matrices along one long extent."""
 THICK = tuple(("thick", top) for top in (*classes.SMALL[1:], *classes.LARGE))
 """Drawn where they are named: of the same bins, with all extents over half of the largest that there is."""
 STRUCTURES = (*("packed",) * 5, "shared A", "shared B", "gaps")
@@ -43,6 +45,7 @@ def shapes(bins: str) -> tuple[tuple[str, int], ...]:
     none is. Raises ``ArgumentError`` for another name."""
     named = {f"{kind} by {top}" if "long" in kind else f"{kind} {top}": (kind, top) for kind, top in SHAPES}
     asked = lines.words(bins) or list(named)
+    named |= {f"{kind} by {top}": (kind, top) for kind, top in NARROW}
     named |= {f"{kind} {top}": (kind, top) for kind, top in THICK}
     unknown = sorted(set(asked) - set(named))
     if unknown:

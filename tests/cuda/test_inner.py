@@ -100,7 +100,8 @@ def test_sums_of_many_blocks_are_the_same_from_run_to_run() -> None:
 
 def test_launches_of_several_streams_and_graphs_do_not_meet() -> None:
     torch = pytest.importorskip("torch")
-    made = [(torch.randn(4, 400_000, device="cuda"), torch.randn(400_000, 4, device="cuda")) for _ in range(6)]
+    shapes = ((4, 400_000), (400_000, 4))
+    made = [tuple(torch.randn(*shape, device="cuda") for shape in shapes) for _ in range(6)]
     plans = [tw.plan(a, b, stencil="inner") for a, b in made]
     assert plans[0].plan.config["spread"] > 1
     wanted = [(a.double() @ b.double()).float() for a, b in made]

@@ -91,7 +91,7 @@ def test_one_program_serves_matrices_of_any_rows_times_a_vector() -> None:
         ("s:300x1x64@9", {}, "k = 64"),
         ("s:8x8x300@9", {"stride_c": 0}, "written to one C"),
         ("d:8x8x300@9", {"align": 4}, "not of an element's 8"),
-        ("s:8x8x300@9", {"ldb": 2**23}, "32 bits"),
+        ("s:8x8x300@9", {"ldb": 2**29}, "2^31 bytes apart"),
         ("s:4194304x1x80@65536", {}, "2^30 tiles"),
     ],
 )
@@ -143,8 +143,8 @@ def test_the_model_counts_what_a_tile_takes() -> None:
     assert of("s:8x8x500@1000") < of("d:8x8x500@1000")
 
 
-SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "split": 1, "spread": 1, "blocks": 132}
-BASE = Config({"path": "async", "mma": 0} | SIZES)
+SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "blocks": 132}
+BASE = Config({"path": "async", "mma": 0, "split": 1, "spread": 1} | SIZES)
 
 
 # -- layouts -----------------------------------------------------------------------------------------------

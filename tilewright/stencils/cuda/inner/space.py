@@ -125,17 +125,13 @@ def _of_the_slab(p: Problem) -> Iterator[Rule]:
         "split-in-k",
         "soft",
         "every block that shares a tile has slabs, as many as the ring has stages",
-        lambda depth, stages, split, spread: (
-            (split * spread == 1) | (depth * stages * split * spread <= p.k)
-        ),
+        lambda depth, stages, split, spread: (split * spread == 1) | (depth * stages * split * spread <= p.k),
     )
     yield Rule(
         "spread-idle",
         "soft",
         "clusters share a tile where the blocks of the grid have one part of a tile each, or none",
-        lambda tile, split, spread, blocks: (
-            (spread == 1) | (tiles(p, tile) * split * spread <= blocks)
-        ),
+        lambda tile, split, spread, blocks: (spread == 1) | (tiles(p, tile) * split * spread <= blocks),
     )
     yield Rule("depth-in-k", "soft", "a slab is not deeper than k", lambda depth: depth <= enough)
     yield Rule(
