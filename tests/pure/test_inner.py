@@ -16,9 +16,10 @@ from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.inner.cost import clocks
-from tilewright.stencils.cuda.inner.needs import inside, shared_bytes, streams, team, unit_k
+from tilewright.stencils.cuda.inner.needs import inside, shared_bytes, streams, team, tiles, unit_k
 from tilewright.stencils.cuda.inner.stencil import InnerStencil
 from tilewright.stencils.cuda.source import program
+from tilewright.targets.cuda.arguments import Workspace
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -145,6 +146,29 @@ def test_the_model_counts_what_a_tile_takes() -> None:
 
 SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "blocks": 132}
 BASE = Config({"path": "async", "mma": 0, "split": 1, "spread": 1} | SIZES)
+
+
+@pytest.mark.parametrize(
+    "text", ["s:tn:1x1x3000000", "z:nt:20x33x100000", "h:nn:5000x1x9000", "d:nn:8x8x50000@9"]
+)
+@pytest.mark.parametrize("device", [H200, A100])
+def test_few_products_are_shared_by_blocks_that_fill_the_device(text: str, device: Device) -> None:
+    p = problem(text)
+    config = INNER.default(p, device)
+    parts = int(tiles(p, config["tile"])) * config["split"] * config["spread"]
+    assert device["sms"] / 2 <= parts <= config["blocks"]
+    assert INNER.launch(p, config).grid[1] == config["split"] * config["spread"] > 1
+    # A batch that fills the device needs no workspace.
+    many = p.with_(batch=10**5)
+    assert INNER.default(many, device)["spread"] == 1
+    assert len(INNER.arguments(many, INNER.default(many, device))) == 1
+
+
+def test_the_workspace_has_a_counter_for_each_rank_and_sums_of_each_cluster() -> None:
+    """By hand: two products of 3 x 5, three clusters of 2 blocks; counters are whole words of 16 bytes."""
+    p = problem("z:nn:3x5x900@2")
+    config = INNER.default(p, H200).with_(split=2, spread=3)
+    assert INNER.arguments(p, config)[1] == Workspace("workspace", 16 + 2 * 3 * 15 * 16, 16)
 
 
 # -- layouts -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ driver encodes the map again for every address. A workspace is taken anew for ev
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -91,6 +91,11 @@ class Binding:
         """All that an address changes, for who patches copies of the block; None where the driver has to be
         asked for some of it."""
         return None if self._textures or self._maps or self.packed.spaces else tuple(self._words)
+
+    @property
+    def start(self) -> Callable[[int], None]:
+        """The shortest way to launch on a stream: the binding itself only where a launch needs a workspace."""
+        return self if self.packed.spaces else self.launcher
 
     def put(self, addresses: Sequence[int]) -> Binding:
         """Bind the addresses of the next launches.
