@@ -94,7 +94,7 @@ class Binding:
 
     @property
     def start(self) -> Callable[[int], None]:
-        """The shortest way to launch on a stream: the binding itself only where a launch needs a workspace."""
+        """The shortest way to launch: the binding itself only where a launch needs a workspace."""
         return self if self.packed.spaces else self.launcher
 
     def put(self, addresses: Sequence[int]) -> Binding:

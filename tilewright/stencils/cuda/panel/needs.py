@@ -58,7 +58,7 @@ def streams(p: Problem) -> tuple[bool, bool]:
 
 
 def reach(p: Problem) -> int:
-    """Elements from the first to the last of a tile of the longest ``TILE``, of the operand where it is most."""
+    """Elements from the first to the last of the longest tile, of the operand where that is most."""
     a, b, c = p.lda or 0, p.ldb or 0, p.ldc or 0
     panel, small = (a, b) if long_m(p) else (b, a)
     columns = p.k if along(p) else LONGEST
