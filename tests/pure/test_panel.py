@@ -104,6 +104,7 @@ def test_matrices_that_lie_anywhere_are_not_its_own() -> None:
     assert not PANEL.pointers
     assert PANEL.accepts(problem("s:65x1x1@9"), H200) is None
     assert PANEL.accepts(problem("s:1x65x1@9"), H200) is None
+    assert PANEL.accepts(problem("s:nt:3x10000000x3"), H200) is None
     assert PANEL.accepts(problem("s:65x1x1@9"), FERMI) is not None
 
 
