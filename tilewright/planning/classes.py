@@ -35,6 +35,10 @@ COUNTS = (4, 16, 64, 256, 1024)
 WIDE = 16
 """Bytes that divide the addresses of what every access may be used for."""
 
+ALONE = " alone"
+"""What ends the name of a long or large shape that is no batch: libraries have other kernels for it, and what
+several blocks share of it takes ours longer."""
+
 Classed = Problem | GroupedProblem | ChainProblem
 
 
@@ -67,7 +71,9 @@ def of(p: Problem, regime: str) -> str:
     """The class of a problem: type, whether C is read; shape; structure, and where the operands are."""
     reads = "writes C" if p.beta == "0" else "updates C"
     where = "few" if p.bytes * p.batch < FEW else regime
-    return f"{p.dtype.letter}, {reads}, {shape(p.m, p.n, p.k)}, {structure(p)}, {where}"
+    kind = shape(p.m, p.n, p.k)
+    kind += ALONE if p.products == 1 and " by " in kind else ""
+    return f"{p.dtype.letter}, {reads}, {kind}, {structure(p)}, {where}"
 
 
 def of_list(p: GroupedProblem) -> str:
@@ -99,15 +105,17 @@ def part(stencil: str, p: Classed) -> str:
 
 def wider(name: str) -> tuple[str, str, str]:
     """A class, and the wider ones that it is in: of any structure anywhere, and of any size of its kind of
-    shapes (``to``, ``long`` or ``large``)."""
+    shapes (``to``, ``long`` or ``large``; of products alone ``long alone`` or ``large alone``)."""
     letter, reads, shape, *_ = name.split(", ")
-    return name, f"{letter}, {reads}, {shape}", f"{letter}, {reads}, {shape.split()[0]}"
+    kind = shape.split()[0] + (ALONE if shape.endswith(ALONE) else "")
+    return name, f"{letter}, {reads}, {shape}", f"{letter}, {reads}, {kind}"
 
 
 def cell(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """What the cells of a stencil say of a class. Where too few of it were timed it has no cell, and then
-    that of the next wider one counts."""
-    return next((cells[each] for each in wider(name) if each in cells), None)
+    that of the next wider one counts; of a product alone at last what was timed of batches."""
+    known = *wider(name), *wider(name.replace(ALONE, ""))
+    return next((cells[each] for each in known if each in cells), None)
 
 
 def won(cells: Mapping[str, Any], name: str) -> bool:
