@@ -61,7 +61,9 @@ def test_a_long_product_alone_has_a_class_of_its_own() -> None:
     one = Problem(DTYPES["s"], 3, 3, 10**7)
     assert classes.of(one, "memory") == "s, writes C, long k by 4 alone, packed, memory"
     assert classes.of(one.with_(k=10**4, batch=10**3), "memory") == "s, writes C, long k by 4, packed, memory"
-    assert classes.of(Problem(DTYPES["s"], 4096, 4096, 4096), "memory") == "s, writes C, large, packed, memory"
+    assert (
+        classes.of(Problem(DTYPES["s"], 4096, 4096, 4096), "memory") == "s, writes C, large, packed, memory"
+    )
     name = "s, writes C, long k by 4 alone, packed, memory"
     assert classes.wider(name)[1:] == ("s, writes C, long k by 4 alone", "s, writes C, long alone")
     # What was measured of products alone counts, and of batches where there is none.

@@ -31,7 +31,7 @@ TILES = (32, 64, 128, 256)
 """Rows or columns of a tile where C is a long vector."""
 DEPTHS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
-SPREADS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+SPREADS = (1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 28, 32, 48, 56, 64, 96, 128)
 """Clusters that share a tile through a workspace."""
 SPLITS = (1, 2, 4, 8)
 """Blocks of a cluster: as many as every device with clusters runs."""
