@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from math import exp, log
 from typing import Any
 
-from bench import lines
+from bench import lines, machine
 from bench.batches.points import Entry, Point
 from bench.batches.problems import filling, forced
 from bench.batches.run import Run
@@ -22,6 +24,8 @@ SMALL, LARGE = (4, 8, 16, 32, 64), (128, 256)
 """Largest extents of the classes of shapes, the second where two or three are over 64."""
 LONGEST = 4096
 COUNT = 4
+MANY = 64
+"""Problems whose defaults are worth processes of their own."""
 SHAPES = (
     *(("to", top) for top in (*SMALL, *LARGE)),
     *((f"long {name}", top) for top in SMALL for name in "mnk"),
@@ -129,6 +133,15 @@ def untuned(problem: Problem, device: Device) -> tuple[Entry, ...]:
     return tuple(Entry(name, STENCILS[name].default(problem, device), "default") for name in written)
 
 
+def all_untuned(problems: Sequence[Problem], device: Device) -> dict[Problem, tuple[Entry, ...]]:
+    """The same of many problems, by all cores: a cost model takes a tenth of a second for one."""
+    if len(problems) < MANY:
+        return {problem: untuned(problem, device) for problem in problems}
+    with ProcessPoolExecutor(len(machine.cores()), multiprocessing.get_context("spawn")) as pool:
+        found = pool.map(untuned, problems, itertools.repeat(device), chunksize=4)
+        return dict(zip(problems, found, strict=True))
+
+
 def classes_of(run: Run) -> None:
     """Random problems of every class, each by the defaults of the stencils that accept it."""
     given = run.options
@@ -139,10 +152,8 @@ def classes_of(run: Run) -> None:
     ]
     # Types and betas in turns: what ends at its limit has some of all.
     points: list[Point] = []
-    for problem in itertools.chain.from_iterable(itertools.zip_longest(*every)):
-        if problem is None:
-            continue
-        entries = untuned(problem, run.device)
+    problems = [p for p in itertools.chain.from_iterable(itertools.zip_longest(*every)) if p is not None]
+    for problem, entries in all_untuned(problems, run.device).items():
         if entries:
             where = dispatch.regime(problem, run.device)
             points.append(Point(problem, where, entries, forced(problem)))

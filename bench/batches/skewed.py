@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from math import exp, log
 
 from bench import lines
-from bench.batches.classes import untuned
+from bench.batches.classes import all_untuned
 from bench.batches.points import Entry
 from bench.batches.problems import filling, forced
 from bench.batches.run import Run
@@ -49,7 +49,7 @@ def skewed(run: Run) -> None:
     given = run.options
 
     def entries(problem: Problem) -> tuple[Entry, ...]:
-        found = untuned(problem, run.device)
+        found = known[problem]
         if not found or not given.tries:
             return found
         stencil, config = found[0].stencil, found[0].config
@@ -62,4 +62,6 @@ def skewed(run: Run) -> None:
     ]
     # Types and betas in turns: what ends at its limit has some of all.
     problems = [p for p in itertools.chain.from_iterable(itertools.zip_longest(*every)) if p is not None]
-    run.turns(run.points([filling(p, given.bytes, forced(p)) for p in problems], entries, moved=forced))
+    filled = [filling(p, given.bytes, forced(p)) for p in problems]
+    known = all_untuned(filled, run.device)
+    run.turns(run.points(filled, entries, moved=forced))

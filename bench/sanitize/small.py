@@ -100,8 +100,10 @@ def inner(device: Device) -> Iterator[Job]:
             other = config.with_(path="async" if config["path"] == "bulk" else "bulk")
             if fits(stencil, problem, other, device):
                 yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
-            if number == 0 and fits(stencil, problem, config.with_(split=2), device):
-                yield from _accepted(stencil, problem, f"{name}_split", device, config.with_(split=2))
+            for form in ("split", "spread"):
+                shared = config.with_(**{form: 2})
+                if number == 0 and fits(stencil, problem, shared, device):
+                    yield from _accepted(stencil, problem, f"{name}_{form}", device, shared)
 
 
 def whole(device: Device) -> Iterator[Job]:

@@ -40,11 +40,14 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
         ("s:tn:64x60x400", "1", "a100"),
         ("z:nn:9x30x200", "0", "a100"),
         ("b:nt:20x64x300", "any", "a100"),
+        # Products alone, which blocks share.
+        ("c:nn:3x20x1000000@1", "1", "h200"),
+        ("d:tn:5000x1x4000@1", "0", "a100"),
     ],
 )
 def test_defaults_keep_what_they_promise(text: str, beta: str, device: str) -> None:
     gpu = named(device)
-    p = Problem.parse(f"{text}@10000", beta=beta)[0]
+    p = Problem.parse(text if "@" in text else f"{text}@10000", beta=beta)[0]
     config = INNER.default(p, gpu)
     facts = compiled(p, config, gpu)
     assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)

@@ -10,7 +10,8 @@ import ctypes
 import struct
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
@@ -24,8 +25,8 @@ from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Binary, Kernel, Launch, Plan, Problem
 from tilewright.runtime import bound_cuda, fastcall_cuda
 from tilewright.stencils.cuda import args
-from tilewright.targets.cuda import capability, driver, launch, library, tensormap
-from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct, TensorMap, pack
+from tilewright.targets.cuda import binding, capability, driver, launch, library, tensormap
+from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct, TensorMap, Workspace, pack
 from tilewright.targets.cuda.binding import Binding, Word
 
 pytestmark = pytest.mark.cpu
@@ -355,6 +356,29 @@ def test_a_bound_call_puts_the_callers_addresses_into_maps(
             assert seen.parameters[0] == tensormap.encode(TILE, a)
             assert seen.parameters[1] == tensormap.encode(second, b)
             assert seen.parameters[2:] == (struct.pack("<Q", c), struct.pack("<f", 3))
+
+
+def test_every_launch_has_a_workspace_of_its_own(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Taken for the launch alone, on its stream, and given back behind it."""
+    said: list[Any] = []
+
+    @contextmanager
+    def taken(size: int, zeros: int, stream: int) -> Iterator[int]:
+        said.append((size, zeros, stream))
+        yield 1000 * len(said)
+        said.append(len(fake.seen))
+
+    monkeypatch.setattr(binding.workspace, "taken", taken)
+    made = bound(fake, (Pointer("a", 0), Workspace("room", 48, 16)))
+    assert made.words is None
+    assert made.start is made
+    for address, stream in ((16, 5), (32, 6)):
+        made.put((address, 0, 0))(stream)
+    assert [each.parameters for each in fake.seen] == [
+        (struct.pack("<Q", 16), struct.pack("<Q", 1000)),
+        (struct.pack("<Q", 32), struct.pack("<Q", 3000)),
+    ]
+    assert said == [(48, 16, 5), 1, (48, 16, 6), 2]
 
 
 def test_a_packed_block_is_whole_words() -> None:

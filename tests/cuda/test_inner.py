@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import tilewright as tw
 from tests.launched import verdict
 from tilewright.model import DTYPES, Problem
 from tilewright.space import HARDWARE
@@ -75,3 +76,51 @@ def test_random_configs_are_right(seed: int) -> None:
             assert found.ok, f"{p.key} {config}: {found.why}"
             return
     pytest.fail(f"no config of modest parts for {p.key}")
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_one_product_of_a_long_k_is_shared_by_many_blocks(letter: str) -> None:
+    device = devices.probe()
+    sizes = ("1x1x200003", "3x3x400000", "20x33x20000", "64x64x7001", "5000x1x3001", "1x300x50001")
+    for number, size in enumerate(sizes):
+        beta = ("0", "1", "any")[number % 3]
+        p = Problem.parse(f"{letter}:{('tn', 'nt', 'nn', 'tt')[number % 4]}:{size}", beta=beta)[0]
+        config = INNER.default(p, device)
+        assert max(p.m, p.n) > 64 or config["spread"] > 1
+        found = verdict(INNER, p, config, 1)
+        assert found.ok, f"{p.key} {config}: {found.why}"
+
+
+def test_sums_of_many_blocks_are_the_same_from_run_to_run() -> None:
+    torch = pytest.importorskip("torch")
+    a, b = torch.randn(3, 3_000_001, device="cuda"), torch.randn(3_000_001, 5, device="cuda")
+    first = tw.matmul(a, b)
+    assert all(torch.equal(tw.matmul(a, b), first) for _ in range(20))
+
+
+def test_launches_of_several_streams_and_graphs_do_not_meet() -> None:
+    torch = pytest.importorskip("torch")
+    shapes = ((4, 400_000), (400_000, 4))
+    made = [tuple(torch.randn(*shape, device="cuda") for shape in shapes) for _ in range(6)]
+    plans = [tw.plan(a, b, stencil="inner") for a, b in made]
+    assert plans[0].plan.config["spread"] > 1
+    wanted = [(a.double() @ b.double()).float() for a, b in made]
+    streams = [torch.cuda.Stream() for _ in made]
+    outs = [torch.empty(4, 4, device="cuda") for _ in made]
+    torch.cuda.synchronize()
+    for _ in range(20):
+        for plan, stream, (a, b), out in zip(plans, streams, made, outs, strict=True):
+            with torch.cuda.stream(stream):
+                plan(a, b, out=out)
+    torch.cuda.synchronize()
+    for out, want in zip(outs, wanted, strict=True):
+        torch.testing.assert_close(out, want, atol=0.02, rtol=1e-4)
+    graph, out = torch.cuda.CUDAGraph(), torch.empty(4, 4, device="cuda")
+    with torch.cuda.graph(graph):
+        plans[0](*made[0], out=out)
+    for (a, b), want in zip(made, wanted, strict=True):
+        made[0][0].copy_(a)
+        made[0][1].copy_(b)
+        out.fill_(float("nan"))
+        graph.replay()
+        torch.testing.assert_close(out, want, atol=0.02, rtol=1e-4)

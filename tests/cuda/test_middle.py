@@ -36,7 +36,10 @@ def layouts(p: Problem) -> list[Problem]:
     ]
 
 
-@pytest.mark.parametrize("size", ["33x33x33", "64x64x64", "63x65x37", "128x100x5", "7x130x160", "160x33x160"])
+@pytest.mark.parametrize(
+    "size",
+    ["33x33x33", "64x64x64", "63x65x37", "128x100x5", "7x130x160", "160x33x160", "401x9x64", "39x333x20"],
+)
 @pytest.mark.parametrize("letter", TYPES)
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
     device = devices.probe()

@@ -41,6 +41,8 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         return _texture(compiler, parts, operands, following)
     if opcode.startswith("atom.shared.inc"):
         return _counter(compiler, operands, following)
+    if opcode == "atom.global.add.u32":
+        return _added(compiler, operands, following)
     if opcode.startswith("mapa."):
         return _mapped(compiler, operands, following)
     if opcode.startswith("barrier.cluster"):
@@ -172,6 +174,22 @@ def _counter(compiler: Compiler, operands: tuple[str, ...], following: int) -> O
         return following
 
     return count
+
+
+def _added(compiler: Compiler, operands: tuple[str, ...], following: int) -> Operation:
+    put, address = compiler.write(operands[0]), compiler.address(operands[1])
+    more = compiler.reader(operands[2], "u32")
+
+    def added(w: Warp) -> int:
+        out, by = np.zeros(LANES, np.uint32), more(w)
+        for lane in np.flatnonzero(w.mask):
+            at = address(w)[lane : lane + 1]
+            out[lane] = w.block.memory.load(at, 4)[0, 0]
+            w.block.memory.store(at, np.array([[out[lane] + by[lane]]], np.uint32))
+        put(w, out)
+        return following
+
+    return added
 
 
 def _mapped(compiler: Compiler, operands: tuple[str, ...], following: int) -> Operation:

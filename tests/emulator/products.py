@@ -83,6 +83,9 @@ def run(
         segments.append(listed)
     given = arguments.pack(STENCILS[stencil].arguments(p, config), {"alpha": made.alpha, "beta": made.beta})
     given.put(pointers, words)
+    for offset, field in given.spaces:
+        segments.append(workspace(field))
+        arguments.ADDRESS.pack_into(given.block, offset, segments[-1].address)
     launch(
         program,
         (grid_x or asked.grid[0], asked.grid[1], grid_z or asked.grid[2]),
@@ -118,6 +121,14 @@ def numbers(values: np.ndarray[Any, np.dtype[Any]], name: str) -> Segment:
     readable = np.arange(data.size) < values.nbytes
     # Somewhere that no operand is.
     return Segment(name, (1 << 50) + (1 << 40) * len(name), data, readable, np.zeros(data.size, bool))
+
+
+def workspace(field: arguments.Workspace) -> Segment:
+    """Memory of one launch: zeros, and then what would be wrong to read before it is written."""
+    data = np.full(-(-field.size // LINE) * LINE, 0xFF, np.uint8)
+    data[: field.zeros] = 0
+    here = np.arange(data.size) < field.size
+    return Segment("workspace", 1 << 53, data, here, here)
 
 
 def lists(p: Problem, pointers: tuple[int, int, int]) -> Segment:

@@ -56,6 +56,14 @@ def test_what_is_alike_lies_together() -> None:
     assert away(m=8) > abs(np.log2(9 / 8))
 
 
+def test_a_long_product_alone_lies_apart() -> None:
+    one = Problem(DTYPES["s"], 3, 3, 10**7)
+    assert neighbours.point(one, "memory").where == "alone"
+    assert neighbours.point(one.with_(k=10**4, batch=10**3), "memory").where == "memory"
+    # Large products are what libraries are made for, one or many.
+    assert neighbours.point(Problem(DTYPES["s"], 4096, 4096, 4096), "memory").where == "memory"
+
+
 def listed(count: int, top: int, letter: str = "s", beta: str = "0") -> GroupedProblem:
     sizes = np.full(count, top, np.int64)
     return GroupedProblem.of(DTYPES[letter], "nn", (sizes, sizes, sizes), beta=beta)

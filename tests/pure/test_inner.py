@@ -16,9 +16,10 @@ from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.inner.cost import clocks
-from tilewright.stencils.cuda.inner.needs import inside, shared_bytes, streams, team, unit_k
+from tilewright.stencils.cuda.inner.needs import inside, shared_bytes, streams, team, tiles, unit_k
 from tilewright.stencils.cuda.inner.stencil import InnerStencil
 from tilewright.stencils.cuda.source import program
+from tilewright.targets.cuda.arguments import Workspace
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -91,7 +92,7 @@ def test_one_program_serves_matrices_of_any_rows_times_a_vector() -> None:
         ("s:300x1x64@9", {}, "k = 64"),
         ("s:8x8x300@9", {"stride_c": 0}, "written to one C"),
         ("d:8x8x300@9", {"align": 4}, "not of an element's 8"),
-        ("s:8x8x300@9", {"ldb": 2**23}, "32 bits"),
+        ("s:8x8x300@9", {"ldb": 2**29}, "2^31 bytes apart"),
         ("s:4194304x1x80@65536", {}, "2^30 tiles"),
     ],
 )
@@ -143,8 +144,31 @@ def test_the_model_counts_what_a_tile_takes() -> None:
     assert of("s:8x8x500@1000") < of("d:8x8x500@1000")
 
 
-SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "split": 1, "blocks": 132}
-BASE = Config({"path": "async", "mma": 0} | SIZES)
+SIZES = {"tile": 0, "depth": 64, "rows": 4, "columns": 4, "warps": 2, "stages": 3, "blocks": 132}
+BASE = Config({"path": "async", "mma": 0, "split": 1, "spread": 1} | SIZES)
+
+
+@pytest.mark.parametrize(
+    "text", ["s:tn:1x1x3000000", "z:nt:20x33x100000", "h:nn:5000x1x9000", "d:nn:8x8x50000@9"]
+)
+@pytest.mark.parametrize("device", [H200, A100])
+def test_few_products_are_shared_by_blocks_that_fill_the_device(text: str, device: Device) -> None:
+    p = problem(text)
+    config = INNER.default(p, device)
+    parts = int(tiles(p, config["tile"])) * config["split"] * config["spread"]
+    assert device["sms"] / 2 <= parts <= config["blocks"]
+    assert INNER.launch(p, config).grid[1] == config["split"] * config["spread"] > 1
+    # A batch that fills the device needs no workspace.
+    many = p.with_(batch=10**5)
+    assert INNER.default(many, device)["spread"] == 1
+    assert len(INNER.arguments(many, INNER.default(many, device))) == 1
+
+
+def test_the_workspace_has_a_counter_for_each_rank_and_sums_of_each_cluster() -> None:
+    """By hand: two products of 3 x 5, three clusters of 2 blocks; counters are whole words of 16 bytes."""
+    p = problem("z:nn:3x5x900@2")
+    config = INNER.default(p, H200).with_(split=2, spread=3)
+    assert INNER.arguments(p, config)[1] == Workspace("workspace", 16 + 2 * 3 * 15 * 16, 16)
 
 
 # -- layouts -----------------------------------------------------------------------------------------------
@@ -166,8 +190,8 @@ def test_teams_and_shared_memory() -> None:
     assert (int(team(p, 0, 0, 1, 1)), int(inside(p, 0, 0, 1, 1))) == (3, 1)
     along, stream = 9 * (64 + 8) * 4, (8 * 64 + 4) * 4
     stage = -(-along // 128) * 128 + -(-stream // 128) * 128
-    assert shared_bytes(p, "bulk", 0, 0, 64, 3, 4, 2, 3) == 128 + 3 * stage + 2 * 72 * 4
-    assert shared_bytes(p, "async", 0, 0, 64, 3, 4, 1, 3) == 3 * stage + 72 * 4
+    assert shared_bytes(p, "bulk", 0, 0, 64, 3, 4, 2, 3) == 128 + 3 * stage + 2 * 72 * 4 + 16
+    assert shared_bytes(p, "async", 0, 0, 64, 3, 4, 1, 3) == 3 * stage + 72 * 4 + 16
 
 
 # -- what is drawn to measure it ---------------------------------------------------------------------------

@@ -73,7 +73,8 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     [
         ("h:64x64x64@9", {}, "type 'h'; accepted: s, d, c, z"),
         ("s:32x64x32@9", {}, "has not two extents of 33 or more"),
-        ("s:300x64x64@9", {}, "none above"),
+        ("s:300x65x64@9", {}, "not alone above 64"),
+        ("s:64x64x300@9", {}, "above 160 that is k"),
         ("s:64x64x64@9", {"stride_c": 0}, "written to one C"),
         ("d:64x64x64@9", {"align": 4}, "not of an element's 8"),
         ("s:64x64x64@9", {"ldc": 2**25}, "32 bits"),
@@ -88,7 +89,7 @@ def test_what_it_cannot_serve_is_refused_with_the_reason(
 
 def test_two_extents_of_middle_size_are_enough() -> None:
     assert not MIDDLE.pointers
-    for size in ("33x33x1", "33x1x33", "1x33x33", "160x160x160"):
+    for size in ("33x33x1", "33x1x33", "1x33x33", "160x160x160", "33x4000x20", "4000x33x64"):
         assert MIDDLE.accepts(problem(f"s:{size}@9"), H200) is None
     assert MIDDLE.accepts(problem("s:64x64x64@9"), FERMI) is not None
 

@@ -89,7 +89,7 @@ def test_one_program_serves_every_length() -> None:
         ("s:300x8x65@9", {}, "not one extent above 64"),
         ("s:300x8x8@9", {"stride_c": 0}, "written to one C"),
         ("d:300x8x8@9", {"align": 4}, "not of an element's 8"),
-        ("s:300x8x8@9", {"ldc": 2**23}, "32 bits"),
+        ("s:300x8x8@9", {"ldc": 2**28}, "32 bits"),
         # Tiles are counted in 32 bits, the shortest ones too.
         ("s:4096x8x8@4194304", {}, "2^30 tiles"),
     ],
@@ -104,6 +104,7 @@ def test_matrices_that_lie_anywhere_are_not_its_own() -> None:
     assert not PANEL.pointers
     assert PANEL.accepts(problem("s:65x1x1@9"), H200) is None
     assert PANEL.accepts(problem("s:1x65x1@9"), H200) is None
+    assert PANEL.accepts(problem("s:nt:3x10000000x3"), H200) is None
     assert PANEL.accepts(problem("s:65x1x1@9"), FERMI) is not None
 
 

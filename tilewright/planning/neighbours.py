@@ -54,7 +54,8 @@ class Point(NamedTuple):
     gaps: bool
     """Whether columns or matrices have padding between them."""
     where: str
-    """The regime, or ``few`` of a batch that takes no longer than its launch."""
+    """The regime, or ``few`` of a batch that takes no longer than its launch, or ``alone`` of a product with
+    a long extent that is no batch: libraries have other kernels for it, and several blocks share it."""
 
 
 def point(p: Problem, regime: str) -> Point:
@@ -63,6 +64,8 @@ def point(p: Problem, regime: str) -> Point:
     shared = "".join(name for name, step in zip("AB", p.strides, strict=False) if step == 0)
     gaps = layout.startswith("ld") or "+gaps" in layout
     where = "few" if p.bytes * p.batch < FEW else regime
+    if p.products == 1 and max(p.extents) > LONG >= min(p.extents):
+        where = "alone"
     return Point(*p.extents, p.trans, "0" if p.beta == "0" else "any", shared, gaps, where)
 
 
@@ -94,6 +97,7 @@ def coordinates(letter: str, at: Point) -> tuple[float, ...]:
         1.0 * ("B" in at.shared),
         0.5 * at.gaps,
         4.0 * (at.where == "few"),
+        4.0 * (at.where == "alone"),
         1.15 * (at.where == "cached"),
         0.1 * across_a,
         0.1 * across_b,

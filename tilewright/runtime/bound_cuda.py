@@ -1,9 +1,9 @@
 """A plan bound to arrays on a GPU, and what stands in for NumPy there.
 
 ``Bound`` is one kernel with its arguments: a call puts three addresses into their block, or into a copy
-of it, and launches on the caller's stream, without waiting and without device memory of its own, so that it
-can be recorded into a CUDA graph. ``Vendor`` is the same for cuBLASLt. ``Gpu`` is the backend of a call: its
-library, GPU and stream.
+of it, and launches on the caller's stream, without waiting and without device memory of its own but for a
+workspace that belongs to the stream's order, so that it can be recorded into a CUDA graph. ``Vendor`` is the
+same for cuBLASLt. ``Gpu`` is the backend of a call: its library, GPU and stream.
 """
 
 from __future__ import annotations

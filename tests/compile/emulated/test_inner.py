@@ -27,7 +27,9 @@ pytestmark = marks.COMPILED
         ("h:nn:20x11x77@1", "dense", {"path": "bulk", "mma": 16, "warps": 2}),
         ("d:nt:9x7x66@1", "shared", {"path": "bulk", "mma": 8, "warps": 2}),
         ("z:nj:5x4x65@1", "dense", {"path": "async", "mma": 16, "warps": 2}),
-        ("b:nn:6x6x70@2", "shared", {"path": "bulk", "split": 2}),
+        # Blocks that share a tile: of one cluster, and of several clusters, of which some have no k.
+        ("b:nn:6x6x70@2", "shared", {"path": "bulk", "split": 2, "spread": 3}),
+        ("c:tn:3x5x99@1", "padded", {"path": "async", "spread": 8}),
         # Operands that go back in memory.
         ("s:tn:5x6x71@3", "back", {"path": "bulk"}),
         ("h:nn:5x6x70@3", "back", {"path": "async"}),
@@ -38,7 +40,7 @@ def test_inner_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     p = p.with_(stride_a=0) if layout == "shared" else p
     if layout == "back":
         p = p.with_(stride_a=-(p.stride_a or 0), stride_b=-(p.stride_b or 0) - 3)
-    few = {"mma": 0, "warps": 1, "stages": 2, "blocks": 132, "depth": 16, "split": 1} | fixed
+    few = {"mma": 0, "warps": 1, "stages": 2, "blocks": 132, "depth": 16, "split": 1, "spread": 1} | fixed
     found = allowed("inner", p, H200, 60, 1, **few)
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
     assert found_wrong("inner", [(p, config)]) == []

@@ -99,7 +99,18 @@ class TensorMap:
         return 32 if self.interleave == 32 else 16
 
 
-Field = Pointer | Scalar | Texture | TensorMap
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The address of device memory that belongs to one launch: ``size`` bytes, of which the first ``zeros``
+    are 0 when the kernel begins and all others anything. Whoever launches takes it, in the order of the
+    stream."""
+
+    name: str
+    size: int
+    zeros: int = 0
+
+
+Field = Pointer | Scalar | Texture | TensorMap | Workspace
 Addressed = Pointer | Texture | TensorMap
 
 
@@ -133,11 +144,13 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """All parameters one after the other in ``block``. ``spans`` are (offset, bytes) of each."""
+    """All parameters one after the other in ``block``. ``spans`` are (offset, bytes) of each; ``spaces`` the
+    offsets of workspaces in the block, which each launch has of its own."""
 
     block: bytearray
     spans: tuple[tuple[int, int], ...]
     patches: tuple[Patch, ...]
+    spaces: tuple[tuple[int, Workspace], ...] = ()
 
     def put(self, addresses: Sequence[int], words: Callable[[Addressed, int], bytes] | None = None) -> None:
         """Put the addresses of a launch where they belong. ``words`` makes the bytes of what is not the
@@ -194,7 +207,7 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
 
     ``scalars`` are the values of the ``Scalar``s without one, by their names.
     """
-    block, spans, patches = bytearray(), [], []
+    block, spans, patches, spaces = bytearray(), [], [], []
     for argument in arguments:
         fields, size = laid(argument)
         begin = _up(len(block), max(WORD, alignment_of(argument)))
@@ -204,11 +217,13 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
             if isinstance(each.field, Scalar):
                 packed = _number(each.field, scalars)
                 block[begin + each.offset : begin + each.offset + each.size] = packed
+            elif isinstance(each.field, Workspace):
+                spaces.append((begin + each.offset, each.field))
             elif not isinstance(each.field, Texture) or each.field.kind:
                 patches.append(Patch(begin + each.offset, each.field))
     # Whole words, which is what compiled code copies.
     block += bytes(-len(block) % WORD)
-    return Packed(block, tuple(spans), tuple(patches))
+    return Packed(block, tuple(spans), tuple(patches), tuple(spaces))
 
 
 def _number(field: Scalar, scalars: Mapping[str, complex]) -> bytes:

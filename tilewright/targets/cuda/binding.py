@@ -3,17 +3,18 @@
 What an address changes is a *patch* of the argument block. A pointer is the address itself. A texture is a
 handle, made anew for each set of addresses and kept. A tensor map contains the address: where the driver is
 seen to keep it as one word (``tensormap.address_at``), that word is patched like a pointer; elsewhere the
-driver encodes the map again for every address.
+driver encodes the map again for every address. A workspace is taken anew for every launch (``workspace``).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from tilewright.model import Kernel, Launch
-from tilewright.targets.cuda import driver, tensormap
+from tilewright.targets.cuda import driver, tensormap, workspace
 from tilewright.targets.cuda.arguments import (
     ADDRESS,
     NO_SCALARS,
@@ -89,7 +90,12 @@ class Binding:
     def words(self) -> tuple[Word, ...] | None:
         """All that an address changes, for who patches copies of the block; None where the driver has to be
         asked for some of it."""
-        return None if self._textures or self._maps else tuple(self._words)
+        return None if self._textures or self._maps or self.packed.spaces else tuple(self._words)
+
+    @property
+    def start(self) -> Callable[[int], None]:
+        """The shortest way to launch: the binding itself only where a launch needs a workspace."""
+        return self if self.packed.spaces else self.launcher
 
     def put(self, addresses: Sequence[int]) -> Binding:
         """Bind the addresses of the next launches.
@@ -133,7 +139,14 @@ class Binding:
         """Start the kernel on the addresses that were put last, and return at once.
 
         Raises ``DeviceError`` when the driver refuses."""
-        self.launcher(stream)
+        if not self.packed.spaces:
+            self.launcher(stream)
+            return
+        with ExitStack() as taken:
+            for offset, field in self.packed.spaces:
+                address = taken.enter_context(workspace.taken(field.size, field.zeros, stream))
+                ADDRESS.pack_into(self.packed.block, offset, address)
+            self.launcher(stream)
 
 
 def texture(field: Texture, address: int) -> driver.Texture:

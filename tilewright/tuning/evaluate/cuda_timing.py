@@ -44,7 +44,7 @@ class Events:
 def turns(bound: Sequence[Binding]) -> timing.Run:
     """A launch on the next copy of the operands."""
     # Short kernels are timed at the rate at which Python launches, so nothing comes between.
-    turn = itertools.cycle([each.launcher for each in bound])
+    turn = itertools.cycle([each.start for each in bound])
 
     def run() -> object:
         return next(turn)(0)

@@ -22,18 +22,18 @@ from tilewright.stencils.cuda.inner.needs import (
     deep,
     extents,
     inside,
-    length,
     long,
     registers,
     shared_bytes,
     stage_bytes,
     streams,
     team,
+    tiles,
     unit_k,
     vector,
     words_of_sum,
 )
-from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, TILES
+from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, SPREADS, TILES
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
@@ -87,10 +87,12 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     paths = [path for path in PATHS if path != "bulk" or "bulk_copy" in device.supports]
     depths = [depth for depth in DEPTHS if depth * p.dtype.itemsize % WIDEST == 0]
     # Where there are fewer tiles than keep all of the device busy, several blocks may share one.
-    alone = "clusters" not in device.supports or _tiles(p, TILES[0]) >= 4 * device["sms"]
-    splits = np.array((1,) if alone else SPLITS)
+    alone = tiles(p, TILES[0]) >= 4 * device["sms"]
+    splits = np.array(SPLITS if "clusters" in device.supports and not alone else (1,))
+    shared_out = np.arange(1 if alone else 2)
     axes = np.arange(len(part)), np.arange(len(paths)), np.array(depths), *map(np.array, _RINGS), splits
-    which, path, depth, warps, stages, split = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+    grid = np.meshgrid(*axes, shared_out, indexing="ij")
+    which, path, depth, warps, stages, split, far = (axis.ravel() for axis in grid)
     mma, tile, rows, columns = part[which].T
     stage = stage_bytes(p, mma, tile, depth, rows, columns)
     least = depths[0] if p.dtype.real_bits != 16 else GRAIN
@@ -100,7 +102,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     kept &= (split == 1) | (depth * stages * split <= p.k)
     kept &= (depth <= enough) & (warps % team(p, mma, tile, rows, columns) == 0)
     found = {"path": np.array(paths)[path], "mma": mma, "tile": tile, "depth": depth, "rows": rows}
-    found |= {"columns": columns, "warps": warps, "stages": stages, "split": split}
+    found |= {"columns": columns, "warps": warps, "stages": stages, "split": split, "spread": far}
     found = {name: column[kept] for name, column in found.items()}
     # The compiler takes more registers than the loop needs, for reads ahead.
     needed = registers(p, found["mma"], found["rows"], found["columns"])
@@ -109,7 +111,19 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     shared = shared_bytes(p, *(found[name] for name in names))
     held = np.minimum(resident(shared, needed, found["warps"], device), x["blocks"])
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
-    return found
+    # As many clusters share a tile as fill the grid, and have rings to fill.
+    most = found["blocks"] * _placed(found["split"]) // (tiles(p, found["tile"]) * found["split"])
+    most = np.minimum(most, p.k // (found["depth"] * found["stages"] * found["split"]))
+    fitting = np.array((1, *SPREADS))[np.searchsorted(SPREADS, most, side="right")]
+    left = (found["spread"] == 0) | (fitting > 1)
+    found["spread"] = np.where(found["spread"] == 0, 1, fitting)
+    return {name: column[left] for name, column in found.items()}
+
+
+def _placed(split: Any) -> Any:
+    """The part of the SMs that clusters of so many blocks have room on: parts of a GPU of 14 to 18 SMs have
+    fewer whole clusters than SMs. (On an H200 16 clusters of 8 blocks, one to an SM, took two rounds.)"""
+    return 1 - np.where(split > 1, 0.01 * split**1.3, 0)
 
 
 def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Any:
@@ -141,22 +155,18 @@ def summed(f: Mapping[str, Any], x: Mapping[str, float]) -> Any:
         + x["finish"]
         + x["cluster"] * f["cluster"]
     )
-    return ((memory**power + busy**power) ** (1 / power) + waited / f["blocks of an SM"]) * f["rounds"]
-
-
-def _tiles(p: Problem, tile: Any) -> Any:
-    """Tiles of C of the whole batch."""
-    return p.batch * -(-length(p) // tile) if long(p) else p.batch
+    of_round = (memory**power + busy**power) ** (1 / power) + waited / f["blocks of an SM"]
+    return of_round * f["rounds"] + x["meeting"] * f["meeting"]
 
 
 def counts(p: Problem, device: Device, columns: Columns) -> Columns:
     """What the clocks of configs of one kind are made of: of a block's part of a tile; ``rounds``: how often
     an SM has one."""
     mma, tile, depth, warps = (columns[name] for name in ("mma", "tile", "depth", "warps"))
-    rows, cols, split = (columns[name] for name in ("rows", "columns", "split"))
+    rows, cols, split = columns["rows"], columns["columns"], columns["split"] * columns["spread"]
     bulk, (m, n), sms = columns["path"] == "bulk", extents(p, tile), device["sms"]
     # Blocks of an SM, as many as there is work for.
-    shares = _tiles(p, tile) * split
+    shares = tiles(p, tile) * split
     per_sm = np.clip(columns["blocks"] / sms, 1, np.maximum(1, shares / sms))
     k = -(-p.k // split)
     pieces = -(-k // depth)
@@ -186,7 +196,10 @@ def counts(p: Problem, device: Device, columns: Columns) -> Columns:
         "words": np.where(bulk, 0, moved / WIDEST),
         "bytes": moved,
         "spread": np.maximum(1, sms / shares),
-        "cluster": split > 1,
+        "cluster": columns["split"] > 1,
+        # What the last blocks of a tile wait for and add, some loads at a time.
+        "meeting": (columns["spread"] > 1)
+        * (1 + columns["spread"] / 16 * -(-m * n // (32 * warps * columns["split"]))),
         "warps": warps,
         "warps of an SM": warps * per_sm,
         "blocks of an SM": per_sm,

@@ -8,7 +8,7 @@ INLINE Element remote(const Element *here, int block) {
     return sum;
 }
 
-INLINE void write(Sums &sums, int group, const Item &x, long long ldc, const Scalars &scalars) {
+INLINE void write(Sums &sums, int group, const Item &x, long long ldc, const Scalars &scalars, const Meeting &meeting) {
     constexpr int EACH = ceiling(TILE, SPLIT * THREADS), AT_ONCE = smaller(EACH, 4);
     Element *const partial = (Element *)(shared_memory + AT_SUMS);
     auto here = [&](int e) { return e < TILE && (!LONG || (e % TILE_M < x.rows && e / TILE_M < x.columns)); };
@@ -26,8 +26,8 @@ INLINE void write(Sums &sums, int group, const Item &x, long long ldc, const Sca
         UNROLL for (int other = 1; other < GROUPS; other++) sum = sum_of(sum, partial[other * TILE + e]);
         return sum;
     };
-    const int begin = blockIdx.y * THREADS + threadIdx.x;
-    read(begin);
+    const int begin = (SPREAD ? blockIdx.y % SPLIT : blockIdx.y) * THREADS + threadIdx.x;
+    if (!SPREAD) read(begin);
     sums.gather();
     sums.each([&](int row, int column, Element sum) { partial[group * TILE + column * TILE_M + row] = sum; });
     block_sync();
@@ -43,12 +43,21 @@ INLINE void write(Sums &sums, int group, const Item &x, long long ldc, const Sca
 #else
     auto whole = sum_of_groups;
 #endif
-    _Pragma("unroll 1") for (int first = begin; first < TILE; first += AT_ONCE * SPLIT * THREADS) {
-        if (first != begin) read(first);
-        UNROLL for (int i = 0; i < AT_ONCE; i++) {
-            const int e = first + i * SPLIT * THREADS;
-            if (here(e)) *place(e) = narrowed(scaled(scalars, whole(e), BETA != 0 ? widened(old[i]) : zero()));
+    auto sum_at = [&](int e) { return SPREAD ? meeting.total(e) : whole(e); };
+    auto keep = [&]() {
+        _Pragma("unroll 1") for (int first = begin; first < TILE; first += AT_ONCE * SPLIT * THREADS) {
+            if (SPREAD || first != begin) read(first);
+            UNROLL for (int i = 0; i < AT_ONCE; i++) {
+                const int e = first + i * SPLIT * THREADS;
+                if (here(e)) *place(e) = narrowed(scaled(scalars, sum_at(e), BETA != 0 ? widened(old[i]) : zero()));
+            }
         }
+    };
+    if (SPREAD) {
+        _Pragma("unroll 1") for (int e = begin; e < TILE; e += SPLIT * THREADS) meeting.own(e) = whole(e);
+        if (meeting.last()) keep();
+    } else {
+        keep();
     }
     if (SPLIT > 1) cluster_sync();  // no block may leave, or go on, while others read its shared memory
 }

@@ -14,14 +14,16 @@
 //   device memory     C
 //
 // Where a thread's part is small there are more threads than parts: lanes, then groups of warps, take turns in k, and what they
-// have is added in an order that is always the same; so are the sums of the blocks of a cluster, if SPLIT > 1. k is an argument, and so is m (LONG 1) or n (LONG 2) of a matrix
-// times a vector, whose C is walked over in tiles. Persistent blocks walk over the tiles of all products, so any grid is right.
+// have is added in an order that is always the same; so are the sums of the blocks of a cluster, if SPLIT > 1, and of clusters
+// that share a tile, if SPREAD, which meet in a workspace in device memory. k is an argument, and so is m (LONG 1) or n (LONG 2)
+// of a matrix times a vector, whose C is walked over in tiles. Persistent blocks walk over the tiles of all products, so any
+// grid is right.
 //
 // PATH  2  bulk copies (sm_90): a slab that has no padding at once, else its runs; all keep their place in words.
 //       1  words of 16 bytes (cp.async, sm_80) by all threads, into the same layout.
 //
 // The parts: products.cuh (which tile, and pieces of k), ring_*.cuh (a path each), multiply_*.cuh (units of arithmetic),
-// layout.cuh (slabs, shared memory, teams).
+// layout.cuh (slabs, shared memory, teams), meeting.cuh (where clusters that share a tile meet), epilogue.cuh.
 #include "lib/bulk.cuh"
 #include "lib/gemm.cuh"
 
@@ -77,6 +79,9 @@
 #ifndef SPLIT
 #define SPLIT 1  // blocks of a cluster that share the k of one tile
 #endif
+#ifndef SPREAD
+#define SPREAD 0  // whether gridDim.y has several clusters, which share the k of one tile through a workspace
+#endif
 #ifndef BLOCKS
 #define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
 #endif
@@ -117,9 +122,17 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #else
 #include "inner/ring_cp_async.cuh"
 #endif
+#include "inner/meeting.cuh"
 #include "inner/epilogue.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) inner(const __grid_constant__ Gemm g) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) inner(const __grid_constant__ Gemm g
+#if SPREAD
+                                                                    , unsigned char *const workspace
+#endif
+) {
+#if !SPREAD
+    unsigned char *const workspace = nullptr;
+#endif
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
     const Products products(g);
     Ring ring(products);
@@ -135,6 +148,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) inner(const __grid
             sums.add(group, SlabA::first(stage, x.a), lead_a, SlabB::first(stage + STAGE_B, x.b), lead_b, products.count(piece));
             ring.release();
         }
-        write(sums, group, x, g.ldc, scalars);
+        write(sums, group, x, g.ldc, scalars, Meeting(workspace, products, item));
     }
 }

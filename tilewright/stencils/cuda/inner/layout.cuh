@@ -4,6 +4,7 @@
 #include "lib/sizes.cuh"
 
 constexpr int THREADS = 32 * WARPS;
+constexpr bool SHARING = SPLIT > 1 || SPREAD;  // whether several blocks share the k of a tile
 
 // 16 bytes in device memory, where they are in a slab, and whether any of them are of it.
 struct Word {
@@ -100,9 +101,9 @@ constexpr bool ALONG_A = TRANS_A, ALONG_B = !TRANS_B;
 typedef Slab<TILE_M, ACROSS_M, ALONG_A, STREAM_A, UNIT_A> SlabA;
 typedef Slab<TILE_N, PARTS / ACROSS_M, ALONG_B, STREAM_B, UNIT_B> SlabB;
 
-// Shared memory: barriers, the ring, partial sums.
+// Shared memory: barriers, the ring, partial sums, and a word for what one thread finds.
 constexpr int AT_RING = BULK ? padded(8 * STAGES) : 0, STAGE_B = SlabA::BYTES, STAGE = STAGE_B + SlabB::BYTES;
-constexpr int AT_SUMS = AT_RING + STAGES * STAGE;
+constexpr int AT_SUMS = AT_RING + STAGES * STAGE, AT_FOUND = AT_SUMS + GROUPS * TILE * (int)sizeof(Element);
 
 // Pieces of k are multiples of GRAIN, and GRAIN of whole words.
 constexpr int GRAIN = smaller(DEPTH, 16);

@@ -34,6 +34,20 @@ def extents(p: Problem, tile: Any) -> tuple[Any, Any]:
     return (tile if long(p) == 1 else p.m), (tile if long(p) == 2 else p.n)
 
 
+def tiles(p: Problem, tile: Any) -> Any:
+    """Tiles of C of the whole batch."""
+    return p.batch * -(-length(p) // tile) if long(p) else p.batch + 0 * tile
+
+
+def workspace_bytes(p: Problem, tile: Any, split: Any, spread: Any) -> tuple[Any, Any]:
+    """Bytes of device memory where clusters that share tiles meet, and how many of them are 0 before: the
+    counters."""
+    m, n = extents(p, tile)
+    count = tiles(p, tile)
+    counters = -(-4 * count * split // 16) * 16
+    return counters + count * spread * m * n * 4 * words_of_sum(p), counters
+
+
 def along(p: Problem) -> tuple[bool, bool]:
     """Whether neighbours in memory are neighbours in k, of A and of B."""
     return p.transposed_a, not p.transposed_b
@@ -99,11 +113,11 @@ def stage_bytes(p: Problem, mma: Any, tile: Any, depth: Any, rows: Any, columns:
 def shared_bytes(
     p: Problem, path: Any, mma: Any, tile: Any, depth: Any, rows: Any, columns: Any, warps: Any, stages: Any
 ) -> Any:
-    """Shared memory of a block: barriers, the ring, and a tile of sums for each group of warps."""
+    """Shared memory of a block: barriers, the ring, a tile of sums for each group of warps, and a word."""
     m, n = extents(p, tile)
     groups = np.maximum(warps // team(p, mma, tile, rows, columns), 1)
     bits = max(p.dtype.real_bits, 32) * (1 + p.dtype.is_complex)
-    sums = groups * m * n * (bits // 8)
+    sums = groups * m * n * (bits // 8) + WIDEST
     return (
         _rounded(8 * stages) * (1 * (path == "bulk"))
         + stages * stage_bytes(p, mma, tile, depth, rows, columns)

@@ -12,7 +12,7 @@ struct Products {
     const Gemm &g;
     int of_each, items;  // tiles of a product, and of all
     int step;            // the k of all pieces of a product but the last one, which are nearly alike
-    int first, pieces;   // pieces of this block of its cluster, which may be none
+    int first, pieces;   // pieces of this block of those that share a tile, which may be none
     Span all_a, all_b;
 
     INLINE Products(const Gemm &gemm)
@@ -20,7 +20,7 @@ struct Products {
           all_b(g.b, g.stride_b, g.batch, g.ldb, ALONG_B ? g.n : g.k, ALONG_B ? g.k : g.n) {
         of_each = LONG == 1 ? ceiling(g.m, TILE_M) : LONG == 2 ? ceiling(g.n, TILE_N) : 1;
         items = g.batch * of_each;
-        const int all = ceiling(g.k, DEPTH), share = ceiling(all, SPLIT);
+        const int all = ceiling(g.k, DEPTH), share = SHARING ? ceiling(all, (int)gridDim.y) : all;
         step = ceiling(ceiling(g.k, all), GRAIN) * GRAIN;
         first = blockIdx.y * share;
         pieces = smaller(all - first, share);

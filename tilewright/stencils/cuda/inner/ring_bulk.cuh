@@ -22,7 +22,7 @@ struct Ring {
 
     // By the first warps, each of whose lanes arrives for its own runs, those of A and then those of B.
     INLINE void fill(int to) {
-        if (next.item >= products.items || (SPLIT > 1 && products.pieces <= 0)) return;
+        if (next.item >= products.items || (SHARING && products.pieces <= 0)) return;
         const Gemm &g = products.g;
         const Item x = products.at(next.item);
         unsigned char *const stage = shared_memory + AT_RING + to * STAGE;

@@ -11,7 +11,7 @@ struct Ring {
     }
 
     INLINE void fill(int to) {
-        if (next.item < products.items && (SPLIT == 1 || products.pieces > 0)) {
+        if (next.item < products.items && (!SHARING || products.pieces > 0)) {
             const Gemm &g = products.g;
             const Item x = products.at(next.item);
             unsigned char *const stage = shared_memory + AT_RING + to * STAGE;

@@ -22,6 +22,7 @@ from tilewright.stencils.cuda.inner.needs import (
     shared_bytes,
     stage_bytes,
     team,
+    tiles,
     words_of_sum,
 )
 from tilewright.stencils.cuda.tiny.space import sides
@@ -30,6 +31,8 @@ TILES = (32, 64, 128, 256)
 """Rows or columns of a tile where C is a long vector."""
 DEPTHS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+SPREADS = (1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 28, 32, 48, 56, 64, 96, 128)
+"""Clusters that share a tile through a workspace."""
 SPLITS = (1, 2, 4, 8)
 """Blocks of a cluster: as many as every device with clusters runs."""
 MOST = 8
@@ -48,6 +51,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("warps", (1, 2, 3, 4, 6, 8)),
         Param("stages", (2, 3, 4, 6, 8)),
         Param("split", SPLITS),
+        Param("spread", SPREADS, absent=1),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
 
@@ -120,8 +124,14 @@ def _of_the_slab(p: Problem) -> Iterator[Rule]:
     yield Rule(
         "split-in-k",
         "soft",
-        "every block of a cluster has slabs, as many as the ring has stages",
-        lambda depth, stages, split: (split == 1) | (depth * stages * split <= p.k),
+        "every block that shares a tile has slabs, as many as the ring has stages",
+        lambda depth, stages, split, spread: (split * spread == 1) | (depth * stages * split * spread <= p.k),
+    )
+    yield Rule(
+        "spread-idle",
+        "soft",
+        "clusters share a tile where the blocks of the grid have one part of a tile each, or none",
+        lambda tile, split, spread, blocks: (spread == 1) | (tiles(p, tile) * split * spread <= blocks),
     )
     yield Rule("depth-in-k", "soft", "a slab is not deeper than k", lambda depth: depth <= enough)
     yield Rule(

@@ -15,10 +15,11 @@ does for very small matrices (I. Masliah et al. (2018), section 3). A matrix tim
     warps    of a block; what they are more than the parts ask for splits k among them
     stages   slabs in shared memory: one is multiplied, the others are on their way
     split    blocks of a cluster that share the k of a tile, where there are fewer tiles than fill the device
+    spread   clusters (or blocks, if split is 1) that share it, too, through a workspace in device memory
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
-Sums of several lanes, warps and blocks are added in an order that config and k alone decide, so results do
-not vary from run to run. One product has 8 blocks at most.
+Sums of several lanes, warps, blocks and clusters are added in an order that config and k alone decide, so
+results do not vary from run to run.
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -41,12 +42,14 @@ from tilewright.stencils.cuda.inner.needs import (
     long,
     shared_bytes,
     streams,
+    tiles,
     unit_k,
+    workspace_bytes,
 )
 from tilewright.stencils.cuda.inner.space import DEPTHS, TILES, params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import Argument
+from tilewright.targets.cuda.arguments import Argument, Workspace
 
 
 class InnerStencil(Stencil):
@@ -67,10 +70,8 @@ class InnerStencil(Stencil):
             return f"{p.m}x{p.n} is neither within {LARGEST}x{LARGEST} nor a vector"
         if p.batch * -(-length(p) // TILES[0]) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
-        if max(p.lda or 0, p.ldb or 0) * max(TILES[-1], DEPTHS[-1]) >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
-            return (
-                "distances within a slab are counted in 32 bits, which a leading dimension is too large for"
-            )
+        if max(p.lda or 0, p.ldb or 0) * p.dtype.itemsize >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
+            return "columns are 2^31 bytes apart, or k is 2^31 or close to it"
         return None
 
     def runs(self, device: Device) -> str | None:
@@ -102,20 +103,23 @@ class InnerStencil(Stencil):
             defines |= {f"UNIT_{x}": unit, f"STREAM_{x}": int(stream)}
         defines |= {name.upper(): value for name, value in config.items() if name != "tile"}
         defines["PATH"] = 1 + PATHS.index(config["path"])
+        defines["SPREAD"] = int(config["spread"] > 1)
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("inner")
         return Source(text, "inner", headers, tuple((n, str(value)) for n, value in defines.items()))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        return args.gemm(problem)
+        size, counters = workspace_bytes(problem, config["tile"], config["split"], config["spread"])
+        space = (Workspace("workspace", int(size), int(counters)),) if config["spread"] > 1 else ()
+        return *args.gemm(problem), *space
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
-        of_each = -(-length(p) // c["tile"]) if long(p) else 1
+        shares = c["split"] * c["spread"]
         sizes = ("path", "mma", "tile", "depth", "rows", "columns", "warps", "stages")
         return Launch(
-            grid=(max(1, min(c["blocks"] // c["split"], p.batch * of_each)), c["split"], 1),
+            grid=(max(1, min(c["blocks"] // shares, int(tiles(p, c["tile"])))), shares, 1),
             block=(32 * c["warps"], 1, 1),
             shared=int(shared_bytes(p, *(c[name] for name in sizes))),
             cluster=c["split"],

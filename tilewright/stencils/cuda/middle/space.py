@@ -24,14 +24,22 @@ from tilewright.stencils.cuda.middle.needs import (
     wide,
 )
 
+LARGEST = 160
+"""The longest extent but one, which may have any length."""
+OF_LONG = (32, 48, 64, 80, 96, 128, LARGEST)
+"""The longest tiles of a longer extent."""
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 
 
 def tiles(p: Problem, extent: int) -> list[int]:
-    """Tiles of an extent: all of it, or nearly equal pieces of whole vectors."""
+    """Tiles of an extent: all of it, or nearly equal pieces of whole vectors; some of many."""
     n = wide(p)
-    pieces = (divided(divided(extent, count), n) * n for count in range(2, divided(extent, 32) + 1))
-    return sorted({extent, *pieces})
+    if extent > LARGEST:
+        counts = [divided(extent, longest) for longest in OF_LONG]
+    else:
+        counts = [1, *range(2, divided(extent, 32) + 1)]
+    pieces = {divided(divided(extent, count), n) * n if count > 1 else extent for count in counts}
+    return sorted(pieces)
 
 
 def depths(p: Problem) -> list[int]:

@@ -27,15 +27,17 @@ from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.middle.cost import best, clocks
 from tilewright.stencils.cuda.middle.needs import TYPES, divided, shared_bytes, warps
-from tilewright.stencils.cuda.middle.space import params, rules
+from tilewright.stencils.cuda.middle.space import LARGEST, OF_LONG, params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 LEAST = 33
 """The shortest extent of which a product needs two: shorter ones are kept whole by other stencils."""
-LARGEST = 160
-"""The longest extent."""
+
+
+LONG = 64
+"""The longest of the other two extents where m or n is above ``LARGEST``."""
 
 
 class MiddleStencil(Stencil):
@@ -52,9 +54,12 @@ class MiddleStencil(Stencil):
             return reason
         if p.dtype.letter not in TYPES:
             return f"type {p.dtype.letter!r}; accepted: {', '.join(TYPES)}"
-        if sorted(p.extents)[1] < LEAST or max(p.extents) > LARGEST:
-            return f"{p.m}x{p.n}x{p.k} has not two extents of {LEAST} or more, and none above {LARGEST}"
-        if p.batch * divided(p.m, 32) * divided(p.n, 32) >= 2**30:
+        _, second, third = sorted(p.extents)
+        if second < LEAST:
+            return f"{p.m}x{p.n}x{p.k} has not two extents of {LEAST} or more"
+        if max(second, p.k) > LARGEST or (third > LARGEST and second > LONG):
+            return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST} that is k, or not alone above {LONG}"
+        if p.batch * divided(p.m, OF_LONG[0] // 2) * divided(p.n, OF_LONG[0] // 2) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
         if (p.ldc or 0) * LARGEST >= 2**31:
             return "distances within C are counted in 32 bits, which its leading dimension is too large for"

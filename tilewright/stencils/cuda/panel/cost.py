@@ -25,6 +25,8 @@ from tilewright.stencils.cuda.panel.needs import (
     short,
     small_along_k,
     stage_bytes,
+    streams,
+    strides,
 )
 from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots
 from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
@@ -131,7 +133,8 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     anywhere = (along(p) and units(p)[0 if long_m(p) else 1] < WIDEST) + (long_m(p) and units(p)[2] < WIDEST)
     issued *= (1 + x["anywhere"] * anywhere) / 4
     runs = (p.k if along(p) else 1) + (short(p) if long_m(p) else 1) * (1 + updates)
-    copied = np.where(bulk, x["run"] * runs, x["word"] * moved / WIDEST)
+    words, halves = _copies(p, columns, length(p) / turns)
+    copied = np.where(bulk, x["run"] * runs, x["word"] * words + x["half"] * halves)
     power = x["power"]
     busy = works * (issued**power + units_busy**power + reads**power) ** (1 / power)
     # Few warps leave a scheduler nothing to issue while they wait for each other.
@@ -140,6 +143,29 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
         x["latency"] + x["latency_byte"] * stage_bytes(p, columns["path"], columns["mma"], tile)
     ) / per_sm
     return ((memory**power + busy**power) ** (1 / power) + latency) * turns / length(p)
+
+
+def _copies(p: Problem, columns: Columns, count: Any) -> tuple[Any, Any]:
+    """Words that all threads copy for a tile of ``count`` rows: those of 4 bytes and more, which go by
+    themselves, and halves that begin at odd ones, which pass through a register."""
+    size, tile, (stream, stream_c) = p.dtype.itemsize, columns["tile"], streams(p)
+    of_panel, of_small = (0, 1) if long_m(p) else (1, 0)
+    other, small = short(p), (p.k if small_along_k(p) else short(p))
+
+    def word(which: int, column: Any, streaming: bool) -> Any:
+        if streaming and column * size % 32:
+            return np.full_like(tile, WIDEST)
+        whole = column * size + 0 * tile
+        return np.minimum(np.minimum(units(p)[which], whole & -whole), WIDEST)
+
+    staged = 1 - columns["direct"] + (p.beta != "0")
+    moved = (
+        (count * p.k, word(of_panel, tile if along(p) else p.k, stream)),
+        (p.k * other * (strides(p)[1] != 0), word(of_small, small, False)),
+        (count * other * staged, word(2, tile if long_m(p) else other, stream_c)),
+    )
+    words = sum(elements * size / each * (each > 2) for elements, each in moved)
+    return words, sum(elements * (each == 2) for elements, each in moved)
 
 
 def _lanes(columns: Columns) -> Any:

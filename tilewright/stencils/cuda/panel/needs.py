@@ -16,6 +16,9 @@ PATHS = ("async", "bulk")
 LARGEST = 64
 """Extent up to which the two short ones are served: that of matrices that are kept whole in shared memory."""
 
+LONGEST = 512
+"""Rows of the panel in the longest tile."""
+
 
 def long_m(p: Problem) -> bool:
     """Whether m is the long extent; else n is."""
@@ -52,6 +55,14 @@ def streams(p: Problem) -> tuple[bool, bool]:
     """Whether the panel and C follow each other without padding where they lie across."""
     leading = (p.lda if long_m(p) else p.ldb) or 0
     return not along(p) and leading == p.k, not long_m(p) and p.ldc == p.m
+
+
+def reach(p: Problem) -> int:
+    """Elements from the first to the last of the longest tile, of the operand where that is most."""
+    a, b, c = p.lda or 0, p.ldb or 0, p.ldc or 0
+    panel, small = (a, b) if long_m(p) else (b, a)
+    columns = p.k if along(p) else LONGEST
+    return max(panel * columns, small * LARGEST, c * (short(p) if long_m(p) else LONGEST)) + LONGEST
 
 
 def _rounded(count: Any) -> Any:

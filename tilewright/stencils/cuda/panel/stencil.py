@@ -31,6 +31,7 @@ from tilewright.stencils.cuda.panel.needs import (
     PATHS,
     length,
     long_m,
+    reach,
     shared_bytes,
     short,
     streams,
@@ -58,7 +59,7 @@ class PanelStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has not one extent above {LARGEST} alone, m or n"
         if p.batch * -(-length(p) // TILES[0]) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
-        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * TILES[-1] >= 2**31:
+        if reach(p) >= 2**31:
             return (
                 "distances within a tile are counted in 32 bits, which a leading dimension is too large for"
             )
