@@ -71,6 +71,9 @@ class Built:
     def poll(self) -> Answer | None:
         return Answer(self.names.popleft(), "ok") if self.names else None
 
+    def advance(self) -> None:
+        pass
+
     def pipes(self) -> list[Any]:
         return []
 
@@ -145,7 +148,7 @@ def test_a_run_that_is_given_up_ends_what_is_measured() -> None:
             return None if self.request == 1 else super().receive()
 
     slow = [Slow(), Slow()]
-    rows: Iterator[Record] = Benches(Farm([], list(slow))).through(Built([0, 1, 2]), admit, done)
+    rows: Iterator[Record] = Benches(Farm([], list(slow))).through(Built([0, 1]), admit, done)
     next(rows)
     rows.close()
     assert sorted(one.stopped for one in slow) == [0, 1]

@@ -315,7 +315,8 @@ class Stream:
 
     def poll(self) -> Answer | None:
         """The next answer if there is one; never waits."""
-        self.advance()
+        if not self._ready:
+            self.advance()
         return self._ready.popleft() if self._ready else None
 
     def __iter__(self) -> Iterator[Answer]:
