@@ -33,6 +33,7 @@ class Fake:
     setup: Any = None
     stopped: int = 0
     pipe: None = None
+    gone: bool = False
 
     @property
     def busy(self) -> bool:
@@ -159,6 +160,19 @@ def test_a_request_whose_compiler_was_ended_is_made_again() -> None:
     worker: Any = Fake(statuses=deque(["killed", "adrift", "adrift", "lost"]), by={poison: "killed"})
     answers = {answer.request: answer.status for answer in Stream([worker], [request, poison], ahead=9)}
     assert answers == {request: "ok", poison: "crashed"}
+
+
+def test_a_compiler_that_is_gone_is_given_nothing_more() -> None:
+    class Leaving(Fake):
+        def receive(self) -> Answer:
+            self.gone = True
+            return super().receive()
+
+    bad, good = Leaving(by={"one": "lost"}), Fake()
+    team: Any = [bad, good]
+    answers = {answer.request: answer.status for answer in Stream(team, ["one", "two", "three"], ahead=9)}
+    assert answers == dict.fromkeys(["one", "two", "three"], "ok")
+    assert bad.asked == ["one"]
 
 
 @pytest.mark.parametrize(
