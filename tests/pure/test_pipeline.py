@@ -33,6 +33,7 @@ class Fake:
     setup: Any = None
     stopped: int = 0
     pipe: None = None
+    gone: bool = False
 
     @property
     def busy(self) -> bool:
@@ -70,6 +71,9 @@ class Built:
 
     def poll(self) -> Answer | None:
         return Answer(self.names.popleft(), "ok") if self.names else None
+
+    def advance(self) -> None:
+        pass
 
     def pipes(self) -> list[Any]:
         return []
@@ -145,7 +149,7 @@ def test_a_run_that_is_given_up_ends_what_is_measured() -> None:
             return None if self.request == 1 else super().receive()
 
     slow = [Slow(), Slow()]
-    rows: Iterator[Record] = Benches(Farm([], list(slow))).through(Built([0, 1, 2]), admit, done)
+    rows: Iterator[Record] = Benches(Farm([], list(slow))).through(Built([0, 1]), admit, done)
     next(rows)
     rows.close()
     assert sorted(one.stopped for one in slow) == [0, 1]
@@ -156,6 +160,19 @@ def test_a_request_whose_compiler_was_ended_is_made_again() -> None:
     worker: Any = Fake(statuses=deque(["killed", "adrift", "adrift", "lost"]), by={poison: "killed"})
     answers = {answer.request: answer.status for answer in Stream([worker], [request, poison], ahead=9)}
     assert answers == {request: "ok", poison: "crashed"}
+
+
+def test_a_compiler_that_is_gone_is_given_nothing_more() -> None:
+    class Leaving(Fake):
+        def receive(self) -> Answer:
+            self.gone = True
+            return super().receive()
+
+    bad, good = Leaving(by={"one": "lost"}), Fake()
+    team: Any = [bad, good]
+    answers = {answer.request: answer.status for answer in Stream(team, ["one", "two", "three"], ahead=9)}
+    assert answers == dict.fromkeys(["one", "two", "three"], "ok")
+    assert bad.asked == ["one"]
 
 
 @pytest.mark.parametrize(

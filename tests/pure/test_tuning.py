@@ -281,6 +281,9 @@ class Compiled:
         self.done = answer is None
         return answer
 
+    def advance(self) -> None:
+        pass
+
     def pipes(self) -> list[Any]:
         return []
 

@@ -52,6 +52,7 @@ class Slow:
     """A worker that is given requests and never has an answer."""
 
     pipe = None
+    gone = False
 
     def __init__(self) -> None:
         self.request: Any = None

@@ -32,6 +32,9 @@ class Source(Protocol):
     def poll(self) -> Answer | None:
         """The next candidate if there is one."""
 
+    def advance(self) -> None:
+        """Take in what has been compiled and hand out what is next."""
+
     def pipes(self) -> list[Connection]:
         """What becomes readable when there is news."""
 
@@ -127,6 +130,7 @@ class Benches:
         try:
             while True:
                 self._tick(len(running))
+                ready: list[Record] = []
                 for bench in list(running):
                     answer = bench.receive()
                     if answer is None:
@@ -140,8 +144,9 @@ class Benches:
                             again.append(at)
                             continue
                         answer = replace(answer, status="crashed")
-                    yield done(at, answer)
+                    ready.append(done(at, answer))
                 self._tick(len(running))
+                # Devices go on before what they found is written, and before compilers are given more to do.
                 for bench in self._rotation(""):
                     while bench not in running:
                         if again:
@@ -151,10 +156,12 @@ class Benches:
                         else:
                             break
                         if isinstance(found, Record):
-                            yield found
+                            ready.append(found)
                         else:
                             bench.send(found.request)
                             running[bench] = found
+                yield from ready
+                built.advance()
                 if not running and not again and built.done:
                     return
                 wait([*_pipes(running), *built.pipes()], timeout=0.1)

@@ -199,8 +199,7 @@ class Tuner:
             for record in self._search(sized_problem, regime, name, search, share, seed, spaces):
                 result.tried += 1
                 result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
-                if record.status == "ok" and (result.best is None or speed(record) > speed(result.best)):
-                    result.best = record
+                self._heard(record)
                 spent, counts = time.monotonic() - begin, dict(result.statuses)
                 self.listen(
                     Progress(
@@ -441,9 +440,18 @@ class Tuner:
         detail = "one sample: stopped early" if timing.median > limit else ""
         if not detail:
             self._kept[base.stencil, base.config] = candidate.binary
-        return replace(
+        record = replace(
             base, timing=timing, error=verdict.error, seconds=timing.median, detail=detail, clocks=clocks
         )
+        # What is measured next is given up early by this one, before it is written.
+        self._heard(record)
+        return record
+
+    def _heard(self, record: Record) -> None:
+        """Keep the best so far."""
+        best = self._result.best
+        if record.status == "ok" and (best is None or speed(record) > speed(best)):
+            self._result.best = record
 
     def _begun(self, problem: Task, regime: str, name: str, config: Config) -> Record:
         """The record of a try of which nothing is known yet."""

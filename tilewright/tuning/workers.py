@@ -149,6 +149,11 @@ class Worker:
         return self.request is not None
 
     @property
+    def gone(self) -> bool:
+        """Whether it can be asked no more: never, for its child is started again."""
+        return False
+
+    @property
     def alive(self) -> bool:
         """Whether there is a child, with what it has been told so far."""
         return self._pipe is not None
@@ -267,9 +272,11 @@ class Stream:
             if worker.busy and (answer := worker.receive()) is not None:
                 self._take(answer)
         for worker in self._workers:
-            if not worker.busy and self._again:
+            if worker.busy or worker.gone:
+                continue
+            if self._again:
                 worker.send(self._again.popleft())
-            elif not worker.busy and not self._exhausted and len(self._ready) < self._ahead:
+            elif not self._exhausted and len(self._ready) < self._ahead:
                 try:
                     worker.send(next(self._requests))
                 except StopIteration:
@@ -315,7 +322,8 @@ class Stream:
 
     def poll(self) -> Answer | None:
         """The next answer if there is one; never waits."""
-        self.advance()
+        if not self._ready:
+            self.advance()
         return self._ready.popleft() if self._ready else None
 
     def __iter__(self) -> Iterator[Answer]:
