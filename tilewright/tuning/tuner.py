@@ -21,6 +21,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS
@@ -500,8 +501,14 @@ class Tuner:
     def _built(self, problem: Task, rows: Sequence[Record]) -> list[tuple[Record, Candidate]]:
         """Records with their candidates: binaries of this run, others compiled again."""
         fresh = [(row.stencil, problem, row.config) for row in rows if _name(row) not in self._kept]
-        for built in stream(self.compilers, fresh, len(fresh) + 1):
-            if built.status == "ok":
+        candidates = stream(self.compilers, fresh, len(fresh) + 1)
+        while not candidates.done:
+            # Compilers of other machines may go meanwhile, and others come.
+            self.farm.refresh()
+            built = candidates.poll()
+            if built is None:
+                wait(candidates.pipes(), timeout=0.05)
+            elif built.status == "ok":
                 self._kept[built.request[0], built.request[2]] = built.value
         found = [(row, self._kept.get(_name(row))) for row in rows]
         return [(row, Candidate(row.stencil, row.config, binary)) for row, binary in found if binary]
