@@ -44,6 +44,7 @@ EXEMPT = {
     "runtime.bound_cuda._elsewhere": "loaded code",
     "runtime.cublas._handle": "a handle of a library",
     "runtime.cublas.library": "a library",
+    "tuning.cluster._idle": "children of a worker of a cluster",
     "tuning.timing._rank": "arithmetic",
 }
 PURE = ("stencils.", "targets.", "store.paths.", "tutorial.", "runtime.fastcall_", "runtime.cublaslt.")

@@ -31,12 +31,7 @@ OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "skl
 # not, and what GPUs need and a product of this process's memory does not.
 DOORS = {
     ("api", "tune"): {
-        *(
-            "tilewright.tuning",
-            "tilewright.tuning.fleet",
-            "tilewright.tuning.cluster",
-            "tilewright.tuning.gemm.jobs",
-        ),
+        *("tilewright.tuning.fleet", "tilewright.tuning.cluster", "tilewright.tuning.gemm.jobs"),
         *("tilewright.tuning.effort", "tilewright.tuning.search.table", "tilewright.calls.gaps"),
     },
     ("api", "plan"): {"tilewright.tuning.effort"},

@@ -48,8 +48,13 @@ def number(value: Any, name: str) -> complex:
 
 def forced_config(config: Mapping[str, Any] | None) -> Config | None:
     """Parameters that a caller forces. Raises ``ArgumentError`` for what is no map to plain values."""
+    if config is None:
+        return None
     try:
-        return None if config is None else Config(config)
+        found = Config(config)
+        # What is no plain value has no hash, by which plans are looked up.
+        hash(found)
+        return found
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"config={config!r}; accepted: a map from names to plain values") from error
 
