@@ -54,7 +54,7 @@ def test_calls_are_counted_and_the_worst_are_tuned() -> None:
 
 def test_a_set_of_few_kernels_serves_several_sizes() -> None:
     found = tw.kernel_set(
-        ["hc:72x72x72@400", "hc:96x96x96@400", "hc:120x120x120@300"],
+        ["hc:72x72x72@4000", "hc:96x96x96@3000", "hc:120x120x120@2000"],
         within=0.5,
         budget=6.0,
         betas="0",

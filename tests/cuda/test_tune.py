@@ -16,7 +16,7 @@ from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.targets.cuda import devices, nvrtc
-from tilewright.tuning import timing
+from tilewright.tuning import farm, timing
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.cuda import CudaEvaluation
 from tilewright.tuning.tuner import Result, Tuner
@@ -166,7 +166,7 @@ FAULTS = {
 
 
 def faulty(device: Device) -> Callable[[Any], Binary]:
-    """In place of ``tune.compiler``: kernels that do harm, by the config's ``order`` and ``buffers``."""
+    """In place of ``farm.compiler``: kernels that do harm, by the config's ``order`` and ``buffers``."""
 
     def handle(request: tuple[str, Problem, Config]) -> Binary:
         name, problem, config = request
@@ -192,7 +192,7 @@ def fault_of(config: Config) -> str | None:
 def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
     records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TUNE, "compiler", faulty)
+    monkeypatch.setattr(farm, "compiler", faulty)
     problem = one("s:nn:512x512x512")
     default = STENCILS["classic"].default(problem, devices.probe())
     held = {name: value for name, value in default.items() if name not in ("order", "buffers")}

@@ -74,7 +74,10 @@ def test_lists_have_classes_of_their_own() -> None:
     assert classes.of_list(listed(5, 64, "z", "any")) == "z, updates C, to 64, of 16"
     assert classes.of_list(listed(1024, 4)).endswith("of 1024")
     assert classes.of_list(listed(1025, 4)).endswith("of many")
-    assert classes.wider("s, writes C, to 8, of 4")[1:] == ("s, writes C, to 8", "s, writes C, to")
+    assert classes.wider("s, writes C, to 8, of 4")[1:] == (
+        *("s, writes C, to 8", "s, writes C, any size"),
+        "s, all",
+    )
 
 
 def test_where_matrices_lie_is_a_part_of_what_was_measured() -> None:

@@ -2,8 +2,8 @@
 
 A list of different sizes and a chain of products run a stencil's default only where that was measured to be
 no slower than the library: of a list its batched calls, of a chain its products one by one. The table is
-``data/classes.json``, which ``python -m bench.classes`` makes. What is no class of it goes to the library. Of
-batches of equal products more was measured, and ``neighbours`` foretells by it.
+``data/classes.json``, which ``python -m bench.classes`` makes. Of batches of equal products more was
+measured, and ``neighbours`` foretells by it.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def _bin(extent: int, bins: tuple[int, ...]) -> int:
     return next(top for top in bins if extent <= top)
 
 
-def wider(name: str) -> tuple[str, str, str]:
-    """A class, and the wider ones that it is in: however many and wherever, and of any size."""
+def wider(name: str) -> tuple[str, ...]:
+    """A class, and the wider ones that it is in: however many and wherever, of any size, and the type."""
     letter, what, size, *_ = name.split(", ")
-    return name, f"{letter}, {what}, {size}", f"{letter}, {what}, {size.split()[0]}"
+    return name, f"{letter}, {what}, {size}", f"{letter}, {what}, any size", f"{letter}, all"
 
 
 def cell(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
@@ -78,10 +78,8 @@ def table() -> Mapping[str, Mapping[str, Any]]:
 
 def wins(stencil: str, p: Classed, regime: str, device: Device) -> bool | None:
     """Whether a stencil's default was measured to be no slower than the library in the class of a list or a
-    chain; None where it was measured on no device that is alike."""
+    chain; None where nothing of its type was measured on a device that is alike."""
     known = [key for key, stencils in table().items() if stencil in stencils]
     whose = device.key if device.key in known else kin.nearest(device, known)
-    if whose is None:
-        return None
-    found = cell(table()[whose][stencil], of(p, regime))
-    return found is not None and bool(found["wins"])
+    found = None if whose is None else cell(table()[whose][stencil], of(p, regime))
+    return None if found is None else bool(found["wins"])
