@@ -107,6 +107,7 @@ class Judge:
 
     def __init__(self, points: Mapping[str, Any], cells: Mapping[str, Any]):
         self._cells = cells
+        self._devices = list(points)
         self._measured = {
             (device, part, letter): Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
             for device, parts in points.items()
@@ -115,7 +116,9 @@ class Judge:
         }
 
     def standing(self, device: str, line: Line) -> tuple[bool, float]:
-        """The same as the planner's of the problem of a line."""
+        """The same as the planner's of the problem of a line; a device that was not measured goes by the
+        first one that was."""
+        device = device if device in self._devices else next(iter(self._devices), device)
         if not is_batch(line):
             cell = classes.cell(self._cells.get(device, {}).get(line["stencil"], {}), line["class"])
             return (False, 0.0) if cell is None else (cell["wins"], cell["median"])
