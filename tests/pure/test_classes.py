@@ -241,7 +241,13 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("extents", "runs"),
-    [(SMALL, "tiny"), ((10, 8, 5), "tiny"), (WIDE, "vendor"), ((9, 400, 4), "vendor"), ((3, 3, 3), "vendor")],
+    [
+        (SMALL, "tiny"),
+        ((10, 8, 5), "tiny"),
+        (WIDE, "vendor"),
+        ((9, 400, 4), "vendor"),
+        ((2, 2, 60), "vendor"),
+    ],
 )
 def test_an_untuned_call_runs_what_won_near_it(
     table: dict[str, Any], extents: tuple[int, int, int], runs: str

@@ -10,7 +10,8 @@ The problems of one stencil and type are points in a space whose axes are what s
 columns are aligned, how the operands lie and where they are; a distance of one is about that of a size from
 its double. What is foretold is the mean of the logarithms of the gains at the ``NEAREST`` points, near ones
 weighing more (E. Nadaraya (1964) and G. Watson (1964)), less ``DOUBT`` of their spread, less ``UNKNOWN`` for
-each step to the nearest.
+each step to the nearest; or the least of these gains, less ``FARTHER`` for each step, where that is more:
+where all around gain there is no doubt, however much they gain.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ LONG = 64
 """Extents above which other kernels, and other routines of the library, run."""
 NEAREST, REACH = 9, 4.0
 """Points that are asked, and the distance at which one weighs 1/e."""
-DOUBT, UNKNOWN = 1.1, 0.15
+DOUBT, UNKNOWN, FARTHER = 1.1, 0.15, 0.05
 ALIKE = 1.15
 """Logarithm of the gain above which gains count as equal: whether it is 5 or 50 is no doubt of winning."""
 
@@ -127,7 +128,8 @@ class Measured:
         alike = np.minimum(gains, ALIKE)
         mean = float(weights @ alike)
         spread = math.sqrt(float(weights @ (alike - mean) ** 2))
-        sure = mean - DOUBT * spread - UNKNOWN * float(away[near[0]])
+        step = float(away[near[0]])
+        sure = max(mean - DOUBT * spread - UNKNOWN * step, float(alike.min()) - FARTHER * step)
         return math.exp(sure), math.exp(float(weights @ gains))
 
 
