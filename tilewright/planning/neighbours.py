@@ -3,8 +3,8 @@ run.
 
 A default is a guess. Where the library's product is the better guess, nobody may be worse off for having
 called us: so a stencil's default is taken only where it was measured beside the library on problems like this
-one, and was faster. ``data/neighbours.json`` holds what was measured; ``python -m bench.classes`` makes it and
-checks it on other measurements.
+one, and was faster. ``data/neighbours.json`` holds what was measured; ``python -m bench.classes`` makes it
+and checks it on other measurements.
 
 The problems of one stencil and type are points in a space whose axes are what sets the pace: extents, how
 columns are aligned, how the operands lie and where they are; a distance of one is about that of a size from
