@@ -315,6 +315,12 @@ def test_what_was_measured_counts_on_devices_that_are_alike(table: dict[str, Any
     assert standing("tiny", problem, "a100") is None
 
 
+def test_a_processor_does_not_wait_for_what_was_measured_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "table", lambda: pytest.fail("the file was read"))
+    host = replace(H200, key="zen4", kind="cpu")
+    assert neighbours.standing("tile", Problem(DTYPES["d"], 9, 9, 9, batch=10), "memory", host) is None
+
+
 def test_complex_half_has_no_library_to_go_to(table: dict[str, Any]) -> None:
     problem = Problem(DTYPES["hc"], 9, 9, 9, batch=10**6)
     assert dispatch.plan(problem, H200).origin == "default"

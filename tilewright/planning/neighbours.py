@@ -154,6 +154,9 @@ def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[boo
 
     Of a type that was never measured nothing is known, and the library is the better guess.
     """
+    if device.kind not in kin.LIBRARIES:
+        # Nothing was measured there, and a first call on a processor is not to wait for the file to be read.
+        return None
     asked = part(stencil, p)
     known = [key for key, parts in table().items() if asked in parts]
     whose = device.key if device.key in known else kin.nearest(device, known)

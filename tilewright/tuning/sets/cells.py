@@ -175,8 +175,8 @@ def _mended(cases: Sequence[Case], kernels: Iterable[Kernel]) -> list[Kernel]:
 
 
 def missing(case: Case, kernels: Iterable[Kernel], device: Device) -> dict[str, list[Config]]:
-    """By stencil, the configs that a case has no record of, that hardware allows, and that its cost model
-    does not think hopeless."""
+    """By stencil, the configs that a case has no record of, that hardware allows, and of which its cost model
+    does not foretell ``DOUBT`` times what the best takes."""
     found: dict[str, list[Config]] = {}
     for name, config in kernels:
         if not case.knows((name, config)) and case.allows((name, config)):
