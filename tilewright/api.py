@@ -167,6 +167,48 @@ def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None)
 
 
 @untraced
+def einsum(*arguments: Any, out: Any = None, optimize: Any = "auto") -> Any:
+    """A contraction in the notation of ``numpy.einsum``: ``einsum("xab,xbc->xac", a, b)``.
+
+    ``arguments``: an equation and its operands, or operands and lists of labels in turns; ellipses, a missing
+    arrow and axes of one element mean what they mean there, without ``subscripts`` by name. Operands are
+    arrays of one library, in one memory, as for ``matmul``; the result is of the library of the first one.
+    Which two are multiplied next is found by ``opt_einsum``, and ``optimize`` is what that takes (``auto``,
+    ``optimal``, ``greedy``, a path).
+
+    Two operands are one stack of matrix products: labels in both and in the result count it, labels in both
+    alone are summed, and of the others as many as one stride covers make an axis of a matrix; the rest counts
+    the stack. Nothing is transposed or copied where such a reading exists (Masliah et al., figure 1). A new
+    result lies in memory as its labels stand where that costs nothing, else as the products are written, and
+    is then a view with its axes in the order that was asked for. What has nothing to sum is multiplied
+    element by element, and labels of one operand alone are summed first, by the library of the arrays, as are
+    types that no stencil knows. Sums and products of 16 bits are rounded as ``matmul`` rounds, and once more
+    after each step.
+
+    ``out``: an array of the result's shape and type, which is returned; it may overlap operands. Works as
+    ``opt_einsum.contract(..., backend="tilewright")`` and, with ``tensordot``, as an implementation for
+    cotengra. Raises ``ArgumentError`` (a ``ValueError``) for equations that are none, operands or an ``out``
+    that do not fit them and arrays in different memories, ``DTypeError`` for what holds no numbers, for steps
+    of complex half that are no products, and for tensors as ``matmul`` does.
+    """
+    from tilewright.contract.einsum import einsum as contraction
+
+    return contraction(matmul, arguments, out, optimize)
+
+
+@untraced
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """The contraction of ``numpy.tensordot``: sums over the last ``axes`` axes of a and the first of b, or
+    over pairs of axes, ``axes=([of a, ...], [of b, ...])``. See ``einsum``, which it is.
+
+    Raises ``ArgumentError`` for axes that an array does not have, or twice.
+    """
+    from tilewright.contract.einsum import tensordot as contraction
+
+    return contraction(matmul, a, b, axes)
+
+
+@untraced
 def plan(
     a: Any,
     b: Any,
@@ -341,13 +383,18 @@ def kernel_set(
 
 
 @untraced
-def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
+def explain(problem: Any, /, *operands: Any, **options: Any) -> str:
     """What would run and why: the rung, the kernel, the bound and, from records, the percentage reached.
 
-    Either a problem (or its spelling), or the arrays and options of ``gemm``.
+    Either a problem (or its spelling), or the arrays and options of ``gemm``, or an equation and the operands
+    of ``einsum`` (and ``optimize``): then the path, each stack of products and what is copied for it.
     """
-    if b is not None:
-        return plan(problem, b, **options).explain()
+    if isinstance(problem, str) and operands:
+        from tilewright.contract.explain import explain_contraction
+
+        return explain_contraction(problem, operands, **options)
+    if operands:
+        return plan(problem, *operands, **options).explain()
     if options:
         raise ArgumentError(f"{next(iter(options))} goes with arrays; a problem says it all itself")
     if not isinstance(problem, str | Problem | GroupedProblem):

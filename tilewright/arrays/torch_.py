@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from tilewright import dtypes
 from tilewright.arrays.dlpack import Exported
 from tilewright.arrays.layout import LETTERS
 from tilewright.arrays.library import Library
+from tilewright.arrays.shaping import Look
 from tilewright.arrays.view import Array, ArrayView, Looker, Owner, address_of, view_at
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
 from tilewright.errors import DTypeError
@@ -155,6 +156,26 @@ class Torch(Library):
 
     def put_off(self, value: Any) -> bool:
         return put_off(value)
+
+    def look(self, x: Any) -> Look:
+        size = x.element_size()
+        steps = tuple(step * size for step in x.stride())
+        return Look(tuple(x.shape), steps, self.types.get(x.dtype), size, (x.dtype, x.device))
+
+    def own(self, equation: str, arrays: Sequence[Any]) -> Any:
+        return self.module.einsum(equation, *arrays)
+
+    def ordered(self, x: Any, axes: Sequence[int]) -> Any:
+        return x.permute(axes)
+
+    def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+        return self.module.empty(shape, dtype=self.names[dtype], device=like.device)
+
+    def diagonal(self, x: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        return x.as_strided(shape, strides)
+
+    def summed(self, x: Any, axes: tuple[int, ...]) -> Any:
+        return x.sum(axes)
 
     def wait(self, index: int, stream: int) -> None:
         gpu = self.module.cuda

@@ -1,0 +1,78 @@
+"""What is asked of an array library while a contraction runs: axes reordered, merged, summed, multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tilewright.dtypes import WIDE, is_half
+
+
+class Look(NamedTuple):
+    """How an array lies: strides in bytes, the type as NumPy has it (None for one that no kernel knows), and
+    what else tells arrays apart that are not treated alike."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+    size: int
+    beside: Any
+
+    @property
+    def elements(self) -> tuple[int, ...] | None:
+        """Strides in elements; None where they are no whole ones."""
+        if any(step % self.size for step in self.strides):
+            return None
+        return tuple(step // self.size for step in self.strides)
+
+
+class Shaping:
+    """What is asked of a library while a contraction runs, as NumPy and CuPy do it. ``module`` is theirs."""
+
+    def __init__(self, module: Any):
+        self.module = module
+
+    def look(self, x: Any) -> Look:
+        """How an array lies."""
+        return Look(x.shape, x.strides, x.dtype, x.itemsize, None)
+
+    def own(self, equation: str, arrays: Sequence[Any]) -> Any:
+        """The library's own contraction."""
+        return self.module.einsum(equation, *arrays, optimize=True)
+
+    def ordered(self, x: Any, axes: Sequence[int]) -> Any:
+        """The same memory with its axes in another order."""
+        return x.transpose(axes)
+
+    def shaped(self, x: Any, shape: tuple[int, ...]) -> Any:
+        """The same memory in another shape; a copy where there is no such view."""
+        return x.reshape(shape)
+
+    def copied(self, x: Any) -> Any:
+        """A C-contiguous copy."""
+        return self.module.array(x, order="C", copy=True)
+
+    def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+        """A new array, C-contiguous, in the memory of another."""
+        return self.module.empty(shape, dtype)
+
+    def diagonal(self, x: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        """A view with other strides, in elements, from the same first element."""
+        return self.module.lib.stride_tricks.as_strided(
+            x, shape, tuple(step * x.itemsize for step in strides)
+        )
+
+    def summed(self, x: Any, axes: tuple[int, ...]) -> Any:
+        """Sums along some axes, in the array's own type; of 16-bit types in float32, rounded once."""
+        wide = WIDE.get(x.dtype) if is_half(x.dtype) else None
+        return x.sum(axes, dtype=wide).astype(x.dtype) if wide is not None else x.sum(axes, dtype=x.dtype)
+
+    def times(self, a: Any, b: Any) -> Any:
+        """Element by element."""
+        return a * b
+
+    def assign(self, target: Any, source: Any) -> None:
+        """target[...] = source."""
+        target[...] = source
