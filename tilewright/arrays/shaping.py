@@ -11,21 +11,12 @@ from tilewright.dtypes import WIDE, is_half
 
 
 class Look(NamedTuple):
-    """How an array lies: strides in bytes, the type as NumPy has it (None for one that no kernel knows), and
-    what else tells arrays apart that are not treated alike."""
+    """How an array lies: shape, strides in elements (None where those are no whole ones), and the type as
+    NumPy has it (None for one that no kernel knows)."""
 
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    elements: tuple[int, ...] | None
     dtype: Any
-    size: int
-    beside: Any
-
-    @property
-    def elements(self) -> tuple[int, ...] | None:
-        """Strides in elements; None where they are no whole ones."""
-        if any(step % self.size for step in self.strides):
-            return None
-        return tuple(step // self.size for step in self.strides)
 
 
 class Shaping:
@@ -34,9 +25,15 @@ class Shaping:
     def __init__(self, module: Any):
         self.module = module
 
-    def look(self, x: Any) -> Look:
-        """How an array lies."""
-        return Look(x.shape, x.strides, x.dtype, x.itemsize, None)
+    def key(self, x: Any) -> Any:
+        """What arrays have in common that are treated alike: quickly had, and hashable."""
+        return x.shape, x.strides, x.dtype
+
+    def look(self, key: Any) -> Look:
+        """How arrays of a key lie."""
+        shape, strides, dtype = key
+        whole = not any(step % dtype.itemsize for step in strides)
+        return Look(shape, tuple(step // dtype.itemsize for step in strides) if whole else None, dtype)
 
     def own(self, equation: str, arrays: Sequence[Any]) -> Any:
         """The library's own contraction."""

@@ -157,10 +157,12 @@ class Torch(Library):
     def put_off(self, value: Any) -> bool:
         return put_off(value)
 
-    def look(self, x: Any) -> Look:
-        size = x.element_size()
-        steps = tuple(step * size for step in x.stride())
-        return Look(tuple(x.shape), steps, self.types.get(x.dtype), size, (x.dtype, x.device))
+    def key(self, x: Any) -> Any:
+        return x.shape, x.stride(), x.dtype
+
+    def look(self, key: Any) -> Look:
+        shape, strides, dtype = key
+        return Look(tuple(shape), strides, self.types.get(dtype))
 
     def own(self, equation: str, arrays: Sequence[Any]) -> Any:
         return self.module.einsum(equation, *arrays)

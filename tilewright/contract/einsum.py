@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.arrays.backend import library_of, on_gpu
 from tilewright.arrays.layout import LETTERS, no_numbers
 from tilewright.arrays.numpy_ import NUMPY, adopt, adopt_out
-from tilewright.arrays.shaping import Look, Shaping
+from tilewright.arrays.shaping import Shaping
 from tilewright.contract.equation import read, separated
 from tilewright.contract.program import Program, Single, Times, View, program
 from tilewright.dtypes import COMPLEX_HALF
@@ -84,14 +84,15 @@ def _planned(
 ) -> tuple[Program, Any]:
     """The program for some arrays, and the type of the result, None where no kernel knows it."""
     ways = tuple(map(tuple, optimize)) if isinstance(optimize, list) else optimize
-    found: tuple[Program, Any] = _program(
-        library, spec, tuple(map(library.look, arrays)), out if out is None else library.look(out), ways
-    )
+    target = None if out is None else library.key(out)
+    found: tuple[Program, Any] = _program(library, spec, tuple(map(library.key, arrays)), target, ways)
     return found
 
 
 @lru_cache(maxsize=4096)
-def _program(library: Shaping, spec: Any, layouts: tuple[Look, ...], out: Look | None, optimize: Any) -> Any:
+def _program(library: Shaping, spec: Any, keys: tuple[Any, ...], target: Any, optimize: Any) -> Any:
+    layouts = [library.look(key) for key in keys]
+    out = None if target is None else library.look(target)
     equation = read(spec, [look.shape for look in layouts])
     types = [look.dtype for look in layouts]
     for number, kind in enumerate(types):
@@ -147,7 +148,7 @@ def run(
             held.append(made)
         if out is not None and plan.written:
             return out
-        made = library.shaped(library.ordered(held[0], plan.final), plan.equation.shape)
+        made = _viewed(library, held[0], plan.final)
     if out is None:
         return made
     library.assign(out, made)
@@ -170,8 +171,11 @@ def _alone(library: Shaping, x: Any, step: Single) -> Any:
 
 def _viewed(library: Shaping, x: Any, view: View) -> Any:
     """An array as a kernel reads it."""
-    x = library.ordered(x, view.axes)
-    return library.shaped(library.copied(x) if view.copied else x, view.shape)
+    if view.axes is not None:
+        x = library.ordered(x, view.axes)
+    if view.copied:
+        x = library.copied(x)
+    return x if view.shape is None else library.shaped(x, view.shape)
 
 
 def tensordot(multiply: Multiply, a: Any, b: Any, axes: Any) -> Any:

@@ -53,14 +53,14 @@ def _told(step: Step, names: Sequence[str]) -> str:
     text = f"{names[step.left]},{names[step.right]}->{_labels(step, names)}: "
     if isinstance(step, Times):
         return text + "element by element"
-    return text + _product(step.pair, step.out.shape, step.a.shape[-1], step.a.copied, step.b.copied)
+    return text + _product(step.pair)
 
 
-def _product(pair: Pair, shape: tuple[int, ...], k: int, left: bool, right: bool) -> str:
+def _product(pair: Pair) -> str:
     """A stack of products."""
-    count = math.prod(shape[:-2])
+    count, rows, columns = math.prod(pair.out.shape[:-2]), *pair.out.shape[-2:]
     kinds = {"m": pair.m, "n": pair.n, "k": pair.k, "stack": pair.batch}
     said = ", ".join(f"{name} = {''.join(labels)}" for name, labels in kinds.items() if labels)
-    copied = [name for name, is_copied in (("a", left), ("b", right)) if is_copied]
+    copied = [name for name, operand in (("a", pair.a), ("b", pair.b)) if operand.copied]
     apart = f"; {' and '.join(copied)} copied first" if copied else ""
-    return f"{count} of {shape[-2]}x{shape[-1]}x{k} ({said}){apart}"
+    return f"{count} of {rows}x{columns}x{pair.a.shape[-1]} ({said}){apart}"

@@ -215,10 +215,10 @@ def _run(x: Term, out: Term, labels: Labels, unit: int | None) -> Labels:
             runs.append([label])
     if not runs:
         return ()
-    fit = [run for run in runs if unit is None or x.stride(run[-1]) == unit] or runs
+    fit: list[list[str]] = [run for run in runs if unit is None or x.stride(run[-1]) == unit] or runs
 
-    def reach(run: list[str]) -> tuple[bool, int]:
+    def reach(run: Sequence[str]) -> tuple[bool, int]:
         # Where it lies closest in the result C is written in whole lines.
         return out.stride(run[-1]) == 1, math.prod(out.extent(label) for label in run)
 
-    return tuple(max(fit, key=reach))
+    return tuple(sorted(fit, key=reach)[-1])

@@ -30,11 +30,20 @@ class Single:
 @dataclass(frozen=True, slots=True)
 class View:
     """An operand's or a result's memory as a kernel reads it: axes in an order, copied if they must be, then
-    a shape."""
+    a shape. None: as they are."""
 
-    axes: tuple[int, ...]
-    shape: tuple[int, ...]
+    axes: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
     copied: bool = False
+
+    @staticmethod
+    def of(term: Term, labels: Sequence[str], shape: tuple[int, ...], copied: bool = False) -> View:
+        """A term's axes in the order of ``labels``, then in a shape."""
+        axes = tuple(map(term.labels.index, labels))
+        here = tuple(map(term.extent, labels))
+        return View(
+            None if axes == tuple(range(len(axes))) else axes, None if here == shape else shape, copied
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +78,11 @@ Step = Single | Product | Times
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is done, one step after the other; at the end one operand is left, whose axes are taken in the
-    order of ``final`` and shaped as the result."""
+    """What is done, one step after the other; at the end one operand is left, and ``final`` is the result."""
 
     equation: Equation
     steps: tuple[Step, ...]
-    final: tuple[int, ...]
+    final: View
 
     @property
     def written(self) -> bool:
@@ -125,7 +133,7 @@ def program(
             moved = [at - (at > left) - (at > right) for at in chosen[2:]]
             chosen = [len(terms) - 1, *moved]
     (result,) = terms
-    return Program(equation, tuple(steps), tuple(map(result.labels.index, wanted)))
+    return Program(equation, tuple(steps), View.of(result, wanted, equation.shape))
 
 
 def _single(
@@ -173,8 +181,8 @@ def _meet(
         labels = tuple(dict.fromkeys(x for x in (*wanted, *a.labels, *b.labels)))
         views = []
         for x in (a, b):
-            axes = tuple(x.labels.index(label) for label in labels if label in x.labels)
-            views.append(View(axes, tuple(x.extent(y) if y in x.labels else 1 for y in labels)))
+            shape = tuple(x.extent(label) if label in x.labels else 1 for label in labels)
+            views.append(View.of(x, [label for label in labels if label in x.labels], shape))
         extents = {label: x.extent(label) for x in met for label in x.labels}
         return [*steps, Times(*numbers, *views)], Term.packed(labels, extents)
     found = pair(a, b, keep, target, wanted)
@@ -184,7 +192,7 @@ def _meet(
         if free.copies + target.size < found.copies:
             found, target = free, None
     views = [
-        View(tuple(map(x.labels.index, reading.labels)), reading.shape, reading.copied)
+        View.of(x, reading.labels, reading.shape, reading.copied)
         for x, reading in ((a, found.a), (b, found.b), (found.made, found.out))
     ]
     made = found.made.extents
