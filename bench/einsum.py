@@ -3,7 +3,7 @@
 ``CONTRACTIONS`` are equations of public programs, which are named, and of opt_einsum's own tests, each at
 three sizes of one axis. Operands are packed and random. In this process's memory (``--device cpu``) ours,
 ``numpy.einsum(optimize=True)`` and opt_einsum with NumPy are timed in turns by the clock of the host; on a
-GPU (``--device cuda``) ours, ``torch.einsum`` and opt_einsum with PyTorch call after call until the GPU is done.
+GPU (``--device cuda``) ours, ``torch.einsum`` and opt_einsum with PyTorch, call after call until it is done.
 Each line of the file is one point: seconds, who is how many times as fast, elements that we copy, and those
 that the better of PyTorch and opt_einsum with PyTorch is seen to copy (what its own products copy inside is
 not seen, so it is the least). Nothing is tuned for it.

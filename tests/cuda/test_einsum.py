@@ -1,4 +1,4 @@
-"""Contractions of tensors on a GPU beside PyTorch's, and what is copied for them: nothing that need not be."""
+"""Contractions of tensors on a GPU beside PyTorch's, and what is copied for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.targets.cuda import devices
 
-pytestmark = pytest.mark.cuda
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
+]
 torch = pytest.importorskip("torch")
 
 EQUATIONS = [
