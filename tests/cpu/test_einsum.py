@@ -11,6 +11,7 @@ from opt_einsum.testing import build_views
 from opt_einsum.tests.test_contract import tests as EQUATIONS
 
 import tilewright as tw
+from tilewright.arrays.backend import library
 from tilewright.contract import einsum as module
 from tilewright.contract.einsum import planned
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, paired
@@ -214,3 +215,28 @@ def test_as_an_implementation_for_cotengra():
     a, b, c = RNG.standard_normal((3, 5, 5))
     found = cotengra.einsum("ab,bc,cd->ad", a, b, c, implementation=(tw.einsum, tw.tensordot))
     np.testing.assert_allclose(found, a @ b @ c)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("xab,xbc->xac", [(5, 3, 3), (5, 3, 3)]),
+        ("ab,cb,ab->ca", [(3, 4), (5, 4), (3, 4)]),
+        ("abc,cdb,dea->ec", [(3, 4, 5), (5, 6, 4), (6, 7, 3)]),
+        ("iij,jk->k", [(6, 6, 5), (5, 4)]),
+        ("kab,kcd->acbd", [(3, 4, 5), (3, 6, 7)]),
+        ("bca,cdb,dbf,afc->", [(2, 3, 4), (3, 5, 2), (5, 2, 6), (4, 6, 3)]),
+    ],
+)
+def test_tensors_are_seen_by_their_strides(equation, shapes, monkeypatch):
+    """As on a GPU, where tensors stay tensors: a step's result has to lie as it was planned."""
+    torch = pytest.importorskip("torch")
+    operands = [torch.rand(shape, dtype=torch.float64) for shape in shapes]
+    operands[0] = operands[0].transpose(0, 1).contiguous().transpose(0, 1)
+    monkeypatch.setattr(
+        module, "_taken", lambda given, out: (library("torch"), list(given), out, lambda x: x)
+    )
+    torch.testing.assert_close(tw.einsum(equation, *operands), torch.einsum(equation, *operands))
+    out = torch.full_like(torch.einsum(equation, *operands), float("nan"))
+    assert tw.einsum(equation, *operands, out=out) is out
+    torch.testing.assert_close(out, torch.einsum(equation, *operands))

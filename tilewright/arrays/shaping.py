@@ -39,12 +39,17 @@ class Shaping:
         """The library's own contraction."""
         return self.module.einsum(equation, *arrays, optimize=True)
 
-    def ordered(self, x: Any, axes: Sequence[int]) -> Any:
-        """The same memory with its axes in another order."""
-        return x.transpose(axes)
+    def viewed(
+        self, x: Any, axes: tuple[int, ...] | None, shape: tuple[int, ...], steps: tuple[int, ...] | None
+    ) -> Any:
+        """Axes in another order (None: as they are), then another shape. ``steps`` are the strides of that in
+        elements, so that it is the same memory; None: it is a copy."""
+        if axes is not None:
+            x = x.transpose(axes)
+        return (self.copied(x) if steps is None else x).reshape(shape)
 
     def shaped(self, x: Any, shape: tuple[int, ...]) -> Any:
-        """The same memory in another shape; a copy where there is no such view."""
+        """The same elements in another shape."""
         return x.reshape(shape)
 
     def copied(self, x: Any) -> Any:
@@ -62,13 +67,15 @@ class Shaping:
         )
 
     def summed(self, x: Any, axes: tuple[int, ...]) -> Any:
-        """Sums along some axes, in the array's own type; of 16-bit types in float32, rounded once."""
+        """Sums along some axes, in the array's own type, C-contiguous; of 16-bit types in float32, rounded
+        once."""
         wide = WIDE.get(x.dtype) if is_half(x.dtype) else None
-        return x.sum(axes, dtype=wide).astype(x.dtype) if wide is not None else x.sum(axes, dtype=x.dtype)
+        found = x.sum(axes, dtype=x.dtype if wide is None else wide)
+        return self.module.ascontiguousarray(found, dtype=x.dtype).reshape(found.shape)
 
     def times(self, a: Any, b: Any) -> Any:
-        """Element by element."""
-        return a * b
+        """Element by element, C-contiguous."""
+        return self.module.multiply(a, b, order="C")
 
     def assign(self, target: Any, source: Any) -> None:
         """target[...] = source."""

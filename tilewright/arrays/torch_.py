@@ -167,8 +167,13 @@ class Torch(Library):
     def own(self, equation: str, arrays: Sequence[Any]) -> Any:
         return self.module.einsum(equation, *arrays)
 
-    def ordered(self, x: Any, axes: Sequence[int]) -> Any:
-        return x.permute(axes)
+    def viewed(
+        self, x: Any, axes: tuple[int, ...] | None, shape: tuple[int, ...], steps: tuple[int, ...] | None
+    ) -> Any:
+        # One call to PyTorch is shorter than two.
+        if steps is not None:
+            return x.as_strided(shape, steps)
+        return self.copied(x if axes is None else x.permute(axes)).reshape(shape)
 
     def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         return self.module.empty(shape, dtype=self.names[dtype], device=like.device)
@@ -177,7 +182,10 @@ class Torch(Library):
         return x.as_strided(shape, strides)
 
     def summed(self, x: Any, axes: tuple[int, ...]) -> Any:
-        return x.sum(axes)
+        return x.sum(axes).contiguous()
+
+    def times(self, a: Any, b: Any) -> Any:
+        return (a * b).contiguous()
 
     def wait(self, index: int, stream: int) -> None:
         gpu = self.module.cuda

@@ -142,6 +142,8 @@ def run(
             a, b = _viewed(library, left, step.a), _viewed(library, right, step.b)
             if isinstance(step, Times):
                 made = library.times(a, b)
+            elif step.out.plain and not step.asked:
+                made = multiply(a, b)
             else:
                 made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, left)
                 multiply(a, b, _viewed(library, made, step.out))
@@ -171,11 +173,7 @@ def _alone(library: Shaping, x: Any, step: Single) -> Any:
 
 def _viewed(library: Shaping, x: Any, view: View) -> Any:
     """An array as a kernel reads it."""
-    if view.axes is not None:
-        x = library.ordered(x, view.axes)
-    if view.copied:
-        x = library.copied(x)
-    return x if view.shape is None else library.shaped(x, view.shape)
+    return x if view.plain else library.viewed(x, view.axes, view.shape, view.steps)
 
 
 def tensordot(multiply: Multiply, a: Any, b: Any, axes: Any) -> Any:

@@ -29,21 +29,33 @@ class Single:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An operand's or a result's memory as a kernel reads it: axes in an order, copied if they must be, then
-    a shape. None: as they are."""
+    """An operand's or a result's memory as a kernel reads it: ``axes`` in an order (None: their own), then a
+    ``shape``. ``steps``: the strides of that, in elements; None: it is copied. ``plain``: it is the array."""
 
     axes: tuple[int, ...] | None
-    shape: tuple[int, ...] | None
-    copied: bool = False
+    shape: tuple[int, ...]
+    steps: tuple[int, ...] | None
+    plain: bool
 
     @staticmethod
     def of(term: Term, labels: Sequence[str], shape: tuple[int, ...], copied: bool = False) -> View:
-        """A term's axes in the order of ``labels``, then in a shape."""
+        """A term's axes in the order of ``labels``, then in a shape, in which neighbours may be one axis."""
         axes = tuple(map(term.labels.index, labels))
         here = tuple(map(term.extent, labels))
-        return View(
-            None if axes == tuple(range(len(axes))) else axes, None if here == shape else shape, copied
-        )
+        order = None if axes == tuple(range(len(axes))) else axes
+        if copied:
+            return View(order, shape, None, False)
+        if 0 in shape:
+            return View(order, shape, (0,) * len(shape), order is None and here == shape)
+        steps, left = [], list(zip(here, map(term.stride, labels), strict=True))
+        for extent in shape:
+            step, covered = 0, 1
+            # One stride covers what becomes one axis: that of its last part.
+            while covered < extent:
+                part, step = left.pop(0)
+                covered *= part
+            steps.append(step)
+        return View(order, shape, tuple(steps), order is None and here == shape)
 
 
 @dataclass(frozen=True, slots=True)
