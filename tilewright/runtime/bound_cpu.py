@@ -163,7 +163,7 @@ class Host(NumpyArrays):
     @staticmethod
     def _numpy_does(kind: np.dtype[Any]) -> bool:
         """Whether NumPy's product of a type is what runs where no stencil does, and nobody counts it."""
-        return kind is np.dtype(kind.char) and not is_half(kind) and not gaps.COUNTS.on()
+        return not is_half(kind) and kind is np.dtype(kind.char) and not gaps.COUNTS.on()
 
 
 HOST = Host()
