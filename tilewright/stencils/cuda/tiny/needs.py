@@ -38,6 +38,8 @@ ALONG = 1024
 """Bytes of a run along the outer axis of a tile that are enough."""
 ALONE = 256
 """Bytes of a matrix from which on it is worth a bulk copy of its own."""
+SEVERAL = (1, 2, 3, 4)
+"""Products of a thread that have one A or one B."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 
@@ -402,13 +404,13 @@ def words_of_sum(p: Problem) -> int:
     return max(p.dtype.real_bits // 32, 1) * (2 if p.dtype.is_complex else 1)
 
 
-def registers(p: Problem, mma: Any, rows: Any, columns: Any) -> Any:
+def registers(p: Problem, mma: Any, rows: Any, columns: Any, several: Any = 1) -> Any:
     """32-bit registers of a thread that its loop cannot do without: sums and one word of each of its rows and
     columns, or its share of a warp's, and a few for addresses."""
     words, deep = words_of_sum(p), WIDEST // p.dtype.itemsize
     along_k = vector(p.dtype.itemsize, p.k)
     fma = (
-        rows * columns
+        rows * columns * several
         + rows * (along_k if p.transposed_a else 1)
         + columns * (1 if p.transposed_b else along_k)
     )
@@ -419,8 +421,27 @@ def registers(p: Problem, mma: Any, rows: Any, columns: Any) -> Any:
     return 24 + words * ((mma == 0) * fma + (mma != 0) * tensor)
 
 
-def busy(p: Problem, mma: Any, rows: Any, columns: Any, warps: Any, group: Any) -> Any:
+def shares(p: Problem) -> bool:
+    """Whether a thread finds products of one A or one B in a group that bulk copies bring along several axes."""
+    found = tile(p) if p.outer else None
+    if found is not None:
+        return not all((*found.inner[:2], *found.outer[:2]))
+    return bool(p.outer) and (any(held(p)) or not all(p.moves))
+
+
+def items(p: Problem, rows: Any, columns: Any, group: Any, several: Any = 1) -> Any:
+    """Tiles of a group, those that a thread has of several products with one operand counted once."""
+    along, piece = pieces(p, group)
+    found = tile(p) if p.outer else None
+    if found is not None and not all(found.outer[:2]):
+        units = piece * -(-along // several)
+    else:
+        units = along * -(-piece // several)
+    return np.where(np.equal(several, 1), group, units) * tiles(p, rows, columns)
+
+
+def busy(p: Problem, mma: Any, rows: Any, columns: Any, warps: Any, group: Any, several: Any = 1) -> Any:
     """The part of the threads (or warps) that have a tile while a group is multiplied."""
     slots = warps * (1 * (mma != 0) + 32 * (mma == 0))
-    items = group * tiles(p, rows, columns)
-    return items / (-(-items // slots) * slots)
+    count = items(p, rows, columns, group, several)
+    return count / (-(-count // slots) * slots)
