@@ -63,7 +63,10 @@ def test_each_matrix_is_found(name: str, path: str) -> None:
 PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
     "several-runs": (nested("h:3x3x3@3", (9, 0, 9), ((5, 27, 9, 27),), align=2, beta="any"), {"group": 6}),
     "whole-vectors": (nested("s:2x4x2@2", (4, 8, 8), ((5, 0, 16, 20),)), {"group": 4}),
-    "part-of-a-run": (nested("d:5x1x5@7", (0, 5, 5), ((3, 25, 0, 35),), beta="1"), {"group": 3, "several": 2}),
+    "part-of-a-run": (
+        nested("d:5x1x5@7", (0, 5, 5), ((3, 25, 0, 35),), beta="1"),
+        {"group": 3, "several": 2},
+    ),
     "b-stays": (nested("s:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18), (2, 27, 0, 54)), align=4), {"group": 6}),
     "part-stays": (nested("d:2x3x2@5", (4, 0, 6), ((2, 0, 6, 30), (2, 0, 12, 60)), beta="1"), {"group": 2}),
     "by-rows": (nested("z:tn:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18),), alpha="any"), {"group": 6, "several": 2}),
@@ -94,9 +97,15 @@ def test_pieces_come_from_any_address(name: str) -> None:
 
 TILES: dict[str, tuple[Problem, dict[str, int]]] = {
     # A lies along the outer axis; B is shared along the inner one, and is one run.
-    "turned": (nested("h:3x3x3@5", (45, 0, 9), ((5, 9, 9, 45),), align=2, beta="any"), {"group": 15, "several": 2}),
+    "turned": (
+        nested("h:3x3x3@5", (45, 0, 9), ((5, 9, 9, 45),), align=2, beta="any"),
+        {"group": 15, "several": 2},
+    ),
     # B lies along the third axis, A is shared along it.
-    "third-axis": (nested("s:2x4x2@4", (4, 24, 8), ((3, 8, 0, 64), (2, 0, 8, 32)), align=4), {"group": 6, "several": 2}),
+    "third-axis": (
+        nested("s:2x4x2@4", (4, 24, 8), ((3, 8, 0, 64), (2, 0, 8, 32)), align=4),
+        {"group": 6, "several": 2},
+    ),
     # One A for all.
     "shared": (nested("d:2x1x3@3", (0, 21, 2), ((7, 0, 3, 6),), beta="1"), {"group": 14, "several": 4}),
     # Short runs: those of C are one, A is shared along them, and B along the outer axis.

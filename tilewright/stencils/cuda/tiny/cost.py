@@ -58,7 +58,9 @@ def best(space: Space, p: Problem, device: Device) -> Config:
                 return found
     # No ring that keeps memory busy: without one.
     plain = {"path": "plain", "mma": 0, "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 1}
-    return Config(plain | {"several": 1, "across": 0, "turn": 0, "pad": 0, "evict": 0, "blocks": 4 * device["sms"]})
+    return Config(
+        plain | {"several": 1, "across": 0, "turn": 0, "pad": 0, "evict": 0, "blocks": 4 * device["sms"]}
+    )
 
 
 # -- tiles -------------------------------------------------------------------------------------------------
