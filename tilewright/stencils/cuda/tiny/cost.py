@@ -40,7 +40,7 @@ _WARPS = np.array((1, 2, 4, 6, 8))
 _STAGES = np.array((2, 3, 4))
 # Tiles of a group that a thread has, or a warp with tensor cores.
 _TURNS, _TURNS_MMA = np.array((1, 2, 4, 8)), np.array((1, 2, 3, 4, 8, 16))
-_UNCHOSEN = {"several": 1, "pad": 0, "evict": 0}
+_UNCHOSEN = {"several": 1, "direct": 0, "pad": 0, "evict": 0}
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -59,7 +59,7 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     # No ring that keeps memory busy: without one.
     plain = {"path": "plain", "mma": 0, "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 1}
     return Config(
-        plain | {"several": 1, "across": 0, "turn": 0, "pad": 0, "evict": 0, "blocks": 4 * device["sms"]}
+        plain | {"several": 1, "direct": 0, "across": 0, "turn": 0, "pad": 0, "evict": 0, "blocks": 4 * device["sms"]}
     )
 
 

@@ -359,7 +359,7 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
     return a, b, c
 
 
-def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> Any:
+def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any, direct: Any = 0) -> Any:
     """Shared memory of a block: barriers (and what is known of pieces), what the batch shares, the ring,
     results on their way out (and a C that nobody looks at), and, of matrices found one by one, the addresses
     of the groups to come."""
@@ -369,7 +369,7 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> An
         chunk * bulk if stays else chunk * (not moves)
         for chunk, moves, stays in zip((a, b), p.moves, kept(p), strict=False)
     )
-    outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
+    outs = c * ((2 * (1 - direct) + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
     known = 16 * (stages + 1) * asking(p, group) * bool(p.outer)

@@ -119,12 +119,12 @@ INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, 
         const Known *const pieces = known + slot * ASKERS;
         barrier_wait(barriers + 8 * now, parity);
         multiply_stage(group, pieces, ring + now * STAGE, to);
-        async_fence();
-        if (asks) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
-        block_sync();              // this one is written, and the stage is free
-        write_edges(pieces, to);
+        if (!DIRECT || TWICE) async_fence();   // bulk copies read what threads wrote, and write where they did
+        if (!DIRECT && asks) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
+        block_sync();  // this one is written, and the stage is free
+        if (!DIRECT) write_edges(pieces, to);
         if (asks) {
-            if (mine < PIECES) write_whole(pieces[mine], to + mine * ROOM_C, policy);
+            if (!DIRECT && mine < PIECES) write_whole(pieces[mine], to + mine * ROOM_C, policy);
             ask(group + (long long)STAGES * blocks, now, slot ? slot - 1 : STAGES);
         }
         slot = slot == STAGES ? 0 : slot + 1;

@@ -63,7 +63,7 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             spot.a = (const Stored *)(a + (SHARED_A ? 0 : run_a * ROOM_A + skew_a)) + (SHARED_A ? 0 : RunsA::matrix(inner, along)) * STEP_A;
             spot.b = (const Stored *)(b + (SHARED_B ? 0 : run_b * ROOM_B + skew_b)) + (SHARED_B ? 0 : RunsB::matrix(inner, along)) * STEP_B;
             spot.c = (const Stored *)(stage + STAGE_C + at_c);
-            spot.out = (Stored *)(out + at_c);
+            spot.out = DIRECT ? known.c + in_run * STEP_C : (Stored *)(out + at_c);
             return true;
         };
         constexpr bool BY_ALONG = !ALONG_A || !ALONG_B;

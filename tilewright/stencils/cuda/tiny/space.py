@@ -90,6 +90,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("group", groups(p)),
         Param("stages", (1, 2, 3, 4, 6, 8)),
         Param("several", SEVERAL if shares(p) else (1,), absent=1),
+        Param("direct", (0, 1) if p.outer else (0,), absent=0),
         Param("across", (0, 1)),
         Param("turn", (0, 1)),
         Param("pad", (0, 1)),
@@ -351,6 +352,12 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
         lambda path, mma, several, turn: (several == 1) | ((path == "bulk") & (mma == 0) & (turn == 0)),
     )
     yield Rule(
+        "direct",
+        "hard",
+        "bulk copies of runs or tiles have a C that threads can write",
+        lambda path, direct: (direct == 0) | (path == "bulk"),
+    )
+    yield Rule(
         "ring",
         "hard",
         "one stage is multiplied while others are filled",
@@ -417,8 +424,8 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
     sms = device["sms"]
 
-    def shared(path: Any, group: Any, stages: Any, pad: Any) -> Any:
-        return shared_bytes(p, path, group, stages, pad)
+    def shared(path: Any, group: Any, stages: Any, pad: Any, direct: Any) -> Any:
+        return shared_bytes(p, path, group, stages, pad, direct)
 
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
