@@ -70,7 +70,10 @@ PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
     "b-stays": (nested("s:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18), (2, 27, 0, 54)), align=4), {"group": 6}),
     "part-stays": (nested("d:2x3x2@5", (4, 0, 6), ((2, 0, 6, 30), (2, 0, 12, 60)), beta="1"), {"group": 2}),
     "by-rows": (nested("z:tn:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18),), alpha="any"), {"group": 6, "several": 2}),
-    "tensor-cores": (nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8), {"group": 6, "mma": 8, "direct": 1}),
+    "tensor-cores": (
+        nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8),
+        {"group": 6, "mma": 8, "direct": 1},
+    ),
     "halves": (nested("h:9x8x7@3", (63, 56, 72), ((3, 200, 0, 216),), align=2), {"group": 6, "mma": 16}),
 }
 
@@ -96,6 +99,7 @@ def test_pieces_come_from_any_address(name: str) -> None:
         assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
 
 
+MANY = {"group": 14, "several": 4, "direct": 1}
 TILES: dict[str, tuple[Problem, dict[str, int]]] = {
     # A lies along the outer axis; B is shared along the inner one, and is one run.
     "turned": (
@@ -108,7 +112,10 @@ TILES: dict[str, tuple[Problem, dict[str, int]]] = {
         {"group": 6, "several": 2},
     ),
     # One A for all.
-    "shared": (nested("d:2x1x3@3", (0, 21, 2), ((7, 0, 3, 6),), beta="1"), {"group": 14, "several": 4, "direct": 1}),
+    "shared": (
+        nested("d:2x1x3@3", (0, 21, 2), ((7, 0, 3, 6),), beta="1"),
+        {"group": 14, "several": 4, "direct": 1},
+    ),
     # Short runs: those of C are one, A is shared along them, and B along the outer axis.
     "joined": (nested("s:3x3x3@3", (0, 9, 9), ((2, 63, 27, 189), (7, 9, 0, 27)), align=4), {"group": 6}),
     # Large matrices anywhere come one by one.

@@ -274,9 +274,9 @@ def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
 
 
 def moved_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
-    """What speaks for a stage: its bytes. Where operands stay hardly anything may be read, and what is
-    written counts, too."""
-    written = _chunks(p, group, pad, path)[2] if any(kept(p)) and p.beta == "0" else 0
+    """What speaks for a stage: its bytes. Where operands are shared along an axis hardly anything may be read,
+    and what is written counts, too."""
+    written = _chunks(p, group, pad, path)[2] if p.outer and p.beta == "0" else 0
     return stage_bytes(p, group, pad, path) + written * (path == "bulk")
 
 
@@ -422,7 +422,8 @@ def registers(p: Problem, mma: Any, rows: Any, columns: Any, several: Any = 1) -
 
 
 def shares(p: Problem) -> bool:
-    """Whether a thread finds products of one A or one B in a group that bulk copies bring along several axes."""
+    """Whether a thread finds products of one A or one B in a group that bulk copies bring along several
+    axes."""
     found = tile(p) if p.outer else None
     if found is not None:
         return not all((*found.inner[:2], *found.outer[:2]))
