@@ -274,8 +274,8 @@ def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
 
 
 def moved_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
-    """What speaks for a stage: its bytes. Where operands are shared along an axis hardly anything may be read,
-    and what is written counts, too."""
+    """What speaks for a stage: its bytes. Where operands are shared along an axis hardly anything may be
+    read, and what is written counts, too."""
     written = _chunks(p, group, pad, path)[2] if p.outer and p.beta == "0" else 0
     return stage_bytes(p, group, pad, path) + written * (path == "bulk")
 

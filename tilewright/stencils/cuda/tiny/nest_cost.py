@@ -8,7 +8,7 @@ threads. Its constants are in ``data/tiny.json``; times are clocks of an SM for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +43,8 @@ from tilewright.stencils.cuda.tiny.needs import (
 Columns = dict[str, Any]
 _LANES, _LINE, _SECTOR = np.arange(32), 128, 32
 _WARPS, _STAGES = (1, 2, 4, 6, 8), (2, 3, 4)
-_VARIANTS = 14
-"""Tiles whose rings are compared."""
+_SHAPES, _VARIANTS = 16, 10
+"""Tiles of which the banks are counted, and whose rings are compared."""
 _SUMS = 100
 """Registers of sums of a thread, at most."""
 
@@ -68,7 +68,7 @@ class Work:
 
 def best(space: Space, p: Problem, device: Device, x: Mapping[str, Any]) -> Config | None:
     """The cheapest of a few rings for the best tiles of multiply-add units."""
-    found = sorted(_variants(space, p), key=lambda work: _clocks(p, work, x))[:_VARIANTS]
+    found = _variants(space, p, x)
     if not found:
         return None
     columns = _rings(space, p, device, found, x)
@@ -119,33 +119,46 @@ def _clocks(p: Problem, work: Work, x: Mapping[str, Any]) -> float:
 
 
 # -- tiles -------------------------------------------------------------------------------------------------
-def _variants(space: Space, p: Problem) -> Iterator[Work]:
-    """Tiles that the rules take, with one product and with several of an operand."""
+def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
+    """Tiles that the rules take, with one product and with several of an operand: of those with the least to
+    issue and to read the ones whose threads meet in few banks, in any order of tiles."""
     known = {param.name: param.values for param in space.params}
-    sums = words_of_sum(p)
-    shapes = [
-        (rows, columns)
-        for rows in known["rows"]
-        for columns in known["columns"]
-        if rows <= p.m and columns <= p.n and sums * rows * columns <= _SUMS
-    ]
-    part = space.part(("mma", "rows", "columns"))
-    allowed = part.allowed(
-        {"mma": 0 * np.array(shapes)[:, 0], "rows": np.array(shapes)[:, 0], "columns": np.array(shapes)[:, 1]}
+    sums, part = words_of_sum(p), space.part(("mma", "rows", "columns"))
+    rows, columns = (
+        np.array([side for side in known[name] if side <= extent])
+        for name, extent in (("rows", p.m), ("columns", p.n))
     )
-    for (rows, columns), taken in zip(shapes, allowed, strict=True):
-        if not taken:
-            continue
-        for several in known["several"]:
-            if several > 1 and (not shares(p) or sums * rows * columns * several > _SUMS):
-                continue
-            one = tiles(p, rows, columns) == 1
-            for across in (0, 1) if not one else (0,):
-                for turn in (0, 1) if several == 1 else (0,):
-                    yield _work(p, rows, columns, several, across, turn)
+    rows, columns = rows.repeat(len(columns)), np.tile(columns, len(rows))
+    allowed = part.allowed({"mma": 0 * rows, "rows": rows, "columns": columns})
+    shapes = [
+        (height, width, several)
+        for height, width in zip(rows[allowed].tolist(), columns[allowed].tolist(), strict=True)
+        for several in (known["several"] if shares(p) else (1,))
+        if sums * height * width * several <= _SUMS
+    ]
+    # Without a look at banks.
+    shapes = sorted(shapes, key=lambda shape: _clocks(p, _work(p, *shape, banks=(1, 1, 1, 1)), x))[:_SHAPES]
+    works = [
+        _work(p, *shape, across=across, turn=turn)
+        for shape in shapes
+        for across in ((0, 1) if tiles(p, *shape[:2]) > 1 else (0,))
+        for turn in ((0, 1) if shape[2] == 1 else (0,))
+    ]
+    return sorted(works, key=lambda work: _clocks(p, work, x))[:_VARIANTS]
 
 
-def _work(p: Problem, rows: int, columns: int, several: int, across: int, turn: int) -> Work:
+def _work(
+    p: Problem,
+    rows: int,
+    columns: int,
+    several: int,
+    *,
+    across: int = 0,
+    turn: int = 0,
+    banks: tuple[int, int, int, int] | None = None,
+) -> Work:
+    """What a tile asks for. ``banks``: clocks of a read of A, one of B and a write of C, and sectors, where
+    they are not to be found out."""
     size = p.dtype.itemsize
     wide_a, wide_b, wide_c = _at_once(p)
     along_m = _fitting(min(wide_a if not p.transposed_a else WIDEST, wide_c), size, p.m, rows)
@@ -165,13 +178,13 @@ def _work(p: Problem, rows: int, columns: int, several: int, across: int, turn: 
     count = loads_a + loads_b + stores + rows * columns * several * p.k * real
     if p.dtype.real_bits == 16:
         count += p.k * (rows * many_a + columns * many_b) + rows * columns * several
-    banks, sectors = _banks(p, rows, columns, several, across, turn, (along_m, along_k, along_n))
+    banks = banks or _banks(p, rows, columns, several, across, turn, (along_m, along_k, along_n))
     return Work(
         *(rows, columns, several, across, turn),
         instructions=each * count,
         read=each / 32 * (loads_a * banks[0] + loads_b * banks[1]),
         written=each / 32 * stores * banks[2],
-        sectors=each / 32 * stores * sectors,
+        sectors=each / 32 * stores * banks[3],
     )
 
 
@@ -208,7 +221,7 @@ def _one(p: Problem) -> tuple[bool, bool]:
 
 def _banks(
     p: Problem, rows: int, columns: int, several: int, across: int, turn: int, vectors: tuple[int, int, int]
-) -> tuple[tuple[int, int, int], int]:
+) -> tuple[int, int, int, int]:
     """Clocks of shared memory that a read of A, one of B and a write of C take, by the first warp, and the
     sectors that the write touches."""
     size, (along_m, along_k, along_n) = p.dtype.itemsize, vectors
@@ -227,12 +240,12 @@ def _banks(
     at_b = column + k * p.n if p.transposed_b else column * p.k + k
     wide_a, wide_b = (along_k if p.transposed_a else along_m), (along_n if p.transposed_b else along_k)
     at_c = begin[2] + (row + column * p.m) * size
-    clocks = (
+    return (
         _wavefronts(begin[0] + at_a * size, wide_a * size),
         _wavefronts(begin[1] + at_b * size, wide_b * size),
         _wavefronts(at_c, along_m * size),
+        len(np.unique(at_c // _SECTOR)),
     )
-    return clocks, len(np.unique(at_c // _SECTOR))
 
 
 def _usual(p: Problem) -> int:
