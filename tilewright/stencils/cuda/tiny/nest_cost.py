@@ -20,6 +20,7 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, resident
 from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
+    asking,
     busy,
     held,
     items,
@@ -45,8 +46,14 @@ _LANES, _LINE, _SECTOR = np.arange(32), 128, 32
 _WARPS, _STAGES = (1, 2, 4, 6, 8), (2, 3, 4)
 _SHAPES, _VARIANTS = 16, 10
 """Tiles of which the banks are counted, and whose rings are compared."""
-_SUMS = 100
-"""Registers of sums of a thread, at most."""
+_SUMS = 64
+"""Registers of sums of a thread with several products, at most: with more some compilers spill."""
+_WHOLE = 100
+"""The same of one."""
+_SOME = 128
+"""Products of a group, about, of which the first warp's are looked at."""
+_PARTS = 3
+"""Times that a sector is written in part, at most, by threads that write C themselves."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,8 @@ def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Map
         for name in ("instructions", "read", "written", "sectors")
     )
     issue = (each * x["nest_item"] + instructions) / 128
-    stores = np.where(columns["direct"] == 1, x["nest_sector"] * sectors, x["nest_store"] * written)
+    more = np.maximum(sectors - _whole_sectors(p), 0)
+    stores = np.where(columns["direct"] == 1, x["nest_sector"] * more, x["nest_store"] * written)
     near = x["nest_near"] * (read + stores)
     power = x["nest_together"]
     running = per_sm * warps
@@ -97,16 +105,21 @@ def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Map
     computed = computed / busy(p, 0, rows, cols, warps, group, several) ** x["nest_idle"]
     count, _ = pieces(p, group)
     edges = WIDEST * count * skewed(p)[2] * (1 - columns["direct"])
-    between = x["nest_group"] + x["nest_edge"] * edges + x["nest_ask"] * count
+    between = x["nest_group"] + x["nest_edge"] * edges + x["nest_ask"] * asking(p, group)
     whole = rounds(p, group, "bulk") * group / p.products
     computed = computed * whole + between / group / np.minimum(per_sm, 8)
     brought = stage_bytes(p, group, 0, "bulk")
-    share = brought / (brought + group * p.m * p.n * p.dtype.itemsize)
-    flying = np.minimum(1.0, per_sm * stages * brought / (x["flying"] * 1024 * share)) ** x["flying_power"]
-    turns = rounds(p, group, "bulk") / columns["blocks"]
+    made = group * p.m * p.n * p.dtype.itemsize
+    wanted = x["nest_flying"] * 1024 * brought / (brought + made)
+    flying = np.minimum(1.0, per_sm * stages * brought / wanted) ** x["nest_flying_power"]
+    memory, cache = p.bytes / x["nest_bytes"] / flying, (brought + made) / group / x["nest_cache"] * whole
     power = x["nest_power"]
-    slowest = (computed**power + (p.bytes / x["nest_bytes"] / flying) ** power) ** (1 / power)
-    return slowest * (1 + x["last"] / turns)
+    return (computed**power + memory**power + cache**power) ** (1 / power)
+
+
+def _whole_sectors(p: Problem) -> float:
+    """Sectors of device memory that a C has."""
+    return p.m * p.n * p.dtype.itemsize / _SECTOR
 
 
 def _clocks(p: Problem, work: Work, x: Mapping[str, Any]) -> float:
@@ -134,7 +147,7 @@ def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
         (height, width, several)
         for height, width in zip(rows[allowed].tolist(), columns[allowed].tolist(), strict=True)
         for several in (known["several"] if shares(p) else (1,))
-        if sums * height * width * several <= _SUMS
+        if sums * height * width * several <= (_SUMS if several > 1 else _WHOLE)
     ]
     # Without a look at banks.
     shapes = sorted(shapes, key=lambda shape: _clocks(p, _work(p, *shape, banks=(1, 1, 1, 1)), x))[:_SHAPES]
@@ -249,11 +262,13 @@ def _banks(
 
 
 def _usual(p: Problem) -> int:
-    """Products of some group."""
+    """Products of a group that has enough for a warp, where there are so many."""
     found = tile(p)
     if found is None:
-        return min(p.batch, 64)
-    return found.along * min(p.batch, 16) if found.along else 2 * p.batch
+        return min(p.batch, _SOME)
+    if found.along:
+        return found.along * min(p.batch, -(-_SOME // found.along))
+    return min(found.extent, -(-_SOME // p.batch)) * p.batch
 
 
 def _begins(p: Problem, inner: Any, outer: Any, along: int, piece: int) -> list[Any]:
@@ -295,6 +310,10 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
     columns = {name: np.array([getattr(work, name) for work in found])[variant] for name in names}
     turns = items(p, columns["rows"], columns["columns"], group, columns["several"]) / (32 * warps)
     left = (turns <= 8) & ((turns > 0.5) | (warps == 1))
+    # Sectors that are written in many parts pass the second-level cache as often. (On an H200 this made
+    # matrices of order 3 up to ten times as slow.)
+    sectors = np.array([work.sectors for work in found])[variant]
+    left &= (direct == 0) | (sectors <= _PARTS * _whole_sectors(p))
     columns |= {"variant": variant, "warps": warps, "group": group, "stages": stages, "direct": direct}
     columns = {name: column[left] for name, column in columns.items()}
     needed = registers(p, 0, columns["rows"], columns["columns"], columns["several"])
