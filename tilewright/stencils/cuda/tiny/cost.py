@@ -48,10 +48,19 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     """The best of a few rings for a good tile, by how busy they keep memory and threads; with bulk copies
     where there is one."""
     x = fitted("tiny", device)
+    usual = _usual(space, p, device, x)
     if p.outer and bulk_pays(p, device) and not _tensor_first(p, x):
-        nested = nest_cost.best(space, p, device, x)
-        if nested is not None:
-            return nested
+        usual = nest_cost.best(space, p, device, x, usual)
+    if usual is not None:
+        return usual
+    # No ring that keeps memory busy: without one.
+    plain = {"path": "plain", "mma": 0, "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 1}
+    plain |= {"across": 0, "turn": 0, "blocks": 4 * device["sms"]}
+    return Config(plain | _UNCHOSEN)
+
+
+def _usual(space: Space, p: Problem, device: Device, x: Mapping[str, Any]) -> Config | None:
+    """A good tile and its best ring, in the better way into shared memory that there is."""
     tile, known = _tiles(space, p, x), _groups(space, p, device)
     for path in _PATHS:
         if len(known[path]):
@@ -62,20 +71,7 @@ def best(space: Space, p: Problem, device: Device) -> Config:
             found = cheapest(ring, columns, -_score(p, device, path, columns, x))
             if found is not None:
                 return found
-    # No ring that keeps memory busy: without one.
-    plain = {"path": "plain", "mma": 0, "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 1}
-    return Config(
-        plain
-        | {
-            "several": 1,
-            "direct": 0,
-            "across": 0,
-            "turn": 0,
-            "pad": 0,
-            "evict": 0,
-            "blocks": 4 * device["sms"],
-        }
-    )
+    return None
 
 
 # -- tiles -------------------------------------------------------------------------------------------------
@@ -124,18 +120,22 @@ def _tensor_tiles(p: Problem, x: Mapping[str, Any]) -> Iterator[list[tuple[int, 
 
 
 def _tensor_first(p: Problem, x: Mapping[str, Any]) -> bool:
-    """Whether tensor cores are the better choice for a batch along several axes: in float64 only for what is
-    too large for threads with several products. (On an H200 these were 1.2 times as fast with 16 rows.)"""
-    return any(True for _ in _tensor_tiles(p, x)) and (
-        p.dtype.real_bits == 16 or p.dtype.is_complex or p.m * p.n > x["nest_doubles"]
-    )
+    """Whether tensor cores are the better choice for a batch along several axes: in float64 not for small
+    matrices, where little but C is moved. (On an H200 threads with several products were then 1.2 times as
+    fast with 16 rows.)"""
+    small = p.dtype.letter == "d" and p.m * p.n <= x["nest_doubles"] and _writes(p)
+    return not small and any(True for _ in _tensor_tiles(p, x))
 
 
 def _by_hand(p: Problem) -> bool:
     """Whether the warps of tensor cores write the C of a batch along several axes themselves: where little
     else is moved, or C is large. (On an H200 this was 1.05 to 1.3 times as fast.)"""
-    written = p.m * p.n * p.dtype.itemsize
-    return bool(p.outer) and (written >= 0.8 * p.bytes or p.m * p.n > 256)
+    return bool(p.outer) and (_writes(p) or (p.dtype.real_bits == 64 and p.m * p.n > 256))
+
+
+def _writes(p: Problem) -> bool:
+    """Whether most of what a batch moves is C."""
+    return p.m * p.n * p.dtype.itemsize >= 0.8 * p.bytes
 
 
 def _thread_tiles(part: Space, p: Problem, x: Mapping[str, Any]) -> Columns:

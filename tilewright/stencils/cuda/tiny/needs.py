@@ -274,10 +274,18 @@ def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
 
 
 def moved_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
-    """What speaks for a stage: its bytes. Where operands are shared along an axis hardly anything may be
-    read, and what is written counts, too."""
-    written = _chunks(p, group, pad, path)[2] if p.outer and p.beta == "0" else 0
+    """What speaks for a stage: its bytes. Where operands stay hardly anything may be read, and what is
+    written counts, too."""
+    written = _chunks(p, group, pad, path)[2] if any(kept(p)) and p.beta == "0" else 0
     return stage_bytes(p, group, pad, path) + written * (path == "bulk")
+
+
+def flying_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
+    """What a stage has on its way: what is moved, and along several axes, where operands may be shared along
+    one, what is written."""
+    if not p.outer or any(kept(p)) or p.beta != "0":
+        return moved_bytes(p, group, pad, path)
+    return stage_bytes(p, group, pad, path) + _chunks(p, group, pad, path)[2] * (path == "bulk")
 
 
 def pieces(p: Problem, group: Any) -> tuple[Any, Any]:

@@ -73,16 +73,34 @@ class Work:
     sectors: float
 
 
-def best(space: Space, p: Problem, device: Device, x: Mapping[str, Any]) -> Config | None:
-    """The cheapest of a few rings for the best tiles of multiply-add units."""
+def best(
+    space: Space, p: Problem, device: Device, x: Mapping[str, Any], usual: Config | None
+) -> Config | None:
+    """The cheapest of a few rings for the best tiles of multiply-add units; what is ``usual`` for batches
+    along one axis, where bulk copies bring it and nothing is foretold to be much cheaper."""
     found = _variants(space, p, x)
     if not found:
-        return None
+        return usual
     columns = _rings(space, p, device, found, x)
     if not len(columns["rows"]):
-        return None
+        return usual
     ring = space.restricted(path="bulk", mma=0, pad=0, evict=0)
-    return cheapest(ring, columns, cost(p, device, columns, found, x))
+    clocks = cost(p, device, columns, found, x)
+    chosen = cheapest(ring, columns, clocks)
+    if chosen is None or usual is None or usual["path"] != "bulk" or usual["mma"]:
+        return chosen or usual
+    ways = [
+        (
+            _work(
+                p, *(c[name] for name in ("rows", "columns", "several")), across=c["across"], turn=c["turn"]
+            ),
+            c,
+        )
+        for c in (chosen, usual)
+    ]
+    both = {name: np.array([c[name] for _, c in ways]) for name in columns if name != "variant"}
+    ours, theirs = cost(p, device, both | {"variant": np.arange(2)}, [work for work, _ in ways], x)
+    return chosen if ours < x["nest_sure"] * theirs else usual
 
 
 def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Mapping[str, Any]) -> Any:

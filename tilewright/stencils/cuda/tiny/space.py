@@ -29,8 +29,8 @@ from tilewright.stencils.cuda.tiny.needs import (
     asking,
     busy,
     flat,
+    flying_bytes,
     items,
-    moved_bytes,
     registers,
     shared_bytes,
     shares,
@@ -439,7 +439,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
         lambda path, group, stages, pad, blocks: (
-            (path == "plain") | (moved_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
+            (path == "plain") | (flying_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
         ),
     )
     yield Rule(
