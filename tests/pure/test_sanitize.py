@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bench import lines
-from bench.sanitize import chains, forms, groups, lists, small, tool
+from bench.sanitize import chains, forms, groups, lists, nests, small, tool
 from bench.sanitize.__main__ import SHOWN, report
 from bench.sanitize.child import results
 from bench.sanitize.job import Job, fits, made, named
@@ -69,7 +69,7 @@ def listed(request: pytest.FixtureRequest) -> Listed:
     device = capability.named(request.param)
     kept: dict[str, Made] = {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (chains, forms, groups, small):
+        for module in (chains, forms, groups, nests, small):
             patch.setattr(module, "made", watched(module.made, kept))
         return Listed(device, list(jobs(device)), kept)
 
