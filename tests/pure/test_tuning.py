@@ -25,9 +25,10 @@ from tilewright.tuning import farm
 from tilewright.tuning import timing as measure
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
+from tilewright.tuning.final import FINALISTS
 from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
 from tilewright.tuning.search.table import SEARCHES
-from tilewright.tuning.tuner import FINALISTS, Progress, Result, Tuner
+from tilewright.tuning.tuner import Progress, Result, Tuner
 from tilewright.tuning.workers import Answer
 
 pytestmark = pytest.mark.pure

@@ -69,18 +69,18 @@ SLIPS: tuple[Slip, ...] = (
         _TUNE,
     ),
     Slip(
-        "tilewright/tuning/tuner.py",
+        "tilewright/tuning/final.py",
         "if winners or first + FINALISTS >= len(rows):",
         "if winners or first + FINALISTS >= 0:",
         _TUNE,
     ),
     Slip(
-        "tilewright/tuning/tuner.py",
-        "_name(r) not in self._incumbents, -speed(r), repr",
+        "tilewright/tuning/final.py",
+        "name_of(r) not in before, -speed(r), repr",
         "-speed(r), repr",
         _TUNE,
     ),
-    Slip("tilewright/tuning/tuner.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
+    Slip("tilewright/tuning/final.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
     Slip(
         "tilewright/tuning/gemm/verify.py",
         "if _misplaced(value, right).any():",
