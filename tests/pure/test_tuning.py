@@ -21,7 +21,7 @@ from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
-from tilewright.tuning import farm
+from tilewright.tuning import farm, final
 from tilewright.tuning import timing as measure
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
@@ -309,7 +309,8 @@ def tuner(store: Records, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tune
         )
         monkeypatch.setitem(TUNE.EVALUATIONS, "cpu", kind)
         monkeypatch.setattr(farm, "Worker", lambda *_, **__: bench)
-        monkeypatch.setattr(TUNE, "stream", lambda workers, requests, ahead: Compiled(facts, requests))
+        for module in (TUNE, final):
+            monkeypatch.setattr(module, "stream", lambda workers, requests, ahead: Compiled(facts, requests))
         return Tuner(DEVICE, store)
 
     return make

@@ -112,9 +112,10 @@ def tuned(
             here = instead(team)
             if here is None:
                 raise
+            left, where = len(mine) - len(results), ", ".join(map(str, here.numbers))
             warnings.warn(
-                f"{error}; the other {len(mine) - len(results)} of {len(mine)} jobs of {team.device.key} go on "
-                f"on this machine{' on GPU ' + ', '.join(map(str, here.numbers)) if here.numbers else ''}",
+                f"{error}; {left} of {len(mine)} jobs of {team.device.key} go on on this machine"
+                + (f", on GPU {where}" if where else ""),
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -106,8 +106,13 @@ def sized(problem: T, regime: str, device: Device) -> T:
 
 def taking(problem: Task, device: Device, stencils: Iterable[str]) -> list[str]:
     """Those of some stencils that accept a problem, as it is measured, on a device."""
-    of_kind = [name for name in stencils if STENCILS[name].target == device.kind]
-    return [name for name in of_kind if refused(STENCILS[name], problem, device) is None]
+    found = []
+    for name in stencils:
+        # Rows of the table say what they are for before they are loaded.
+        row = STENCILS.entries.get(name) or STENCILS[name]
+        if row.target == device.kind and refused(STENCILS[name], problem, device) is None:
+            found.append(name)
+    return found
 
 
 class Tuner:
