@@ -152,6 +152,8 @@ SLIPS: tuple[Slip, ...] = (
     Slip("tilewright/tuning/fleet.py", "else budget / len(jobs)", "else budget", _TUNE),
     Slip("tilewright/tuning/workers.py", 'if answer.status != "adrift":', "if True:", _PIPELINE),
     Slip("tilewright/tuning/pipeline.py", "if at.deaths < LIVES:", "if at.deaths <= LIVES:", _PIPELINE),
+    Slip("tilewright/tuning/fleet.py", "mine[len(results) :]", "mine", _PIPELINE),
+    Slip("tilewright/tuning/fleet.py", "if each.key == key", "if each.kind == kind", _PIPELINE),
     Slip("tilewright/store/leases.py", "deaths += ended * begun", "deaths += ended", _LEASES),
     Slip("tilewright/store/leases.py", "_started(pid) == start", "True", _LEASES),
     Slip("tilewright/store/records.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _RECORDS),
