@@ -149,7 +149,7 @@ SLIPS: tuple[Slip, ...] = (
         "later.id < t.id",
         _RECORDS,
     ),
-    Slip("tilewright/tuning/fleet.py", "else budget / len(jobs)", "else budget", _TUNE),
+    Slip("tilewright/tuning/fleet.py", "else budget / len(mine)", "else budget", _TUNE),
     Slip("tilewright/tuning/workers.py", 'if answer.status != "adrift":', "if True:", _PIPELINE),
     Slip("tilewright/tuning/pipeline.py", "if at.deaths < LIVES:", "if at.deaths <= LIVES:", _PIPELINE),
     Slip("tilewright/tuning/fleet.py", "mine[len(results) :]", "mine", _PIPELINE),

@@ -145,11 +145,7 @@ struct Operand {
     // Neighbours along m or n can be stored together where they lie together in shared memory.
     static constexpr int STORE = K_ALONG || STEP_FREE != 1 ? 1 : (WIDE < VEC ? WIDE : VEC);
 
-    // What this thread reads of one k-tile.
-    struct Pieces {
-        Pack<WIDE> piece[P][Q];
-    };
-
+    Pack<WIDE> piece[P][Q];
     const Element *at[Q];     // this thread's first element of each stored column that it reads
     int row[P];               // further rows, relative to it
     int along, across;        // this thread's place in the read grid
@@ -196,12 +192,12 @@ struct Operand {
 #endif
     }
 
-    INLINE void read(Pack<WIDE> &piece, int p, int q) {
+    INLINE void read(int p, int q) {
         typedef typename Vector<WIDE * SIZE>::Type Access;
 #if READ == 0
-        piece.vector = *(const Access *)(at[q] + row[p]);
+        piece[p][q].vector = *(const Access *)(at[q] + row[p]);
 #elif READ == 1
-        piece.vector = __ldg((const Access *)(at[q] + row[p]));
+        piece[p][q].vector = __ldg((const Access *)(at[q] + row[p]));
 #else
         unsigned int v0, v1, v2, v3;
 #if READ == 2
@@ -211,27 +207,27 @@ struct Operand {
         asm("tex.2d.v4.u32.s32 {%0,%1,%2,%3}, [%4, {%5,%6}];"
             : "=r"(v0), "=r"(v1), "=r"(v2), "=r"(v3) : "l"(texture), "r"(x[p]), "r"(y[q]));
 #endif
-        texel(piece.vector, v0, v1, v2, v3);
+        texel(piece[p][q].vector, v0, v1, v2, v3);
 #endif
     }
 
-    INLINE void fetch(Pieces &to) {
-        UNROLL for (int q = 0; q < Q; q++) UNROLL for (int p = 0; p < P; p++) read(to.piece[p][q], p, q);
+    INLINE void fetch() {
+        UNROLL for (int q = 0; q < Q; q++) UNROLL for (int p = 0; p < P; p++) read(p, q);
     }
 
     // Fetches the first k-tile, which has only `count` k: the rest is set to zero, and no memory behind it is read.
-    INLINE void fetch_some(Pieces &to, int count) {
+    INLINE void fetch_some(int count) {
         UNROLL for (int q = 0; q < Q; q++) UNROLL for (int p = 0; p < P; p++) {
             const int k = K_ALONG ? along + p * THREADS_ALONG * WIDE : across + q * THREADS_ACROSS;
-            if (k < count) read(to.piece[p][q], p, q); else clear(to.piece[p][q].vector);
+            if (k < count) read(p, q); else clear(piece[p][q].vector);
         }
     }
 
-    INLINE void store(const Pieces &from, Element *shared) const {
+    INLINE void store(Element *shared) const {
         UNROLL for (int q = 0; q < Q; q++) UNROLL for (int p = 0; p < P; p++) UNROLL for (int w = 0; w < WIDE; w += STORE) {
             const int r = along + p * THREADS_ALONG * WIDE + w, c = across + q * THREADS_ACROSS;
             Pack<STORE> out;
-            UNROLL for (int s = 0; s < STORE; s++) out.element[s] = conjugated(CONJ, from.piece[p][q].element[w + s]);
+            UNROLL for (int s = 0; s < STORE; s++) out.element[s] = conjugated(CONJ, piece[p][q].element[w + s]);
             Element *to = shared + (K_ALONG ? r : c) * STEP_K + (K_ALONG ? c : r) * STEP_FREE;
             *(typename Vector<STORE * SIZE>::Type *)to = out.vector;
         }
@@ -352,36 +348,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
 
             // Algorithm 4: the next k-tile is on its way from device memory to registers while this one is
             // multiplied.
-            {
-                OperandA::Pieces of_a;
-                OperandB::Pieces of_b;
-                a.fetch_some(of_a, left_over);
-                b.fetch_some(of_b, left_over);
-                a.advance(left_over);
-                b.advance(left_over);
-                a.store(of_a, shared);
-                b.store(of_b, shared + A_ELEMENTS);
-            }
+            a.fetch_some(left_over);
+            b.fetch_some(left_over);
+            a.advance(left_over);
+            b.advance(left_over);
+            a.store(shared);
+            b.store(shared + A_ELEMENTS);
             __syncthreads();
             int now = 0;
-            // All k-tiles are multiplied in one place: the last one beside the loop is half of the program, and of
-            // the compiler's time.
-            _Pragma("unroll 1") for (int step = 1;; step++) {
-                OperandA::Pieces of_a;
-                OperandB::Pieces of_b;
-                if (step < steps) {
-                    a.fetch(of_a);
-                    b.fetch(of_b);
-                    a.advance(K_BLK);
-                    b.advance(K_BLK);
-                }
+            _Pragma("unroll 1") for (int step = 1; step < steps; step++) {
+                a.fetch();
+                b.fetch();
+                a.advance(K_BLK);
+                b.advance(K_BLK);
                 multiply(shared + now);
-                if (step >= steps) break;
                 if (BUFFERS == 1) __syncthreads(); else now = STAGE - now;
-                a.store(of_a, shared + now);
-                b.store(of_b, shared + now + A_ELEMENTS);
+                a.store(shared + now);
+                b.store(shared + now + A_ELEMENTS);
                 __syncthreads();
             }
+            multiply(shared + now);
         }
 
 #if SPLIT == 1
