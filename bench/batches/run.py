@@ -21,7 +21,7 @@ from tilewright.model import Config, Problem, Record
 from tilewright.planning import dispatch
 from tilewright.tuning import ceilings_cuda
 from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import speed
+from tilewright.tuning.timing import speed
 
 
 class Run(sweep.Run):

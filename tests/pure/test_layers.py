@@ -70,7 +70,7 @@ DOORS = {
     ("arrays.dlpack", "device_of"): {"tilewright.targets.cuda.bindings"},
 }
 # What may be loaded by name, ``loading.load``: what is public, the rows of tables, and what is rarely needed.
-LOADS = {"", "catalog", "runtime.bound_cpu"}
+LOADS = {"", "catalog", "runtime.bound_cpu", "tuning.evaluate.kind_cpu", "tuning.evaluate.kind_cuda"}
 NAMED = re.compile(r"(tilewright(?:\.\w+)*)(?::\w+)?")
 STANDS_ON = (
     "space",
