@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tilewright.arrays.layout import Job, problem_of
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, OUTER_AXES, Problem
+from tilewright.planning import dispatch
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.tiny import needs, nest_cost
 from tilewright.stencils.cuda.tiny.needs import tile
@@ -225,6 +226,16 @@ def test_a_thread_has_several_products_where_they_have_one_operand_and_multiplyi
     for change in ({"mma": 8, "rows": 8, "columns": 8}, {"turn": 1}, {"path": "async"}):
         assert "several" in {rule.name for rule in space.why(config.with_(several=2, **change))}
     assert "direct" in {rule.name for rule in space.why(config.with_(direct=1, path="async"))}
+
+
+def test_gaps_and_shares_of_a_run_do_not_send_a_batch_to_the_library() -> None:
+    """A of order 32 has none along another axis, and B is shared by runs alone."""
+    matrix = 32 * 32
+    outer = ((15, 6 * matrix, 0, 702 * matrix), (6, matrix, 0, 117 * matrix), (13, 0, matrix, 9 * matrix))
+    p = Problem(
+        DTYPES["d"], 32, 32, 32, batch=9, stride_a=90 * matrix, stride_b=0, stride_c=matrix, outer=outer
+    )
+    assert dispatch.plan(p, H200).stencil == "tiny"
 
 
 def test_what_shares_is_told_along_either_axis_of_a_tile() -> None:
