@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.panel.needs import (
     streams,
     strides,
 )
-from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots
+from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots, threads
 from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
@@ -85,20 +85,23 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     longest = min([t for t in fitting if t >= length(p)] or fitting[-1:])
     full = {t: length(p) / (-(-length(p) // t) * t) for t in fitting if t <= longest}
     tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
-    paths = [path for path in PATHS if path != "bulk" or ("bulk_copy" in device.supports and bulk_takes(p))]
+    paths = [path for path in PATHS if path == "async" or ("bulk_copy" in device.supports and bulk_takes(p))]
     directly = np.arange(1 + long_m(p))
-    axes = np.arange(len(part)), np.arange(len(paths)), directly, np.array(tiles), *map(np.array, _RINGS)
-    which, path, direct, tile, warps, stages = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+    axes = np.arange(len(part)), np.arange(len(paths)), directly, np.arange(2), np.array(tiles), *map(np.array, _RINGS)
+    which, path, direct, packed, tile, warps, stages = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
     mma, rows, columns = part[which].T
-    left = (direct == 0) | (mma == 0)
-    found = {"path": np.array(paths)[path], "mma": mma, "direct": direct, "tile": tile, "rows": rows}
+    left = ((direct == 0) | (mma == 0)) & ((packed == 0) | ((mma == 0) & (np.array(paths)[path] != "bulk")))
+    found = {"path": np.array(paths)[path], "mma": mma, "direct": direct, "tile": tile, "rows": rows, "packed": packed}
     found |= {"columns": columns, "warps": warps, "stages": stages}
     found = {name: column[left] for name, column in found.items()}
     # The compiler takes more registers than the loop needs, for reads ahead.
     needed = registers(p, found["mma"], found["rows"], found["columns"])
     needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
-    shared = shared_bytes(p, found["path"], found["mma"], found["direct"], found["tile"], found["stages"])
-    held = np.minimum(resident(shared, needed, found["warps"], device), x["blocks"])
+    shared = shared_bytes(
+        p,
+        *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", "rows", "columns")),
+    )
+    held = np.minimum(resident(shared, needed, threads(found["path"], found["warps"]) // 32, device), x["blocks"])
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
 
@@ -118,7 +121,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
 def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
     """The same for configs of one kind: what moving a tile takes, and what multiplying it does, of which the
     longer counts most; and the latency of a turn of the ring, which the blocks of an SM share."""
-    tile, bulk, staged = columns["tile"], columns["path"] == "bulk", 1 - columns["direct"]
+    tile, bulk, staged = columns["tile"], columns["path"] != "async", 1 - columns["direct"]
     per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
     updates = p.beta != "0"
     pairs, size = 1 + p.dtype.is_complex, p.dtype.itemsize

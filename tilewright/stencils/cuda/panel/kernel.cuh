@@ -63,6 +63,9 @@
 #ifndef DIRECT
 #define DIRECT 0  // 1: C leaves from registers (LONG_M, without MMA), 0: through shared memory
 #endif
+#ifndef PACKED
+#define PACKED 0  // 1: the small operand is packed before it is multiplied (without MMA)
+#endif
 #ifndef TILE
 #define TILE 128  // rows (LONG_M) or columns of a tile of C
 #endif
@@ -86,7 +89,7 @@
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
-#define BULK (PATH == 2)
+#define BULK (PATH >= 2)
 #include "lib/element.cuh"
 #include "lib/mma.cuh"
 #include "lib/sync.cuh"
@@ -111,6 +114,8 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #include "panel/multiply.cuh"
 #if PATH == 1
 #include "panel/pipeline_cp_async.cuh"
+#elif PATH == 3
+#include "panel/pipeline_served.cuh"
 #else
 #include "panel/pipeline_bulk.cuh"
 #endif

@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.model import Problem
 from tilewright.stencils.cuda.common import WIDEST
 
-PATHS = ("async", "bulk")
+PATHS = ("async", "bulk", "served")
 LARGEST = 64
 """Extent up to which the two short ones are served: that of matrices that are kept whole in shared memory."""
 
@@ -86,16 +86,23 @@ def result_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
 
 
 def _lengthwise(p: Problem, path: Any, mma: Any, tile: Any, other: int, is_along: bool) -> Any:
-    size, bulk = p.dtype.itemsize, path == "bulk"
+    size, bulk = p.dtype.itemsize, path != "async"
     if is_along:
         return _rounded((tile + ((mma != 0) | bulk) * (WIDEST // size)) * other * size + WIDEST)
     return _rounded(np.where(bulk, other, _apart(p, other)) * tile * size + WIDEST)
 
 
+def packed_bytes(p: Problem, path: Any, packed: Any, rows: Any, columns: Any) -> Any:
+    """Bytes of the small operand where it is packed: twice, where the next one is packed meanwhile."""
+    width, element = (columns if long_m(p) else rows), 2 * max(p.dtype.itemsize // 2, 4 if p.dtype.letter == "hc" else 2)
+    each = p.k * -(-short(p) // width) * (-(-width * element // WIDEST) * WIDEST)
+    return _rounded(packed * each * (1 + 1 * (path == "served") * (strides(p)[1] != 0)))
+
+
 def small_bytes(p: Problem, path: Any, mma: Any) -> Any:
     """Bytes of the small operand."""
     rows, columns = (p.k, short(p)) if small_along_k(p) else (short(p), p.k)
-    spread = (mma != 0) & ((path != "bulk") | (strides(p)[1] == 0))
+    spread = (mma != 0) & ((path == "async") | (strides(p)[1] == 0))
     return _rounded((rows + spread * (_apart(p, rows) - rows)) * columns * p.dtype.itemsize + WIDEST)
 
 
@@ -105,13 +112,17 @@ def stage_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
     return panel_bytes(p, path, mma, tile) + updated + (small_bytes(p, path, mma) if strides(p)[1] else 0)
 
 
-def shared_bytes(p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any) -> Any:
+def shared_bytes(
+    p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, rows: Any, columns: Any
+) -> Any:
     """Shared memory of a block: barriers, a small operand of the whole batch, the ring, results on their way
     out that do not leave from registers."""
-    bulk = path == "bulk"
+    bulk = path != "async"
+    barriers = 8 * stages + 1 * (path == "served") * (8 * stages + 16)
     once = 0 if strides(p)[1] else small_bytes(p, path, mma)
     outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (1 - direct) * result_bytes(p, path, mma, tile)
-    return _rounded(8 * stages) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
+    ring = _rounded(barriers) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
+    return ring + packed_bytes(p, path, packed, rows, columns)
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:

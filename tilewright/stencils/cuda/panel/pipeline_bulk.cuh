@@ -4,46 +4,7 @@
 // What is copied whole is a run (lib/run.cuh): a column along the panel, or all of a tile that is a stream.
 #pragma once
 
-#include "lib/run.cuh"
-#include "panel/copy.cuh"
-
-// The runs of a tile: COLS columns along the panel, or one for all of it.
-template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
-    static constexpr int COUNT = IS_ALONG ? COLS : 1;
-    static INLINE Run run(const Stored *at, long long ld, int number, int count) {
-        return Run(at + number * ld, IS_ALONG ? count : count * ACROSS);
-    }
-    static INLINE int load(unsigned char *to, const Stored *at, long long ld, int count, const void *begin, const void *end,
-                           unsigned int barrier) {
-        int expected = 0;
-        _Pragma("unroll 1") for (int i = threadIdx.x; i < COUNT; i += 32)
-            expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
-        return expected;
-    }
-    // By the lanes of the first warp.
-    static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
-        _Pragma("unroll 1") for (int i = threadIdx.x; i < COUNT; i += 32) {
-            const Run x = run(to, ld, i, count);
-            const unsigned char *const here = from + i * LD * SIZE + x.head() + x.ahead();
-            if (x.whole() > 0) bulk_store<false>((void *)(x.from + x.ahead()), here, x.whole(), 0);
-        }
-    }
-    // By all threads: what is before and behind whole words, by the widest pieces at multiples of themselves.
-    static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
-        if constexpr (WORD > 1) {
-            if (UNIT_C == 16 && count % WORD == 0) return;
-            _Pragma("unroll 1") for (int i = threadIdx.x; i < 2 * COUNT; i += THREADS) {
-                const Run x = run(to, ld, i / 2, count);
-                const unsigned char *const here = from + i / 2 * LD * SIZE + x.head();
-                if (i % 2) x.store_edge(here, x.ahead() + x.whole(), x.bytes);
-                else x.store_edge(here, 0, x.ahead());
-            }
-        }
-    }
-};
-typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
-typedef Runs<LONG_M, SHORT, LD_C, SHORT> ResultRuns;
-typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;
+#include "panel/runs.cuh"
 
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     const Tiles tiles(g);
@@ -93,8 +54,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
         __syncwarp();  // lanes may leave the wait apart
         const auto lead = Lead<(ALONG && UNIT_PANEL < 16), LD_PANEL>::of(x.panel, tiles.ld_panel());
         const auto lead_c = Lead<(LONG_M && UNIT_C < 16), LD_C>::of(x.c, g.ldc);
-        if constexpr (LONG_M) multiply_tile(panel, lead, small, LD_SMALL, c, out, lead_c, x, g.ldc, scalars);
-        else multiply_tile(small, LD_SMALL, panel, lead, c, out, lead_c, x, g.ldc, scalars);
+        multiply_tile(panel, lead, small, LD_SMALL, 0, c, out, lead_c, x, g.ldc, scalars);
         async_fence();
         // The other buffer, which the next tile is written to, has been read.
         if (first_warp && !DIRECT) bulk_read<0>();
@@ -103,7 +63,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             if (!DIRECT) ResultRuns::store(x.c, to, g.ldc, x.count);
             fetch(item + STAGES * (int)gridDim.x, now);
         }
-        if (!DIRECT) ResultRuns::store_edges(x.c, to, g.ldc, x.count);
+        if (!DIRECT) ResultRuns::store_edges<THREADS>(x.c, to, g.ldc, x.count);
         buffer ^= 1;
         if (++now == STAGES) {
             now = 0;

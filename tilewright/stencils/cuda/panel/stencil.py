@@ -37,10 +37,14 @@ from tilewright.stencils.cuda.panel.needs import (
     streams,
     strides,
 )
-from tilewright.stencils.cuda.panel.space import TILES, params, rules
+from tilewright.stencils.cuda.panel.space import TILES, params, rules, threads
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
+
+
+SHARING = ("path", "mma", "direct", "tile", "stages", "packed", "rows", "columns")
+"""The parameters that shared memory depends on."""
 
 
 class PanelStencil(Stencil):
@@ -63,7 +67,7 @@ class PanelStencil(Stencil):
             return (
                 "distances within a tile are counted in 32 bits, which a leading dimension is too large for"
             )
-        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2)) > device["shared_per_block_optin"]:
+        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2, 0, 1, 1)) > device["shared_per_block_optin"]:
             return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None
 
@@ -109,6 +113,6 @@ class PanelStencil(Stencil):
         p, c = problem, config
         return Launch(
             grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
-            block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["path"], c["mma"], c["direct"], c["tile"], c["stages"])),
+            block=(int(threads(c["path"], c["warps"])), 1, 1),
+            shared=int(shared_bytes(p, *(c[name] for name in SHARING))),
         )
