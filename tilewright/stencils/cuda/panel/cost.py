@@ -27,6 +27,7 @@ from tilewright.stencils.cuda.panel.needs import (
     stage_bytes,
     streams,
     strides,
+    width,
 )
 from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots, threads
 from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
@@ -99,7 +100,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
     shared = shared_bytes(
         p,
-        *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", "rows", "columns")),
+        *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
     )
     held = np.minimum(resident(shared, needed, threads(found["path"], found["warps"]) // 32, device), x["blocks"])
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]

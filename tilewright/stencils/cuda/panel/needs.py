@@ -35,6 +35,11 @@ def short(p: Problem) -> int:
     return min(p.m, p.n)
 
 
+def width(p: Problem) -> str:
+    """The parameter that counts what a part has of the small operand."""
+    return "columns" if long_m(p) else "rows"
+
+
 def along(p: Problem) -> bool:
     """Whether neighbours in memory are neighbours along the panel."""
     return not p.transposed_a if long_m(p) else p.transposed_b
@@ -92,9 +97,9 @@ def _lengthwise(p: Problem, path: Any, mma: Any, tile: Any, other: int, is_along
     return _rounded(np.where(bulk, other, _apart(p, other)) * tile * size + WIDEST)
 
 
-def packed_bytes(p: Problem, path: Any, packed: Any, rows: Any, columns: Any) -> Any:
+def packed_bytes(p: Problem, path: Any, packed: Any, width: Any) -> Any:
     """Bytes of the small operand where it is packed: twice, where the next one is packed meanwhile."""
-    width, element = (columns if long_m(p) else rows), 2 * max(p.dtype.itemsize // 2, 4 if p.dtype.letter == "hc" else 2)
+    element = max(p.dtype.itemsize, 8 if p.dtype.letter == "hc" else 4)
     each = p.k * -(-short(p) // width) * (-(-width * element // WIDEST) * WIDEST)
     return _rounded(packed * each * (1 + 1 * (path == "served") * (strides(p)[1] != 0)))
 
@@ -113,7 +118,7 @@ def stage_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
 
 
 def shared_bytes(
-    p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, rows: Any, columns: Any
+    p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, width: Any
 ) -> Any:
     """Shared memory of a block: barriers, a small operand of the whole batch, the ring, results on their way
     out that do not leave from registers."""
@@ -122,7 +127,7 @@ def shared_bytes(
     once = 0 if strides(p)[1] else small_bytes(p, path, mma)
     outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (1 - direct) * result_bytes(p, path, mma, tile)
     ring = _rounded(barriers) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
-    return ring + packed_bytes(p, path, packed, rows, columns)
+    return ring + packed_bytes(p, path, packed, width)
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:

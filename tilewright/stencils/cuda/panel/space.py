@@ -167,10 +167,17 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
     yield limits.threads_per_block(device, lambda path, warps: threads(path, warps))
 
-    def shared(
-        path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, rows: Any, columns: Any
-    ) -> Any:
-        return shared_bytes(p, path, mma, direct, tile, stages, packed, rows, columns)
+    # Rules read what they depend on, and nothing else.
+    if long_m(p):
+
+        def shared(
+            path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, columns: Any
+        ) -> Any:
+            return shared_bytes(p, path, mma, direct, tile, stages, packed, columns)
+    else:
+
+        def shared(path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, rows: Any) -> Any:
+            return shared_bytes(p, path, mma, direct, tile, stages, packed, rows)
 
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(

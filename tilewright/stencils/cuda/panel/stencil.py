@@ -36,6 +36,7 @@ from tilewright.stencils.cuda.panel.needs import (
     short,
     streams,
     strides,
+    width,
 )
 from tilewright.stencils.cuda.panel.space import TILES, params, rules, threads
 from tilewright.stencils.cuda.source import asked, program
@@ -43,8 +44,8 @@ from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 
-SHARING = ("path", "mma", "direct", "tile", "stages", "packed", "rows", "columns")
-"""The parameters that shared memory depends on."""
+SHARING = ("path", "mma", "direct", "tile", "stages", "packed")
+"""The parameters that shared memory depends on, with the width of a part."""
 
 
 class PanelStencil(Stencil):
@@ -67,7 +68,7 @@ class PanelStencil(Stencil):
             return (
                 "distances within a tile are counted in 32 bits, which a leading dimension is too large for"
             )
-        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2, 0, 1, 1)) > device["shared_per_block_optin"]:
+        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2, 0, 1)) > device["shared_per_block_optin"]:
             return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None
 
@@ -114,5 +115,5 @@ class PanelStencil(Stencil):
         return Launch(
             grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
             block=(int(threads(c["path"], c["warps"])), 1, 1),
-            shared=int(shared_bytes(p, *(c[name] for name in SHARING))),
+            shared=int(shared_bytes(p, *(c[name] for name in SHARING), c[width(p)])),
         )
