@@ -88,11 +88,27 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
     paths = [path for path in PATHS if path == "async" or ("bulk_copy" in device.supports and bulk_takes(p))]
     directly = np.arange(1 + long_m(p))
-    axes = np.arange(len(part)), np.arange(len(paths)), directly, np.arange(2), np.array(tiles), *map(np.array, _RINGS)
-    which, path, direct, packed, tile, warps, stages = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+    axes = (
+        np.arange(len(part)),
+        np.arange(len(paths)),
+        directly,
+        np.arange(2),
+        np.array(tiles),
+        *map(np.array, _RINGS),
+    )
+    which, path, direct, packed, tile, warps, stages = (
+        axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
+    )
     mma, rows, columns = part[which].T
     left = ((direct == 0) | (mma == 0)) & ((packed == 0) | ((mma == 0) & (np.array(paths)[path] != "bulk")))
-    found = {"path": np.array(paths)[path], "mma": mma, "direct": direct, "tile": tile, "rows": rows, "packed": packed}
+    found = {
+        "path": np.array(paths)[path],
+        "mma": mma,
+        "direct": direct,
+        "tile": tile,
+        "rows": rows,
+        "packed": packed,
+    }
     found |= {"columns": columns, "warps": warps, "stages": stages}
     found = {name: column[left] for name, column in found.items()}
     # The compiler takes more registers than the loop needs, for reads ahead.
@@ -102,7 +118,9 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         p,
         *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
     )
-    held = np.minimum(resident(shared, needed, threads(found["path"], found["warps"]) // 32, device), x["blocks"])
+    held = np.minimum(
+        resident(shared, needed, threads(found["path"], found["warps"]) // 32, device), x["blocks"]
+    )
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
 

@@ -43,7 +43,6 @@ from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
-
 SHARING = ("path", "mma", "direct", "tile", "stages", "packed")
 """The parameters that shared memory depends on, with the width of a part."""
 
@@ -68,7 +67,10 @@ class PanelStencil(Stencil):
             return (
                 "distances within a tile are counted in 32 bits, which a leading dimension is too large for"
             )
-        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2, 0, 1)) > device["shared_per_block_optin"]:
+        if (
+            int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2, 0, 1))
+            > device["shared_per_block_optin"]
+        ):
             return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None
 
