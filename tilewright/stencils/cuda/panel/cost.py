@@ -100,7 +100,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
-    left = ((direct == 0) | (mma == 0)) & ((packed == 0) | ((mma == 0) & (np.array(paths)[path] != "bulk")))
+    left = ((direct == 0) & (packed == 0)) | (mma == 0)
     found = {
         "path": np.array(paths)[path],
         "mma": mma,

@@ -3,7 +3,7 @@
 
 #include "lib/sizes.cuh"
 
-constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + (PATH == 3 ? 32 : 0);  // those that multiply, and all
+constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + (BULK ? 32 : 0);  // those that multiply, and all
 
 // The product of one tile.
 constexpr int SIZE_M = LONG_M ? TILE : SHORT, SIZE_N = LONG_M ? SHORT : TILE;
@@ -41,7 +41,7 @@ constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 constexpr int BYTES_PANEL = padded(LD_PANEL * (ALONG ? SIZE_K : TILE) * SIZE + 16);
 constexpr int BYTES_SMALL = padded(LD_SMALL * SMALL_COLS * SIZE + 16);
 constexpr int BYTES_C = padded(LD_C * (LONG_M ? SHORT : TILE) * SIZE + 16);
-constexpr int AT_SMALL = PATH == 3 ? padded(8 * (2 * STAGES + 2)) : BULK ? padded(8 * STAGES) : 0;
+constexpr int AT_SMALL = BULK ? padded(8 * (2 * STAGES + 2)) : 0;
 constexpr int AT_RING = AT_SMALL + (SHARED ? BYTES_SMALL : 0);
 constexpr int STAGE_SMALL = BYTES_PANEL, STAGE_C = STAGE_SMALL + (SHARED ? 0 : BYTES_SMALL);
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);

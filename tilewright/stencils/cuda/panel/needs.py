@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.model import Problem
 from tilewright.stencils.cuda.common import WIDEST
 
-PATHS = ("async", "bulk", "served")
+PATHS = ("async", "bulk")
 LARGEST = 64
 """Extent up to which the two short ones are served: that of matrices that are kept whole in shared memory."""
 
@@ -101,7 +101,7 @@ def packed_bytes(p: Problem, path: Any, packed: Any, width: Any) -> Any:
     """Bytes of the small operand where it is packed: twice, where the next one is packed meanwhile."""
     element = max(p.dtype.itemsize, 8 if p.dtype.letter == "hc" else 4)
     each = p.k * -(-short(p) // width) * (-(-width * element // WIDEST) * WIDEST)
-    return _rounded(packed * each * (1 + 1 * (path == "served") * (strides(p)[1] != 0)))
+    return _rounded(packed * each * (1 + 1 * (path == "bulk") * (strides(p)[1] != 0)))
 
 
 def small_bytes(p: Problem, path: Any, mma: Any) -> Any:
@@ -123,10 +123,9 @@ def shared_bytes(
     """Shared memory of a block: barriers, a small operand of the whole batch, the ring, results on their way
     out that do not leave from registers."""
     bulk = path != "async"
-    barriers = 8 * stages + 1 * (path == "served") * (8 * stages + 16)
     once = 0 if strides(p)[1] else small_bytes(p, path, mma)
     outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (1 - direct) * result_bytes(p, path, mma, tile)
-    ring = _rounded(barriers) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
+    ring = _rounded(16 * stages + 16) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
     return ring + packed_bytes(p, path, packed, width)
 
 

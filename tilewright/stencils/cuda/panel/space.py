@@ -78,8 +78,8 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "packed",
         "hard",
-        "the small operand is packed for multiply-add units, and bulk copies have a warp of their own then",
-        lambda path, mma, packed: (packed == 0) | ((mma == 0) & (path != "bulk")),
+        "the small operand is packed for multiply-add units",
+        lambda mma, packed: (packed == 0) | (mma == 0),
     )
     yield Rule(
         "direct",
@@ -149,8 +149,8 @@ def _of_the_tile(p: Problem) -> Iterator[Rule]:
 
 
 def threads(path: Any, warps: Any) -> Any:
-    """Threads of a block: with "served" one more warp moves what the others multiply."""
-    return 32 * (warps + 1 * (path == "served"))
+    """Threads of a block: with bulk copies one more warp moves what the others multiply."""
+    return 32 * (warps + 1 * (path == "bulk"))
 
 
 def slots(mma: Any, warps: Any) -> Any:

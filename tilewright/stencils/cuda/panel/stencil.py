@@ -6,10 +6,11 @@ times a block (K. Goto and R. van de Geijn, "Anatomy of high-performance matrix 
 section 4), and memory sets its pace as it does for very small matrices (I. Masliah et al. (2018), section 3).
 
     path     "async" or "bulk": how tiles come into shared memory, by words of all threads or by bulk copies
+    packed   the small operand is brought into the order in which multiply-add units read it
     direct   C leaves from registers, not through shared memory (m is long)
     tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
-    warps    of a block
+    warps    of a block that multiply; with bulk copies one more moves what they do
     stages   tiles in shared memory: all but the one that is multiplied are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
