@@ -22,9 +22,9 @@ struct Meeting {
     INLINE bool last() const {
         unsigned int *const found = (unsigned int *)(shared_memory + AT_FOUND);
         __threadfence();
-        block_sync();
+        workers_sync();
         if (threadIdx.x == 0) *found = atomicAdd(come, 1u) + 1 == (unsigned int)clusters;
-        block_sync();
+        workers_sync();
         __threadfence();
         return *found;
     }
