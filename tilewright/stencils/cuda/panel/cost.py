@@ -87,7 +87,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     full = {t: length(p) / (-(-length(p) // t) * t) for t in fitting if t <= longest}
     tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
     paths = [path for path in PATHS if path == "async" or ("bulk_copy" in device.supports and bulk_takes(p))]
-    directly = np.arange(1 + long_m(p))
+    directly = np.arange(1 + 2 * long_m(p))
     axes = (
         np.arange(len(part)),
         np.arange(len(paths)),
@@ -100,7 +100,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
-    left = ((direct == 0) & (packed == 0)) | (mma == 0)
+    left = (((direct != 1) & (packed == 0)) | (mma == 0)) & ((direct != 2) | (np.array(paths)[path] == "bulk"))
     found = {
         "path": np.array(paths)[path],
         "mma": mma,
@@ -140,7 +140,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
 def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
     """The same for configs of one kind: what moving a tile takes, and what multiplying it does, of which the
     longer counts most; and the latency of a turn of the ring, which the blocks of an SM share."""
-    tile, bulk, staged = columns["tile"], columns["path"] != "async", 1 - columns["direct"]
+    tile, bulk, staged = columns["tile"], columns["path"] != "async", 1 * (columns["direct"] != 1)
     per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
     updates = p.beta != "0"
     pairs, size = 1 + p.dtype.is_complex, p.dtype.itemsize
@@ -180,7 +180,7 @@ def _copies(p: Problem, columns: Columns, count: Any) -> tuple[Any, Any]:
         whole = column * size + 0 * tile
         return np.minimum(np.minimum(units(p)[which], whole & -whole), WIDEST)
 
-    staged = 1 - columns["direct"] + (p.beta != "0")
+    staged = 1 * (columns["direct"] != 1) + (p.beta != "0")
     moved = (
         (count * p.k, word(of_panel, tile if along(p) else p.k, stream)),
         (p.k * other * (strides(p)[1] != 0), word(of_small, small, False)),
@@ -199,7 +199,7 @@ def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any
     and of shared memory."""
     rows, cols = columns["rows"], columns["columns"]
     lengthwise, across = (rows, cols) if long_m(p) else (cols, rows)
-    size, staged = p.dtype.itemsize, 1 - columns["direct"]
+    size, staged = p.dtype.itemsize, 1 * (columns["direct"] != 1)
     # Words that are loaded for a k.
     wide = vector(size, max(1, units(p)[0 if long_m(p) else 1] // size))
     deep = vector(size, p.k)
