@@ -120,7 +120,6 @@ def shared_bytes(
     sums = groups * m * n * (bits // 8) + WIDEST
     return (
         _rounded(8 * stages) * (1 * (path != "async"))  # 16 * 8 fit
-       
         + stages * stage_bytes(p, mma, tile, depth, rows, columns)
         + sums
     )

@@ -21,10 +21,10 @@ from tilewright.stencils.cuda.panel.needs import (
     length,
     long_m,
     parts,
+    realigned,
     shared_bytes,
     short,
     small_along_k,
-    stage_bytes,
     streams,
     strides,
     width,
@@ -74,6 +74,7 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     # Those of the fewest instructions for an element of C.
     mma, rows, columns = np.array(of_threads).T
     found = {"mma": mma, "rows": rows, "columns": columns, "direct": np.ones_like(mma)}
+    found |= {"packed": np.ones_like(mma), "path": np.full(len(mma), "bulk")}
     issued, _, reads = _fma(p, found, x[f"fma {p.dtype.real_bits}"])
     each = columns if long_m(p) else rows
     cost = np.maximum(issued / 4, reads) / (rows * columns) * (-(-other // each) * each / other)
@@ -100,7 +101,9 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
-    left = (((direct != 1) & (packed == 0)) | (mma == 0)) & ((direct != 2) | (np.array(paths)[path] == "bulk"))
+    left = (((direct != 1) & (packed == 0)) | (mma == 0)) & (
+        (direct != 2) | (np.array(paths)[path] == "bulk")
+    )
     found = {
         "path": np.array(paths)[path],
         "mma": mma,
@@ -138,33 +141,60 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
 
 
 def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
-    """The same for configs of one kind: what moving a tile takes, and what multiplying it does, of which the
-    longer counts most; and the latency of a turn of the ring, which the blocks of an SM share."""
-    tile, bulk, staged = columns["tile"], columns["path"] != "async", 1 * (columns["direct"] != 1)
+    """The same for configs of one kind. A tile takes what is longest of five things that go on at once, and a
+    little of the others: memory; the issue of instructions and the units of an SM; what one block waits for
+    itself while it multiplies a tile, and its warp that moves tiles, which the blocks of an SM share; and the
+    latency of memory, which the tiles on their way share."""
+    tile, bulk = columns["tile"], columns["path"] != "async"
     per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
-    updates = p.beta != "0"
-    pairs, size = 1 + p.dtype.is_complex, p.dtype.itemsize
-    moved = length(p) / turns * (p.k + short(p) * (1 + updates)) * size
-    memory = moved / x["bytes"]
-    rows, cols = columns["rows"], columns["columns"]
-    each = slots(columns["mma"], columns["warps"])
-    works = columns["warps"] * -(-parts(p, tile, rows, cols) // each)
-    issued, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
-    issued += (x["kept"] + x["kept_staged"] * staged) * rows * cols * pairs * (1 + updates) / _lanes(columns)
-    # What begins anywhere in a word takes more instructions.
-    anywhere = (along(p) and units(p)[0 if long_m(p) else 1] < WIDEST) + (long_m(p) and units(p)[2] < WIDEST)
-    issued *= (1 + x["anywhere"] * anywhere) / 4
-    runs = (p.k if along(p) else 1) + (short(p) if long_m(p) else 1) * (1 + updates)
-    words, halves = _copies(p, columns, length(p) / turns)
-    copied = np.where(bulk, x["run"] * runs, x["word"] * words + x["half"] * halves)
+    count, updates, size = length(p) / turns, p.beta != "0", p.dtype.itemsize
+    small = p.k * short(p) * (strides(p)[1] != 0)
+    memory = (count * (p.k + short(p) * (1 + updates)) + small) * size / x["bytes"]
+    rounds = -(
+        -parts(p, tile, columns["rows"], columns["columns"]) // slots(columns["mma"], columns["warps"])
+    )
+    of_part, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
+    of_part += x["kept"] * _stores(p, columns) * (1 + updates)
+    # What all threads of a block do beside their parts, and what the warp that moves tiles does.
+    words, halves = _copies(p, columns, count)
+    shifted = columns["direct"] == 2
+    moved = (
+        np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
+    )
+    moved = moved + x["shifted"] * shifted * count * size / WIDEST * (
+        short(p) * (1 + updates) + p.k * realigned(p)
+    )
+    loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
+    stores = (columns["direct"] == 0) * (short(p) if long_m(p) else 1)
+    edges = stores * (long_m(p) and units(p)[2] < WIDEST)
+    served = bulk * (x["run"] * (loads + stores) + x["edge"] * edges)
+    issued = (columns["warps"] * rounds * of_part + moved + served) / 4
     power = x["power"]
-    busy = works * (issued**power + units_busy**power + reads**power) ** (1 / power)
-    # Few warps leave a scheduler nothing to issue while they wait for each other.
-    busy = busy * (1 + x["few"] / (per_sm * columns["warps"])) + copied
-    latency = (
-        x["latency"] + x["latency_byte"] * stage_bytes(p, columns["path"], columns["mma"], tile)
-    ) / per_sm
-    return ((memory**power + busy**power) ** (1 / power) + latency) * turns / length(p)
+    units_of_all = columns["warps"] * rounds * np.maximum(units_busy, reads)
+    waited = x["latency"] + x["alone"] * (rounds * of_part + moved / columns["warps"])
+    serving = x["serve"] * served
+    flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
+    longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
+    longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
+    return longest ** (1 / power) * turns / length(p)
+
+
+def _vector_of_c(p: Problem, columns: Columns) -> Any:
+    """Elements of C that an instruction keeps."""
+    rows, size = columns["rows"], p.dtype.itemsize
+    unit = np.where(columns["direct"] == 2, WIDEST, units(p)[2])
+    if not long_m(p):
+        unit = np.minimum(unit, short(p) * size & -(short(p) * size))
+    elsewhere = units(p)[0] if long_m(p) and along(p) and not realigned(p) else WIDEST
+    return np.maximum(1, np.minimum(np.minimum(unit, elsewhere) // size, rows & -rows))
+
+
+def _stores(p: Problem, columns: Columns) -> Any:
+    """Instructions that keep what a thread has of a part."""
+    elements = columns["rows"] * columns["columns"] / _lanes(columns)
+    if columns["mma"].any():
+        return elements
+    return elements / _vector_of_c(p, columns)
 
 
 def _copies(p: Problem, columns: Columns, count: Any) -> tuple[Any, Any]:
@@ -197,20 +227,38 @@ def _lanes(columns: Columns) -> Any:
 def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
     """Instructions that a warp issues for a part of each of its threads, clocks of the multiply-add units,
     and of shared memory."""
-    rows, cols = columns["rows"], columns["columns"]
+    rows, cols, size = columns["rows"], columns["columns"], p.dtype.itemsize
     lengthwise, across = (rows, cols) if long_m(p) else (cols, rows)
-    size, staged = p.dtype.itemsize, 1 * (columns["direct"] != 1)
-    # Words that are loaded for a k.
-    wide = vector(size, max(1, units(p)[0 if long_m(p) else 1] // size))
+    element, halves = max(size, 8 if p.dtype.letter == "hc" else 4), p.dtype.real_bits == 16
+    packed, shifted = columns["packed"], columns["direct"] == 2
+    # Elements of the vectors that are read: along the panel, or along k of both operands.
+    unit = np.where(shifted & realigned(p), WIDEST, units(p)[0 if long_m(p) else 1])
     deep = vector(size, p.k)
-    of_panel = lengthwise / (np.minimum(wide, lengthwise & -lengthwise) if along(p) else min(wide, deep))
-    of_small = across / (deep if small_along_k(p) else np.minimum(WIDEST // size, across & -across))
+    if along(p):
+        wide = np.maximum(1, np.minimum(unit // size, lengthwise & -lengthwise))
+    else:
+        wide = np.maximum(1, np.minimum(unit // size, deep))
+    of_panel = lengthwise / wide
+    plain = across / (deep if small_along_k(p) else np.minimum(WIDEST // size, across & -across))
+    of_small = np.where(packed == 1, -(-across * element // WIDEST), plain)
     sums = lengthwise * across * (4 if p.dtype.is_complex else 1)
-    issued = x["part"] + p.k * (of_panel + of_small + sums + x["step"])
+    widened = halves * (1 + p.dtype.is_complex) * (lengthwise + np.where(packed == 1, 0, across))
+    anywhere = along(p) * (unit < WIDEST)
+    issued = x["part"] + p.k * (of_panel + of_small + sums + widened + x["step"] + x["anywhere"] * anywhere)
     pipes = p.k * sums * (2 if p.dtype.real_bits == 64 else 1) / 4
     words = max(size / 4, 0.5)
-    reads = p.k * (lengthwise * words + of_small * max(1.0, words / 4))
-    return issued, pipes, x["reads"] * (reads + 2 * staged * lengthwise * across * words)
+    passes = lengthwise * words * (1 if along(p) else _conflicts(p, columns, wide))
+    staged = 2 * (columns["direct"] != 1) * lengthwise * across * words
+    return issued, pipes, x["reads"] * (p.k * (passes + of_small) + staged)
+
+
+def _conflicts(p: Problem, columns: Columns, wide: Any) -> Any:
+    """How often a bank of shared memory is asked for at once, where neighbouring lanes read a panel that lies
+    across."""
+    size = p.dtype.itemsize
+    own = p.k * size
+    apart = own + np.where((columns["path"] == "async") & (own % 32 == 0), WIDEST, 0)
+    return np.maximum(1, np.gcd(apart // min(size, 4), 128 // min(size, 4)) * min(size, 4) / (wide * size))
 
 
 def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
@@ -221,9 +269,12 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
     # Instructions of 16 x 8 products: two for a complex number of 16 bits, four for one of float64.
     products = rows * cols / 128 * (pairs if halves else pairs**2)
     fragments = (rows + cols) / 8 * (2 if halves else 1) * pairs
-    issued = x["part"] + steps * (fragments * x["step"] + products * (1 if halves else 2))
+    panel = (rows if long_m(p) else cols) / 8 * (2 if halves else 1) * pairs
+    anywhere = (units(p)[0 if long_m(p) else 1] < WIDEST) & ~((columns["direct"] == 2) & realigned(p))
+    issued = fragments * x["step"] + x["anywhere"] * panel * anywhere + products * (1 if halves else 2)
     pipes = steps * products * (2 if halves else 4)
-    return issued, pipes, x["reads"] * p.k * (rows + cols) * max(p.dtype.itemsize / 4, 0.5) / 32
+    passes = p.k * (rows + cols) * max(p.dtype.itemsize / 4, 0.5) / 32
+    return x["part"] + steps * issued, pipes, x["reads"] * passes
 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
