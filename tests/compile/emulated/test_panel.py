@@ -17,15 +17,19 @@ pytestmark = marks.COMPILED
     [
         # Columns along the panel that begin anywhere in a word, and C from registers.
         ("s:nn:67x3x4@2", "dense", {"path": "bulk", "direct": 1}),
-        ("c:nt:3x66x3@2", "shared", {"path": "bulk"}),
+        ("c:nt:3x66x3@2", "shared", {"path": "bulk", "packed": 1}),
         # Streams that do, with a rest of a tile, and columns that are counted one by one.
         ("d:tn:67x5x3@2", "dense", {"path": "bulk", "direct": 0}),
-        ("s:nn:3x67x5@2", "shared", {"path": "bulk"}),
-        ("c:cj:66x4x3@2", "padded", {"path": "async", "direct": 0}),
+        ("s:nn:3x67x5@2", "dense", {"path": "bulk", "packed": 1}),
+        ("c:cj:66x4x3@2", "padded", {"path": "async", "direct": 0, "packed": 1}),
         ("z:jn:5x66x2@2", "padded", {"path": "async"}),
         ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1}),
+        # C by words of all threads, wherever its columns begin, and odd columns of halves that are realigned.
+        ("b:tn:101x3x5@2", "dense", {"path": "bulk", "direct": 2, "packed": 1}),
+        ("c:nn:67x3x4@3", "dense", {"path": "bulk", "direct": 2}),
+        ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16, "direct": 2}),
         # Tensor cores.
-        ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
+        ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16, "direct": 0}),
         ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),
         ("d:nn:67x9x6@2", "dense", {"path": "bulk", "mma": 8}),
         ("z:nt:9x66x3@2", "padded", {"path": "async", "mma": 16}),
@@ -35,7 +39,7 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     p = problem(text, (1, 0, 1), (0, 0, 2), beta="0") if layout == "padded" else problem(text, beta="any")
     if layout == "shared":
         p = p.with_(**{"stride_b" if p.m > p.n else "stride_a": 0})
-    few = {"mma": 0, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
+    few = {"mma": 0, "packed": 0, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
     found = allowed("panel", p, H200, 60, 1, **few)
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
     assert found_wrong("panel", [(p, config)], grid_x=2) == []
