@@ -54,8 +54,7 @@ def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, bet
     ("text", "fixed"),
     [
         ("s:tt:70x6x7", {"path": "async", "packed": 1}),
-        ("hc:cn:81x17x18", {"path": "bulk", "direct": 0}),
-        ("h:nn:81x17x18", {"path": "bulk", "direct": 2}),
+        ("hc:cn:81x17x18", {"path": "bulk"}),
         ("z:jt:6x70x11", {"path": "bulk", "packed": 1}),
         ("z:jt:6x70x11", {"path": "async", "packed": 0}),
     ],

@@ -19,7 +19,6 @@ from tilewright.stencils.cuda.panel.needs import (
     along,
     length,
     long_m,
-    realigned,
     shared_bytes,
     short,
     streams,
@@ -204,16 +203,3 @@ def test_shared_memory_of_a_tile() -> None:
     # Packed, 8 k of two vectors each: once, or twice where the next one is packed meanwhile.
     assert shared_bytes(p, "async", 0, 1, 128, 3, 1, 5) == 3 * stage + 256
     assert shared_bytes(p, "bulk", 0, 1, 128, 3, 1, 5) == 128 + 3 * bulk + 512
-    # C leaves by words of all threads from two buffers, and odd columns of halves are brought where vectors begin.
-    kept = -(-(132 * 5 * 4 + 16) // 128) * 128
-    assert shared_bytes(p, "bulk", 0, 2, 128, 3, 0, 5) == 128 + 3 * bulk + 2 * kept
-    for text, is_realigned in (
-        ("h:301x5x8", True),
-        ("h:300x5x8", True),
-        ("h:304x5x8", False),
-        ("h:tn:301x5x8", False),
-    ):
-        p = problem(f"{text}@100")
-        assert realigned(p) == is_realigned
-        more = shared_bytes(p, "bulk", 16, 2, 128, 3, 0, 8) - shared_bytes(p, "bulk", 16, 0, 128, 3, 0, 8)
-        assert more == is_realigned * (-(-(136 * 8 * 2 + 16) // 128) * 128)

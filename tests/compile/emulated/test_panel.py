@@ -24,12 +24,8 @@ pytestmark = marks.COMPILED
         ("c:cj:66x4x3@2", "padded", {"path": "async", "direct": 0, "packed": 1}),
         ("z:jn:5x66x2@2", "padded", {"path": "async"}),
         ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1}),
-        # C by words of all threads, wherever its columns begin, and odd columns of halves that are realigned.
-        ("b:tn:101x3x5@2", "dense", {"path": "bulk", "direct": 2, "packed": 1}),
-        ("c:nn:67x3x4@3", "dense", {"path": "bulk", "direct": 2}),
-        ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16, "direct": 2}),
         # Tensor cores.
-        ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16, "direct": 0}),
+        ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
         ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),
         ("d:nn:67x9x6@2", "dense", {"path": "bulk", "mma": 8}),
         ("z:nt:9x66x3@2", "padded", {"path": "async", "mma": 16}),

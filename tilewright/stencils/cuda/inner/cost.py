@@ -33,7 +33,7 @@ from tilewright.stencils.cuda.inner.needs import (
     vector,
     words_of_sum,
 )
-from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, SPREADS, TILES, threads
+from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, SPREADS, TILES
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
@@ -84,7 +84,7 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int, in
 
 def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     part = np.array(list(dict.fromkeys(_parts(p, x))))
-    paths = [path for path in PATHS if path == "async" or "bulk_copy" in device.supports]
+    paths = [path for path in PATHS if path != "bulk" or "bulk_copy" in device.supports]
     depths = [depth for depth in DEPTHS if depth * p.dtype.itemsize % WIDEST == 0]
     # Where there are fewer tiles than keep all of the device busy, several blocks may share one.
     alone = tiles(p, TILES[0]) >= 4 * device["sms"]
@@ -109,8 +109,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any]) -> Columns:
     needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
     names = ("path", "mma", "tile", "depth", "rows", "columns", "warps", "stages")
     shared = shared_bytes(p, *(found[name] for name in names))
-    held = resident(shared, needed, threads(found["path"], found["warps"]) // 32, device)
-    held = np.minimum(held, x["blocks"])
+    held = np.minimum(resident(shared, needed, found["warps"], device), x["blocks"])
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     # As many clusters share a tile as fill the grid, and have rings to fill.
     most = found["blocks"] * _placed(found["split"]) // (tiles(p, found["tile"]) * found["split"])
@@ -165,7 +164,7 @@ def counts(p: Problem, device: Device, columns: Columns) -> Columns:
     an SM has one."""
     mma, tile, depth, warps = (columns[name] for name in ("mma", "tile", "depth", "warps"))
     rows, cols, split = columns["rows"], columns["columns"], columns["split"] * columns["spread"]
-    bulk, (m, n), sms = columns["path"] != "async", extents(p, tile), device["sms"]
+    bulk, (m, n), sms = columns["path"] == "bulk", extents(p, tile), device["sms"]
     # Blocks of an SM, as many as there is work for.
     shares = tiles(p, tile) * split
     per_sm = np.clip(columns["blocks"] / sms, 1, np.maximum(1, shares / sms))

@@ -87,7 +87,7 @@
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
-#define BULK (PATH >= 2)
+#define BULK (PATH == 2)
 #include "lib/element.cuh"
 #include "lib/cluster.cuh"
 #include "lib/mma.cuh"
@@ -136,10 +136,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) inner(const __grid
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
     const Products products(g);
     Ring ring(products);
-    if (SERVED && threadIdx.x >= WORKERS) {
-        ring.serve();
-        return;
-    }
     const int group = threadIdx.x / 32 / TEAM;
     Sums sums;
     _Pragma("unroll 1") for (int item = blockIdx.x; item < products.items; item += (int)gridDim.x) {

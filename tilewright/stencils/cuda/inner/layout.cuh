@@ -3,9 +3,7 @@
 
 #include "lib/sizes.cuh"
 
-// Those that multiply, and all: with bulk copies a warp of its own fills the ring, but where the blocks of a cluster meet.
-constexpr bool SERVED = PATH == 3;
-constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + (SERVED ? 32 : 0);
+constexpr int THREADS = 32 * WARPS;
 constexpr bool SHARING = SPLIT > 1 || SPREAD;  // whether several blocks share the k of a tile
 
 // 16 bytes in device memory, where they are in a slab, and whether any of them are of it.
@@ -104,15 +102,8 @@ typedef Slab<TILE_M, ACROSS_M, ALONG_A, STREAM_A, UNIT_A> SlabA;
 typedef Slab<TILE_N, PARTS / ACROSS_M, ALONG_B, STREAM_B, UNIT_B> SlabB;
 
 // Shared memory: barriers, the ring, partial sums, and a word for what one thread finds.
-constexpr int AT_RING = BULK ? padded(8 * STAGES * (SERVED ? 2 : 1)) : 0, STAGE_B = SlabA::BYTES, STAGE = STAGE_B + SlabB::BYTES;
+constexpr int AT_RING = BULK ? padded(8 * STAGES) : 0, STAGE_B = SlabA::BYTES, STAGE = STAGE_B + SlabB::BYTES;
 constexpr int AT_SUMS = AT_RING + STAGES * STAGE, AT_FOUND = AT_SUMS + GROUPS * TILE * (int)sizeof(Element);
 
 // Pieces of k are multiples of GRAIN, and GRAIN of whole words.
 constexpr int GRAIN = smaller(DEPTH, 16);
-
-// The threads that multiply wait for each other.
-INLINE void workers_sync() {
-    if (WARPS == 1) __syncwarp();
-    else if (SERVED) asm volatile("bar.sync 1, %0;" ::"n"(WORKERS) : "memory");
-    else __syncthreads();
-}

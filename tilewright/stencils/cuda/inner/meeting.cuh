@@ -22,9 +22,9 @@ struct Meeting {
     INLINE bool last() const {
         unsigned int *const found = (unsigned int *)(shared_memory + AT_FOUND);
         __threadfence();
-        workers_sync();
+        block_sync();
         if (threadIdx.x == 0) *found = atomicAdd(come, 1u) + 1 == (unsigned int)clusters;
-        workers_sync();
+        block_sync();
         __threadfence();
         return *found;
     }

@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.model import Problem
 from tilewright.stencils.cuda.common import WIDEST, units
 
-PATHS = ("async", "bulk", "served")
+PATHS = ("async", "bulk")
 LARGEST = 64
 """Extent of C up to which it is one tile, and above which k is long."""
 GRAIN = 16
@@ -119,7 +119,7 @@ def shared_bytes(
     bits = max(p.dtype.real_bits, 32) * (1 + p.dtype.is_complex)
     sums = groups * m * n * (bits // 8) + WIDEST
     return (
-        _rounded(8 * stages) * (1 * (path != "async"))  # 16 * 8 fit
+        _rounded(8 * stages) * (1 * (path == "bulk"))
         + stages * stage_bytes(p, mma, tile, depth, rows, columns)
         + sums
     )

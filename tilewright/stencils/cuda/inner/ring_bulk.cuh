@@ -2,7 +2,7 @@
 #pragma once
 
 // Warps that fill the ring: the lanes of one start their copies one after the other.
-constexpr int FILLERS = SERVED ? 1 : smaller(WARPS, ceiling(SlabA::RUNS + SlabB::RUNS, 4));
+constexpr int FILLERS = smaller(WARPS, ceiling(SlabA::RUNS + SlabB::RUNS, 4));
 
 struct Ring {
     const Products &products;
@@ -14,37 +14,15 @@ struct Ring {
     INLINE Ring(const Products &all) : products(all) {
         if (threadIdx.x == 0) {
             UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, 32 * FILLERS);
-            if (SERVED) UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(been_read(i), WARPS);
             barriers_started();
         }
-        if (SERVED) __syncthreads();
-        else block_sync();
-        if (!SERVED && threadIdx.x < 32 * FILLERS) _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fill(i);
+        block_sync();
+        if (threadIdx.x < 32 * FILLERS) _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fill(i);
     }
 
-    // The barrier that says that all have read a stage.
-    INLINE unsigned int been_read(int stage) const { return barriers + 8 * (STAGES + stage); }
-    INLINE bool any() const { return next.item < products.items && !(SHARING && products.pieces <= 0); }
-
-    // By the warp of its own: fills stage after stage, as soon as it has been read.
-    INLINE void serve() {
-        int to = 0;
-        unsigned int before = 1;  // nothing has to be read before the first ones
-        _Pragma("unroll 1") while (any()) {
-            barrier_wait(been_read(to), before);
-            __syncwarp();
-            async_fence();  // elements at the ends of an operand were stored one by one where copies come next
-            fill(to);
-            if (++to == STAGES) {
-                to = 0;
-                before ^= 1;
-            }
-        }
-    }
-
-    // By the warps that fill, each of whose lanes arrives for its own runs, those of A and then those of B.
+    // By the first warps, each of whose lanes arrives for its own runs, those of A and then those of B.
     INLINE void fill(int to) {
-        if (!any()) return;
+        if (next.item >= products.items || (SHARING && products.pieces <= 0)) return;
         const Gemm &g = products.g;
         const Item x = products.at(next.item);
         unsigned char *const stage = shared_memory + AT_RING + to * STAGE;
@@ -52,7 +30,7 @@ struct Ring {
         const Stored *const a = products.a(x, next.piece), *const b = products.b(x, next.piece);
         const int of_a = SlabA::runs(x.rows, count), all = of_a + SlabB::runs(x.columns, count);
         int expected = 0;
-        _Pragma("unroll 1") for (int i = threadIdx.x % 32 * FILLERS + threadIdx.x / 32 % FILLERS; i < all; i += 32 * FILLERS) {
+        _Pragma("unroll 1") for (int i = threadIdx.x % 32 * FILLERS + threadIdx.x / 32; i < all; i += 32 * FILLERS) {
             const bool second = i >= of_a;
             const int number = second ? i - of_a : i;
             const Run run = second ? SlabB::run(b, g.ldb, number, x.columns, count) : SlabA::run(a, g.lda, number, x.rows, count);
@@ -73,15 +51,10 @@ struct Ring {
 
     // It has been read.
     INLINE void release() {
-        if (SERVED) {
-            __syncwarp();
-            if (threadIdx.x % 32 == 0) barrier_expect(been_read(now), 0);
-        } else {
-            // Elements at the ends of an operand were stored one by one where copies come next.
-            if (threadIdx.x < 32 * FILLERS) async_fence();
-            block_sync();
-            if (threadIdx.x < 32 * FILLERS) fill(now);
-        }
+        // Elements at the ends of an operand were stored one by one where copies come next.
+        if (threadIdx.x < 32 * FILLERS) async_fence();
+        block_sync();
+        if (threadIdx.x < 32 * FILLERS) fill(now);
         if (++now == STAGES) {
             now = 0;
             parity ^= 1;

@@ -32,5 +32,4 @@ struct Ring {
     }
 
     INLINE void release() { now = now + 1 == STAGES ? 0 : now + 1; }
-    INLINE void serve() {}  // no warp has nothing else to do
 };

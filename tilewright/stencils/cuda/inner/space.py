@@ -67,12 +67,6 @@ def _of_the_path(device: Device) -> Iterator[Rule]:
     """How slabs come into shared memory, and of how many blocks."""
     yield limits.bulk_device(device)
     yield Rule(
-        "served",
-        "hard",
-        "a warp of its own fills the ring of a block that is no part of a cluster",
-        lambda path, split: (path != "served") | (split == 1),
-    )
-    yield Rule(
         "cluster",
         "tabled",
         "blocks share the k of a tile through clusters, which the device has (9.0 and above)",
@@ -148,11 +142,6 @@ def _of_the_slab(p: Problem) -> Iterator[Rule]:
     )
 
 
-def threads(path: Any, warps: Any) -> Any:
-    """Threads of a block: with bulk copies one more warp moves what the others multiply."""
-    return 32 * (warps + 1 * (path == "served"))
-
-
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
 
@@ -161,12 +150,12 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     ) -> Any:
         return shared_bytes(p, path, mma, tile, depth, rows, columns, warps, stages)
 
-    yield limits.threads_per_block(device, lambda path, warps: threads(path, warps))
+    yield limits.threads_per_block(device)
     yield limits.shared_per_block(device, shared, "the ring and the sums fit")
     yield from limits.resident_rules(
         device,
-        lambda path, warps: threads(path, warps),
-        lambda path, mma, rows, columns, warps: threads(path, warps) * registers(p, mma, rows, columns),
+        lambda warps: 32 * warps,
+        lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
         shared,
     )
     yield limits.in_flight(

@@ -46,7 +46,7 @@ from tilewright.stencils.cuda.inner.needs import (
     unit_k,
     workspace_bytes,
 )
-from tilewright.stencils.cuda.inner.space import DEPTHS, TILES, params, rules, threads
+from tilewright.stencils.cuda.inner.space import DEPTHS, TILES, params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument, Workspace
@@ -120,7 +120,7 @@ class InnerStencil(Stencil):
         sizes = ("path", "mma", "tile", "depth", "rows", "columns", "warps", "stages")
         return Launch(
             grid=(max(1, min(c["blocks"] // shares, int(tiles(p, c["tile"])))), shares, 1),
-            block=(int(threads(c["path"], c["warps"])), 1, 1),
+            block=(32 * c["warps"], 1, 1),
             shared=int(shared_bytes(p, *(c[name] for name in sizes))),
             cluster=c["split"],
         )

@@ -21,7 +21,6 @@ from tilewright.stencils.cuda.panel.needs import (
     length,
     long_m,
     parts,
-    realigned,
     shared_bytes,
     short,
     small_along_k,
@@ -36,6 +35,8 @@ from tilewright.stencils.cuda.tiny.space import sides
 Columns = dict[str, Any]
 _RINGS = ((1, 2, 4, 8), (2, 3, 4))
 """Warps and stages of the rings that are proposed."""
+_SUMS = (8, 16, 32, 48)
+"""Registers of sums up to which some smaller parts are proposed, too."""
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -78,7 +79,12 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     issued, _, reads = _fma(p, found, x[f"fma {p.dtype.real_bits}"])
     each = columns if long_m(p) else rows
     cost = np.maximum(issued / 4, reads) / (rows * columns) * (-(-other // each) * each / other)
-    yield from (of_threads[at] for at in np.argsort(cost, kind="stable")[: x["parts"]])
+    order = np.argsort(cost, kind="stable")
+    yield from (of_threads[at] for at in order[: x["parts"]])
+    # Smaller ones leave room for more warps, which is worth more where little is summed.
+    held = (rows * columns * words_of_sum(p))[order]
+    for fewer in _SUMS:
+        yield from (of_threads[at] for at in order[held <= fewer][:2])
 
 
 def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) -> Columns:
@@ -88,7 +94,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     full = {t: length(p) / (-(-length(p) // t) * t) for t in fitting if t <= longest}
     tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
     paths = [path for path in PATHS if path == "async" or ("bulk_copy" in device.supports and bulk_takes(p))]
-    directly = np.arange(1 + 2 * long_m(p))
+    directly = np.arange(1 + long_m(p))
     axes = (
         np.arange(len(part)),
         np.arange(len(paths)),
@@ -101,9 +107,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
-    left = (((direct != 1) & (packed == 0)) | (mma == 0)) & (
-        (direct != 2) | (np.array(paths)[path] == "bulk")
-    )
+    left = ((direct == 0) & (packed == 0)) | (mma == 0)
     found = {
         "path": np.array(paths)[path],
         "mma": mma,
@@ -157,13 +161,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     of_part += x["kept"] * _stores(p, columns) * (1 + updates)
     # What all threads of a block do beside their parts, and what the warp that moves tiles does.
     words, halves = _copies(p, columns, count)
-    shifted = columns["direct"] == 2
-    moved = (
-        np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
-    )
-    moved = moved + x["shifted"] * shifted * count * size / WIDEST * (
-        short(p) * (1 + updates) + p.k * realigned(p)
-    )
+    moved = np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
     loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
     stores = (columns["direct"] == 0) * (short(p) if long_m(p) else 1)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)
@@ -182,11 +180,9 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
 def _vector_of_c(p: Problem, columns: Columns) -> Any:
     """Elements of C that an instruction keeps."""
     rows, size = columns["rows"], p.dtype.itemsize
-    unit = np.where(columns["direct"] == 2, WIDEST, units(p)[2])
-    if not long_m(p):
-        unit = np.minimum(unit, short(p) * size & -(short(p) * size))
-    elsewhere = units(p)[0] if long_m(p) and along(p) and not realigned(p) else WIDEST
-    return np.maximum(1, np.minimum(np.minimum(unit, elsewhere) // size, rows & -rows))
+    unit = units(p)[2] if long_m(p) else min(units(p)[2], short(p) * size & -(short(p) * size))
+    elsewhere = units(p)[0] if long_m(p) and along(p) else WIDEST
+    return np.maximum(1, np.minimum(min(unit, elsewhere) // size, rows & -rows))
 
 
 def _stores(p: Problem, columns: Columns) -> Any:
@@ -210,7 +206,7 @@ def _copies(p: Problem, columns: Columns, count: Any) -> tuple[Any, Any]:
         whole = column * size + 0 * tile
         return np.minimum(np.minimum(units(p)[which], whole & -whole), WIDEST)
 
-    staged = 1 * (columns["direct"] != 1) + (p.beta != "0")
+    staged = 1 - columns["direct"] + (p.beta != "0")
     moved = (
         (count * p.k, word(of_panel, tile if along(p) else p.k, stream)),
         (p.k * other * (strides(p)[1] != 0), word(of_small, small, False)),
@@ -230,14 +226,14 @@ def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any
     rows, cols, size = columns["rows"], columns["columns"], p.dtype.itemsize
     lengthwise, across = (rows, cols) if long_m(p) else (cols, rows)
     element, halves = max(size, 8 if p.dtype.letter == "hc" else 4), p.dtype.real_bits == 16
-    packed, shifted = columns["packed"], columns["direct"] == 2
+    packed = columns["packed"]
     # Elements of the vectors that are read: along the panel, or along k of both operands.
-    unit = np.where(shifted & realigned(p), WIDEST, units(p)[0 if long_m(p) else 1])
+    unit = units(p)[0 if long_m(p) else 1]
     deep = vector(size, p.k)
     if along(p):
         wide = np.maximum(1, np.minimum(unit // size, lengthwise & -lengthwise))
     else:
-        wide = np.maximum(1, np.minimum(unit // size, deep))
+        wide = max(1, min(unit // size, deep))
     of_panel = lengthwise / wide
     plain = across / (deep if small_along_k(p) else np.minimum(WIDEST // size, across & -across))
     of_small = np.where(packed == 1, -(-across * element // WIDEST), plain)
@@ -248,7 +244,7 @@ def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any
     pipes = p.k * sums * (2 if p.dtype.real_bits == 64 else 1) / 4
     words = max(size / 4, 0.5)
     passes = lengthwise * words * (1 if along(p) else _conflicts(p, columns, wide))
-    staged = 2 * (columns["direct"] != 1) * lengthwise * across * words
+    staged = 2 * (1 - columns["direct"]) * lengthwise * across * words
     return issued, pipes, x["reads"] * (p.k * (passes + of_small) + staged)
 
 
@@ -270,7 +266,7 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
     products = rows * cols / 128 * (pairs if halves else pairs**2)
     fragments = (rows + cols) / 8 * (2 if halves else 1) * pairs
     panel = (rows if long_m(p) else cols) / 8 * (2 if halves else 1) * pairs
-    anywhere = (units(p)[0 if long_m(p) else 1] < WIDEST) & ~((columns["direct"] == 2) & realigned(p))
+    anywhere = units(p)[0 if long_m(p) else 1] < WIDEST
     issued = fragments * x["step"] + x["anywhere"] * panel * anywhere + products * (1 if halves else 2)
     pipes = steps * products * (2 if halves else 4)
     passes = p.k * (rows + cols) * max(p.dtype.itemsize / 4, 0.5) / 32

@@ -64,7 +64,7 @@
 #define PATH 2  // 1: copies by vectors (sm_80), 2: bulk copies (sm_90)
 #endif
 #ifndef DIRECT
-#define DIRECT 0  // C leaves 1: from registers (LONG_M, without MMA), 2: by words of all threads (LONG_M, PATH 2), 0: by copies
+#define DIRECT 0  // 1: C leaves from registers (LONG_M, without MMA), 0: through shared memory
 #endif
 #ifndef PACKED
 #define PACKED 0  // 1: the small operand is packed before it is multiplied (without MMA), 0: it is read as it came
@@ -102,8 +102,7 @@ static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real
 static_assert(TILE * SIZE % 16 == 0, "tile: whole words of 16 bytes along the panel");
 static_assert(!BULK || ALONG || PANEL_STREAMS, "bulk-panel: bulk copies take streams, or columns along the panel");
 static_assert(!BULK || LONG_M || C_STREAMS, "bulk-result: bulk copies take streams, or columns along the panel");
-static_assert(DIRECT != 1 || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
-static_assert(DIRECT != 2 || (LONG_M && BULK), "shifted: columns along the panel keep their place in words");
+static_assert(!DIRECT || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
 static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply-add units");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");

@@ -25,11 +25,9 @@ constexpr int LD_A = LONG_M ? LD_PANEL : LD_SMALL, LD_B = LONG_M ? LD_SMALL : LD
 constexpr bool PANEL_STREAMS = !ALONG && STREAM && LD_PANEL == SIZE_K;
 constexpr bool C_STREAMS = !LONG_M && STREAM_C && LD_C == SHORT;
 constexpr int UNIT_PANEL = LONG_M ? UNIT_A : UNIT_B, UNIT_SMALL = LONG_M ? UNIT_B : UNIT_A;
-// SHIFTED: columns of C begin with a word in shared memory, and so do those of a panel of halves that are odd ones in memory.
-constexpr bool SHIFTED = DIRECT == 2, REALIGNED = SHIFTED && ALONG && SIZE == 2 && UNIT_PANEL < 16;
 // Elements that divide where operands begin in shared memory.
 CONSTANT int start(bool placed, int unit) { return placed ? unit / SIZE : 128; }
-constexpr int START_PANEL = start((BULK || PANEL_STREAMS) && !REALIGNED, UNIT_PANEL), START_C = start((BULK || C_STREAMS) && !SHIFTED, UNIT_C);
+constexpr int START_PANEL = start(BULK || PANEL_STREAMS, UNIT_PANEL), START_C = start(BULK || C_STREAMS, UNIT_C);
 constexpr int START_SMALL = start(!SHARED && BULK, UNIT_SMALL);
 constexpr int APART_A = LONG_M ? START_PANEL : START_SMALL, APART_B = LONG_M ? START_SMALL : START_PANEL, APART_C = START_C;
 #if MMA
@@ -48,8 +46,7 @@ constexpr int AT_RING = AT_SMALL + (SHARED ? BYTES_SMALL : 0);
 constexpr int STAGE_SMALL = BYTES_PANEL, STAGE_C = STAGE_SMALL + (SHARED ? 0 : BYTES_SMALL);
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
 constexpr int AT_OUT = AT_RING + STAGES * STAGE;
-constexpr int AT_PANEL = AT_OUT + (DIRECT == 1 ? 0 : BULK ? 2 : BETA ? 0 : 1) * BYTES_C;
-constexpr int AT_PACKED = AT_PANEL + (REALIGNED ? BYTES_PANEL : 0);
+constexpr int AT_PACKED = AT_OUT + (DIRECT ? 0 : BULK ? 2 : BETA ? 0 : 1) * BYTES_C;
 constexpr int BYTES_PACKED = SIZE_K * ceiling(SHORT, (LONG_M ? COLUMNS : ROWS)) * ceiling((LONG_M ? COLUMNS : ROWS) * (int)sizeof(Element), 16) * 16;
 
 constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);

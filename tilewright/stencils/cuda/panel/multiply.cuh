@@ -27,7 +27,7 @@ INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT>
     }
 }
 
-// Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT is 1, in device memory.
+// Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.
 template <typename LeadPanel, typename LeadC>
 INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *small, int ld_small, int buffer, const Stored *c,
                           Stored *out, LeadC ldc, const Item &x, long long ldc_there, const Scalars &s) {
@@ -37,8 +37,8 @@ INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *sma
         else multiply_mma(tile, small, ld_small, panel, lead, c, out, ldc, s);
 #else
         constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
-        constexpr int AT_C = DIRECT == 1 ? UNIT_C : vector_bytes(LD_C * SIZE, APART_C * SIZE);
-#if DIRECT == 1
+        constexpr int AT_C = DIRECT ? UNIT_C : vector_bytes(LD_C * SIZE, APART_C * SIZE);
+#if DIRECT
         const Written to = {x.c, (int)ldc_there, x.count};
 #else
         Stored *const to = out;

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Problem
-from tilewright.stencils.cuda.common import WIDEST, units
+from tilewright.stencils.cuda.common import WIDEST
 
 PATHS = ("async", "bulk")
 LARGEST = 64
@@ -38,13 +38,6 @@ def short(p: Problem) -> int:
 def width(p: Problem) -> str:
     """The parameter that counts what a part has of the small operand."""
     return "columns" if long_m(p) else "rows"
-
-
-def realigned(p: Problem) -> bool:
-    """Whether columns of halves along the panel begin anywhere in a word: C leaving by words of all threads
-    (``direct`` 2), they are brought to where vectors begin."""
-    unit = units(p)[0 if long_m(p) else 1]
-    return along(p) and p.dtype.itemsize == 2 and unit < WIDEST
 
 
 def along(p: Problem) -> bool:
@@ -131,9 +124,7 @@ def shared_bytes(
     out that do not leave from registers."""
     bulk = path != "async"
     once = 0 if strides(p)[1] else small_bytes(p, path, mma)
-    outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (direct != 1) * result_bytes(p, path, mma, tile)
-    if realigned(p):
-        outs = outs + (direct == 2) * panel_bytes(p, path, mma, tile)
+    outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (1 - direct) * result_bytes(p, path, mma, tile)
     ring = _rounded(16 * stages + 16) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
     return ring + packed_bytes(p, path, packed, width)
 

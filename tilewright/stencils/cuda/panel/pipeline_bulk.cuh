@@ -6,7 +6,6 @@
 #pragma once
 
 #include "panel/runs.cuh"
-#include "panel/shift.cuh"
 
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     const Tiles tiles(g);
@@ -59,7 +58,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             __syncwarp();
             async_fence();
             fetch(item + STAGES * (int)gridDim.x, now);
-            if (DIRECT == 0) {
+            if (!DIRECT) {
                 ResultRuns::store(x.c, to, g.ldc, x.count);
                 ResultRuns::store_edges<32>(x.c, to, g.ldc, x.count);
                 bulk_read<0>();
@@ -67,31 +66,26 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             }
         } else {
             const int head = ALONG ? 0 : Run(x.panel, 0).head(), head_c = LONG_M ? 0 : Run(x.c, 0).head();
-            const Stored *const panel = (const Stored *)(REALIGNED ? shared_memory + AT_PANEL : stage + head);
+            const Stored *const panel = (const Stored *)(stage + head);
             const unsigned char *const at_small =
                 SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL + Run(x.small, 0).head();
             const Stored *const small = (const Stored *)at_small;
-            const Stored *const c = (const Stored *)(SHIFTED ? to : stage + STAGE_C + head_c);
+            const Stored *const c = (const Stored *)(stage + STAGE_C + head_c);
             Stored *const out = (Stored *)(to + head_c);
             barrier_wait(arrived + 8 * now, parity);
             __syncwarp();  // lanes may leave the wait apart
-            if constexpr (REALIGNED)
-                shift_in<SIZE_K>((Stored *)(shared_memory + AT_PANEL), stage, x.panel, tiles.ld_panel(), x.count);
-            if constexpr (SHIFTED && BETA != 0) shift_in<SHORT>((Stored *)to, stage + STAGE_C, x.c, g.ldc, x.count);
-            if constexpr (PACKED && !SHARED) pack<WORKERS>(small, SMALL_ROWS, buffer);
-            if (REALIGNED || (SHIFTED && BETA != 0) || (PACKED && !SHARED)) workers_sync();
-            if (DIRECT == 0) barrier_wait(left + 8 * buffer, parity_left);
+            if constexpr (PACKED && !SHARED) {
+                pack<WORKERS>(small, SMALL_ROWS, buffer);
+                workers_sync();
+            }
+            if (!DIRECT) barrier_wait(left + 8 * buffer, parity_left);
             __syncwarp();
-            const auto lead = Lead<(ALONG && UNIT_PANEL < 16 && !REALIGNED), LD_PANEL>::of(x.panel, tiles.ld_panel());
-            const auto lead_c = Lead<(LONG_M && UNIT_C < 16 && !SHIFTED), LD_C>::of(x.c, g.ldc);
+            const auto lead = Lead<(ALONG && UNIT_PANEL < 16), LD_PANEL>::of(x.panel, tiles.ld_panel());
+            const auto lead_c = Lead<(LONG_M && UNIT_C < 16), LD_C>::of(x.c, g.ldc);
             multiply_tile(panel, lead, small, LD_SMALL, SHARED ? 0 : buffer, c, out, lead_c, x, g.ldc, scalars);
             async_fence();
             __syncwarp();
             if (threadIdx.x % 32 == 0) barrier_expect(done + 8 * now, 0);
-            if (SHIFTED) {
-                workers_sync();  // C is complete, and what all have read may change
-                shift_out(x.c, (const Stored *)to, g.ldc, x.count);
-            }
         }
         buffer ^= 1;
         if (buffer == 0) parity_left ^= 1;
@@ -100,5 +94,5 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             parity ^= 1;
         }
     }
-    if (serves && DIRECT == 0) bulk_done();
+    if (serves && !DIRECT) bulk_done();
 }

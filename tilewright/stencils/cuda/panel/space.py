@@ -40,7 +40,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("path", PATHS),
         Param("mma", (0, 8, 16)),
         Param("packed", (0, 1)),
-        Param("direct", (0, 1, 2)),
+        Param("direct", (0, 1)),
         Param("tile", TILES),
         Param("rows", lengthwise if long_m(p) else other),
         Param("columns", other if long_m(p) else lengthwise),
@@ -85,13 +85,7 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "direct",
         "hard",
         "C leaves from registers where neighbouring threads have neighbouring rows",
-        lambda mma, direct: (direct != 1) | ((mma == 0) & long_m(p)),
-    )
-    yield Rule(
-        "shifted",
-        "hard",
-        "C leaves by words of all threads where bulk copies bring columns along it",
-        lambda path, direct: (direct != 2) | ((path == "bulk") & long_m(p)),
+        lambda mma, direct: (direct == 0) | ((mma == 0) & long_m(p)),
     )
 
 
