@@ -19,6 +19,7 @@ from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Config, Problem, Record
 from tilewright.planning import dispatch
+from tilewright.targets.cuda.capability import units
 from tilewright.tuning import ceilings_cuda
 from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.tuner import speed
@@ -139,7 +140,7 @@ class Run(sweep.Run):
         ``beside``: each beside a copy of as many bytes, and beside its bound (``result.bounded``)."""
         if not points:
             return
-        peaks = ceilings_cuda.units(self.device) if beside else {}
+        peaks = units(self.device) if beside else {}
         for point, found in Turns(self.tuner, self.options.rounds)(points):
             copy = (beside and self.copy_beside(point)) or self.copy
             for number in range(len(point.entries)):

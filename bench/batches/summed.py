@@ -70,8 +70,8 @@ def _bounds(group: Sequence[Line]) -> str:
         return ""
     reached = [sum(share >= goal for share in shares) for goal in (0.9, 0.75)]
     return (
-        f"; of the bound {100 * statistics.median(shares):.0f} % in the median, {100 * shares[0]:.0f} % at least, "
-        f"{reached[0]} of {len(shares)} at 90 %, {reached[1]} at 75 %"
+        f"; of the bound {100 * statistics.median(shares):.0f} % in the median, {100 * shares[0]:.0f} % at "
+        f"least, {reached[0]} of {len(shares)} at 90 %, {reached[1]} at 75 %"
     )
 
 

@@ -161,7 +161,9 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     of_part += x["kept"] * _stores(p, columns) * (1 + updates)
     # What all threads of a block do beside their parts, and what the warp that moves tiles does.
     words, halves = _copies(p, columns, count)
-    moved = np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
+    moved = (
+        np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
+    )
     loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
     stores = (columns["direct"] == 0) * (short(p) if long_m(p) else 1)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)

@@ -167,18 +167,16 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
     yield limits.threads_per_block(device, lambda path, warps: threads(path, warps))
 
-    # Rules read what they depend on, and nothing else.
-    if long_m(p):
+    def by_columns(
+        path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, columns: Any
+    ) -> Any:
+        return shared_bytes(p, path, mma, direct, tile, stages, packed, columns)
 
-        def shared(
-            path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, columns: Any
-        ) -> Any:
-            return shared_bytes(p, path, mma, direct, tile, stages, packed, columns)
-    else:
+    def by_rows(path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, rows: Any) -> Any:
+        return shared_bytes(p, path, mma, direct, tile, stages, packed, rows)
 
-        def shared(path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, rows: Any) -> Any:
-            return shared_bytes(p, path, mma, direct, tile, stages, packed, rows)
-
+    # A rule reads what it depends on, and nothing else.
+    shared = by_columns if long_m(p) else by_rows
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,

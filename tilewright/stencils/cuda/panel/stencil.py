@@ -118,5 +118,5 @@ class PanelStencil(Stencil):
         return Launch(
             grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
             block=(int(threads(c["path"], c["warps"])), 1, 1),
-            shared=int(shared_bytes(p, *(c[name] for name in SHARING), c[width(p)])),
+            shared=int(shared_bytes(p, *(c[name] for name in (*SHARING, width(p))))),
         )
