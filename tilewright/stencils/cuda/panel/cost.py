@@ -84,7 +84,7 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     # Smaller ones leave room for more warps, which is worth more where little is summed.
     held = (rows * columns * words_of_sum(p))[order]
     for fewer in _SUMS:
-        yield from (of_threads[at] for at in order[held <= fewer][:2])
+        yield from (of_threads[at] for at in order[held <= fewer][:1])
 
 
 def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) -> Columns:
