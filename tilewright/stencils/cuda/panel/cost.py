@@ -158,7 +158,9 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
         -parts(p, tile, columns["rows"], columns["columns"]) // slots(columns["mma"], columns["warps"])
     )
     of_part, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
-    of_part += x["kept"] * _stores(p, columns) * (1 + updates)
+    # Device memory takes whole words more readily than what is narrower.
+    narrow = columns["direct"] * (_vector_of_c(p, columns) * size < 4)
+    of_part += x["kept"] * _stores(p, columns) * (1 + updates) * (1 + x["narrow"] * narrow)
     # What all threads of a block do beside their parts, and what the warp that moves tiles does.
     words, halves = _copies(p, columns, count)
     moved = (
@@ -247,15 +249,24 @@ def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any
     words = max(size / 4, 0.5)
     passes = lengthwise * words * (1 if along(p) else _conflicts(p, columns, wide))
     staged = 2 * (1 - columns["direct"]) * lengthwise * across * words
-    return issued, pipes, x["reads"] * (p.k * (passes + of_small) + staged)
+    # Lanes read the same of the small operand, but for rows of it that are not packed.
+    several = np.where(
+        (packed == 1) | long_m(p) | (not small_along_k(p)), 1, np.minimum(32, -(-short(p) // rows))
+    )
+    met = np.minimum(several, _met(p, p.k * size, deep))
+    return issued, pipes, x["reads"] * (p.k * (passes + of_small * met) + staged)
 
 
 def _conflicts(p: Problem, columns: Columns, wide: Any) -> Any:
     """How often a bank of shared memory is asked for at once, where neighbouring lanes read a panel that lies
     across."""
+    own = p.k * p.dtype.itemsize
+    return _met(p, own + np.where((columns["path"] == "async") & (own % 32 == 0), WIDEST, 0), wide)
+
+
+def _met(p: Problem, apart: Any, wide: Any) -> Any:
+    """How often a bank is asked for at once by lanes that read vectors so many bytes apart."""
     size = p.dtype.itemsize
-    own = p.k * size
-    apart = own + np.where((columns["path"] == "async") & (own % 32 == 0), WIDEST, 0)
     return np.maximum(1, np.gcd(apart // min(size, 4), 128 // min(size, 4)) * min(size, 4) / (wide * size))
 
 
