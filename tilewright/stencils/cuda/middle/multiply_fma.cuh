@@ -9,7 +9,9 @@ template <int COUNT> INLINE Pack<COUNT> load(const Stored *from) {
 
 // A part is vectors of VM rows and VN columns; between a thread's vectors lie those of the others. Of an operand that lies along k
 // neighbouring threads have neighbours.
-constexpr int VM = TRANS_A ? 1 : WORD, VN = TRANS_B ? WORD : 1;
+constexpr int WIDE_A = WHOLE ? vector_bytes(UNIT_A, LD_A * SIZE) / SIZE : WORD;
+constexpr int WIDE_B = WHOLE ? vector_bytes(UNIT_B, LD_B * SIZE) / SIZE : WORD;
+constexpr int VM = TRANS_A ? 1 : WIDE_A, VN = TRANS_B ? WIDE_B : 1;
 struct Part {
     int m, n;  // its first row and column
     bool in;
@@ -150,6 +152,23 @@ struct Sums {
             UNROLL for (int e = 0; e < VM; e++) sum[j][i + e] = mine.element[e];
         }
         UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) sum[j][i] = scaled(s, zero(), sum[j][i]);
+    }
+
+    // Puts the result into shared memory, which has what is read of C.
+    INLINE void keep(Stored *c, const Scalars &s) const {
+        const Part part(threadIdx.x);
+        constexpr int WIDE = vector_bytes(UNIT_C, VM * SIZE) / SIZE;
+        c += part.m + part.n * SIZE_M;
+        const int rows = SIZE_M - part.m, columns = part.in ? SIZE_N - part.n : 0;
+        UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i += WIDE) {
+            if (Part::down(i) >= rows || Part::right(j) >= columns) continue;
+            Stored *const at = c + (Part::down(i) + Part::right(j) * SIZE_M);
+            Pack<WIDE> old, result;
+            if (BETA != 0) old = load<WIDE>(at);
+            UNROLL for (int e = 0; e < WIDE; e++)
+                result.element[e] = scaled(s, sum[j][i + e], BETA != 0 ? old.element[e] : zero());
+            *(typename Vector<WIDE * SIZE>::Type *)at = result.vector;
+        }
     }
 
     INLINE void write(const Item &x, long long ldc, const Scalars &s) {
