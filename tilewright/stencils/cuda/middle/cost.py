@@ -54,7 +54,7 @@ def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     # The compiler takes more registers than the loop needs, for reads ahead.
     loop = registers(p, *part, found["deep"])
     needed = (x["registers"] * loop).astype(int) + x["registers_beside"]
-    shared = shared_bytes(p, *tile, found["depth"], *part, found["stages"], found["pad"])
+    shared = shared_bytes(p, *tile, found["depth"], *part, found["stages"])
     of_block = warps(p, *tile, *part)
     held = resident(shared, needed, of_block, device)
     # Each of the four schedulers has a quarter of the registers for its warps.

@@ -69,10 +69,7 @@
 #define DEEP 2  // k of one read of an operand that is stored along k (without MMA)
 #endif
 #ifndef STAGES
-#define STAGES 3  // slices in shared memory, all but one of them on their way; 1: a whole product
-#endif
-#ifndef PAD
-#define PAD 0  // 1: columns of whole matrices come one by one, to lie in other banks
+#define STAGES 3  // slices in shared memory, all but one of them on their way
 #endif
 #ifndef BLOCKS
 #define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
@@ -85,7 +82,7 @@
 #include "lib/sync.cuh"
 
 static_assert(TYPE_BITS == 32 || TYPE_BITS == 64, "type: real numbers of 32 or 64 bits");
-static_assert(!WHOLE || (TILE_M == SIZE_M && TILE_N == SIZE_N && DEPTH >= SIZE_K), "whole: one stage has a whole product");
+static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(DEEP == 1 || DEEP == 2 || (DEEP == 4 && SIZE == 4), "deep: a read is a vector of 16 bytes at most");
 static_assert(DEEP == 1 || (!MMA && (TRANS_A || !TRANS_B)), "deep-along: reads of several k are of what lies along k");
 static_assert((MMA == 0) == (TYPE_BITS == 32), "mma-type: float64 is multiplied by tensor cores, float32 is not");
@@ -109,13 +106,9 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #else
 #include "middle/multiply_fma.cuh"
 #endif
-#include "middle/whole.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) middle(const __grid_constant__ Gemm g) {
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
-#if STAGES == 1
-    multiply_whole(g, scalars);
-#else
     const int items = g.batch * TILES_OF_C;
     Ahead ahead(g, items);
     UNROLL for (int i = 0; i < STAGES - 1; i++) ahead.fetch(g, i);
@@ -134,5 +127,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) middle(const __gri
         }
         sums.write(Item(g, item), g.ldc, scalars);
     }
-#endif
 }

@@ -5,8 +5,6 @@
 
 constexpr int TILES_M = ceiling(SIZE_M, TILE_M), TILES_N = ceiling(SIZE_N, TILE_N), TILES_OF_C = TILES_M * TILES_N;
 constexpr int SLICES = ceiling(SIZE_K, DEPTH), LAST = SIZE_K - (SLICES - 1) * DEPTH;
-// Whether a block has room for one product, all of A and B, which come by bulk copies.
-constexpr bool WHOLE = STAGES == 1;
 
 // Parts of a tile, one to a thread or, by tensor cores, to a warp. Two columns of parts stand side by side: then every
 // other lane reads the same of op(A), and every other one of op(B), which is half the traffic of shared memory.
@@ -21,18 +19,11 @@ CONSTANT int apart(int extent, int by) { return ceiling(extent - by, 2 * by) * 2
 CONSTANT int leading(bool along_k, int held) {
     return along_k ? apart(DEPTH, TYPE_BITS == 32 ? WORD : 4) : apart(held, COMPLEX ? 2 : 4);
 }
-// Whole matrices come as they lie in memory, or column by column, so far apart that reads along k are in other banks.
-constexpr int STORED_A = TRANS_A ? SIZE_K : SIZE_M, STORED_B = TRANS_B ? SIZE_N : SIZE_K;
-constexpr int COLUMNS_A = TRANS_A ? SIZE_M : SIZE_K, COLUMNS_B = TRANS_B ? SIZE_K : SIZE_N;
-CONSTANT int spaced(bool along_k, int stored, int unit) {
-    if (unit < 16 || !PAD) return stored;
-    if (MMA) return stored % 4 ? stored : along_k || !COMPLEX ? apart(stored, 4) : stored + 2;
-    return along_k ? apart(stored, WORD) : stored;
-}
-constexpr int LD_A = WHOLE ? spaced(TRANS_A, STORED_A, UNIT_A) : leading(TRANS_A, HELD_M);
-constexpr int LD_B = WHOLE ? spaced(!TRANS_B, STORED_B, UNIT_B) : leading(!TRANS_B, HELD_N);
+constexpr int LD_A = leading(TRANS_A, HELD_M), LD_B = leading(!TRANS_B, HELD_N);
 constexpr int SLICE_A = (TRANS_A ? HELD_M : DEPTH) * LD_A, SLICE_B = (TRANS_B ? DEPTH : HELD_N) * LD_B;
 constexpr int STAGE = (SLICE_A + SLICE_B) * SIZE;
+// Elements of the vectors that they are read by.
+constexpr int WIDE_A = WORD, WIDE_B = WORD;
 // Elements that divide where runs of a tile and a slice begin.
 CONSTANT int start(bool several, int piece) { return several ? piece : 16; }
 constexpr int START_A = TRANS_A ? start(SLICES > 1, DEPTH) : start(TILES_M > 1, TILE_M);
@@ -40,7 +31,7 @@ constexpr int START_B = TRANS_B ? start(TILES_N > 1, TILE_N) : start(SLICES > 1,
 
 // What each warp exchanges parts of C through, so that neighbours write neighbouring rows: vectors that C has none of, or eight
 // columns that tensor cores leave in pieces of 64 bytes.
-constexpr bool EXCHANGED = WHOLE ? false : MMA ? !COMPLEX : !TRANS_A && WORD > 1 && !(UNIT_C == 16 && SIZE_M % WORD == 0);
+constexpr bool EXCHANGED = MMA ? !COMPLEX : !TRANS_A && WORD > 1 && !(UNIT_C == 16 && SIZE_M % WORD == 0);
 constexpr int LD_EXCHANGE = ROWS + 2;
 constexpr int AT_EXCHANGE = STAGES * STAGE, EXCHANGE = MMA ? 8 * LD_EXCHANGE * SIZE : 512;
 

@@ -80,59 +80,12 @@ def exchange_bytes(p: Problem, rows: Any) -> Any:
     return exchanged(p) * (8 * (rows + 2) * p.dtype.itemsize if by_tensor_cores(p) else 512)
 
 
-def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Rows and columns of A, B and C as they are stored."""
-    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
-    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
-    return a, b, (p.m, p.n)
-
-
-def is_packed(p: Problem) -> bool:
-    """Whether no operand has gaps, and each product its own: bulk copies then bring matrices as they lie."""
-    leads = p.lda, p.ldb, p.ldc
-    return all(
-        ld == rows and stride == rows * cols
-        for (rows, cols), ld, stride in zip(stored(p), leads, p.strides, strict=True)
-    )
-
-
-def _spaced(p: Problem, which: int, pad: Any) -> Any:
-    """Elements from one column of A (0) or B (1) to the next where a stage has a whole product."""
-    rows, along = stored(p)[which][0], along_k(p)[which]
-    padded = rows
-    if units(p)[which] == WIDEST:
-        if by_tensor_cores(p):
-            if rows % 4 == 0:
-                padded = _apart(rows, 4) if along or not p.dtype.is_complex else rows + 2
-        elif along:
-            padded = _apart(rows, wide(p))
-    return np.where(pad, padded, rows)
-
-
-def whole_bytes(p: Problem, rows: Any, columns: Any, pad: Any) -> Any:
-    """Shared memory of a block that has room for one product: a barrier, A, B, C where it is read, and what
-    parts read beyond a matrix."""
-    size, room, reach = p.dtype.itemsize, [], []
-    parts_of = ((p.m, rows), (p.n, columns))
-    for which, (extent, part) in enumerate(parts_of):
-        (length, count), ld, unit = stored(p)[which], _spaced(p, which, pad), units(p)[which]
-        held = divided(extent, part) * part
-        odd = 0 if unit == WIDEST else WIDEST
-        room.append(ld * count * size if not odd else divided(length * count * size + WIDEST - unit, 16) * 16)
-        reach.append(((held - 1) * ld + p.k if along_k(p)[which] else (p.k - 1) * ld + held) * size + odd)
-    of_c = divided(p.m * p.n * p.dtype.itemsize + WIDEST - units(p)[2], 16) * 16
-    at_a = 128 + (p.beta != "0") * of_c
-    last = np.maximum(np.maximum(at_a + reach[0], at_a + room[0] + reach[1]), 128 + of_c)
-    return divided(last, 128) * 128
-
-
 def shared_bytes(
-    p: Problem, tile_m: Any, tile_n: Any, depth: Any, rows: Any, columns: Any, stages: Any, pad: Any
+    p: Problem, tile_m: Any, tile_n: Any, depth: Any, rows: Any, columns: Any, stages: Any
 ) -> Any:
     """Shared memory of a block: the ring, and what its warps exchange results through."""
     ring = stages * stage_bytes(p, tile_m, tile_n, depth, rows, columns)
-    ring = ring + exchange_bytes(p, rows) * warps(p, tile_m, tile_n, rows, columns)
-    return np.where(stages == 1, whole_bytes(p, rows, columns, pad), ring)
+    return ring + exchange_bytes(p, rows) * warps(p, tile_m, tile_n, rows, columns)
 
 
 def sums(p: Problem, rows: Any, columns: Any) -> Any:

@@ -11,12 +11,10 @@ from typing import Any
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.common import units
 from tilewright.stencils.cuda.middle.needs import (
     along_k,
     by_tensor_cores,
     divided,
-    is_packed,
     parts,
     registers,
     shared_bytes,
@@ -63,47 +61,14 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("rows", sides),
         Param("columns", sides),
         Param("deep", (1,) if by_tensor_cores(p) or not any(along_k(p)) else (1, 2, 4)[: wide(p) // 2 + 1]),
-        Param("stages", (1, 2, 3, 4, 6, 8)),
-        Param("pad", (0, 1)),
+        Param("stages", (2, 3, 4, 6, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
-    yield from _of_whole(p, device)
     yield from _of_the_part(p, device)
     yield from _of_the_sm(p, device)
-
-
-def _of_whole(p: Problem, device: Device) -> Iterator[Rule]:
-    """Where a stage has a whole product."""
-    packed, unit = is_packed(p), min(units(p)[0], units(p)[1])
-    yield Rule(
-        "whole",
-        "hard",
-        "one stage has a whole product",
-        lambda tile_m, tile_n, depth, stages: (
-            (stages > 1) | ((tile_m == p.m) & (tile_n == p.n) & (depth >= p.k))
-        ),
-    )
-    yield Rule(
-        "whole-packed",
-        "hard",
-        "whole products come by bulk copies (9.0 and above), of matrices without gaps",
-        lambda stages: (stages > 1) | (packed and "bulk_copy" in device.supports),
-    )
-    yield Rule(
-        "whole-deep",
-        "hard",
-        "a read of several k of a whole product is an aligned vector",
-        lambda deep, stages: (stages > 1) | (deep * p.dtype.itemsize <= unit),
-    )
-    yield Rule(
-        "pad",
-        "hard",
-        "only whole products have columns that come one by one",
-        lambda stages, pad: (stages == 1) | (pad == 0),
-    )
 
 
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
@@ -153,10 +118,8 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         device, lambda tile_m, tile_n, rows, columns: 32 * warps(p, tile_m, tile_n, rows, columns)
     )
 
-    def shared(
-        tile_m: Any, tile_n: Any, depth: Any, rows: Any, columns: Any, stages: Any, pad: Any
-    ) -> Any:
-        return shared_bytes(p, tile_m, tile_n, depth, rows, columns, stages, pad)
+    def shared(tile_m: Any, tile_n: Any, depth: Any, rows: Any, columns: Any, stages: Any) -> Any:
+        return shared_bytes(p, tile_m, tile_n, depth, rows, columns, stages)
 
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
@@ -170,7 +133,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield limits.in_flight(
         device,
         lambda tile_m, tile_n, depth, rows, columns, stages: (
-            stage_bytes(p, tile_m, tile_n, depth, rows, columns) * (stages - (stages > 1))
+            stage_bytes(p, tile_m, tile_n, depth, rows, columns) * (stages - 1)
         ),
     )
     yield Rule(

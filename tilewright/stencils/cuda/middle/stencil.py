@@ -101,5 +101,5 @@ class MiddleStencil(Stencil):
         return Launch(
             grid=(min(c["blocks"], tiles), 1, 1),
             block=(32 * int(warps(p, *tile, c["rows"], c["columns"])), 1, 1),
-            shared=int(shared_bytes(p, *tile, c["depth"], c["rows"], c["columns"], c["stages"], c["pad"])),
+            shared=int(shared_bytes(p, *tile, c["depth"], c["rows"], c["columns"], c["stages"])),
         )
