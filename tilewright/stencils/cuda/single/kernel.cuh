@@ -112,8 +112,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) single(const __gri
         sums.add((const Stored *)(shared_memory + AT_A + MatrixA::skew(product.a)),
                  (const Stored *)(shared_memory + AT_B + MatrixB::skew(product.b)));
         const bool others = number + (int)gridDim.x < g.batch;
-        if (EARLY && threadIdx.x == 0) bulk_read<0>();  // the last C has left
-        if (!BETA) block_sync();                        // all threads have read A
+        if (EARLY && threadIdx.x == 0) {
+            bulk_read<0>();  // the last C has left
+            async_fence();   // copies that were no bulk copies are overwritten
+        }
+        if (!BETA) block_sync();  // all threads have read A
         if (EARLY && others && threadIdx.x < 32) Product(g, number + (int)gridDim.x).load(barrier);
         sums.keep((Stored *)(shared_memory + AT_C + MatrixC::skew(product.c)), scalars);
         async_fence();
