@@ -20,9 +20,7 @@ pytestmark = marks.COMPILED
         ("s:tn:9x11x5@5", "1", {}),
         ("s:nt:8x12x8@3", "any", {}),
         ("c:jn:7x9x10@3", "1", {}),
-        # Columns that come one by one.
-        ("s:tn:8x12x8@3", "0", {"pad": 1, "deep": 2}),
-        ("d:nn:16x8x16@2", "0", {"mma": 16, "pad": 1}),
+        ("s:tn:8x12x8@3", "0", {"deep": 2, "rows": 3}),
         # Tensor cores: four k that are no neighbours, and those behind them.
         ("d:nn:17x13x19@3", "0", {"mma": 16, "rows": 16}),
         ("d:tt:9x11x33@2", "1", {"mma": 8, "rows": 8, "columns": 8}),

@@ -8,15 +8,16 @@ memory in bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import gcd
 from typing import Any
 
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.common import cheapest, fitted, resident, units
-from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, divided, registers, warps
-from tilewright.stencils.cuda.single.needs import leading, shared_bytes
+from tilewright.stencils.cuda.common import cheapest, fitted, resident
+from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, divided, registers
+from tilewright.stencils.cuda.single.needs import shared_bytes, stored, vectors, warps
 from tilewright.stencils.cuda.single.space import PER_SM
 
 Columns = Mapping[str, Any]
@@ -41,8 +42,8 @@ def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     part = found["rows"], found["columns"]
     loop = registers(p, *part, found["deep"])
     needed = (x["registers"] * loop).astype(int) + x["registers_beside"]
-    of_block = warps(p, p.m, p.n, *part)
-    held = resident(shared_bytes(p, *part, found["pad"], found["early"]), needed, of_block, device)
+    of_block = warps(p, *part)
+    held = resident(shared_bytes(p, *part, found["early"]), needed, of_block, device)
     # Each of the four schedulers has a quarter of the registers for its warps.
     of_scheduler = device["registers_per_sm"] // 4 // (32 * (divided(needed, 8) * 8))
     held = np.minimum(held, 4 * of_scheduler // of_block)
@@ -57,7 +58,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     counts most."""
     x: Mapping[str, float] = fitted("single", device)[p.dtype.letter]
     sms, part = device["sms"], (columns["rows"], columns["columns"])
-    of_block = warps(p, p.m, p.n, *part)
+    of_block = warps(p, *part)
     per_sm = np.minimum(columns["blocks"] // sms, divided(p.batch, sms))
     memory = p.bytes / x["bytes"]
     issued, busy_units, reads = (_tensor if by_tensor_cores(p) else _fma)(p, columns, of_block, x)
@@ -69,7 +70,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     busy = ((issued + kept) * uneven) ** power + (busy_units * uneven) ** power + reads**power
     busy = busy ** (1 / power) * (1 + x["few"] / (per_sm * of_block))
     # A product alone: its warps, of which each k keeps waiting for shared memory, and what it waits for.
-    alone = x["latency"] + p.k * x["wait"] / np.where(by_tensor_cores(p), 4, columns["deep"])
+    alone = x["latency"] * (1 - x["early"] * columns["early"]) + p.k * x["wait"] / np.where(by_tensor_cores(p), 4, columns["deep"])
     alone = alone + p.bytes / x["bytes"] + (issued + kept) * 4 / of_block * divided(of_block, 4)
     rounds = divided(p.batch, sms * per_sm) * sms * per_sm / p.batch
     return (memory**power + busy**power + (alone / per_sm) ** power) ** (1 / power) * rounds
@@ -79,26 +80,23 @@ def _fma(p: Problem, columns: Columns, of_block: Any, x: Mapping[str, float]) ->
     """Clocks of a product that issuing instructions, multiply-add units and shared memory take."""
     rows, cols, deep = columns["rows"], columns["columns"], columns["deep"]
     sums = rows * cols * (4 if p.dtype.is_complex else 1)
+    down = np.minimum(divided(p.m, rows), 32)
     loads, turns = 0.0, 0.0
-    for which, side in ((0, rows), (1, cols)):
-        along = along_k(p)[which]
-        one = deep if along else max(units(p)[which] // p.dtype.itemsize, 1)
+    for which, side, lanes in ((0, rows, down), (1, cols, divided(32, down))):
+        one = deep if along_k(p)[which] else vectors(p, which, side)
         loads = loads + side / one
-        turns = turns + side / one * _turns(p, columns, which, one)
+        turns = turns + side / one * _turns(p, which, one, lanes)
     issued = of_block * p.k * (sums + loads + x["step"] / deep) / 4
     return issued, of_block * p.k * sums / 4, of_block * p.k * turns * x["reads"]
 
 
-def _turns(p: Problem, columns: Columns, which: int, one: Any) -> Any:
-    """Turns of shared memory that a read of a warp takes: those of its width, and of lanes that ask for the
-    same bank, where neighbours are columns."""
-    width = one * p.dtype.itemsize / 8
-    turns = np.maximum(width, 1.0)
+def _turns(p: Problem, which: int, one: Any, lanes: Any) -> Any:
+    """Turns of shared memory for a read of a warp in which so many lanes have vectors of their own: by their
+    bytes, and where they are of different columns, by the banks that these begin in."""
+    turns = np.maximum(1.0, lanes * one * p.dtype.itemsize / 128)
     if along_k(p)[which]:
-        step = leading(p, which, columns["pad"]) * p.dtype.itemsize
-        # Eight lanes, or fewer, ask for as many columns.
-        banks = 128 // np.gcd(128, step)
-        turns = turns * np.maximum(1.0, 8 * np.maximum(one * p.dtype.itemsize, 4) / 128 * 128 / (banks * 16))
+        step = stored(p)[which][0] * p.dtype.itemsize
+        turns = np.maximum(turns, lanes / (128 // gcd(128, step)))
     return turns
 
 

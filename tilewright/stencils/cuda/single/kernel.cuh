@@ -54,9 +54,6 @@
 #ifndef DEEP
 #define DEEP 1  // k of one read of an operand that is stored along k (without MMA)
 #endif
-#ifndef PAD
-#define PAD 0  // 1: aligned columns come one by one, to lie in other banks than their neighbours
-#endif
 #ifndef EARLY
 #define EARLY 0  // 1: C has a place of its own, and the next A and B come before this C is written (where C is not read)
 #endif
@@ -78,9 +75,7 @@ static_assert(DEEP == 1 || ((!TRANS_A || UNIT_A % (DEEP * SIZE) == 0) && (TRANS_
 static_assert((MMA == 0) == (TYPE_BITS == 32), "mma-type: float64 is multiplied by tensor cores, float32 is not");
 static_assert(MMA == 0 || MMA == 8 || MMA == 16, "mma-rows: a tensor-core product of float64 has 8 or 16 rows");
 static_assert(MMA == 0 || (ROWS % (MMA ? MMA : 1) == 0 && COLUMNS % 8 == 0),
-              "part: whole tensor-core products of 8 columns, or whole vectors of 16 bytes");
-static_assert(MMA != 0 || (ROWS % WORD == 0 && COLUMNS % WORD == 0),
-              "part: whole tensor-core products of 8 columns, or whole vectors of 16 bytes");
+              "part: whole tensor-core products of 8 columns");
 static_assert(!EARLY || !BETA, "early: a C that is read comes with A and B");
 static_assert(THREADS <= 1024, "threads-per-block: a block has no more threads than the device allows");
 
@@ -102,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) single(const __gri
         barriers_started();
     }
     block_sync();  // all threads know the barrier
-    if (threadIdx.x < 32) Product(g, blockIdx.x).load(barrier);
+    if (threadIdx.x == 0) Product(g, blockIdx.x).load(barrier);
     unsigned int parity = 0;
     _Pragma("unroll 1") for (int number = blockIdx.x; number < g.batch; number += (int)gridDim.x) {
         const Product product(g, number);
@@ -117,13 +112,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) single(const __gri
             async_fence();   // copies that were no bulk copies are overwritten
         }
         if (!BETA) block_sync();  // all threads have read A
-        if (EARLY && others && threadIdx.x < 32) Product(g, number + (int)gridDim.x).load(barrier);
+        if (EARLY && others && threadIdx.x == 0) Product(g, number + (int)gridDim.x).load(barrier);
         sums.keep((Stored *)(shared_memory + AT_C + MatrixC::skew(product.c)), scalars);
         async_fence();
         block_sync();  // all threads have written C
         if (threadIdx.x < 32) {
             product.store();
-            if (!EARLY && others) Product(g, number + (int)gridDim.x).load(barrier);
+            if (!EARLY && others && threadIdx.x == 0) Product(g, number + (int)gridDim.x).load(barrier);
         }
     }
     if (threadIdx.x == 0) bulk_done();

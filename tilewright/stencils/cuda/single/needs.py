@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.model import Problem
 from tilewright.stencils.cuda.common import WIDEST, units
-from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, divided, wide
+from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, divided
 
 BARRIER = 128
 """Bytes before the first matrix."""
@@ -34,47 +34,37 @@ def is_packed(p: Problem) -> bool:
     )
 
 
-def _apart(extent: int, by: int) -> int:
-    return -(-(extent - by) // (2 * by)) * 2 * by + by
+def parts(p: Problem, rows: Any, columns: Any) -> Any:
+    """Parts of C, of which a thread, or a warp with tensor cores, has one each."""
+    return divided(p.m, rows) * divided(p.n, columns)
 
 
-def leading(p: Problem, which: int, pad: Any) -> Any:
-    """Elements from one stored column of A (0) or B (1) to the next in shared memory."""
-    length, along = stored(p)[which][0], along_k(p)[which]
-    padded = length
-    if units(p)[which] == WIDEST:
-        if by_tensor_cores(p) and length % 4 == 0:
-            padded = _apart(length, 4) if along or not p.dtype.is_complex else length + 2
-        elif not by_tensor_cores(p) and along:
-            padded = _apart(length, wide(p))
-    return np.where(pad, padded, length)
+def warps(p: Problem, rows: Any, columns: Any) -> Any:
+    """Warps of a block."""
+    return divided(parts(p, rows, columns), 1 if by_tensor_cores(p) else 32)
 
 
-def is_padded(p: Problem) -> bool:
-    """Whether ``pad`` changes how matrices lie."""
-    return any(int(leading(p, which, 1)) != stored(p)[which][0] for which in (0, 1))
+def vectors(p: Problem, which: int, part: Any) -> Any:
+    """Elements of the vectors that a part of A (0) or B (1) is read by, across k."""
+    return np.gcd(units(p)[which] // p.dtype.itemsize, part)
 
 
-def room(p: Problem, which: int, lead: Any) -> Any:
-    """Bytes of A (0), B (1) or C (2) in shared memory, where columns are ``lead`` elements apart."""
-    (length, count), unit, size = stored(p)[which], units(p)[which], p.dtype.itemsize
-    if unit == WIDEST:
-        return lead * count * size
-    # It begins where in a vector of 16 bytes it begins in memory.
-    return -(-(length * count * size + WIDEST - unit) // WIDEST) * WIDEST
+def room(p: Problem, which: int) -> int:
+    """Bytes of A (0), B (1) or C (2), which begins where in a vector of 16 bytes it begins in memory."""
+    (length, count), unit = stored(p)[which], units(p)[which]
+    return -(-(length * count * p.dtype.itemsize + WIDEST - unit) // WIDEST) * WIDEST
 
 
-def shared_bytes(p: Problem, rows: Any, columns: Any, pad: Any, early: Any = 0) -> Any:
-    """Shared memory of a block: a barrier, C where it is read, A and B, and what parts read beyond them."""
-    size = p.dtype.itemsize
-    leads = [leading(p, which, pad) for which in (0, 1)]
-    of_c = room(p, 2, p.m)
+def shared_bytes(p: Problem, rows: Any, columns: Any, early: Any = 0) -> Any:
+    """Shared memory of a block: a barrier, C where it has a place of its own, A and B, and what parts read
+    beyond them."""
+    size, of_c = p.dtype.itemsize, room(p, 2)
     at_a = BARRIER + of_c * (1 if p.beta != "0" else early)
-    begins = at_a, at_a + room(p, 0, leads[0])
     last = BARRIER + of_c
-    for which, (extent, part) in enumerate(((p.m, rows), (p.n, columns))):
-        held, lead = divided(extent, part) * part, leads[which]
+    for which, (extent, part, begin) in enumerate(
+        ((p.m, rows, at_a), (p.n, columns, at_a + room(p, 0)))
+    ):
+        held, lead = divided(extent, part) * part, stored(p)[which][0]
         reach = (held - 1) * lead + p.k if along_k(p)[which] else (p.k - 1) * lead + held
-        skew = 0 if units(p)[which] == WIDEST else WIDEST
-        last = np.maximum(last, begins[which] + reach * size + skew)
+        last = np.maximum(last, begin + reach * size + WIDEST - units(p)[which])
     return divided(last, BARRIER) * BARRIER

@@ -10,23 +10,21 @@ from collections.abc import Iterator
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.common import units
-from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, parts, registers, sums, warps, wide
-from tilewright.stencils.cuda.single.needs import is_padded, shared_bytes
+from tilewright.stencils.cuda.common import WIDEST, units
+from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, registers, sums
+from tilewright.stencils.cuda.single.needs import shared_bytes, warps
 
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 
 
 def params(p: Problem, device: Device) -> list[Param]:
     tensor = by_tensor_cores(p)
-    unit = 8 if tensor else wide(p)
-    sides = tuple(unit * count for count in (range(1, 9) if tensor else range(1, 16 // unit + 1)))
+    sides = tuple(range(8, 65, 8) if tensor else range(2, 17))
     return [
         Param("mma", (8, 16) if tensor else (0,)),
         Param("rows", sides),
         Param("columns", sides),
-        Param("deep", (1,) if tensor or not any(along_k(p)) else (1, 2, 4)[: wide(p) // 2 + 1]),
-        Param("pad", (0, 1) if is_padded(p) else (0,)),
+        Param("deep", (1,) if tensor or not any(along_k(p)) else (1, 2, 4)[: WIDEST // p.dtype.itemsize // 2 + 1]),
         Param("early", (0, 1) if p.beta == "0" else (0,)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
@@ -40,7 +38,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     """What tensor cores and vectors take, and how large a part of C a thread or a warp computes."""
     unit = min([u for u, along in zip(units(p), along_k(p), strict=False) if along], default=1)
-    slack = 16 if by_tensor_cores(p) else wide(p)
+    tensor = by_tensor_cores(p)
+    slack = 16 if tensor else 1
     yield Rule(
         "mma-device",
         "tabled",
@@ -50,7 +49,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "part",
         "hard",
-        "whole tensor-core products of 8 columns, or whole vectors of 16 bytes",
+        "whole tensor-core products of 8 columns",
         lambda mma, rows: (mma == 0) | (rows % (mma + (mma == 0)) == 0),
     )
     yield Rule(
@@ -62,7 +61,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "part-in-c",
         "soft",
-        "a part is not longer than C, but for what tensor cores or vectors ask for",
+        "a part is not longer than C, but for what tensor cores ask for",
         lambda rows, columns: (rows < p.m + slack) & (columns < p.n + slack),
     )
     yield Rule(
@@ -75,33 +74,35 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "full",
         "soft",
-        "half of what parts compute lies in C, or more",
-        lambda rows, columns: 2 * p.m * p.n >= parts(p, p.m, p.n, rows, columns) * rows * columns,
+        "half of what warps compute lies in C, or more",
+        lambda rows, columns: (
+            2 * p.m * p.n >= warps(p, rows, columns) * rows * columns * (1 if tensor else 32)
+        ),
     )
 
 
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its schedulers busy."""
     sms = device["sms"]
-    yield limits.threads_per_block(device, lambda rows, columns: 32 * warps(p, p.m, p.n, rows, columns))
+    yield limits.threads_per_block(device, lambda rows, columns: 32 * warps(p, rows, columns))
     yield limits.shared_per_block(
         device,
-        lambda rows, columns, pad, early: shared_bytes(p, rows, columns, pad, early),
+        lambda rows, columns, early: shared_bytes(p, rows, columns, early),
         "a product fits",
     )
     yield from limits.resident_rules(
         device,
-        lambda rows, columns: 32 * warps(p, p.m, p.n, rows, columns),
+        lambda rows, columns: 32 * warps(p, rows, columns),
         lambda rows, columns, deep: (
-            32 * warps(p, p.m, p.n, rows, columns) * registers(p, rows, columns, deep)
+            32 * warps(p, rows, columns) * registers(p, rows, columns, deep)
         ),
-        lambda rows, columns, pad, early: shared_bytes(p, rows, columns, pad, early),
+        lambda rows, columns, early: shared_bytes(p, rows, columns, early),
     )
     yield Rule(
         "warps-enough",
         "soft",
         "an SM has a warp for each of its four schedulers",
-        lambda rows, columns, blocks: warps(p, p.m, p.n, rows, columns) * (blocks // sms) >= 4,
+        lambda rows, columns, blocks: warps(p, rows, columns) * (blocks // sms) >= 4,
     )
     yield Rule(
         "several",

@@ -10,7 +10,7 @@ section 4, by residency).
     mma      rows of a tensor-core product (float64), 0 without tensor cores (float32)
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp)
     deep     k of one read of an operand that is stored along k (without ``mma``)
-    pad      1: aligned columns come one by one, to lie in other banks than their neighbours
+    early    1: C has a place of its own, so that the next A and B come before it is written
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all products
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
@@ -24,9 +24,9 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
-from tilewright.stencils.cuda.middle.needs import TYPES, divided, warps
+from tilewright.stencils.cuda.middle.needs import TYPES, divided
 from tilewright.stencils.cuda.single.cost import best, clocks
-from tilewright.stencils.cuda.single.needs import is_packed, shared_bytes
+from tilewright.stencils.cuda.single.needs import is_packed, shared_bytes, warps
 from tilewright.stencils.cuda.single.space import params, rules
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
@@ -59,7 +59,7 @@ class SingleStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has not two extents of {LEAST} or more, or one above {LARGEST}"
         if not is_packed(p):
             return "a matrix has gaps, or products share one"
-        if ROOMS * (int(shared_bytes(p, 16, 16, 0)) + device["shared_reserved"]) > device["shared_per_sm"]:
+        if ROOMS * (int(shared_bytes(p, 16, 16)) + device["shared_reserved"]) > device["shared_per_sm"]:
             return f"{p.m}x{p.n}x{p.k} is so large that an SM has no room for {ROOMS} products"
         return None
 
@@ -97,6 +97,6 @@ class SingleStencil(Stencil):
         part = c["rows"], c["columns"]
         return Launch(
             grid=(min(c["blocks"], p.batch), 1, 1),
-            block=(32 * int(warps(p, p.m, p.n, *part)), 1, 1),
-            shared=int(shared_bytes(p, *part, c["pad"], c["early"])),
+            block=(32 * int(warps(p, *part)), 1, 1),
+            shared=int(shared_bytes(p, *part, c["early"])),
         )
