@@ -140,8 +140,8 @@ def boxes(device: Device) -> Iterator[Job]:
 
 
 def single(device: Device) -> Iterator[Job]:
-    """Products of middle size without gaps, from odd bases and with aligned columns: the default, and columns
-    that come one by one, or C in a place of its own; in two blocks, so that places are taken again."""
+    """Products of middle size without gaps, from odd bases and with aligned columns: the default, and C
+    in a place of its own; in two blocks, so that places are taken again."""
     stencil = STENCILS["single"]
     for turn, (letter, (m, n, k)) in enumerate((letter, size) for letter in "sdcz" for size in MIDDLE):
         dtype = DTYPES[letter]

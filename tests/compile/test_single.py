@@ -6,7 +6,8 @@ import pytest
 
 from tilewright.errors import CompileError
 from tilewright.model import Problem
-from tilewright.stencils.cuda.middle.needs import TYPES, warps
+from tilewright.stencils.cuda.middle.needs import TYPES
+from tilewright.stencils.cuda.single.needs import warps
 from tilewright.stencils.cuda.single.stencil import SingleStencil
 from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
@@ -27,14 +28,13 @@ def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, bet
     config = SINGLE.default(p, H200)
     facts = nvrtc.compile(SINGLE.source(p, config, H200), H200).facts
     assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
-    threads = config["blocks"] // H200["sms"] * 32 * int(warps(p, p.m, p.n, config["rows"], config["columns"]))
+    threads = config["blocks"] // H200["sms"] * 32 * int(warps(p, config["rows"], config["columns"]))
     assert threads * -(-facts["registers"] // 8) * 8 <= H200["registers_per_sm"]
 
 
 @pytest.mark.parametrize(
     ("text", "changes", "said"),
     [
-        ("s:nn:50x50x50@9", {"rows": 6}, "part: whole tensor-core products of 8 columns, or whole vectors"),
         ("d:nn:50x50x50@9", {"mma": 16, "rows": 24}, "part: whole tensor-core products of 8 columns"),
         ("d:nn:50x50x50@9", {"mma": 0}, "mma-type: float64 is multiplied by tensor cores"),
         ("c:nn:50x50x50@9", {"deep": 4}, "deep: a read is a vector of 16 bytes at most"),

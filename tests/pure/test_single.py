@@ -15,7 +15,7 @@ from tilewright.model import DTYPES, Problem
 from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils.cuda.middle.needs import TYPES
 from tilewright.stencils.cuda.single.cost import clocks
-from tilewright.stencils.cuda.single.needs import is_packed, leading, shared_bytes
+from tilewright.stencils.cuda.single.needs import is_packed, shared_bytes, vectors
 from tilewright.stencils.cuda.single.stencil import SingleStencil
 from tilewright.stencils.cuda.source import program
 from tilewright.targets.cuda.capability import named
@@ -114,38 +114,35 @@ def test_the_model_counts_what_a_product_takes() -> None:
     """A longer k takes more clocks, and so does a C that is read, or fewer blocks."""
 
     def of(text: str, beta: str = "0", **changes: int) -> float:
-        base = {"mma": 0, "rows": 8, "columns": 8, "deep": 1, "pad": 1, "early": 0, "blocks": 792}
+        base = {"mma": 0, "rows": 8, "columns": 8, "deep": 1, "early": 0, "blocks": 792}
         config = {name: np.array([value]) for name, value in {**base, **changes}.items()}
         return float(clocks(problem(text, beta=beta), H200, config)[0])
 
     assert of("s:64x64x40@9999") < of("s:64x64x64@9999") < of("s:64x64x64@9999", "1")
     assert of("s:64x64x64@9999") < of("s:64x64x64@9999", blocks=132)
-    # Columns that begin in the same bank are read one after the other.
-    assert of("s:64x64x64@9999") < of("s:64x64x64@9999", pad=0)
+    # Columns of B that begin in the same bank are read one after the other.
+    assert of("s:64x64x63@9999") < 0.9 * of("s:64x64x64@9999")
 
 
 # -- layouts -----------------------------------------------------------------------------------------------
-def test_columns_that_are_read_together_lie_in_other_banks() -> None:
-    """Of float32 vectors of k at odd multiples of 16 bytes; of float64, four k of rows, 4 more than 8."""
-    s, d = problem("s:tn:64x64x48@9"), problem("d:nn:48x48x48@9")
-    assert [int(leading(s, which, 1)) for which in (0, 1)] == [52, 52]
-    assert [int(leading(d, which, 1)) for which in (0, 1)] == [52, 52]
-    assert [int(leading(s, which, 0)) for which in (0, 1)] == [48, 48]
-    # What is not aligned comes as it lies.
-    assert int(leading(problem("s:tn:64x64x47@9"), 0, 1)) == 47
-
-
 def test_shared_memory_of_a_product() -> None:
-    """By hand: A and B of 48 x 48 float64 behind 128 bytes; with beta, C; and where addresses are multiples
-    of 8 bytes only, 8 bytes more for each, and what a last part of 24 columns reads behind 50."""
+    """By hand: A and B of 48 x 48 float64 behind 128 bytes; with C in a place of its own where it is read or
+    where it is written late; and at addresses that are multiples of 8 bytes only, 8 bytes more for each."""
     p = problem("d:48x48x48@9")
-    assert int(shared_bytes(p, 16, 24, 0)) == 128 + 2 * 48 * 48 * 8
-    assert int(shared_bytes(p, 16, 24, 0, 1)) == 128 + 3 * 48 * 48 * 8
-    assert int(shared_bytes(problem("d:48x48x48@9", beta="1"), 16, 24, 0)) == 128 + 3 * 48 * 48 * 8
-    # B has 72 columns of 51 at most, the last one whole, behind A; in multiples of 128.
+    assert int(shared_bytes(p, 16, 24)) == 128 + 2 * 48 * 48 * 8
+    assert int(shared_bytes(p, 16, 24, 1)) == 128 + 3 * 48 * 48 * 8
+    assert int(shared_bytes(problem("d:48x48x48@9", beta="1"), 16, 24)) == 128 + 3 * 48 * 48 * 8
+    # The last part of B has 22 columns behind its 50, the last of them read as far as k, behind A; in
+    # multiples of 128.
     odd = problem("d:51x50x51@9", align=8)
     a = -(-(51 * 51 * 8 + 8) // 16) * 16
-    assert int(shared_bytes(odd, 16, 24, 0)) == -(-(128 + a + (71 * 51 + 51) * 8 + 16) // 128) * 128
+    assert int(shared_bytes(odd, 16, 24)) == -(-(128 + a + (71 * 51 + 51) * 8 + 8) // 128) * 128
+
+
+def test_vectors_are_as_wide_as_addresses_and_parts_allow() -> None:
+    p = problem("s:40x40x40@9")
+    assert vectors(p, 0, np.array([4, 6, 5])).tolist() == [4, 2, 1]
+    assert int(vectors(p.with_(align=8), 0, 4)) == 2
 
 
 def test_packed_means_no_gaps_and_nothing_shared() -> None:
