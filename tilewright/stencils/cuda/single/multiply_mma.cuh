@@ -38,11 +38,11 @@ struct Sums : Products {
         a += (first_row(threadIdx.x) + r) * ROW_A + q * APART * K_A;
         b += (first_column(threadIdx.x) + r) * COLUMN_B + q * APART * K_B;
         _Pragma("unroll 1") for (int turn = 0; turn < TURNS; turn++, a += 4 * APART * K_A, b += 4 * APART * K_B)
-            UNROLL for (int k = 0; k < APART; k++) add_four(a + k * K_A, b + k * K_B);
+            _Pragma("unroll 2") for (int k = 0; k < APART; k++) add_four(a + k * K_A, b + k * K_B);
         // Neighbours behind them. Memory beyond the last k may hold anything.
         a -= q * (APART - 1) * K_A;
         b -= q * (APART - 1) * K_B;
-        UNROLL for (int k = 0; k < SIZE_K - REST; k += 4) add_four(a + k * K_A, b + k * K_B, k + q < SIZE_K - REST);
+        _Pragma("unroll 1") for (int k = 0; k < SIZE_K - REST; k += 4) add_four(a + k * K_A, b + k * K_B, k + q < SIZE_K - REST);
     }
 
     // Where C is read it is there.
