@@ -43,7 +43,8 @@ def drawn(
 
 
 def middle(run: Run) -> None:
-    """Products with extents of 33 to 128, or of the range of ``--sizes``, each by the defaults of the stencils that accept it."""
+    """Products with extents of 33 to 128, or of the range of ``--sizes``, each by the defaults of those
+    stencils that accept it."""
     given = run.options
     sizes = lines.numbers(given.sizes) if given.sizes else SIZES
     every = [

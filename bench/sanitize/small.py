@@ -155,7 +155,9 @@ def single(device: Device) -> Iterator[Job]:
             name, base = f"single_{letter}_{trans}_{m}_{n}_{k}", align if align < 16 else 0
             for form in ("", "early"):
                 other = config.with_(**{form: 1 - config[form]}) if form else config
-                if stencil.space(problem, device).member(other) is None and fits(stencil, problem, other, device):
+                if stencil.space(problem, device).member(other) is None and fits(
+                    stencil, problem, other, device
+                ):
                     job = made(stencil, problem, other, f"{name}_{form}".rstrip("_"), device, base)
                     yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 

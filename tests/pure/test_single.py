@@ -38,9 +38,12 @@ def problems(draw: st.DrawFn) -> Problem:
     dtype = DTYPES[draw(st.sampled_from(TYPES))]
     sizes = [draw(st.integers(least, 70 if dtype.itemsize < 16 else 52)) for least in (1, 33, 33)]
     ops = "ntcj" if dtype.is_complex else "nt"
+    m, n, k = draw(st.permutations(sizes))
     return Problem(
         dtype,
-        *draw(st.permutations(sizes)),
+        m,
+        n,
+        k,
         draw(st.sampled_from(ops)),
         draw(st.sampled_from(ops)),
         batch=draw(st.integers(1, 10**5)),

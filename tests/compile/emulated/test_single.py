@@ -31,6 +31,8 @@ pytestmark = marks.COMPILED
 )
 def test_single_multiplies(text: str, beta: str, fixed: dict[str, Any]) -> None:
     p = problem(text, beta=beta, alpha="1" if beta == "1" else "any")
-    config = min(allowed("single", p, H200, 60, 1, **fixed), key=lambda c: (c["blocks"], c["rows"] * c["columns"]))
+    config = min(
+        allowed("single", p, H200, 60, 1, **fixed), key=lambda c: (c["blocks"], c["rows"] * c["columns"])
+    )
     # More products than blocks: their places are taken again.
     assert found_wrong("single", [(p, config)], grid_x=2) == []

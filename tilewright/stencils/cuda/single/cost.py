@@ -53,9 +53,9 @@ def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
 
 
 def clocks(p: Problem, device: Device, columns: Columns) -> Any:
-    """Clocks of an SM for one product, in the mean of the batch: what memory takes, what multiplying takes, and
-    what a product takes from its coming to its leaving, which the blocks of an SM share. The longest of them
-    counts most."""
+    """Clocks of an SM for one product, in the mean of the batch: what memory takes, what multiplying takes,
+    and what a product takes from its coming to its leaving, which the blocks of an SM share. The longest of
+    them counts most."""
     x: Mapping[str, float] = fitted("single", device)[p.dtype.letter]
     sms, part = device["sms"], (columns["rows"], columns["columns"])
     of_block = warps(p, *part)
@@ -70,7 +70,9 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     busy = ((issued + kept) * uneven) ** power + (busy_units * uneven) ** power + reads**power
     busy = busy ** (1 / power) * (1 + x["few"] / (per_sm * of_block))
     # A product alone: its warps, of which each k keeps waiting for shared memory, and what it waits for.
-    alone = x["latency"] * (1 - x["early"] * columns["early"]) + p.k * x["wait"] / np.where(by_tensor_cores(p), 4, columns["deep"])
+    alone = x["latency"] * (1 - x["early"] * columns["early"]) + p.k * x["wait"] / np.where(
+        by_tensor_cores(p), 4, columns["deep"]
+    )
     alone = alone + p.bytes / x["bytes"] + (issued + kept) * 4 / of_block * divided(of_block, 4)
     rounds = divided(p.batch, sms * per_sm) * sms * per_sm / p.batch
     return (memory**power + busy**power + (alone / per_sm) ** power) ** (1 / power) * rounds

@@ -1,7 +1,6 @@
-"""What single's kernel derives from a problem and a config, in the same words: parts, shared memory, registers.
+"""What single's kernel derives from a problem and a config, in the same words: parts and shared memory.
 
-Sizes are in elements, shared memory in bytes, registers are words of 32 bits. Functions on configs work on
-numbers and on NumPy arrays.
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
@@ -61,9 +60,7 @@ def shared_bytes(p: Problem, rows: Any, columns: Any, early: Any = 0) -> Any:
     size, of_c = p.dtype.itemsize, room(p, 2)
     at_a = BARRIER + of_c * (1 if p.beta != "0" else early)
     last = BARRIER + of_c
-    for which, (extent, part, begin) in enumerate(
-        ((p.m, rows, at_a), (p.n, columns, at_a + room(p, 0)))
-    ):
+    for which, (extent, part, begin) in enumerate(((p.m, rows, at_a), (p.n, columns, at_a + room(p, 0)))):
         held, lead = divided(extent, part) * part, stored(p)[which][0]
         reach = (held - 1) * lead + p.k if along_k(p)[which] else (p.k - 1) * lead + held
         last = np.maximum(last, begin + reach * size + WIDEST - units(p)[which])

@@ -24,7 +24,10 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("mma", (8, 16) if tensor else (0,)),
         Param("rows", sides),
         Param("columns", sides),
-        Param("deep", (1,) if tensor or not any(along_k(p)) else (1, 2, 4)[: WIDEST // p.dtype.itemsize // 2 + 1]),
+        Param(
+            "deep",
+            (1,) if tensor or not any(along_k(p)) else (1, 2, 4)[: WIDEST // p.dtype.itemsize // 2 + 1],
+        ),
         Param("early", (0, 1) if p.beta == "0" else (0,)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
@@ -93,9 +96,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield from limits.resident_rules(
         device,
         lambda rows, columns: 32 * warps(p, rows, columns),
-        lambda rows, columns, deep: (
-            32 * warps(p, rows, columns) * registers(p, rows, columns, deep)
-        ),
+        lambda rows, columns, deep: 32 * warps(p, rows, columns) * registers(p, rows, columns, deep),
         lambda rows, columns, early: shared_bytes(p, rows, columns, early),
     )
     yield Rule(

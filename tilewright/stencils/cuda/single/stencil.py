@@ -1,4 +1,4 @@
-"""Batches of products of middle size without gaps, one to a block at a time: space, choice and launch of single.
+"""Batches of products of middle size without gaps, one to a block: space, choice and launch of single.
 
 Where memory is the bound, a product should cost its threads nothing but multiplication: matrices come into
 shared memory and leave it by bulk copies (compute capability 9.0), whatever their sizes and addresses. A ring
@@ -40,7 +40,7 @@ ROOMS = 2
 
 
 class SingleStencil(Stencil):
-    """``single``: products of middle size, one to a block at a time, as the five functions of the protocol."""
+    """``single``: products of middle size, one to a block, as the five functions of the protocol."""
 
     name = "single"
     target = "cuda"
