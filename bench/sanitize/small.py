@@ -139,6 +139,29 @@ def boxes(device: Device) -> Iterator[Job]:
             yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
+def single(device: Device) -> Iterator[Job]:
+    """Products of middle size without gaps, from odd bases and with aligned columns: the default, and C
+    in a place of its own; in two blocks, so that places are taken again."""
+    stencil = STENCILS["single"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, size) for letter in "sdcz" for size in MIDDLE):
+        dtype = DTYPES[letter]
+        for trans in ORDERS[dtype.is_complex]:
+            align, beta = (dtype.itemsize, 16)[turn % 2], ("any", "0")[turn % 2]
+            text = f"{letter}:{trans}:{m}x{n}x{k}@3"
+            (problem,) = Problem.parse(text, alpha="any", beta=beta, align=align)
+            if stencil.accepts(problem, device) is not None:
+                continue
+            config = stencil.default(problem.with_(batch=10**5), device)
+            name, base = f"single_{letter}_{trans}_{m}_{n}_{k}", align if align < 16 else 0
+            for form in ("", "early"):
+                other = config.with_(**{form: 1 - config[form]}) if form else config
+                if stencil.space(problem, device).member(other) is None and fits(
+                    stencil, problem, other, device
+                ):
+                    job = made(stencil, problem, other, f"{name}_{form}".rstrip("_"), device, base)
+                    yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
 def middle(device: Device) -> Iterator[Job]:
     """Products of middle size, from odd bases and with aligned columns: the default, and two tiles of each
     extent of C through a short ring."""

@@ -60,7 +60,7 @@ def watched(make: Callable[..., Job], kept: dict[str, Made]) -> Callable[..., Jo
     return keeping
 
 
-NEEDS = {"whole": "bulk_copy", "boxes": "wgmma"}
+NEEDS = {"whole": "bulk_copy", "boxes": "wgmma", "single": "bulk_copy"}
 """What stencils need that not every device has."""
 
 
@@ -116,7 +116,8 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     for kernel, feature in NEEDS.items():
-        assert found[kernel] == ({"h", "b"} if feature in listed.device.supports else set())
+        letters = {"s", "d", "c", "z"} if kernel == "single" else {"h", "b"}
+        assert found[kernel] == (letters if feature in listed.device.supports else set())
     for kernel in ("classic", "middle"):
         assert found[kernel] == {"s", "d", "c", "z"}
     sizes = {
