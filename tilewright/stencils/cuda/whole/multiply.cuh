@@ -80,7 +80,7 @@ INLINE void keep_words(const Sums &sum, Stored *out, int first_m, int first_n, i
     UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
         const bool two = j + 1 < FRAGMENTS_N;
         const int row = first_m + 16 * i + block % 2 * 8, column = first_n + 8 * j + (two ? block / 2 * 8 : 0) + lane % 8;
-        Stored *const at = row < SIZE_M && column < columns ? out + row + column * SIZE_M : outside;
+        Stored *const at = row < SIZE_M && column < columns ? out + row + column * LD_C : outside;
         unsigned int old[4] = {}, x[4];
         if (BETA != 0) {
             if (two) ldmatrix<true>(old[0], old[1], old[2], old[3], at);

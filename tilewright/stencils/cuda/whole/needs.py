@@ -30,10 +30,14 @@ def _rounded(count: Any) -> Any:
     return -(-count // 128) * 128
 
 
+def lengths(p: Problem) -> tuple[int, int, int]:
+    """Elements of a column of A, B and C as they are stored."""
+    return (p.k if p.transposed_a else p.m), (p.n if p.transposed_b else p.k), p.m
+
+
 def packed(p: Problem) -> bool:
-    """Whether every matrix is one run of bytes, and runs do not go back in memory."""
-    rows = (p.k if p.transposed_a else p.m), (p.n if p.transposed_b else p.k), p.m
-    return (p.lda, p.ldb, p.ldc) == rows and min(p.strides) >= 0
+    """Whether every matrix is one run of bytes."""
+    return (p.lda, p.ldb, p.ldc) == lengths(p)
 
 
 def direct(p: Problem) -> bool:
@@ -41,9 +45,19 @@ def direct(p: Problem) -> bool:
     return min(units(p)) == WIDEST
 
 
-def banked(p: Problem) -> bool:
-    """Whether eight neighbouring columns of each matrix, where they come, begin in eight groups of banks."""
-    return all((ld or 0) // 8 % 2 for ld in (p.lda, p.ldb, p.ldc))
+def boxed(p: Problem) -> tuple[bool, bool, bool]:
+    """Which of A, B and C come as boxes of a tensor: where columns are multiplied from where they come, those
+    of which eight neighbours would not begin in eight groups of banks, or that have padding between them."""
+    a, b, c = (
+        direct(p) and ((ld or 0) != length or length // 8 % 2 == 0)
+        for ld, length in zip((p.lda, p.ldb, p.ldc), lengths(p), strict=True)
+    )
+    return a, b, c
+
+
+def apart(rows: Any) -> Any:
+    """Elements from one column to the next where boxes put them: an odd number of words of 16 bytes."""
+    return (-(-rows // 8) | 1) * 8
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:
@@ -73,23 +87,23 @@ def _slot(shape: tuple[Any, Any], piece: Any) -> Any:
     return _rounded(-(-cols // pieces(shape, piece)) * rows * 2 + 32)
 
 
-def _operand(k_along: bool, free: Any, read: Any, k: int, apart: bool = True) -> Any:
+def _operand(k_along: bool, free: Any, read: Any, k: int, spread: bool = True) -> Any:
     """Bytes of an operand with its columns apart, of which tensor cores read ``read`` along m or n."""
     products = -(-k // 16) * 16
     rows, along, across = (k, products, read) if k_along else (free, read, products)
-    leading = (-(-rows // 8) | 1) * 8 if apart else rows
+    leading = apart(rows) if spread else rows
     return _rounded(((across - 1) * leading + np.maximum(leading, along)) * 2)
 
 
 def shared_bytes(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any, stages: Any, piece: Any) -> Any:
     """Shared memory of a block: barriers, the ring, both operands, and C where it has a place of its own."""
     slot = np.maximum(*(_slot(shape, piece) for shape in stored(p, tile)))
-    barriers, apart = _rounded(8 * (2 * stages + 1)), not direct(p)
-    a = _operand(p.transposed_a, p.m, -(-p.m // rows) * rows, p.k, apart)
+    barriers, (box_a, box_b, box_c) = _rounded(8 * (2 * stages + 1)), boxed(p)
+    a = _operand(p.transposed_a, p.m, -(-p.m // rows) * rows, p.k, box_a or not direct(p))
     n = np.minimum(tile, p.n)
-    b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k, apart)
-    c = _rounded(p.m * n * 2 + 32) + (512 if units(p)[2] == WIDEST else 0)
-    if not apart:
+    b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k, box_b or not direct(p))
+    c = _rounded((apart(p.m) if box_c else p.m) * n * 2 + 32) + (512 if units(p)[2] == WIDEST else 0)
+    if direct(p):
         return barriers + stages * (a + b) + c
     ring = barriers + stages * slot
     instead = (tile >= p.n) & (turns(p, tile, rows, columns, warps) == 1) & (p.beta == "0")

@@ -34,14 +34,21 @@ from tilewright.stencils.cuda.whole.needs import (
     LONG,
     SMALLEST,
     STAYS,
-    banked,
+    apart,
+    boxed,
     direct,
+    lengths,
     packed,
     shared_bytes,
 )
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import Argument
+from tilewright.targets.cuda.arguments import A, Argument, B, C, TensorMap
+
+BOX = 256
+"""Elements of a box at most, along each extent."""
+FAR = 2**40
+"""Bytes from one matrix to the next that no tensor map has."""
 
 
 class WholeStencil(Stencil):
@@ -66,18 +73,21 @@ class WholeStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has not two extents above {LONG}"
         if p.m * p.k > STAYS:
             return f"an A of {p.m}x{p.k} leaves no room for what is on its way"
-        if not packed(p):
-            return "a matrix has padding, or matrices go backwards"
         unit = min(units(p))
-        if direct(p) and not banked(p):
-            return "columns are even numbers of words of 16 bytes, where other stencils read them"
+        if not packed(p) and not direct(p):
+            return "a matrix has padding and columns that are no whole words of 16 bytes"
+        if min(p.strides) < 0 or max(p.strides) * p.dtype.itemsize >= FAR:
+            return "matrices go backwards, or lie 2^40 bytes apart"
+        highest = max((apart(x) for x, box in zip(lengths(p), boxed(p), strict=True) if box), default=0)
+        if highest > BOX:
+            return f"a column of {highest - 8} would not be kept an odd number of words apart by a box of {BOX}"
         if direct(p) and p.beta != "0" and 2 * (p.m * p.n + p.m * p.k + p.k * p.n) > HELD:
             return f"C of {p.m}x{p.n}x{p.k} is read, and four products are more than an SM holds"
         if WIDEST > unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
             return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
-        if p.batch > 1 and p.strides[2] < p.m * p.n:
+        if p.batch > 1 and p.strides[2] < (p.ldc or 0) * (p.n - 1) + p.m:
             return "products would be written over each other"
         # What is multiplied from where it comes has to come while the one before is multiplied.
         tile, stages = TILES[-1] if p.transposed_b or direct(p) else TILES[0], 2 if direct(p) else 1
@@ -107,6 +117,7 @@ class WholeStencil(Stencil):
         defines = asked(p) | {"SIZE_M": p.m, "SIZE_N": p.n, "SIZE_K": p.k}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
         defines["DIRECT"] = int(direct(p))
+        defines |= {f"BOXED_{x}": int(box) for x, box in zip("ABC", boxed(p), strict=True)}
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
@@ -114,7 +125,10 @@ class WholeStencil(Stencil):
         return Source(text, "whole", headers, tuple((n, str(value)) for n, value in defines.items()))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        return args.gemm(problem)
+        p = problem
+        stored = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
+        maps = (_map(p, operand, shape) for operand, shape in zip((A, B, C), (*stored, (p.m, p.n)), strict=True))
+        return (*args.gemm(p), *(maps if any(boxed(p)) else ()))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
@@ -125,3 +139,20 @@ class WholeStencil(Stencil):
                 shared_bytes(p, c["tile"], c["rows"], c["columns"], c["warps"], c["stages"], c["piece"])
             ),
         )
+
+
+def _map(p: Problem, operand: int, stored: tuple[int, int]) -> TensorMap:
+    """All matrices of an operand as one tensor, and a matrix of it as a box that is so much higher that its
+    columns are an odd number of words apart."""
+    rows, cols = stored
+    size, stride = p.dtype.itemsize, p.strides[operand]
+    leading = (p.lda, p.ldb, p.ldc)[operand] or 0
+    return TensorMap(
+        f"map_{'abc'[operand]}",
+        operand,
+        p.dtype.name,
+        (rows, cols, p.batch if stride else 1),
+        (leading * size, (stride or leading * cols) * size),
+        (min(apart(rows), BOX), cols, 1),
+        promotion=256,
+    )
