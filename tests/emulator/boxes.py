@@ -43,6 +43,8 @@ class Box:
         self.line = self.box[0] * self.size
         if self.swizzle and (shared % 1024 or self.swizzle != 128 or self.line != 128):
             raise Fault("a box is lines of 128 bytes, swizzled, at a multiple of 1024")
+        if (self.address + first[0] * self.size) % 16:
+            raise Fault("a box begins with a word of 16 bytes of memory")
         if shared % 128 or self.line % 16 or max(self.box) > 256:
             raise Fault("a box is lines of whole words of 16 bytes, at a multiple of 128, 256 elements at most")
 

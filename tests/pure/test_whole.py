@@ -72,7 +72,6 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
         ("hc:67x67x67@9", {}, "type hc"),
         ("h:257x99x67@9", {}, "not from 33 to 256"),
         ("h:75x99x32@9", {}, "not from 33 to 256"),
-        ("h:73x54x54@9", {}, "not two extents above 64"),
         ("h:255x99x255@9", {}, "no room"),
         ("h:67x67x67@9", {"lda": 68}, "padding"),
         ("h:67x67x67@9", {"stride_b": -67 * 67}, "backwards"),
@@ -80,8 +79,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
         ("h:67x67x67@9", {"stride_c": 67 * 67 - 1}, "over each other"),
         ("h:nt:201x255x201@9", {}, "shared memory"),
         ("h:256x80x80@9", {}, "by a box of 256"),
-        ("h:168x168x168@9", {}, "shared memory"),
-        ("h:104x104x104@9", {"beta": "1"}, "C of 104x104x104 is read"),
+        ("h:200x200x200@9", {}, "shared memory"),
         ("h:126x126x126@9", {}, "even halves"),
         ("h:67x67x67@9", {"align": 1}, "not of an element's 2"),
         ("h:67x67x67@1073741825", {}, "over 2^30"),
@@ -105,7 +103,7 @@ def test_it_needs_bulk_copies() -> None:
 @given(p=problems())
 def test_the_default_is_a_member_that_hardware_runs(p: Problem) -> None:
     if WHOLE.accepts(p, H200) is not None:
-        assert re.search("shared memory|is read|even halves", WHOLE.accepts(p, H200) or "")
+        assert re.search("shared memory|even halves", WHOLE.accepts(p, H200) or "")
         return
     config = WHOLE.default(p, H200)
     broken = [rule.name for rule in WHOLE.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]

@@ -15,13 +15,8 @@ from tilewright.stencils.cuda.common import WIDEST, units
 
 SMALLEST, LARGEST = 33, 256
 """Extents, of which other ones were not measured."""
-LONG = 64
-"""Two extents are over this: other products are panels, or for the stencil of tiny matrices."""
 EVEN = 112
 """Where columns begin at even halves, no three extents are over this: of 126 cuBLAS was faster on an H200."""
-HELD = 57_000
-"""Bytes of A, B and C where these are multiplied from where they come and C is read: of more, so that an SM
-does not hold four products, cuBLAS was faster on an H200 (104 x 104 x 104: 0.95)."""
 STAYS = 45_000
 """Elements of an A that can stay: of one of 255 x 255 cuBLAS was faster, of 191 x 191 half as fast."""
 

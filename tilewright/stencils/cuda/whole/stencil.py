@@ -29,9 +29,7 @@ from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best, cost
 from tilewright.stencils.cuda.whole.needs import (
     EVEN,
-    HELD,
     LARGEST,
-    LONG,
     SMALLEST,
     STAYS,
     apart,
@@ -69,8 +67,6 @@ class WholeStencil(Stencil):
             return "the device has no bulk copies (9.0 and above)"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
-        if sorted((p.m, p.n, p.k))[1] <= LONG:
-            return f"{p.m}x{p.n}x{p.k} has not two extents above {LONG}"
         if p.m * p.k > STAYS:
             return f"an A of {p.m}x{p.k} leaves no room for what is on its way"
         unit = min(units(p))
@@ -81,17 +77,14 @@ class WholeStencil(Stencil):
         highest = max((apart(x) for x, box in zip(lengths(p), boxed(p), strict=True) if box), default=0)
         if highest > BOX:
             return f"a column of {highest - 8} would not be kept an odd number of words apart by a box of {BOX}"
-        if direct(p) and p.beta != "0" and 2 * (p.m * p.n + p.m * p.k + p.k * p.n) > HELD:
-            return f"C of {p.m}x{p.n}x{p.k} is read, and four products are more than an SM holds"
         if WIDEST > unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
             return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < (p.ldc or 0) * (p.n - 1) + p.m:
             return "products would be written over each other"
-        # What is multiplied from where it comes has to come while the one before is multiplied.
-        tile, stages = TILES[-1] if p.transposed_b or direct(p) else TILES[0], 2 if direct(p) else 1
-        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, stages, 1))
+        tile = TILES[-1] if p.transposed_b or direct(p) else TILES[0]
+        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, 1, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
@@ -154,5 +147,5 @@ def _map(p: Problem, operand: int, stored: tuple[int, int]) -> TensorMap:
         (rows, cols, p.batch if stride else 1),
         (leading * size, (stride or leading * cols) * size),
         (min(apart(rows), BOX), cols, 1),
-        promotion=256,
+        promotion=128,
     )
