@@ -61,14 +61,15 @@ def candidates(p: Problem, device: Device) -> Columns:
 
 
 def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
-    """Clocks of an SM for a product: what memory, the schedulers, shared memory and the tensor cores take,
-    and a block by itself, of which the longest counts most."""
+    """Clocks of an SM for a product: what memory, the schedulers and shared memory take, and a block by
+    itself, of which the longest counts most."""
     tile, rows, cols, warps = (columns[name] for name in _NAMES[:4])
     per_sm = columns["blocks"] // device["sms"]
     tiles = -(-p.n // np.minimum(tile, p.n))
     waves, steps = tiles * turns(p, tile, rows, cols, warps), -(-p.k // 16)
     reads_c = 1 + (p.beta != "0")
-    moved = 2 * (p.m * p.k + p.k * p.n + p.m * p.n * reads_c)
+    own_a, own_b = (stride != 0 for stride in p.strides[:2])
+    moved = 2 * (p.m * p.k * own_a + p.k * p.n * own_b + p.m * p.n * reads_c)
     # Matrices that are multiplied from where they come do so whole.
     together = 2 * (p.m + p.n) * p.k if direct(p) else columns["piece"]
     flying = per_sm * columns["stages"] * together
@@ -84,12 +85,13 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     kept = waves * warps * rows * cols * reads_c / 32
     of_a, of_b = (1 if direct(p) else pieces(shape, columns["piece"]) for shape in stored(p, tile))
     memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying)
-    issued = x["word"] * words + x["product"] * products + x["operand"] * operands + x["keep"] * kept
-    banks = x["word_banks"] * words + x["operand_banks"] * operands + x["keep_banks"] * kept + moved / 128
+    issued = x["word"] * words + x["product"] * products + x["operand"] * operands
+    issued = issued + x["keep"] * (x["wide"] if units(p)[2] == WIDEST else 1) * kept
+    banks = x["word_banks"] * words + x["operand_banks"] * operands + moved / 128
     alone = x["tile"] * tiles + x["piece"] * (of_a + tiles * of_b) + (x["turn"] + x["step"] * steps) * waves
     alone = alone + (x["word_wait"] * words + x["keep_wait"] * kept + x["product_wait"] * products) / warps
     power = x["power"]
-    sides = (memory, issued / 4, banks, x["tensor"] * products, alone / per_sm)
+    sides = (memory, issued / 4, banks, alone / per_sm)
     return sum(side**power for side in sides) ** (1 / power)
 
 
