@@ -35,7 +35,8 @@ def padded(p: Problem) -> Problem:
 
 
 @pytest.mark.parametrize(
-    "size", ["65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56", "80x72x96"]
+    "size",
+    ["65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56", "80x72x96"],
 )
 @pytest.mark.parametrize("letter", ["h", "b"])
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:

@@ -46,7 +46,7 @@ class Box:
         if (self.address + first[0] * self.size) % 16:
             raise Fault("a box begins with a word of 16 bytes of memory")
         if shared % 128 or self.line % 16 or max(self.box) > 256:
-            raise Fault("a box is lines of whole words of 16 bytes, at a multiple of 128, 256 elements at most")
+            raise Fault("a box is lines of whole words of 16 bytes at a multiple of 128, and 256 at most")
 
     def lines(self) -> Iterator[tuple[int, int, int]]:
         """(offset in the box, address in the tensor, bytes) of each line, of what is in the tensor."""

@@ -5,7 +5,8 @@ half-complex precisions" (2020), multiply such batches by tiles of C; where colu
 is read by halves sets the pace. Here a whole matrix is read as one run of bytes, as very small ones are
 (I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory. Columns that
 begin with words of 16 bytes are multiplied from where they come: so tensor cores can read them, and a run has
-no lines that begin inside others, as boxes of a tensor would have.
+no lines that begin inside others, as boxes of a tensor have. Those that would meet in banks, and padded ones,
+come as such boxes nevertheless, which put them a word further apart.
 
     tile     columns of C that are computed together, while A stays
     rows, columns   of the part of C that a warp computes
@@ -38,6 +39,7 @@ from tilewright.stencils.cuda.whole.needs import (
     lengths,
     packed,
     shared_bytes,
+    stored,
 )
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
@@ -76,7 +78,7 @@ class WholeStencil(Stencil):
             return "matrices go backwards, or lie 2^40 bytes apart"
         highest = max((apart(x) for x, box in zip(lengths(p), boxed(p), strict=True) if box), default=0)
         if highest > BOX:
-            return f"a column of {highest - 8} would not be kept an odd number of words apart by a box of {BOX}"
+            return f"a column would be kept {highest} elements apart by a box, which has {BOX} at most"
         if WIDEST > unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
             return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
@@ -119,8 +121,8 @@ class WholeStencil(Stencil):
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p = problem
-        stored = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
-        maps = (_map(p, operand, shape) for operand, shape in zip((A, B, C), (*stored, (p.m, p.n)), strict=True))
+        a, b = stored(p, p.n)
+        maps = (_map(p, operand, shape) for operand, shape in ((A, a), (B, b), (C, (p.m, p.n))))
         return (*args.gemm(p), *(maps if any(boxed(p)) else ()))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -134,10 +136,10 @@ class WholeStencil(Stencil):
         )
 
 
-def _map(p: Problem, operand: int, stored: tuple[int, int]) -> TensorMap:
+def _map(p: Problem, operand: int, shape: tuple[int, int]) -> TensorMap:
     """All matrices of an operand as one tensor, and a matrix of it as a box that is so much higher that its
     columns are an odd number of words apart."""
-    rows, cols = stored
+    rows, cols = map(int, shape)
     size, stride = p.dtype.itemsize, p.strides[operand]
     leading = (p.lda, p.ldb, p.ldc)[operand] or 0
     return TensorMap(
