@@ -52,6 +52,19 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
             assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
 
 
+@pytest.mark.parametrize("size", ["33x65x40", "80x72x96", "63x63x63", "48x100x52"])
+def test_complex_numbers_are_right_in_every_layout(size: str) -> None:
+    device = devices.probe()
+    for number, (alpha, beta) in enumerate((("any", "0"), ("1", "1"), ("any", "1"), ("1", "0"))):
+        p = Problem.parse(f"hc:nn:{size}@100000", beta=beta, alpha=alpha)[0]
+        p = [p, p.with_(align=4), p.with_(stride_a=0), p.with_(stride_b=0)][number]
+        assert WHOLE.accepts(p, device) is None
+        config = WHOLE.default(p, device)
+        for batch, blocks in ((1, config["blocks"]), (301, device["sms"])):
+            found = verdict(WHOLE, p, config.with_(blocks=blocks), batch, special=batch == 1)
+            assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
+
+
 @pytest.mark.parametrize("seed", range(48))
 def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)

@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.whole.cost import clocks
 from tilewright.stencils.cuda.whole.needs import boxed, parts, pieces, shared_bytes, turns
 from tilewright.stencils.cuda.whole.stencil import WholeStencil
-from tilewright.targets.cuda.arguments import TensorMap
+from tilewright.targets.cuda.arguments import Struct, TensorMap
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -69,7 +69,9 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     ("text", "fields", "reason"),
     [
         ("s:67x67x67@9", {}, "type s"),
-        ("hc:67x67x67@9", {}, "type hc"),
+        ("c:67x67x67@9", {}, "type c"),
+        ("hc:tn:67x67x67@9", {}, "complex operands are transposed"),
+        ("hc:nn:67x67x67@9", {"beta": "any"}, "beta is neither"),
         ("h:257x99x67@9", {}, "not from 33 to 256"),
         ("h:75x99x32@9", {}, "not from 33 to 256"),
         ("h:255x99x255@9", {}, "no room"),
@@ -152,6 +154,32 @@ def test_matrices_whose_columns_would_meet_in_banks_come_as_boxes() -> None:
     assert WHOLE.accepts(padded, H200) is None
     assert boxed(problem("h:nn:67x72x80@9")) == (False, False, False)
     assert "padding" in (WHOLE.accepts(problem("h:nn:67x72x80@9").with_(lda=68), H200) or "")
+
+
+def test_complex_numbers_are_pairs_of_rows() -> None:
+    """By hand: 40 x 44 complex are 80 x 44 numbers, ten words of 16 bytes high; B has 88, eleven words."""
+    p = problem("hc:nn:40x36x44@9")
+    assert WHOLE.accepts(p, H200) is None
+    assert boxed(p) == (True, False, True)
+    gemm, a, b, c = WHOLE.arguments(p, WHOLE.default(p, H200))
+    assert isinstance(gemm, Struct)
+    values = {field.name: getattr(field, "value", None) for field in gemm.fields}
+    assert [values[name] for name in ("m", "n", "k", "lda", "ldb", "ldc", "stride_a")] == [
+        *(80, 36, 44, 80, 88, 80, 80 * 44)
+    ]
+    maps = [x for x in (a, b, c) if isinstance(x, TensorMap)]
+    assert [(x.type, x.extents, x.box) for x in maps] == [
+        ("float16", (80, 44, 9), (88, 44, 1)),
+        ("float16", (88, 36, 9), (88, 36, 1)),
+        ("float16", (80, 36, 9), (88, 36, 1)),
+    ]
+    defines = dict(WHOLE.source(p, WHOLE.default(p, H200), H200).defines)
+    assert (defines["PAIRS"], defines["COMPLEX"], defines["SIZE_M"], defines["SIZE_K"]) == (
+        "1",
+        "0",
+        "80",
+        "44",
+    )
 
 
 def test_shared_memory_of_a_product() -> None:

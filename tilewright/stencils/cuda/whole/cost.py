@@ -15,7 +15,16 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
-from tilewright.stencils.cuda.whole.needs import direct, parts, pieces, registers, shared_bytes, stored, turns
+from tilewright.stencils.cuda.whole.needs import (
+    direct,
+    numbers,
+    parts,
+    pieces,
+    registers,
+    shared_bytes,
+    stored,
+    turns,
+)
 from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, PIECES, ROWS, TILES, WARPS
 
 Columns = dict[str, Any]
@@ -42,10 +51,12 @@ def candidates(p: Problem, device: Device) -> Columns:
     grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, *_RINGS)), indexing="ij")
     found = dict(zip(_NAMES, (x.ravel() for x in grid), strict=True))
     tile, rows, columns, warps = (found[name] for name in _NAMES[:4])
+    pair = numbers(p)
     some = (
         (rows * columns >= min(256, p.m * p.n))
-        & (rows * columns <= 4096)
-        & (rows < p.m + 16)
+        & (pair * rows * columns <= 4096)
+        & (rows < pair * p.m + 16)
+        & (pair * warps <= 24)
         & (columns < np.minimum(tile, p.n) + 8)
     )
     if direct(p):
@@ -55,7 +66,7 @@ def candidates(p: Problem, device: Device) -> Columns:
     found = {name: x[some] for name, x in found.items()}
     tile, rows, columns, warps, piece, stages = found.values()
     shared = shared_bytes(p, tile, rows, columns, warps, stages, piece)
-    held = np.maximum(1, resident(shared, registers(rows, columns) + 16, warps + 1, device))
+    held = np.maximum(1, resident(shared, registers(rows, columns, pair) + 16, warps + 1, device))
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
 
@@ -69,9 +80,10 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
     waves, steps = tiles * turns(p, tile, rows, cols, warps), -(-p.k // 16)
     reads_c = 1 + (p.beta != "0")
     own_a, own_b = (stride != 0 for stride in p.strides[:2])
-    moved = 2 * (p.m * p.k * own_a + p.k * p.n * own_b + p.m * p.n * reads_c)
+    pair = numbers(p)
+    moved = 2 * pair * (p.m * p.k * own_a + p.k * p.n * own_b + p.m * p.n * reads_c)
     # Matrices that are multiplied from where they come do so whole.
-    together = 2 * (p.m + p.n) * p.k if direct(p) else columns["piece"]
+    together = 2 * pair * (p.m + p.n) * p.k if direct(p) else columns["piece"]
     flying = per_sm * columns["stages"] * together
     # Of a warp: words of 16 bytes that are put in place, products of tensor cores, reads of their operands,
     # and results.
@@ -80,7 +92,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
         for (length, count), unit in zip(stored(p, p.n), units(p), strict=False)
         if not direct(p)
     )
-    products = waves * warps * rows * cols * steps / 128
+    products = pair * waves * warps * rows * cols * steps / 128
     operands = waves * warps * (rows + cols) * steps / 8
     kept = waves * warps * rows * cols * reads_c / 32
     of_a, of_b = (1 if direct(p) else pieces(shape, columns["piece"]) for shape in stored(p, tile))

@@ -21,11 +21,14 @@
 // columns are an even number of such words, or have padding between them, the copy is a box of a tensor that is one word
 // higher (BOXED): so it puts columns an odd number of words apart, and zeros between them.
 //
+// Complex numbers are pairs of rows of A and C (PAIRS): C = A re(B) + i A im(B), where i swaps the rows of a pair and the sign of
+// one. A warp has the sums of both products, and takes the parts of B from each other in registers.
+//
 // Requires: matrices without padding (leading dimensions are numbers of rows), or columns at multiples of 16 bytes; any
 // strides that are not negative, any sizes that shared memory holds, any addresses of whole elements.
 //
 // The parts: layout.cuh (shared memory), loads.cuh (the ring), realign.cuh (pieces to columns), place.cuh (piece after
-// piece), multiply.cuh (a part of C), result.cuh (C comes and goes).
+// piece), multiply.cuh and pairs.cuh (a part of C), result.cuh (C comes and goes).
 #include "lib/gemm.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -52,6 +55,9 @@
 #define UNIT_C 2  // and for C
 #endif
 
+#ifndef PAIRS
+#define PAIRS 0  // whether elements are pairs (re, im) of numbers, of which rows of A and C are counted
+#endif
 #ifndef DIRECT
 #define DIRECT 0  // whether tensor cores read all columns where the copies put them
 #endif
@@ -100,6 +106,7 @@ static_assert(!TRANS_B || TILE >= SIZE_N, "tile-of-b: the columns of a tile are 
 static_assert(!DIRECT || TILE >= SIZE_N, "tile-direct: matrices that are multiplied from where they come are whole");
 static_assert(!DIRECT || (UNIT_A == 16 && UNIT_B == 16 && UNIT_C == 16), "direct: all columns begin with a word of 16 bytes");
 static_assert(DIRECT || !BOXED, "boxed: boxes of a tensor are multiplied from where they come");
+static_assert(!PAIRS || (!TRANS_A && !TRANS_B && BETA != 2), "pairs: neither operand is transposed, and beta is 0 or 1");
 static_assert(STAGES >= 1, "ring: there is a piece to wait for");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -109,10 +116,11 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #include "whole/realign.cuh"
 #include "whole/place.cuh"
 #include "whole/multiply.cuh"
+#include "whole/pairs.cuh"
 #include "whole/result.cuh"
 
 INLINE void multiply_all(const Gemm &g, const Maps &maps) {
-    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
+    const Scalars scalars = {PAIRS ? 1.f : scalar(g.alpha), scalar(g.beta)};
     const int warp = threadIdx.x / 32;
     const Stored *a = (const Stored *)(shared_memory + AT_A), *b = (const Stored *)(shared_memory + AT_B);
     Ring ring(g, maps);
@@ -149,7 +157,9 @@ INLINE void multiply_all(const Gemm &g, const Maps &maps) {
                 const bool any = PARTS % WARPS == 0 || part < PARTS;
                 Sums sum;
                 __syncwarp();  // lanes may leave a wait apart
-                if (any) multiply(sum, a, b, first_m, first_n);
+                if (any && !PAIRS) multiply(sum, a, b, first_m, first_n);
+                if constexpr (PAIRS)
+                    if (any) multiply_pairs(sum, a, b, first_m, first_n, g.alpha);
                 if (SHARED_PLACE) workers_sync();  // A and B have been read
                 if (any) {
                     if constexpr (OUTSIDE > 0) keep_words(sum, out, first_m, first_n, columns, scalars);

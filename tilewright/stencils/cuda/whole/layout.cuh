@@ -9,6 +9,7 @@ constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + 32;  // those that multi
 
 constexpr int TILE_N = smaller(TILE, SIZE_N), TILES = ceiling(SIZE_N, TILE_N);  // columns of C that are computed together
 constexpr int PRODUCTS = ceiling(SIZE_K, 16);  // of tensor cores, along k
+constexpr int PARTS_OF_K = PAIRS ? 2 : 1;      // numbers along k of B, for one of A
 constexpr int PARTS_M = ceiling(SIZE_M, ROWS), PARTS_N = ceiling(TILE_N, COLUMNS), PARTS = PARTS_M * PARTS_N;
 constexpr int TURNS = ceiling(PARTS, WARPS);
 constexpr bool SHARED_PLACE = TILES == 1 && TURNS == 1 && BETA == 0 && !DIRECT;  // whether C takes the place of A and B
@@ -27,8 +28,8 @@ struct Maps {
 // products, of which what lies outside of the matrix is anything: ALONG elements down each of ACROSS columns.
 template <int NUMBER, bool K_ALONG, int FREE, int FREE_READ, int UNIT, bool BOX> struct Operand {
     static constexpr bool IS_A = NUMBER == 0;
-    static constexpr int ROWS_OF_IT = K_ALONG ? SIZE_K : FREE, COLS = K_ALONG ? FREE : SIZE_K;
-    static constexpr int ALONG = K_ALONG ? 16 * PRODUCTS : FREE_READ, ACROSS = K_ALONG ? FREE_READ : 16 * PRODUCTS;
+    static constexpr int ROWS_OF_IT = K_ALONG ? SIZE_K * PARTS_OF_K : FREE, COLS = K_ALONG ? FREE : SIZE_K;
+    static constexpr int ALONG = K_ALONG ? 16 * PRODUCTS * PARTS_OF_K : FREE_READ, ACROSS = K_ALONG ? FREE_READ : 16 * PRODUCTS;
     static constexpr int LD = DIRECT && !BOX ? ROWS_OF_IT : apart(ROWS_OF_IT);
     static constexpr int BYTES = padded(((ACROSS - 1) * LD + larger(LD, ALONG)) * SIZE);
     static constexpr int COMES = LD * COLS * SIZE;  // bytes that a copy brings where it brings all

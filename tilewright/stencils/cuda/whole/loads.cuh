@@ -36,7 +36,7 @@ struct Loads {
     template <typename Of> INLINE int load(int piece, unsigned char *to, unsigned int arrived) {
         const void *const base = Of::IS_A ? g.a : g.b;
         const long long stride = Of::IS_A ? g.stride_a : g.stride_b;
-        const void *const end = end_of(base, stride, g.batch, SIZE_K * (Of::IS_A ? SIZE_M : SIZE_N));
+        const void *const end = end_of(base, stride, g.batch, SIZE_K * (Of::IS_A ? SIZE_M : PARTS_OF_K * SIZE_N));
         const Run all = run<Of>(item, tile, piece, columns<Of>(tile, piece));
         const int expected = all.load(to, base, end, arrived);
         stored |= expected < all.head() + all.bytes;

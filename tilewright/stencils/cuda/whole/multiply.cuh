@@ -5,7 +5,7 @@ constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
 
 // Neighbours in a fragment are SPREAD columns of C apart, where B lies along k and these are an odd number: lanes that write
 // results then write to different banks in most cases, also where columns of C are a whole number of all banks and one.
-constexpr int SPREAD = !TRANS_B && FRAGMENTS_N % 2 == 1 && FRAGMENTS_N > 1 && UNIT_C < 8 ? FRAGMENTS_N : 1;
+constexpr int SPREAD = !PAIRS && !TRANS_B && FRAGMENTS_N % 2 == 1 && FRAGMENTS_N > 1 && UNIT_C < 8 ? FRAGMENTS_N : 1;
 constexpr int NEXT = SPREAD > 1 ? 1 : 8;  // columns from one fragment to the next
 
 // Of C: fragments of 16 x 8, as mma.cuh says what a lane holds.

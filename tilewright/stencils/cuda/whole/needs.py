@@ -25,14 +25,26 @@ def _rounded(count: Any) -> Any:
     return -(-count // 128) * 128
 
 
+def numbers(p: Problem) -> int:
+    """Numbers of 16 bits of an element: a complex one is a pair of rows."""
+    return 2 if p.dtype.is_complex else 1
+
+
 def lengths(p: Problem) -> tuple[int, int, int]:
-    """Elements of a column of A, B and C as they are stored."""
-    return (p.k if p.transposed_a else p.m), (p.n if p.transposed_b else p.k), p.m
+    """Numbers of a column of A, B and C as they are stored."""
+    pair = numbers(p)
+    return pair * (p.k if p.transposed_a else p.m), pair * (p.n if p.transposed_b else p.k), pair * p.m
+
+
+def leading(p: Problem) -> tuple[int, int, int]:
+    """Numbers from one column of A, B and C to the next."""
+    pair = numbers(p)
+    return pair * (p.lda or 0), pair * (p.ldb or 0), pair * (p.ldc or 0)
 
 
 def packed(p: Problem) -> bool:
     """Whether every matrix is one run of bytes."""
-    return (p.lda, p.ldb, p.ldc) == lengths(p)
+    return leading(p) == lengths(p)
 
 
 def direct(p: Problem) -> bool:
@@ -44,8 +56,8 @@ def boxed(p: Problem) -> tuple[bool, bool, bool]:
     """Which of A, B and C come as boxes of a tensor: where columns are multiplied from where they come, those
     of which eight neighbours would not begin in eight groups of banks, or that have padding between them."""
     a, b, c = (
-        direct(p) and ((ld or 0) != length or length // 8 % 2 == 0)
-        for ld, length in zip((p.lda, p.ldb, p.ldc), lengths(p), strict=True)
+        direct(p) and (ld != length or length // 8 % 2 == 0)
+        for ld, length in zip(leading(p), lengths(p), strict=True)
     )
     return a, b, c
 
@@ -57,7 +69,7 @@ def apart(rows: Any) -> Any:
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:
     """Parts of a tile of C, each of a warp at a time."""
-    return -(-p.m // rows) * -(-np.minimum(tile, p.n) // columns)
+    return -(-numbers(p) * p.m // rows) * -(-np.minimum(tile, p.n) // columns)
 
 
 def turns(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any) -> Any:
@@ -66,9 +78,12 @@ def turns(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any) -> Any:
 
 
 def stored(p: Problem, tile: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Rows and columns of A and of a tile of B as they are stored."""
-    n = np.minimum(tile, p.n)
-    return ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((n, p.k) if p.transposed_b else (p.k, n))
+    """Numbers of a column, and columns, of A and of a tile of B as they are stored."""
+    n, (of_a, of_b, _) = np.minimum(tile, p.n), lengths(p)
+    return (of_a, p.m if p.transposed_a else p.k), (
+        n if p.transposed_b else of_b,
+        p.k if p.transposed_b else n,
+    )
 
 
 def pieces(shape: tuple[Any, Any], piece: Any) -> Any:
@@ -82,22 +97,24 @@ def _slot(shape: tuple[Any, Any], piece: Any) -> Any:
     return _rounded(-(-cols // pieces(shape, piece)) * rows * 2 + 32)
 
 
-def _operand(k_along: bool, free: Any, read: Any, k: int, spread: bool = True) -> Any:
+def _operand(k_along: bool, free: Any, read: Any, k: int, spread: bool, pair: int) -> Any:
     """Bytes of an operand with its columns apart, of which tensor cores read ``read`` along m or n."""
     products = -(-k // 16) * 16
-    rows, along, across = (k, products, read) if k_along else (free, read, products)
-    leading = apart(rows) if spread else rows
-    return _rounded(((across - 1) * leading + np.maximum(leading, along)) * 2)
+    rows, along, across = (k * pair, products * pair, read) if k_along else (free, read, products)
+    column = apart(rows) if spread else rows
+    return _rounded(((across - 1) * column + np.maximum(column, along)) * 2)
 
 
 def shared_bytes(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any, stages: Any, piece: Any) -> Any:
     """Shared memory of a block: barriers, the ring, both operands, and C where it has a place of its own."""
     slot = np.maximum(*(_slot(shape, piece) for shape in stored(p, tile)))
     barriers, (box_a, box_b, box_c) = _rounded(8 * (2 * stages + 1)), boxed(p)
-    a = _operand(p.transposed_a, p.m, -(-p.m // rows) * rows, p.k, box_a or not direct(p))
+    pair = numbers(p)
+    m = pair * p.m
+    a = _operand(p.transposed_a, m, -(-m // rows) * rows, p.k, box_a or not direct(p), pair)
     n = np.minimum(tile, p.n)
-    b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k, box_b or not direct(p))
-    c = _rounded((apart(p.m) if box_c else p.m) * n * 2 + 32) + (512 if units(p)[2] == WIDEST else 0)
+    b = _operand(not p.transposed_b, n, -(-n // columns) * columns, p.k, box_b or not direct(p), pair)
+    c = _rounded((apart(m) if box_c else m) * n * 2 + 32) + (512 if units(p)[2] == WIDEST else 0)
     if direct(p):
         return barriers + stages * (a + b) + c
     ring = barriers + stages * slot
@@ -105,6 +122,7 @@ def shared_bytes(p: Problem, tile: Any, rows: Any, columns: Any, warps: Any, sta
     return ring + np.where(instead, np.maximum(a + b, c), a + b + c)
 
 
-def registers(rows: Any, columns: Any) -> Any:
-    """32-bit registers of a thread: sums, fragments of two products along k, and some for addresses."""
-    return 32 + rows * columns // 32 + (rows + columns) // 2
+def registers(rows: Any, columns: Any, pair: int = 1) -> Any:
+    """32-bit registers of a thread: sums, those of complex numbers twice, fragments of two products along k,
+    and some for addresses."""
+    return 16 + 16 * pair + pair * rows * columns // 32 + (rows + columns) // 2

@@ -36,7 +36,9 @@ from tilewright.stencils.cuda.whole.needs import (
     apart,
     boxed,
     direct,
+    leading,
     lengths,
+    numbers,
     packed,
     shared_bytes,
     stored,
@@ -60,8 +62,10 @@ class WholeStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("h", "b"):
-            return f"type {p.dtype.letter} is not one of h, b"
+        if p.dtype.letter not in ("h", "b", "hc"):
+            return f"type {p.dtype.letter} is not one of h, b, hc"
+        if p.dtype.is_complex and ((p.trans_a, p.trans_b) != ("n", "n") or p.beta not in ("0", "1")):
+            return "complex operands are transposed or conjugated, or beta is neither 0 nor 1"
         reason = unserved(p, device)
         if reason is not None:
             return reason
@@ -69,7 +73,7 @@ class WholeStencil(Stencil):
             return "the device has no bulk copies (9.0 and above)"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
-        if p.m * p.k > STAYS:
+        if numbers(p) * p.m * p.k > STAYS:
             return f"an A of {p.m}x{p.k} leaves no room for what is on its way"
         unit = min(units(p))
         if not packed(p) and not direct(p):
@@ -109,7 +113,9 @@ class WholeStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem
-        defines = asked(p) | {"SIZE_M": p.m, "SIZE_N": p.n, "SIZE_K": p.k}
+        defines = asked(p) | {"SIZE_M": numbers(p) * p.m, "SIZE_N": p.n, "SIZE_K": p.k}
+        # Pairs are numbers to the kernel.
+        defines |= {"COMPLEX": 0, "PAIRS": int(p.dtype.is_complex)}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
         defines["DIRECT"] = int(direct(p))
         defines |= {f"BOXED_{x}": int(box) for x, box in zip("ABC", boxed(p), strict=True)}
@@ -120,10 +126,14 @@ class WholeStencil(Stencil):
         return Source(text, "whole", headers, tuple((n, str(value)) for n, value in defines.items()))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        p = problem
+        p, pair = problem, numbers(problem)
+        strides = tuple(pair * stride for stride in p.strides)
+        gemm = args.struct_gemm(
+            (pair * p.m, p.n, p.k), leading(p), (strides[0], strides[1], strides[2]), p.batch
+        )
         a, b = stored(p, p.n)
-        maps = (_map(p, operand, shape) for operand, shape in ((A, a), (B, b), (C, (p.m, p.n))))
-        return (*args.gemm(p), *(maps if any(boxed(p)) else ()))
+        maps = (_map(p, operand, shape) for operand, shape in ((A, a), (B, b), (C, (pair * p.m, p.n))))
+        return (gemm, *(maps if any(boxed(p)) else ()))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
@@ -140,14 +150,13 @@ def _map(p: Problem, operand: int, shape: tuple[int, int]) -> TensorMap:
     """All matrices of an operand as one tensor, and a matrix of it as a box that is so much higher that its
     columns are an odd number of words apart."""
     rows, cols = map(int, shape)
-    size, stride = p.dtype.itemsize, p.strides[operand]
-    leading = (p.lda, p.ldb, p.ldc)[operand] or 0
+    stride, column = numbers(p) * p.strides[operand], leading(p)[operand]
     return TensorMap(
         f"map_{'abc'[operand]}",
         operand,
-        p.dtype.name,
+        "bfloat16" if p.dtype.letter == "b" else "float16",
         (rows, cols, p.batch if stride else 1),
-        (leading * size, (stride or leading * cols) * size),
+        (2 * column, 2 * (stride or column * cols)),
         (min(apart(rows), BOX), cols, 1),
         promotion=128,
     )
