@@ -36,7 +36,7 @@ def padded(p: Problem) -> Problem:
 
 @pytest.mark.parametrize(
     "size",
-    ["65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56", "80x72x96"],
+    ["65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56"],
 )
 @pytest.mark.parametrize("letter", ["h", "b"])
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
@@ -52,7 +52,7 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
             assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
 
 
-@pytest.mark.parametrize("size", ["33x65x40", "80x72x96", "63x63x63", "48x100x52"])
+@pytest.mark.parametrize("size", ["33x65x40", "80x72x96", "63x63x63", "48x100x52", "40x41x66"])
 def test_complex_numbers_are_right_in_every_layout(size: str) -> None:
     device = devices.probe()
     for number, (alpha, beta) in enumerate((("any", "0"), ("1", "1"), ("any", "1"), ("1", "0"))):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.boxes.cost import best
+from tilewright.stencils.cuda.boxes.cost import SECTOR, best
 from tilewright.stencils.cuda.boxes.needs import SLICE, shared_bytes, threads, tiles
 from tilewright.stencils.cuda.boxes.space import params, rules
 from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
@@ -54,6 +54,8 @@ class BoxesStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if min(units(p)) < WIDEST:
             return "a column or a matrix does not begin at a multiple of 16 bytes"
+        if sum((ld or 0) % SECTOR != 0 for ld in (p.lda, p.ldb, p.ldc)) > 1:
+            return "columns of two matrices begin inside sectors of 32 bytes, which take boxes twice as long"
         if min(p.strides) < 0 or max(p.strides) * p.dtype.itemsize >= FAR:
             return "matrices go backwards, or lie 2^40 bytes apart"
         if p.batch > 1 and p.strides[2] < (p.ldc or 0) * (p.n - 1) + p.m:

@@ -31,6 +31,7 @@ from tilewright.stencils.cuda.whole.cost import best, cost
 from tilewright.stencils.cuda.whole.needs import (
     EVEN,
     LARGEST,
+    SMALL,
     SMALLEST,
     STAYS,
     apart,
@@ -73,11 +74,15 @@ class WholeStencil(Stencil):
             return "the device has no bulk copies (9.0 and above)"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
+        if max(p.extents) <= SMALL and min(units(p)) > p.dtype.itemsize:
+            return f"of {SMALL} at most, with columns at even places, the stencil of tiny matrices is faster"
         if numbers(p) * p.m * p.k > STAYS:
             return f"an A of {p.m}x{p.k} leaves no room for what is on its way"
         unit = min(units(p))
-        if not packed(p) and not direct(p):
-            return "a matrix has padding and columns that are no whole words of 16 bytes"
+        if not packed(p) and not (direct(p) and p.dtype.is_complex):
+            return "a matrix has padding"
+        if any(boxed(p)) and not p.dtype.is_complex:
+            return "columns are even numbers of words of 16 bytes, which boxes read faster"
         if min(p.strides) < 0 or max(p.strides) * p.dtype.itemsize >= FAR:
             return "matrices go backwards, or lie 2^40 bytes apart"
         highest = max((apart(x) for x, box in zip(lengths(p), boxed(p), strict=True) if box), default=0)
