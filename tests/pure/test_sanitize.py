@@ -60,7 +60,7 @@ def watched(make: Callable[..., Job], kept: dict[str, Made]) -> Callable[..., Jo
     return keeping
 
 
-NEEDS = {"whole": "bulk_copy", "boxes": "wgmma"}
+NEEDS = {"whole": "bulk_copy", "boxes": "wgmma", "experts": "wgmma"}
 """What stencils need that not every device has."""
 
 
@@ -117,7 +117,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     for kernel, feature in NEEDS.items():
         assert found[kernel] == ({"h", "b"} if feature in listed.device.supports else set())
-    for kernel in ("classic", "middle"):
+    for kernel in ("classic", "middle", "outer"):
         assert found[kernel] == {"s", "d", "c", "z"}
     sizes = {
         (m.problem.dtype.letter, m.problem.m)

@@ -1,4 +1,4 @@
-"""The choice without a search of the kernel of experts, by the mean length of a group: the host knows no other."""
+"""The choice without a search of experts.cuh, by the mean length of a group: the host knows no other."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ def shared_bytes(warps: Any) -> Any:
 
 
 def registers(p: SegmentedProblem, rows: Any, columns: Any) -> Any:
-    """32-bit registers of a thread: its rows of A, sums, numbers of B, and some for addresses."""
+    """32-bit registers of a thread: its rows of A, sums, numbers of B, and some for addresses, more of them
+    where numbers of B that are multiplied together do not lie together."""
     word = p.dtype.itemsize // 4
-    return 40 + word * rows * (p.k + columns) + 4 * columns
+    return (64 if p.transposed_b else 40) + word * rows * (p.k + columns) + 4 * columns

@@ -11,6 +11,13 @@ template <int COUNT> INLINE void read(Element (&x)[COUNT], const Stored *from) {
     UNROLL for (int i = 0; i < COUNT; i++) x[i] = found.element[i];
 }
 
+// The same place one stored column further: where the compiler cannot compute all of them in advance, and hold them.
+INLINE const Stored *further(const Stored *at, long long ld) {
+    at += ld;
+    asm volatile("" : "+l"(at));
+    return at;
+}
+
 // Row i of a lane lies so far behind its first one.
 INLINE constexpr int below(int i) { return i / RUN * 32 * RUN + i % RUN; }
 
@@ -26,12 +33,12 @@ INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int
         }
     } else {
         constexpr int COUNT = divisor_of(VEC_A, RUN);
-        UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < ROWS; i += COUNT) {
+        const Stored *from = a + row;
+        UNROLL for (int k = 0; k < K; k++, from = further(from, lda)) UNROLL for (int i = 0; i < ROWS; i += COUNT) {
             Element found[COUNT];
             UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
-            const Stored *const from = a + row + below(i) + k * lda;
-            if (below(i) + COUNT <= rows) read(found, from);
-            else UNROLL for (int e = 0; e < COUNT; e++) if (below(i) + e < rows) found[e] = from[e];
+            if (below(i) + COUNT <= rows) read(found, from + below(i));
+            else UNROLL for (int e = 0; e < COUNT; e++) if (below(i) + e < rows) found[e] = from[below(i) + e];
             UNROLL for (int e = 0; e < COUNT; e++) x[k][i + e] = conjugated(CONJ_A, found[e]);
         }
     }
@@ -50,9 +57,9 @@ INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][RO
         }
     } else {
         constexpr int COUNT = divisor_of(VEC_B, COLUMNS);
-        UNROLL for (int k = 0; k < K; k++) UNROLL for (int j = 0; j < COLUMNS; j += COUNT) {
+        const Stored *from = b + n;
+        UNROLL for (int k = 0; k < K; k++, from = further(from, ldb)) UNROLL for (int j = 0; j < COLUMNS; j += COUNT) {
             Element y[COUNT];
-            const Stored *const from = b + n + k * ldb;
             if (j + COUNT <= left) read(y, from + j);
             else UNROLL for (int e = 0; e < COUNT; e++) y[e] = from[min(j + e, left - 1)];
             UNROLL for (int e = 0; e < COUNT; e++) UNROLL for (int i = 0; i < ROWS; i++)

@@ -36,7 +36,12 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         "a lane writes whole vectors of C",
         lambda rows: rows % np.minimum(run, rows) == 0,
     )
-    yield Rule("columns-whole", "hard", "a tile is made of whole turns", lambda tile_n, columns: tile_n % columns == 0)
+    yield Rule(
+        "columns-whole",
+        "hard",
+        "a tile is made of whole turns",
+        lambda tile_n, columns: tile_n % columns == 0,
+    )
     yield Rule("wide-c", "soft", "the widest access that is aligned is the fastest", lambda rows: rows >= run)
 
     def needed(rows: Any, columns: Any) -> Any:

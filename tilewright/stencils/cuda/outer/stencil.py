@@ -1,4 +1,4 @@
-"""Products of groups with a short k, whose borders lie in device memory: space, choice and launch of outer.cuh.
+"""Products of groups with a short k, whose borders lie in device memory: space, choice and launch.
 
 Element-wise weights of equivariant networks (MACE's products by element) have a k of 16 or so: what is
 written of C sets the pace, and a kernel that brings tiles through shared memory waits at each of them. Here
