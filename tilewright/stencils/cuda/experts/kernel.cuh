@@ -4,7 +4,7 @@
 // mixture of experts, whose weights are read once, and the gradient of it.
 //
 //   device memory    A, B                                       C, as far as the group reaches
-//                      |  boxes of 64 along k: one warp           ^  columns of 64 rows by all threads of a warp group
+//                      |  boxes of 64 along k: one warp           ^  boxes of 64 rows, or lines by a warp group
 //   shared memory    ring of STAGES slices of A and B           some columns of each warp group
 //                      |  wgmma                                    |
 //   registers        sums of TILE_M / 64 warp groups: 64 rows of the tile each, and all of its TILE_N columns
@@ -13,7 +13,7 @@
 // along and are multiplied, and what they make is not stored. Along a split k they would be added, so they are set to zero.
 // Slices of the next tile, which may be that of another group, come while this one is multiplied and stored.
 //
-// Requires: stored columns and groups at multiples of 16 bytes, and along a split k an A stored by rows and a B by columns of
+// Requires: stored columns and groups at multiples of 16 bytes, those of C as well, and along a split k an A stored by rows and a B by columns of
 // the product. Fewer than 2^31 tiles.
 //
 // The parts: layout.cuh (shared memory), loads.cuh (slices), multiply.cuh, results.cuh; borders and tiles are found as in
@@ -72,19 +72,23 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "segments/groups.cuh"
 #include "segments/scheduler.cuh"
 #include "experts/loads.cuh"
+#include "experts/results.cuh"
 #include "experts/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-experts(const __grid_constant__ Segments g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+experts(const __grid_constant__ Segments g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+        const __grid_constant__ TensorMap map_c) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const bool loads = warp == MULTIPLYING;
     Turn turn;
+    int place = 0;
     turn.parity = loads;  // nothing has to be read before the first slices come
     if (threadIdx.x == 0) start_barriers();
     // All threads meet while they count tiles, and know the barriers from then on.
     _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next()) {
         TileScheduler tile(groups);
         if (loads) come(tile, map_a, map_b, turn, lane == 0);
-        else multiply_tiles(tile, turn, warp, lane);
+        else multiply_tiles(tile, map_c, turn, place, warp, lane);
     }
+    if (!loads && threadIdx.x % 128 == 0) bulk_done();
 }

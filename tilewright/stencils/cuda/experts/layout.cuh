@@ -10,11 +10,11 @@ constexpr int SLICE = 64, LINE = 128;                        // elements along k
 constexpr int BOX = SLICE * LINE;                            // bytes of a box of 64 along k and 64 across
 constexpr int BOXES_M = TILE_M / 64, BOXES_N = (TILE_N + 63) / 64;
 constexpr int OF_A = BOXES_M * BOX, OF_B = B_ALONG ? TILE_N * LINE : BOXES_N * BOX, STAGE = OF_A + OF_B;
-// Of a warp group's results, so many columns are on their way; 8 rows apart in banks.
-constexpr int OUT_COLUMNS = TILE_N % 64 == 0 ? 64 : TILE_N % 32 == 0 ? 32 : 16, OUT_PITCH = 64 + 8;
-constexpr int OUT = OUT_COLUMNS * OUT_PITCH * SIZE;
-constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + BOXES_M * OUT, AT_TABLE = AT_BARRIERS + 16 * STAGES;
-static_assert(STAGE % 1024 == 0, "swizzle: slices begin at multiples of 1024 bytes");
+// Of a warp group's results, so many columns are made while others are on their way: lines of 64 rows, swizzled as boxes are.
+constexpr int OUT_COLUMNS = TILE_N % 64 == 0 ? 64 : TILE_N % 32 == 0 ? 32 : 16, PLACES = 2;
+constexpr int OUT = OUT_COLUMNS * LINE;
+constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + BOXES_M * PLACES * OUT, AT_TABLE = AT_BARRIERS + 16 * STAGES;
+static_assert(STAGE % 1024 == 0 && OUT % 1024 == 0, "swizzle: boxes begin at multiples of 1024 bytes");
 
 // Barriers: a slice has come, and has been read.
 INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }

@@ -17,12 +17,12 @@ from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Sou
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old
 from tilewright.stencils.cuda.experts.cost import best
-from tilewright.stencils.cuda.experts.needs import SLICE, shared_bytes, threads, width
+from tilewright.stencils.cuda.experts.needs import SLICE, columns_on_their_way, shared_bytes, threads
 from tilewright.stencils.cuda.experts.space import params, rules
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, TensorMap
+from tilewright.targets.cuda.arguments import A, Argument, B, C, TensorMap
 
 FAR = 2**40
 """Bytes from one matrix to the next that no tensor map has."""
@@ -53,10 +53,10 @@ class ExpertsStencil(Stencil):
         if p.axis == "k" and (p.transposed_a or not p.transposed_b):
             return "k is split, and lines of A or of B lie along it"
         size = p.dtype.itemsize
-        steps = (p.lda, p.ldb, *p.steps[:2])
+        steps = (p.lda, p.ldb, p.ldc, *p.steps)
         if p.align % WIDEST or any(step * size % WIDEST for step in steps):
             return "a column or a group does not begin at a multiple of 16 bytes"
-        if min(p.lda, p.ldb) < 1 or min(steps) < 0 or max(steps) * size >= FAR:
+        if min(p.lda, p.ldb, p.ldc) < 1 or min(steps) < 0 or max(steps) * size >= FAR:
             return "groups go backwards, or lie 2^40 bytes apart"
         return None
 
@@ -72,7 +72,8 @@ class ExpertsStencil(Stencil):
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}
         defines["AXIS"] = AXES.index(problem.axis)
-        defines["VEC_C"] = width(problem) // problem.dtype.itemsize
+        # Rows that are split begin anywhere.
+        defines["VEC_C"] = 1 if problem.axis == "m" else WIDEST // problem.dtype.itemsize
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         text, headers = program("experts")
@@ -85,6 +86,7 @@ class ExpertsStencil(Stencil):
             struct_segments(p),
             _map(p, A, a, config["tile_m"] if p.transposed_a else SLICE),
             _map(p, B, b, SLICE if p.transposed_b else config["tile_n"]),
+            _map(p, C, (p.m, p.n), int(columns_on_their_way(config["tile_n"]))),
         )
 
     def launch(self, problem: SegmentedProblem, config: Config) -> Launch:
@@ -99,9 +101,9 @@ class ExpertsStencil(Stencil):
 def _map(p: SegmentedProblem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
     """All groups' matrices of an operand as one tensor, in boxes of 64 rows and so many columns."""
     rows, cols = stored
-    size, step, leading = p.dtype.itemsize, p.steps[operand], (p.lda, p.ldb)[operand]
+    size, step, leading = p.dtype.itemsize, p.steps[operand], (p.lda, p.ldb, p.ldc)[operand]
     return TensorMap(
-        f"map_{'ab'[operand]}",
+        f"map_{'abc'[operand]}",
         operand,
         p.dtype.name,
         (rows, cols, p.groups if step else 1),
