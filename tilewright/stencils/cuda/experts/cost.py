@@ -33,9 +33,7 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
 
 def _config(choice: Choice, device: Device) -> Config:
     tile_m, tile_n, stages, blocks = choice
-    return Config(
-        {"tile_m": tile_m, "tile_n": tile_n, "stages": stages, "blocks": blocks * device["sms"]}
-    )
+    return Config({"tile_m": tile_m, "tile_n": tile_n, "stages": stages, "blocks": blocks * device["sms"]})
 
 
 def _fitting(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
