@@ -9,8 +9,8 @@ Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned. In turns with it
 ``torch.bmm`` over the groups, whose sizes the loop is told beforehand; ``torch._grouped_mm`` where it has the
 type; and a copy of as many bytes as the groups have, half of them read and half written. All of them are
 recorded into CUDA graphs, some calls in each, so that times are the GPU's; ``eager`` is ours called from
-Python. Operands of the named shapes exceed the second-level cache, figures are medians over rounds, and results
-are compared with the loop's before.
+Python. Operands of the named shapes exceed the second-level cache, figures are medians over rounds, and
+results are compared with the loop's before.
 """
 
 from __future__ import annotations
@@ -157,8 +157,10 @@ def repeated(run: Run) -> Run:
 
 
 def seconds(torch: Any, runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
-    """Samples in turns: seconds of one call, from events around the ``CALLS`` that each of the runs makes. The
-    GPU waits while a graph is launched, but not for what is called from Python."""
+    """Samples in turns: seconds of one call, from events around the ``CALLS`` that each of the runs makes.
+
+    The GPU waits while a graph is launched, but not for what is called from Python.
+    """
     start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     for run in runs.values():
         run()
