@@ -12,11 +12,12 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
     size = p.dtype.itemsize
     rows = max(vectors(p)[2], 16 // size)
     choices = [
-        Config({"rows": r, "columns": c, "warps": w, "tile_n": 64, "blocks": count * device["sms"]})
+        Config({"rows": r, "columns": c, "warps": w, "tile_n": t, "blocks": count * device["sms"]})
         for r in (rows, vectors(p)[2], 1)
+        for count in (4, 3, 2, 1)
+        for t in (64, 32, 16)
         for c in (4, 2, 1)
         for w in (4, 2)
-        for count in (4, 3, 2, 1)
     ]
     for kinds in (None, (*HARDWARE, "hard")):
         for config in choices:

@@ -1,10 +1,11 @@
 // outer: products of groups whose borders lie in device memory, with a short k: nearly outer products, paced by what is written.
 //
 // What is asked is what `segments` is asked with a split m or n (its kernel.cuh). A lane keeps its rows of A for all of k in
-// registers, and goes over the columns of its tile: numbers of B that all lanes of a warp read at one address, sums, and a
-// vector of C that is written. No warp waits for another one, so that some write while others multiply.
+// registers, and goes over the columns of its tile: numbers of B that all lanes of a warp read at one address of shared memory,
+// where the warp has had them copied while it multiplied the tile before, sums, and a vector of C that is written. No warp waits
+// for another one, so that some write while others multiply.
 //
-//                    columns of a tile: COLUMNS of B at a time, from the first-level cache
+//                    columns of a tile: COLUMNS of B at a time
 //                 +--------------------------------
 //     lane 0      | RUN rows: A[RUN, K] in registers  ->  C, RUN rows of one column with one store
 //     lane 1      | RUN rows
@@ -51,12 +52,17 @@
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
+#include "lib/bulk.cuh"
 #include "lib/element.cuh"
 #include "lib/global.cuh"
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr int THREADS = 32 * WARPS, WARP_M = 32 * ROWS, BLK_M = WARPS * WARP_M, BLK_N = TILE_N;
 constexpr int RUN = VEC_C < ROWS ? VEC_C : ROWS;  // neighbours among the rows of a lane
+constexpr int WORD = 16 / SIZE;                    // elements of the widest vector
+// Columns of B in shared memory lie as they are stored, each (or each k) at a multiple of 16 bytes; a warp has two tiles of them.
+constexpr int PITCH = ((B_ALONG ? K : TILE_N) + WORD - 1) / WORD * WORD, OF_B = (B_ALONG ? TILE_N : K) * PITCH;
+constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
 
 static_assert(TYPE_BITS >= 32, "type: numbers of 32 and 64 bits");
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
@@ -72,23 +78,23 @@ extern __shared__ __align__(16) unsigned char shared_memory[];
 #include "segments/scheduler.cuh"
 #include "outer/operands.cuh"
 
-// One tile of a warp.
-INLINE void multiply_tile(const TileScheduler &tile, int warp, int lane) {
+// One tile of a warp, whose columns of B are in shared memory.
+template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const Stored *b, int row, int rows) {
     const Segments &g = tile.groups.g;
-    const int row = tile.m + warp * WARP_M + lane * RUN, rows = tile.end_m - row;
-    if (tile.m + warp * WARP_M >= tile.end_m) return;
-    const int end = min(tile.n + TILE_N, tile.end_n);
+    const bool terms = WHOLE || tile.k_left() > 0;  // what is no group's has none, and no columns of B
     Element x[K][ROWS];
-    if (tile.k_left() > 0) load_rows(x, tile.a(), g.lda, row, rows);
+    if (terms) load_rows(x, tile.a(), g.lda, row, rows);
     else UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < ROWS; i++) x[k][i] = zero();
-    const Stored *const b = tile.k_left() > 0 ? tile.b() : nullptr;
-    _Pragma("unroll 1") for (int n = tile.n; n < end; n += COLUMNS) {
+    cp_async_wait<1>();
+    __syncwarp();  // the whole warp sees all columns
+    const int columns = min(TILE_N, tile.end_n - tile.n);
+    Stored *to = tile.c() + row + tile.n * g.ldc;
+    _Pragma("unroll 1") for (int n = 0; n < columns; n += COLUMNS) {
         Element sum[COLUMNS][ROWS];
         UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) sum[j][i] = zero();
-        if (b) add_products(sum, x, b, g.ldb, n, end - n);
-        Stored *to = tile.c() + row + n * g.ldc;
+        if (terms) add_products(sum, x, b + n * (B_ALONG ? PITCH : 1));
         UNROLL for (int j = 0; j < COLUMNS; j++) {
-            if (n + j < end) store_rows(to, sum[j], rows);
+            if (n + j < columns) store_rows<WHOLE>(to, sum[j], rows);
             to += g.ldc;
         }
     }
@@ -96,6 +102,24 @@ INLINE void multiply_tile(const TileScheduler &tile, int warp, int lane) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) outer(const __grid_constant__ Segments g) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)shared_memory); groups.valid(); groups.next())
-        _Pragma("unroll 1") for (TileScheduler tile(groups); tile.valid(); tile.next()) multiply_tile(tile, warp, lane);
+    Stored *const columns = (Stored *)shared_memory + warp * 2 * OF_B;
+    _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next()) {
+        TileScheduler tile(groups);
+        int place = 0;
+        bring(tile, columns, lane);
+        _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
+            TileScheduler following(tile);
+            following.next();
+            __syncwarp();  // the columns of the tile before this one have been read
+            bring(following, columns + (place ^ 1) * OF_B, lane);
+            const int first = tile.m + warp * WARP_M, row = first + lane * RUN, rows = tile.end_m - row;
+            if (tile.k_left() > 0 && tile.end_m - first >= WARP_M)
+                multiply_tile<true>(tile, columns + place * OF_B, row, rows);
+            else if (first < tile.end_m)
+                multiply_tile<false>(tile, columns + place * OF_B, row, rows);
+            place ^= 1;
+        }
+        cp_async_wait<0>();
+        __syncwarp();
+    }
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.model import SegmentedProblem
+from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.needs import aligned
 
 
@@ -17,13 +18,14 @@ def vectors(p: SegmentedProblem) -> tuple[int, int, int]:
     return a, b, c
 
 
-def shared_bytes(warps: Any) -> Any:
-    """Shared memory of a block: the table of groups."""
-    return (2 * (32 * warps + 1) + 64) * 4
+def shared_bytes(p: SegmentedProblem, warps: Any, tile_n: Any) -> Any:
+    """Shared memory of a block: of each warp columns of B of two tiles, and the table of groups."""
+    word = WIDEST // p.dtype.itemsize
+    along, across = (tile_n, p.k) if p.transposed_b else (p.k, tile_n)
+    return 2 * warps * across * (-(-along // word) * WIDEST) + (2 * (32 * warps + 1) + 64) * 4
 
 
 def registers(p: SegmentedProblem, rows: Any, columns: Any) -> Any:
-    """32-bit registers of a thread: its rows of A, sums, numbers of B, and some for addresses, more of them
-    where numbers of B that are multiplied together do not lie together."""
+    """32-bit registers of a thread: its rows of A, sums, numbers of B, and some for addresses."""
     word = p.dtype.itemsize // 4
-    return (64 if p.transposed_b else 40) + word * rows * (p.k + columns) + 4 * columns
+    return 56 + word * rows * (p.k + columns) + 4 * columns

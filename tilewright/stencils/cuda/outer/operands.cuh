@@ -1,4 +1,5 @@
-// What a lane reads and writes: its rows of A, all of them at once; numbers of B that are the same for all lanes; columns of C.
+// What a lane reads and writes: its rows of A, all of them at once; columns of B, by way of shared memory, where all lanes of a
+// warp read the same; columns of C.
 #pragma once
 
 INLINE constexpr int divisor_of(int a, int b) { return b ? divisor_of(b, a % b) : a; }
@@ -44,36 +45,45 @@ INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int
     }
 }
 
-// Adds what COLUMNS columns of B from n on make, of which `left` are inside; the last of those stands for the others.
-INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][ROWS], const Stored *b, long long ldb, int n,
-                         int left) {
-    if (B_ALONG) {
-        constexpr int COUNT = divisor_of(VEC_B, K);
-        UNROLL for (int k = 0; k < K; k += COUNT) UNROLL for (int j = 0; j < COLUMNS; j++) {
-            Element y[COUNT];
-            read(y, b + (n + min(j, left - 1)) * ldb + k);
-            UNROLL for (int e = 0; e < COUNT; e++) UNROLL for (int i = 0; i < ROWS; i++)
-                multiply_add(sum[j][i], x[k + e][i], conjugated(CONJ_B, y[e]));
+// Starts to copy the columns of B of a tile to shared memory, by one warp, with zeros behind the last one; of no tile nothing.
+INLINE void bring(const TileScheduler &tile, Stored *to, int lane) {
+    if (tile.valid() && tile.k_left() > 0) {
+        const long long ldb = tile.groups.g.ldb;
+        const Stored *const b = tile.b() + tile.n * (B_ALONG ? ldb : 1);
+        const int left = tile.end_n - tile.n;
+        constexpr int COUNT = divisor_of(VEC_B, B_ALONG ? K : TILE_N), EACH = (B_ALONG ? K : TILE_N) / COUNT;
+        _Pragma("unroll 4") for (int i = lane; i < (B_ALONG ? TILE_N : K) * EACH; i += 32) {
+            const int along = i % EACH * COUNT, across = i / EACH, column = B_ALONG ? across : along;
+            const Stored *const from = b + across * ldb + along;
+            if (B_ALONG || column + COUNT <= left || column >= left)
+                cp_async<COUNT * SIZE>(to + across * PITCH + along, column < left ? from : b, column < left ? COUNT * SIZE : 0);
+            else
+                UNROLL for (int e = 0; e < COUNT; e++)
+                    cp_async<SIZE>(to + across * PITCH + along + e, column + e < left ? from + e : b, column + e < left ? SIZE : 0);
         }
-    } else {
-        constexpr int COUNT = divisor_of(VEC_B, COLUMNS);
-        const Stored *from = b + n;
-        UNROLL for (int k = 0; k < K; k++, from = further(from, ldb)) UNROLL for (int j = 0; j < COLUMNS; j += COUNT) {
-            Element y[COUNT];
-            if (j + COUNT <= left) read(y, from + j);
-            else UNROLL for (int e = 0; e < COUNT; e++) y[e] = from[min(j + e, left - 1)];
-            UNROLL for (int e = 0; e < COUNT; e++) UNROLL for (int i = 0; i < ROWS; i++)
-                multiply_add(sum[j + e][i], x[k][i], conjugated(CONJ_B, y[e]));
+    }
+    cp_async_commit();
+}
+
+// Adds what COLUMNS columns of B make, which begin at b in shared memory.
+INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][ROWS], const Stored *b) {
+    constexpr int COUNT = B_ALONG ? WORD : divisor_of(WORD, COLUMNS);  // read together
+    UNROLL for (int k = 0; k < K; k += B_ALONG ? COUNT : 1) UNROLL for (int j = 0; j < COLUMNS; j += B_ALONG ? 1 : COUNT) {
+        Pack<COUNT> found;
+        found.vector = *(const typename Vector<COUNT * SIZE>::Type *)(b + (B_ALONG ? j * PITCH + k : k * PITCH + j));
+        UNROLL for (int e = 0; e < COUNT; e++) UNROLL for (int i = 0; i < ROWS; i++) {
+            const int at_k = B_ALONG ? k + e : k, at_j = B_ALONG ? j : j + e;
+            if (at_k < K) multiply_add(sum[at_j][i], x[at_k][i], conjugated(CONJ_B, found.element[e]));
         }
     }
 }
 
-// A lane's rows of a column of C, of which `rows` are left.
-INLINE void store_rows(Stored *to, const Element (&sum)[ROWS], int rows) {
+// A lane's rows of a column of C, of which `rows` are left, or more than it has if WHOLE.
+template <bool WHOLE> INLINE void store_rows(Stored *to, const Element (&sum)[ROWS], int rows) {
     UNROLL for (int i = 0; i < ROWS; i += RUN) {
         Pack<RUN> found;
         UNROLL for (int e = 0; e < RUN; e++) found.element[e] = sum[i + e];
-        if (below(i) + RUN <= rows)
+        if (WHOLE || below(i) + RUN <= rows)
             global_store((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
         else
             UNROLL for (int e = 0; e < RUN; e++) if (below(i) + e < rows) to[below(i) + e] = found.element[e];

@@ -51,8 +51,13 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         return 32 * warps
 
     yield limits.registers_per_thread(device, needed)
+
+    def shared(warps: Any, tile_n: Any) -> Any:
+        return shared_bytes(p, warps, tile_n)
+
     yield limits.threads_per_block(device)
+    yield limits.shared_per_block(device, shared, "columns of two tiles fit")
     yield from limits.resident_rules(
-        device, threads, lambda rows, columns, warps: 32 * warps * needed(rows, columns), shared_bytes
+        device, threads, lambda rows, columns, warps: 32 * warps * needed(rows, columns), shared
     )
     yield limits.warps_enough(device)

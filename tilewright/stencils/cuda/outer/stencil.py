@@ -83,5 +83,5 @@ class OuterStencil(Stencil):
         return Launch(
             grid=(min(c["blocks"], max(most, 1)), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(c["warps"])),
+            shared=int(shared_bytes(p, c["warps"], c["tile_n"])),
         )
