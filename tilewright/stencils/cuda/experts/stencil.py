@@ -53,7 +53,7 @@ class ExpertsStencil(Stencil):
         if p.axis == "k" and (p.transposed_a or not p.transposed_b):
             return "k is split, and lines of A or of B lie along it"
         if (p.axis == "m" and not p.transposed_a) or (p.axis == "n" and p.transposed_b):
-            return "lines of the operand that is split lie along the split, and boxes do not begin inside of 16 bytes"
+            return "what is split lies along stored columns, and boxes begin at multiples of 16 bytes"
         size = p.dtype.itemsize
         steps = (p.lda, p.ldb, p.ldc, *p.steps)
         if p.align % WIDEST or any(step * size % WIDEST for step in steps):
