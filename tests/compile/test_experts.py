@@ -25,7 +25,7 @@ FEW = {"tile_m": 64, "tile_n": 16, "stages": 2, "blocks": H200["sms"]}
 
 @pytest.mark.parametrize(
     ("spelling", "axis", "rows"),
-    [("b:nn", "n", 4), ("h:nt", "k", 120), ("h:tt", "m", 500), ("b:nn", "n", 500)],
+    [("b:nn", "n", 4), ("h:nt", "k", 120), ("b:nt", "k", 16), ("h:tt", "m", 500), ("b:nn", "n", 500)],
 )
 def test_defaults_spill_nothing(spelling: str, axis: str, rows: int) -> None:
     size = {"m": (8 * rows, 1024, 512), "n": (1024, 8 * rows, 512), "k": (1024, 512, 8 * rows)}[axis]

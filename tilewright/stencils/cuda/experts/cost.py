@@ -13,6 +13,7 @@ from math import ceil
 
 from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.experts.needs import SLICE
 
 Choice = tuple[int, int, int, int]
 """tile_m, tile_n, stages and resident blocks of an SM."""
@@ -49,7 +50,10 @@ def _choices(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
     mean = p.length / p.groups
     n = mean if p.axis == "n" else p.n
     if p.axis == "k":
-        if _tiles(p, 128, 128) >= device["sms"]:
+        if mean <= SLICE:
+            # A tile is one slice: another block multiplies while this one stores.
+            yield 128, 128, 2, 2
+        elif _tiles(p, 128, 128) >= device["sms"]:
             yield 128, 256, 4, 1
         yield 128, 64, 8, 1
     elif n <= 5:
