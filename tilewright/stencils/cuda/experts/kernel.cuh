@@ -67,6 +67,7 @@ static_assert(VEC_C * SIZE <= 16, "access-width-c: one access moves 16 bytes at 
 // ---- the kernel ---------------------------------------------------------------------------------
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
+#define HOLDS_COUNT 0  // sums leave no register for it
 #include "experts/layout.cuh"
 #include "lib/sync.cuh"
 #include "segments/groups.cuh"

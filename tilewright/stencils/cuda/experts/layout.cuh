@@ -34,11 +34,10 @@ struct Turn {
     int at = 0;
     unsigned int parity = 0;
 
+    INLINE int before() const { return at ? at - 1 : STAGES - 1; }
     INLINE void next() {
         if (++at < STAGES) return;
         at = 0;
         parity ^= 1;
     }
 };
-
-INLINE int slices_of(int k) { return (k + SLICE - 1) / SLICE; }

@@ -24,25 +24,23 @@ INLINE void multiply_tiles(TileScheduler &tile, const TensorMap &map_c, Turn &tu
     const unsigned long long of_a = A_ALONG ? wgmma_operand(a) : wgmma_operand_across(a, BOX);
     const unsigned long long of_b = B_ALONG ? wgmma_operand(b) : wgmma_operand_across(b, BOX);
     _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
-        const int k_left = tile.k_left(), slices = slices_of(k_left);
-        int before = 0;
+        int left = tile.k_left(), others = 0;  // along k, and whether there were slices before this one
         Sums sum;
         // A group without terms has results, too.
-        if (slices == 0) UNROLL for (int i = 0; i < TILE_N / 2; i++) sum[i] = 0;
-        _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
+        if (left <= 0) UNROLL for (int i = 0; i < TILE_N / 2; i++) sum[i] = 0;
+        _Pragma("unroll 1") for (; left > 0; left -= SLICE) {
             barrier_wait(come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            if (AXIS == 2 && k_left - slice * SLICE < SLICE)
-                clear_behind(shared_memory + turn.at * STAGE, k_left - slice * SLICE);
-            multiply_slice(sum, of_a + turn.at * (STAGE / 16), of_b + turn.at * (STAGE / 16), slice);
+            if (AXIS == 2 && left < SLICE) clear_behind(shared_memory + turn.at * STAGE, left);
+            multiply_slice(sum, of_a + turn.at * (STAGE / 16), of_b + turn.at * (STAGE / 16), others);
             wgmma_wait<1>();
-            if (slice > 0 && lane == 0) barrier_expect(gone_barrier(before), 0);
-            before = turn.at;
+            if (others && lane == 0) barrier_expect(gone_barrier(turn.before()), 0);
+            others = 1;
             turn.next();
         }
         wgmma_wait<0>();
         wgmma_settled(sum);
-        if (slices > 0 && lane == 0) barrier_expect(gone_barrier(before), 0);
+        if (others && lane == 0) barrier_expect(gone_barrier(turn.before()), 0);
         tile.find();  // once more, rather than held in registers meanwhile
         store(sum, tile, map_c, place, warp, lane);
     }
