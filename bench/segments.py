@@ -7,9 +7,10 @@ drawn   shapes at random, which no choice was made from: 8 to 128 groups of 1 to
 
 Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned. In turns with it: a loop of ``torch.mm`` or
 ``torch.bmm`` over the groups, whose sizes the loop is told beforehand; ``torch._grouped_mm`` where it has the
-type; and a copy of as many bytes as the groups have, half of them read and half written. All but the copy are
-recorded into CUDA graphs, so that times are the GPU's; ``eager`` is ours called from Python. Operands exceed
-the second-level cache, figures are medians over rounds, and results are compared with the loop's before.
+type; and a copy of as many bytes as the groups have, half of them read and half written. All of them are
+recorded into CUDA graphs, some calls in each, so that times are the GPU's; ``eager`` is ours called from
+Python. Operands of the named shapes exceed the second-level cache, figures are medians over rounds, and
+results are compared with the loop's before.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ from tilewright.model import DTYPES
 from tilewright.tuning.timing import median_interval
 
 Run = Callable[[], object]
+CALLS = 4
+"""Calls that a graph has recorded, and that are made one after the other from Python."""
+AHEAD = 60_000
+"""Clocks for which the GPU waits while a graph is launched."""
+EAGER = "eager"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +63,11 @@ NAMED = (
     Shape("experts of 500 rows", "b", "m", 4032, (4096, 2048), 8),
     Shape("experts of 120 rows", "b", "m", 7856, (2048, 1408), 64),
     Shape("experts of 20 rows", "b", "m", 2400, (1024, 4096), 128),
+    Shape("experts of 8 rows", "b", "m", 64, (4096, 2048), 8),
     Shape("experts of 4 rows", "h", "m", 256, (2048, 1408), 64),
+    Shape("experts of 1 row", "b", "m", 64, (2048, 1408), 64, skew=9.0),
     Shape("gradient of experts", "b", "k", 7856, (2048, 1408), 64),
+    Shape("gradient, 500 rows", "b", "k", 4032, (4096, 2048), 8),
     Shape("typed edges", "s", "m", 8192, (512, 512), 64),
     Shape("typed edges", "d", "m", 4096, (512, 512), 32),
     Shape("typed edges", "c", "m", 2048, (512, 512), 16),
@@ -121,7 +130,7 @@ def loop(torch: Any, shape: Shape, a: Any, b: Any, out: Any) -> Run:
 
 
 def recorded(torch: Any, run: Run) -> Run:
-    """The same from a CUDA graph."""
+    """Some calls of it from a CUDA graph."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -131,13 +140,27 @@ def recorded(torch: Any, run: Run) -> Run:
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        run()
+        for _ in range(CALLS):
+            run()
     replay: Run = graph.replay
     return replay
 
 
-def seconds(torch: Any, runs: dict[str, Run], rounds: int, calls: int = 3) -> dict[str, list[float]]:
-    """Samples in turns: seconds of one call, from events around a few."""
+def repeated(run: Run) -> Run:
+    """Some calls of it one after the other."""
+
+    def runs() -> None:
+        for _ in range(CALLS):
+            run()
+
+    return runs
+
+
+def seconds(torch: Any, runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
+    """Samples in turns: seconds of one call, from events around the ``CALLS`` that each of the runs makes.
+
+    The GPU waits while a graph is launched, but not for what is called from Python.
+    """
     start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     for run in runs.values():
         run()
@@ -145,12 +168,13 @@ def seconds(torch: Any, runs: dict[str, Run], rounds: int, calls: int = 3) -> di
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
+            if name != EAGER:
+                torch.cuda._sleep(AHEAD)
             start.record()
-            for _ in range(calls):
-                run()
+            run()
             stop.record()
             stop.synchronize()
-            samples[name].append(1e-3 * start.elapsed_time(stop) / calls)
+            samples[name].append(1e-3 * start.elapsed_time(stop) / CALLS)
     return samples
 
 
@@ -179,11 +203,11 @@ def line_of(torch: Any, shape: Shape, rounds: int) -> lines.Line:
     def ours() -> object:
         return tw.segment_matmul(a, b, ends, split=shape.split, out=out)
 
-    runs = {"ours": recorded(torch, ours), "loop": recorded(torch, library), "eager": ours}
+    runs = {"ours": recorded(torch, ours), "loop": recorded(torch, library), EAGER: repeated(ours)}
     if shape.letter == "b" and shape.batch == 1 and hasattr(torch, "_grouped_mm"):
         runs["grouped_mm"] = recorded(torch, lambda: torch._grouped_mm(a, b, offs=ends))
     size = sum(x.numel() * x.element_size() for x in (a, b, out))
-    runs["copy"] = copied(torch, size)
+    runs["copy"] = recorded(torch, copied(torch, size))
     flops = DTYPES[shape.letter].flops_per_fma * a.numel() * b.shape[-1]
     if shape.split == "n":
         flops = DTYPES[shape.letter].flops_per_fma * b.numel() * a.shape[-2]

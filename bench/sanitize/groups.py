@@ -119,6 +119,14 @@ def drawn(p: SegmentedProblem, offsets: Sequence[int]) -> Drawn:
 
 
 def jobs(device: Device) -> Iterator[Job]:
+    """The kernels of groups."""
+    yield from segments(device)
+    yield from outer(device)
+    if "wgmma" in device.supports:
+        yield from experts(device)
+
+
+def segments(device: Device) -> Iterator[Job]:
     """All types, split along all axes, the borders being offsets and sizes in turns; the default choice."""
     stencil = STENCILS["segments"]
     for turn, (letter, axis) in enumerate((letter, axis) for letter in DTYPES for axis in AXES):
@@ -137,3 +145,22 @@ def jobs(device: Device) -> Iterator[Job]:
         )
         config = stencil.default(p, device)
         yield made(stencil, p, config, f"segments_{letter}_{trans}_{axis}", device)
+
+
+def outer(device: Device) -> Iterator[Job]:
+    """Its types, split along m and n, of a short k."""
+    stencil = STENCILS["outer"]
+    for turn, (letter, axis) in enumerate((letter, axis) for letter in "sdcz" for axis in "mn"):
+        trans, forms = ("nn", "tn", "nt", "tt")[turn % 4], {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
+        p = problem(f"{letter}:{trans}", axis, (*SIZE[:2], 5), GROUPS, batch=2, pad=turn % 3, gap=1, **forms)
+        p = p.with_(align=p.dtype.itemsize)
+        yield made(stencil, p, stencil.default(p, device), f"outer_{letter}_{trans}_{axis}", device)
+
+
+def experts(device: Device) -> Iterator[Job]:
+    """Its types, split along all axes, with columns at multiples of 16 bytes."""
+    stencil = STENCILS["experts"]
+    for turn, (letter, axis) in enumerate((letter, axis) for letter in "hb" for axis in AXES):
+        trans, forms = ("tt", "nn", "nt")[turn % 3], {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
+        p = problem(f"{letter}:{trans}", axis, (72, 48, 40), GROUPS, gap=8, **forms)
+        yield made(stencil, p, stencil.default(p, device), f"experts_{letter}_{trans}_{axis}", device)

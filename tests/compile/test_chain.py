@@ -40,6 +40,12 @@ def test_defaults_keep_what_they_promise(letter: str, device: Device) -> None:
     promised(p, CHAIN.default(p, device), device)
 
 
+def test_strips_of_complex_numbers_leave_room_where_an_operand_is_shared() -> None:
+    p = covariance("z", 27, 1_000_000, shared=True)
+    assert CHAIN.default(p, H200)["mma"] == 16
+    promised(p, CHAIN.default(p, H200), H200)
+
+
 @pytest.mark.parametrize("turn", range(6))
 def test_every_form(turn: int) -> None:
     """Letters of factors in turns, both associations, two factors and three, packed and with gaps."""

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bench.sanitize.groups import Drawn, drawn, problem
+from tests.emulator import boxes
 from tests.emulator.machine import SCHEDULES, Schedule, launch
 from tests.emulator.memory import Fault, Memory, Segment
 from tests.emulator.products import compiled, numbers
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, SegmentedProblem
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import pack
 
 __all__ = ["problem", "segments_wrongs"]
@@ -44,11 +46,11 @@ def _launched(
     memory: list[Segment],
     grid: int,
     schedule: Schedule,
+    stencil: Stencil,
 ) -> None:
     """One launch of at most ``grid`` blocks. Raises ``Fault``."""
-    stencil = STENCILS["segments"]
     block, asked = pack(stencil.arguments(p, config)), stencil.launch(p, config)
-    block.put(addresses)
+    block.put(addresses, boxes.words)
     launch(
         compiled(stencil.source(p, config, device), device),
         (min(grid, asked.grid[0]), 1, 1),
@@ -68,6 +70,7 @@ def segments_wrongs(
     *,
     schedule: Schedule = SCHEDULES[0],
     grid: int = 2,
+    stencil: str = "segments",
 ) -> Iterator[str]:
     """What is wrong with the results of groups with such borders: faults, elements that differ, and elements
     beside them that were written."""
@@ -75,7 +78,7 @@ def segments_wrongs(
     parts, where = _operands(made), numbers(made.offsets, "where")
     addresses = [part.address for part in (*parts, where)]
     try:
-        _launched(p, config, device, addresses, [*parts, where], grid, schedule)
+        _launched(p, config, device, addresses, [*parts, where], grid, schedule, STENCILS[stencil])
     except Fault as fault:
         yield f"{p.key} {offsets} {config} {schedule}: {fault}"
         return

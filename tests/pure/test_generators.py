@@ -22,7 +22,13 @@ HEADERS = sorted(
     if path.name != "kernel.cuh"
 )
 """Headers in ``lib``, and the parts of kernels in their own folders."""
-BORROWS = {"segments": ("tensor",), "panel": ("tiny",), "single": ("middle",)}
+BORROWS = {
+    "segments": ("tensor",),
+    "panel": ("tiny",),
+    "single": ("middle",),
+    "outer": ("segments",),
+    "experts": ("segments",),
+}
 """Kernels that multiply with parts of another's."""
 
 

@@ -60,7 +60,7 @@ def watched(make: Callable[..., Job], kept: dict[str, Made]) -> Callable[..., Jo
     return keeping
 
 
-NEEDS = {"whole": "bulk_copy", "boxes": "wgmma", "single": "bulk_copy"}
+NEEDS = {"whole": "bulk_copy", "boxes": "wgmma", "single": "bulk_copy", "experts": "wgmma"}
 """What stencils need that not every device has."""
 
 
@@ -118,7 +118,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     for kernel, feature in NEEDS.items():
         letters = {"s", "d", "c", "z"} if kernel == "single" else {"h", "b"}
         assert found[kernel] == (letters if feature in listed.device.supports else set())
-    for kernel in ("classic", "middle"):
+    for kernel in ("classic", "middle", "outer"):
         assert found[kernel] == {"s", "d", "c", "z"}
     sizes = {
         (m.problem.dtype.letter, m.problem.m)

@@ -68,24 +68,31 @@ INLINE void put(Stored *out, const Added &added, int row, int column, Element x,
     }
 }
 
+// Writes a strip whose first element is that of row `first` and column `from`.
+template <class S> INLINE void put_all(const S &sum, Stored *out, const Added &added, int first, int from) {
+    each_pair(sum, [&](int row, int column, Element x, Element y) { put(out, added, first + row, from + column, x, y); });
+}
+
 // Multiplies `count` matrices of a stage. All warps of the block call it, and see its results after their next barrier.
 INLINE void multiply_group(const unsigned char *stage, Stored *out, int count) {
     _Pragma("unroll 1") for (int item = threadIdx.x / 32; item < count * STRIPS; item += WARPS) {
         const int which = item / STRIPS, first = item % STRIPS * MMA;
         const Left left = {matrix_of<IN_LEFT>(stage, which)};
         const Middle middle = {matrix_of<IN_MIDDLE>(stage, which)};
-        Strip<COLUMNS_C> sum;
+        const Added added = {matrix_of<IN_ADD>(stage, which)};
         if constexpr (FACTORS == 3) {
             const Right right = {matrix_of<IN_RIGHT>(stage, which)};
             Strip<BETWEEN> between;
             const auto words = multiply<INNER, BETWEEN>(between, left, middle, first);
-            multiply_between(sum, between, words, right);
+            UNROLL for (int from = 0; from < COLUMNS_C; from += PASS) {
+                Strip<PASS> sum;
+                multiply_between(sum, between, words, right, from);
+                put_all(sum, out + which * MATRIX_OUT, added, first, from);
+            }
         } else {
+            Strip<COLUMNS_C> sum;
             multiply<INNER, COLUMNS_C>(sum, left, middle, first);
+            put_all(sum, out + which * MATRIX_OUT, added, first, 0);
         }
-        const Added added = {matrix_of<IN_ADD>(stage, which)};
-        each_pair(sum, [&](int row, int column, Element x, Element y) {
-            put(out + which * MATRIX_OUT, added, first + row, column, x, y);
-        });
     }
 }

@@ -5,6 +5,8 @@
 
 constexpr int FRAGMENTS = MMA / 16;
 
+constexpr int PASS = COLUMNS_C;  // columns of C that are summed at a time from a strip in between
+
 template <int COLUMNS_> struct Strip {
     static constexpr int TILES = ceiling(COLUMNS_, 8);
     float sum[FRAGMENTS][TILES][4];
@@ -145,9 +147,9 @@ INLINE void right_words(unsigned int (&right)[2], const Words<INNER_K> &left, co
     }
 }
 
-// Adds a strip of K columns times a factor of N columns, of which `left` has the words if AGAIN.
+// Adds a strip of K columns times a factor of N columns, all of C's, of which `left` has the words if AGAIN.
 template <int K, int N, int INNER_K, class Y>
-INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Words<INNER_K> &left, const Y &y) {
+INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Words<INNER_K> &left, const Y &y, int) {
     const int q = threadIdx.x % 4;
     UNROLL for (int step = 0; step < ceiling(K, 16); step++) {
         // Of each fragment, in the order of a left one: the tiles of columns 0 and 8 from 16 * step on.

@@ -2,6 +2,8 @@
 #pragma once
 
 constexpr int FRAGMENTS = MMA / 8;
+// Columns of C that are summed at a time from a strip in between: two strips of complex numbers are more than registers hold.
+constexpr int PASS = COMPLEX && MMA == 16 && COLUMNS_C > 16 ? 16 : COLUMNS_C;
 
 template <int COLUMNS_> struct Strip {
     static constexpr int TILES = ceiling(COLUMNS_, 8);
@@ -62,16 +64,16 @@ template <int K, int N, class X, class Y> INLINE Words multiply(Strip<N> &strip,
     return {};
 }
 
-// Adds a strip of K columns times a factor of N columns.
+// Adds a strip of K columns times N columns of a factor, from column `from` on.
 template <int K, int N, class Y>
-INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Words &, const Y &y) {
+INLINE void multiply_between(Strip<N> &strip, const Strip<K> &between, const Words &, const Y &y, int from) {
     const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
     UNROLL for (int i = 0; i < between.TILES; i++) UNROLL for (int e = 0; e < 2; e++) {
         const int k = 8 * i + 2 * q + e;
         Element a[FRAGMENTS];
         UNROLL for (int f = 0; f < FRAGMENTS; f++) a[f] = K % 8 == 0 || k < K ? between.sum[i][f][e] : zero();
         UNROLL for (int j = 0; j < strip.TILES; j++)
-            multiply_add_fragments(strip.sum[j], a, element_in<K, 8>(y, min(8 * j + r, N - 1), k));
+            multiply_add_fragments(strip.sum[j], a, element_in<K, 8>(y, min(from + 8 * j + r, COLUMNS_C - 1), k));
     }
 }
 

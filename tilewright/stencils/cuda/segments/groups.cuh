@@ -7,6 +7,9 @@
 #pragma once
 
 constexpr int CHUNK = THREADS;  // groups that are looked at together
+#ifndef HOLDS_COUNT
+#define HOLDS_COUNT 1  // whether the tiles of a chunk are counted in a register, or read from shared memory when asked for
+#endif
 
 struct GroupTable {
     int ends[CHUNK + 1];   // where entry i begins, and at i + 1 where it ends
@@ -38,18 +41,19 @@ struct Groups {
     int first_entry = 0;  // of this chunk
     int begin = 0;        // where it begins
     int done = 0;         // tiles before it
-    int all = 0;          // and in it
+    int held = 0;         // and in it, if the kernel has a register for them
 
     INLINE Groups(const Segments &g, GroupTable &table)
         : g(g), table(table), entries(g.groups + g.first + (AXIS < 2)) { look(); }
 
     INLINE bool valid() const { return first_entry < entries; }
+    INLINE int all() const { return HOLDS_COUNT ? held : table.tiles[CHUNK]; }
     INLINE int last_entry() const { return min(CHUNK, entries - first_entry) - 1; }
 
     INLINE void next() {
         first_entry += CHUNK;
         begin = table.ends[CHUNK];
-        done += all;
+        done += all();
         if (valid()) look();
     }
 
@@ -89,6 +93,6 @@ struct Groups {
         const int count = entry < entries ? tiles_of(mine, to - from) : 0;
         table.tiles[mine + 1] = block_scan(count, before, table.joined[1], [](int x, int y) { return x + y; });
         block_sync();
-        all = table.tiles[CHUNK];
+        held = table.tiles[CHUNK];
     }
 };

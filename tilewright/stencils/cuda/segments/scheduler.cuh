@@ -15,7 +15,7 @@ struct TileScheduler {
     INLINE TileScheduler(const Groups &groups)
         : groups(groups), tile((blockIdx.x + gridDim.x - groups.done % gridDim.x) % gridDim.x) { find(); }
 
-    INLINE bool valid() const { return tile < groups.all; }
+    INLINE bool valid() const { return tile < groups.all(); }
     INLINE int k_left() const { return end_k - k; }
 
     // Where the operands of the tile's group and matrix begin.

@@ -1,0 +1,65 @@
+"""The space of the stencil of outer, its choice without a search, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tilewright.stencils.cuda.outer.stencil as module
+from bench.sanitize.groups import problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.outer.stencil import LONGEST, OuterStencil
+from tilewright.stencils.cuda.source import program
+from tilewright.targets.cuda.capability import named
+
+pytestmark = pytest.mark.pure
+
+OUTER = OuterStencil()
+H200, FERMI = named("h200"), named("fermi-s2050")
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+SHARED = dict(program("outer")[1])["lib/problem.cuh"]
+
+
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    p = problem("s:nn", "n", (64, 128, 8), 4)
+    defines = [name for name, _ in OUTER.source(p, OUTER.default(p, H200), H200).defines]
+    known = set(re.findall(r"^#ifndef (\w+)$", KERNEL + SHARED, re.M))
+    assert sorted(defines) == sorted(known - {"BRAIN"})
+    names = [param.name.upper() for param in OUTER.space(p, H200).params]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "axis", "fields", "reason"),
+    [
+        ("h:nn", "n", {}, "type h"),
+        ("s:nt", "k", {}, "k is split"),
+        ("s:nn", "n", {"k": LONGEST + 1}, f"k={LONGEST + 1}"),
+        ("s:nn", "n", {"k": 0}, "nothing to compute"),
+        ("s:nn", "n", {"align": 2}, "not of an element's 4"),
+        ("s:nn", "n", {"n": 2**31}, "above"),
+    ],
+)
+def test_what_it_cannot_serve_is_refused_with_the_reason(
+    spelling: str, axis: str, fields: dict[str, object], reason: str
+) -> None:
+    p = problem(spelling, axis, (64, 64, 8), 4).with_(**fields)
+    assert reason in (OUTER.accepts(p, H200) or "")
+
+
+def test_it_needs_a_gpu_with_asynchronous_copies() -> None:
+    assert OUTER.accepts(problem("s:nn", "n", (64, 64, 8), 4), FERMI) is not None
+
+
+@pytest.mark.parametrize("spelling", ["s:nn", "d:nn", "c:tn", "z:nn"])
+@pytest.mark.parametrize("axis", ["m", "n"])
+def test_the_choice_is_one_that_the_hardware_can_run(spelling: str, axis: str) -> None:
+    for k in (1, 16, LONGEST):
+        p = problem(spelling, axis, (768, 3425, k), 10, batch=4)
+        if OUTER.accepts(p, H200) is None:
+            config = OUTER.default(p, H200)
+            broken = [rule.name for rule in OUTER.space(p, H200).why(config) if rule.kind in HARDWARE]
+            assert not broken, (p.key, config, broken)

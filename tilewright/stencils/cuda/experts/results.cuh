@@ -1,0 +1,56 @@
+// The results of a warp group: rounded, put together as columns of 64 rows in shared memory, some of them at a time, and stored
+// from there as boxes, while the group goes on. Where a box would reach into the columns of the next group, and where rows are
+// split, threads store what is the group's.
+#pragma once
+
+typedef float Sums[TILE_N / 2];
+
+// So many threads meet at a barrier of their own: 0 is that of the block, 1 to 4 those of warp groups.
+INLINE void meet(int barrier, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory"); }
+
+// Columns of results, of which thread by thread stores those that are inside.
+INLINE void store_columns(const Stored *out, Stored *c, long long ldc, int rows, int columns, int thread) {
+    constexpr int RUNS = 64 / VEC_C;
+    _Pragma("unroll 1") for (int run = thread; run < RUNS * OUT_COLUMNS; run += 128) {
+        const int row = run % RUNS * VEC_C, column = run / RUNS, left = rows - row;
+        if (column >= columns) break;
+        Pack<VEC_C> found;
+        found.vector = *(const typename Vector<VEC_C * SIZE>::Type *)(out + column * 64 + (row / 8 ^ column % 8) * 8 + row % 8);
+        Stored *const to = c + row + column * ldc;
+        if (left >= VEC_C)
+            global_store((typename Vector<VEC_C * SIZE>::Type *)to, found.vector);
+        else
+            UNROLL for (int v = 0; v < VEC_C; v++) if (v < left) to[v] = found.element[v];
+    }
+}
+
+// `place` is where the next columns are put together: those before them may still be on their way from the other one.
+INLINE void store(const Sums &sum, const TileScheduler &tile, const TensorMap &map_c, int &place, int warp, int lane) {
+    const int group = warp / 4, row = tile.m + 64 * group, rows = tile.end_m - row, columns = tile.end_n - tile.n;
+    const int q = lane / 8, thread = warp % 4 * 32 + lane;
+    if (rows <= 0) return;
+    UNROLL for (int first = 0; first < TILE_N; first += OUT_COLUMNS) {
+        if (first >= columns) return;
+        Stored *const out = (Stored *)(shared_memory + AT_OUT + (group * PLACES + place) * OUT);
+        place ^= 1;
+        if (thread == 0) bulk_read<PLACES - 1>();
+        __syncwarp();
+        meet(1 + group, 128);  // the columns that were here have been read
+        UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j += 2) {
+            const float *const x = sum + (first / 8 + j) * 4;
+            stmatrix_transposed(halves_of(x[0], x[1]), halves_of(x[2], x[3]), halves_of(x[4], x[5]), halves_of(x[6], x[7]),
+                                out + ((j + q / 2) * 8 + lane % 8) * 64 + ((warp % 4 * 2 + q % 2) ^ lane % 8) * 8);
+        }
+        const bool boxed = AXIS == 2 || (AXIS == 1 && first + OUT_COLUMNS <= columns);
+        if (boxed) async_fence();
+        meet(1 + group, 128);
+        if (boxed) {
+            if (thread == 0) box_store(map_c, row, tile.n + first, AXIS == 2 ? tile.group : 0, out);
+        } else {
+            const long long ldc = tile.groups.g.ldc;
+            store_columns(out, tile.c() + row + (tile.n + first) * ldc, ldc, rows, columns - first, thread);
+        }
+        if (thread == 0) bulk_commit();  // of nothing, too: waits count groups
+        __syncwarp();  // lanes may leave the loop apart
+    }
+}
