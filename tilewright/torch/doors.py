@@ -1,0 +1,195 @@
+"""The calls: a plain product goes straight to its kernel, and what PyTorch has to know of to an operator.
+
+An operator's layers cost some microseconds each, for calls that need none of them. So each call looks first:
+where nothing wants a gradient, nothing traces, maps or converts, it runs as ``tilewright.matmul`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from tilewright.torch import batching, gradients, operators, products, shapes
+
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""The very classes of tensors that have memory; any other means something of its own."""
+
+
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """``a @ b`` with the shapes of ``torch.matmul``, by Tilewright's kernels where they are the faster choice.
+
+    a: (..., m, k) or (k,). b: (..., k, n) or (k,), tensors of one type on one device, a processor's or a GPU's.
+    Returns (..., m, n), without the axis that a vector did not have, or ``out``, of that shape and type. Has
+    gradients of every order, for complex types, too; ``torch.compile(fullgraph=True)``, ``torch.export``,
+    ``torch.vmap``, ``torch.func`` and autocast see the operator ``tilewright::matmul``.
+
+    Raises ``RuntimeError`` for shapes, types and devices that do not fit, and for ``out`` where a gradient is
+    wanted, as PyTorch does; ``ArgumentError`` and ``DTypeError`` as ``tilewright.matmul`` does.
+    """
+    if torch.compiler.is_compiling():
+        return _operator(a, b, out)
+    if not plain(a, b, out):
+        return TransformedMatmul.apply(a, b) if out is None and transformed() else _operator(a, b, out)
+    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
+        if out is not None:
+            return _operator(a, b, out)  # Which says what PyTorch says of it.
+        return Product.apply(a, b)
+    if a.dtype is not b.dtype:
+        shapes.alike(a, b)
+    return products.matmul(a, b, out)
+
+
+def gemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: complex = 1,
+    beta: complex = 0,
+    trans_a: str = "n",
+    trans_b: str = "n",
+    out: Any = None,
+) -> Any:
+    """alpha * op(a) @ op(b) + beta * c, for one product or a stack of them, as ``tilewright.gemm`` says.
+
+    Tensors as for ``matmul``. With ``out`` the result is written there; ``c`` must then be ``out`` itself or
+    None, and ``out`` is what beta multiplies. Gradients are those of a, b and c.
+
+    Raises ``RuntimeError`` as ``matmul`` does, and for letters and scalars that do not fit.
+    """
+    if out is None:
+        op = TransformedGemm.apply if not torch.compiler.is_compiling() and transformed() else operators.GEMM
+        return op(a, b, c, alpha, beta, trans_a, trans_b)
+    if c is not None and c is not out:
+        raise RuntimeError("c is another tensor than out; accepted: c=out or c=None with out=")
+    operators.GEMM_OUT(a, b, out, alpha, beta, trans_a, trans_b)
+    return out
+
+
+def gemm_grouped(
+    a: Sequence[Any],
+    b: Sequence[Any],
+    c: Sequence[Any] | None = None,
+    *,
+    alpha: complex = 1,
+    beta: complex = 0,
+    trans_a: str = "n",
+    trans_b: str = "n",
+) -> list[Any]:
+    """alpha * op(a[i]) @ op(b[i]) + beta * c[i] for lists of tensors of many sizes, as
+    ``tilewright.gemm_grouped`` says. Returns a list of new tensors; gradients are those of all elements.
+
+    Raises ``RuntimeError`` for lists of different length and for what ``matmul`` refuses.
+    """
+    found: list[Any] = operators.GEMM_GROUPED(a, b, c or [], alpha, beta, trans_a, trans_b)
+    return found
+
+
+def _operator(a: Any, b: Any, out: Any) -> Any:
+    """``matmul`` by its operators."""
+    if out is None:
+        return operators.MATMUL(a, b)
+    operators.MATMUL_OUT(a, b, out)
+    return out
+
+
+# ---- who is listening
+
+
+def plain(*tensors: Any) -> bool:
+    """Whether tensors are nothing but memory, and nobody is listening to what is done with them."""
+    return (
+        all(type(x) in PLAIN or x is None for x in tensors)
+        and torch._C._len_torch_dispatch_stack() == 0
+        and torch._C._functorch.peek_interpreter_stack() is None
+        and not forward_mode()
+        and not torch._C._is_any_autocast_enabled()
+    )
+
+
+def transformed() -> bool:
+    """Whether a transform of ``torch.func`` or a derivative in forward mode is under way. PyTorch has no way
+    for an operator's gradient to take part in these, but for a function's."""
+    found = torch._C._functorch.peek_interpreter_stack()
+    if found is None:
+        return forward_mode()
+    return found.key() is not torch._C._functorch.TransformType.Functionalize
+
+
+def forward_mode() -> bool:
+    """Whether derivatives are being carried along with values."""
+    return forward_ad._current_level >= 0 and bool(torch._C._is_fwd_grad_enabled())
+
+
+# ---- functions with gradients
+
+
+class Product(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not read
+    """``matmul`` of plain tensors: less costly than the operator's own layer for gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        shapes.alike(a, b)
+        ctx.save_for_backward(a, b)
+        return products.matmul(a, b)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradients.of_matmul(ctx, gradient, matmul)
+
+
+class TransformedMatmul(torch.autograd.Function):  # type: ignore[misc]  # the same
+    """``matmul`` for the transforms of ``torch.func``: vmap, grad, jvp and what is made of them."""
+
+    @staticmethod
+    def forward(a: Any, b: Any) -> Any:
+        return matmul(a, b)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, a: Any, b: Any) -> tuple[Any, int]:
+        return batching.of_matmul(info, in_dims, a, b, matmul)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        gradients.saved_of_matmul(ctx, inputs, output)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradients.of_matmul(ctx, gradient, matmul)
+
+    @staticmethod
+    def jvp(ctx: Any, of_a: Any, of_b: Any) -> Any:
+        a, b = ctx.saved_tensors
+        parts = [] if of_a is None else [matmul(of_a, b)]
+        parts += [] if of_b is None else [matmul(a, of_b)]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+class TransformedGemm(torch.autograd.Function):  # type: ignore[misc]  # the same
+    """``gemm`` for the transforms of ``torch.func``."""
+
+    @staticmethod
+    def forward(a: Any, b: Any, c: Any, *options: Any) -> Any:
+        return _gemm(a, b, c, *options)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, a: Any, b: Any, c: Any, *options: Any) -> tuple[Any, int]:
+        return batching.of_gemm(info, in_dims, a, b, c, *options, multiply=_gemm)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        gradients.saved_of_gemm(ctx, inputs, output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradients.of_gemm(ctx, gradient, _gemm)
+
+
+def _gemm(
+    a: Any, b: Any, c: Any, alpha: complex, beta: complex = 0, trans_a: str = "n", trans_b: str = "n"
+) -> Any:
+    return gemm(a, b, c, alpha=alpha, beta=beta, trans_a=trans_a, trans_b=trans_b)
