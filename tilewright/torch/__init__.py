@@ -5,5 +5,7 @@ own batched products served by Tilewright for a whole program.
 """
 
 from tilewright.torch.doors import gemm, gemm_grouped, matmul
+from tilewright.torch.report import Report
+from tilewright.torch.switch import disable, enable, report
 
-__all__ = ["gemm", "gemm_grouped", "matmul"]
+__all__ = ["Report", "disable", "enable", "gemm", "gemm_grouped", "matmul", "report"]

@@ -1,0 +1,342 @@
+"""PyTorch's own batched products served by Tilewright, for as long as ``enable`` says.
+
+``aten::bmm``, ``baddbmm`` and ``mm``, which ``torch.matmul`` and ``torch.einsum`` are made of, get kernels of ours
+below every layer of PyTorch, so gradients, vmap, compile and autocast see nothing of it. A kernel looks a call
+up by all that its plan depends on, in one dictionary:
+
+1. a call known to be served is launched on the caller's stream (or run, in this process's memory);
+2. one known not to be served goes to the kernel that PyTorch had there before;
+3. a new one is decided on once: planned, compared by what records or the model expect of both, and kept.
+
+What is small goes on to PyTorch's kernel before anything is asked: a look costs as much as such a product.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tilewright.arrays.layout import LETTERS
+from tilewright.calls import product
+from tilewright.calls.executable import Executable, executable
+from tilewright.calls.spec import Options
+from tilewright.errors import TilewrightError
+from tilewright.model import Plan
+from tilewright.runtime import call_cache
+from tilewright.runtime.call_cache import DEVICE
+from tilewright.runtime.device_calls import Memo, Prepared
+from tilewright.torch.products import detached
+from tilewright.torch.worth import Estimate, estimate
+
+WIDEST = 16
+"""Bytes of the widest access to memory: how an address lies within them is part of the key."""
+SMALL = 1 << 13
+"""Elements of both operands up to which a call goes on to PyTorch unseen."""
+LONGEST = 64
+"""The longest of the two short extents of a single product that is looked at: what is larger is a library's."""
+TYPES = {getattr(torch, known.name) for known in LETTERS.values()}
+MOST = 4096
+"""Kinds of calls that are remembered before all of them are forgotten."""
+CLASSES = (torch.Tensor, torch.nn.Parameter)
+KINDS = ("CPU", "CUDA")
+
+
+class Choice:
+    """What is done with one kind of call, and how often it came.
+
+    ``run`` launches for the addresses of a, b and out and a stream, ``call`` runs on arrays of NumPy; with
+    neither, ``why`` says why PyTorch's kernel runs. ``plan`` and ``expected`` are None where it came to none.
+    """
+
+    __slots__ = ("call", "calls", "clear", "expected", "index", "plan", "run", "spelling", "why")
+
+    def __init__(self, spelling: str, why: str = ""):
+        self.spelling, self.why, self.calls = spelling, why, 0
+        self.run: Callable[[int, int, int, int], None] | None = None
+        self.call: Executable | None = None
+        self.plan: Plan | None = None
+        self.expected: Estimate | None = None
+        self.clear: Any = None
+        self.index = -1
+
+
+class Serving:
+    """The kernels that are in PyTorch's tables, and what they remember. ``depth``: how many callers want it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.depth = 0
+        self.library: Any = None
+        self.choices: dict[Any, Choice] = {}
+        self.past: list[Choice] = []
+        self.small = self.strange = 0
+        self.within = threading.local()
+        # With one GPU nobody has to ask which one is current.
+        self.several = torch.cuda.device_count() > 1
+        self.stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        call_cache.watch(self)
+
+    def drop(self) -> None:
+        """Decide again on everything: the call cache is emptied, for records changed."""
+        self.past += self.choices.values()
+        self.choices.clear()
+
+    # ---- on and off
+
+    def on(self) -> None:
+        with self.lock:
+            self.depth += 1
+            if self.depth > 1:
+                return
+            self.choices.clear()
+            self.past, self.small, self.strange = [], 0, 0
+            self.library = torch.library.Library("aten", "IMPL")
+            with warnings.catch_warnings():
+                # PyTorch warns of whoever replaces a kernel, which is what was asked for.
+                warnings.simplefilter("ignore")
+                for kind in KINDS:
+                    if torch._C._dispatch_has_kernel_for_dispatch_key("aten::bmm", kind):
+                        self._replace(kind)
+
+    def off(self, all_of_them: bool = False) -> None:
+        with self.lock:
+            if self.depth == 0:
+                return
+            self.depth = 0 if all_of_them else self.depth - 1
+            if self.depth == 0:
+                library, self.library = self.library, None
+                library._destroy()
+
+    def _replace(self, kind: str) -> None:
+        keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
+        for name, makes in KERNELS.items():
+            before = torch.library.get_kernel(f"aten::{name}", kind).call_boxed
+            self.library.impl(name, makes(self, before, keys), kind, allow_override=True)
+
+    # ---- calls
+
+    def serve(self, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]) -> Any:
+        """a b, or alpha a b + beta out for a ``tag`` of these two, in ``out`` or what ``prepare`` makes of it;
+        ``NotImplemented`` where PyTorch's kernel is to run, and then nothing was written.
+
+        ``out`` is the caller's, and None where ``prepare`` makes a new one, by rows.
+        """
+        try:
+            if type(a) not in CLASSES or type(b) not in CLASSES:
+                self.strange += 1
+                return NotImplemented
+            x, y = a.data_ptr(), b.data_ptr()
+            if out is None:
+                z, into = 0, None
+            else:
+                z = out.data_ptr()
+                into = (out.shape, out.stride(), out.dtype, out.get_device(), out.is_conj(), out.is_neg())
+            key = (
+                *(tag, (x | y | z) % WIDEST, into),
+                *(a.shape, a.stride(), a.dtype, a.get_device(), a.is_conj(), a.is_neg()),
+                *(b.shape, b.stride(), b.dtype, b.get_device(), b.is_conj(), b.is_neg()),
+            )
+            choice = self.choices.get(key)
+        except (RuntimeError, TypeError):
+            # Without memory of its own, or with sizes that are symbols.
+            self.strange += 1
+            return NotImplemented
+        if choice is None:
+            return self._decided(key, tag, a, b, out, prepare)
+        choice.calls += 1
+        run = choice.run
+        if run is not None:
+            index = choice.index
+            if self.several and torch.cuda.current_device() != index:
+                return NotImplemented
+            if out is not None and not choice.clear(x, y, z):
+                return NotImplemented
+            target = prepare()
+            run(x, y, target.data_ptr(), self.stream(index))
+            return target
+        if choice.call is not None:
+            target = prepare()
+            choice.call(detached(a).numpy(), detached(b).numpy(), out=detached(target).numpy())
+            return target
+        return NotImplemented
+
+    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]) -> Any:
+        """A call of a new kind: decided on, and then served or not."""
+        if getattr(self.within, "busy", False):
+            # A product that is made for serving another.
+            return NotImplemented
+        if a.is_cuda and torch.cuda.is_current_stream_capturing():
+            # Loading a kernel is nothing that a graph can hold.
+            return NotImplemented
+        with self.lock, torch.no_grad():
+            self.within.busy = True
+            try:
+                choice, result = self._decide(tag, a, b, out, prepare)
+            except (TilewrightError, RuntimeError, TypeError, ValueError) as error:
+                choice, result = Choice(_spelled(a, b), f"{type(error).__name__}: {error}"), NotImplemented
+            finally:
+                self.within.busy = False
+            choice.calls += 1
+            if len(self.choices) >= MOST:
+                self.drop()
+            self.choices[key] = choice
+            return result
+
+    def _decide(
+        self, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]
+    ) -> tuple[Choice, Any]:
+        choice = Choice(_spelled(a, b))
+        if a.dtype not in TYPES or a.dtype is not b.dtype:
+            choice.why = f"type {a.dtype}"
+            return choice, NotImplemented
+        if a.device != b.device or a.layout is not torch.strided or b.layout is not torch.strided:
+            choice.why = "tensors of other kinds"
+            return choice, NotImplemented
+        if a.dim() == 2 and sorted((*a.shape, b.shape[1]))[1] > LONGEST:
+            choice.why = "one large product"
+            return choice, NotImplemented
+        if a.dtype is torch.float32 and a.is_cuda and torch.backends.cuda.matmul.allow_tf32:
+            choice.why = "PyTorch may round to TF32"
+            return choice, NotImplemented
+        options = Options.of(*tag, "n", "n")
+        a, b = detached(a), detached(b)
+        like = out
+        if like is None:
+            like = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
+        if not a.is_cuda:
+            a, b, like = (x.numpy() for x in (a, b, detached(like)))
+        made = executable(options, a, b, None, like)
+        choice.plan = made.plan
+        choice.spelling = made.plan.problem.spelling
+        choice.expected = estimate(made.plan)
+        if made.plan.stencil is None:
+            choice.why = f"PyTorch's is faster: {made.plan.why}"
+        elif made.copies:
+            choice.why = f"{', '.join(made.copies)} would have to be copied"
+        elif not choice.expected.wins:
+            choice.why = "too little to gain"
+        if choice.why:
+            return choice, NotImplemented
+        target = prepare()
+        if isinstance(a, torch.Tensor):
+            memo: Memo = {}
+            product.gemm(options, a, b, None, detached(target), memo, "served")
+            prepared: Prepared | None = next(iter(memo.values()), None)
+            if prepared is None or prepared.run is None:
+                choice.why = "no launch of one kernel"
+            else:
+                choice.run, choice.index, choice.clear = prepared.run, prepared.index, prepared.clear
+        else:
+            made(a, b, out=detached(target).numpy())
+            choice.call = made
+        return choice, target
+
+
+def _spelled(a: Any, b: Any) -> str:
+    return f"{str(a.dtype).removeprefix('torch.')} {tuple(a.shape)} x {tuple(b.shape)}"
+
+
+# ---- the kernels that take the place of PyTorch's
+
+
+PLAIN = (1, 0)
+
+
+def _new(serving: Serving, before: Any, keys: Any) -> Callable[[Any, Any], Any]:
+    """``bmm`` and ``mm``."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        if a.numel() + b.numel() <= SMALL:
+            serving.small += 1
+            return before(keys, a, b)
+
+        def empty() -> Any:
+            return torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
+
+        found = serving.serve(PLAIN, a, b, None, empty)
+        return before(keys, a, b) if found is NotImplemented else found
+
+    return kernel
+
+
+def _into(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
+    """``bmm.out`` and ``mm.out``."""
+
+    def kernel(a: Any, b: Any, *, out: Any) -> Any:
+        if a.numel() + b.numel() <= SMALL or not _fits(out, a, b):
+            serving.small += 1
+            return before(keys, a, b, out=out)
+        found = serving.serve(PLAIN, a, b, out, lambda: out)
+        return before(keys, a, b, out=out) if found is NotImplemented else found
+
+    return kernel
+
+
+def _added(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
+    """``baddbmm``."""
+
+    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        if a.numel() + b.numel() <= SMALL:
+            serving.small += 1
+            return before(keys, c, a, b, beta=beta, alpha=alpha)
+
+        def filled() -> Any:
+            new = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
+            return new if beta == 0 else new.copy_(detached(c))
+
+        found = NotImplemented
+        if c.dtype is a.dtype and c.device == a.device:
+            found = serving.serve((alpha, beta), a, b, None, filled)
+        return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
+
+    return kernel
+
+
+def _updated(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
+    """``baddbmm_``."""
+
+    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        found = NotImplemented
+        if a.numel() + b.numel() <= SMALL or not _fits(c, a, b):
+            serving.small += 1
+        else:
+            found = serving.serve((alpha, beta), a, b, c, lambda: c)
+        return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
+
+    return kernel
+
+
+def _added_into(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
+    """``baddbmm.out``."""
+
+    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1, out: Any) -> Any:
+        found = NotImplemented
+        if a.numel() + b.numel() <= SMALL or not _fits(out, a, b):
+            serving.small += 1
+        elif c is out or beta == 0:
+            found = serving.serve((alpha, beta), a, b, out, lambda: out)
+        if found is NotImplemented:
+            return before(keys, c, a, b, beta=beta, alpha=alpha, out=out)
+        return found
+
+    return kernel
+
+
+def _fits(out: Any, a: Any, b: Any) -> bool:
+    """Whether ``out`` is what a result is written to as it is: PyTorch resizes, and refuses, what is not."""
+    return bool(out.shape == (*a.shape[:-1], b.shape[-1]) and out.dtype is a.dtype and out.device == a.device)
+
+
+KERNELS: dict[str, Callable[[Serving, Any, Any], Callable[..., Any]]] = {
+    "bmm": _new,
+    "bmm.out": _into,
+    "mm": _new,
+    "mm.out": _into,
+    "baddbmm": _added,
+    "baddbmm_": _updated,
+    "baddbmm.out": _added_into,
+}
