@@ -48,7 +48,13 @@ def _matmul_out(a: Any, b: Any, out: Any) -> None:
 
 
 def _gemm(
-    a: Any, b: Any, c: Any = None, alpha: complex = 1, beta: complex = 0, trans_a: str = "n", trans_b: str = "n"
+    a: Any,
+    b: Any,
+    c: Any = None,
+    alpha: complex = 1,
+    beta: complex = 0,
+    trans_a: str = "n",
+    trans_b: str = "n",
 ) -> Any:
     shapes.of_gemm(a, b, c, beta, trans_a, trans_b)
     return products.gemm(a, b, c, alpha, beta, trans_a, trans_b)
@@ -86,7 +92,13 @@ def _fake_matmul(a: Any, b: Any) -> Any:
 
 
 def _fake_gemm(
-    a: Any, b: Any, c: Any = None, alpha: complex = 1, beta: complex = 0, trans_a: str = "n", trans_b: str = "n"
+    a: Any,
+    b: Any,
+    c: Any = None,
+    alpha: complex = 1,
+    beta: complex = 0,
+    trans_a: str = "n",
+    trans_b: str = "n",
 ) -> Any:
     return a.new_empty(shapes.of_gemm(a, b, c, beta, trans_a, trans_b))
 
@@ -101,7 +113,9 @@ def _fake_gemm_grouped(
     trans_b: str = "n",
 ) -> list[Any]:
     if len(a) != len(b) or len(c) not in (0, len(a)):
-        raise RuntimeError(f"a, b and c have {len(a)}, {len(b)} and {len(c)} elements; accepted: as many each")
+        raise RuntimeError(
+            f"a, b and c have {len(a)}, {len(b)} and {len(c)} elements; accepted: as many each"
+        )
     if beta != 0 and a and not c:
         raise RuntimeError(f"beta={beta} without c; accepted: one c for each product")
     added = c or [None] * len(a)

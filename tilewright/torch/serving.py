@@ -186,9 +186,7 @@ class Serving:
             self.choices[key] = choice
             return result
 
-    def _decide(
-        self, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]
-    ) -> tuple[Choice, Any]:
+    def _decide(self, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]) -> tuple[Choice, Any]:
         choice = Choice(_spelled(a, b))
         if a.dtype not in TYPES or a.dtype is not b.dtype:
             choice.why = f"type {a.dtype}"

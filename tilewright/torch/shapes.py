@@ -66,5 +66,7 @@ def summed(x: Any, shape: Any) -> Any:
         return x
     if x.dtype is torch.complex32:
         # It has no sums of its own; those of its parts are exact in the same way.
-        return torch.view_as_complex(torch.view_as_real(x.resolve_conj()).sum_to_size((*shape, 2)).contiguous())
+        return torch.view_as_complex(
+            torch.view_as_real(x.resolve_conj()).sum_to_size((*shape, 2)).contiguous()
+        )
     return x.sum_to_size(shape)
