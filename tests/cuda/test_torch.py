@@ -121,10 +121,6 @@ def test_a_program_is_served_and_put_back(tt: Any) -> None:
                 torch.testing.assert_close(into, want.detach(), **close)
                 into.baddbmm_(a.detach(), b.detach())
                 torch.testing.assert_close(into, 2 * want.detach(), **close)
-                # Over an operand: what is written is still to be read.
-                over = a.detach().clone()
-                over.baddbmm_(over, b.detach())
-                torch.testing.assert_close(over, a.detach() + want.detach(), **close)
                 for one, other in zip(torch.autograd.grad(a @ b, (a, b), seed), gradients, strict=True):
                     torch.testing.assert_close(one, other, **close)
                 torch.testing.assert_close(torch.vmap(torch.mm)(a, b), want, **close)

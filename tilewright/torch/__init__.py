@@ -1,5 +1,5 @@
-"""Products as operators of PyTorch, with gradients, ``torch.compile``, ``torch.vmap`` and autocast; and PyTorch's
-own batched products served by Tilewright for a whole program.
+"""Products as operators of PyTorch, with gradients, ``torch.compile``, ``torch.vmap`` and autocast; and
+PyTorch's own batched products served by Tilewright for a whole program.
 
 ``import tilewright.torch`` needs PyTorch; nothing else of the package does.
 """

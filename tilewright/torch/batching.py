@@ -1,4 +1,4 @@
-"""Rules of ``torch.vmap``: a batch of products is a product of batches, so each is one call of the operator."""
+"""Rules of ``torch.vmap``: a batch of products is a product of batches, one call of the operator."""
 
 from __future__ import annotations
 
@@ -44,17 +44,16 @@ def _matrix(x: Any, axis: int) -> Any:
 
 
 def of_gemm(
-    info: Any, in_dims: Sequence[Any], a: Any, b: Any, c: Any, *options: Any, multiply: Any = None
-) -> tuple[Any, int]:
+    info: Any, in_dims: Sequence[Any], a: Any, b: Any, c: Any = None, *options: Any, multiply: Any = None
+) -> tuple[Any, int | None]:
     """``gemm`` of tensors some of which have a mapped axis, by a product that ``multiply`` makes."""
     multiply = OPERATORS.gemm.default if multiply is None else multiply
     given = [(a, in_dims[0]), (b, in_dims[1]), (c, in_dims[2] if c is not None else None)]
     rank = max(x.dim() - (at is not None) for x, at in given if x is not None)
-    moved = [None if x is None else leading(x, at, rank) for x, at in given]
-    if all(at is None for x, at in given[:2] if x is not None):
-        # What is mapped is added alone: gemm has every operand with the axes of the result.
-        moved[0] = moved[0].expand(info.batch_size, *(1,) * (rank - moved[0].dim()), *moved[0].shape)
-    return multiply(*moved, *options), 0
+    x, y, z = (None if x is None else leading(x, at, rank) for x, at in given)
+    # Where only c is mapped, it lends its axis to the product, unless beta is 0 and it is not looked at.
+    read = given if len(options) > 1 and options[1] != 0 else given[:2]
+    return multiply(x, y, z, *options), 0 if any(at is not None for _, at in read) else None
 
 
 def of_grouped(

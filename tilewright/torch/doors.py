@@ -19,11 +19,11 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def matmul(a: Any, b: Any, out: Any = None) -> Any:
-    """``a @ b`` with the shapes of ``torch.matmul``, by Tilewright's kernels where they are the faster choice.
+    """``a @ b`` with the shapes of ``torch.matmul``, by Tilewright's kernels where these are faster.
 
-    a: (..., m, k) or (k,). b: (..., k, n) or (k,), tensors of one type on one device, a processor's or a GPU's.
-    Returns (..., m, n), without the axis that a vector did not have, or ``out``, of that shape and type. Has
-    gradients of every order, for complex types, too; ``torch.compile(fullgraph=True)``, ``torch.export``,
+    a: (..., m, k) or (k,). b: (..., k, n) or (k,), tensors of one type, in this process's memory or on one
+    GPU. Returns (..., m, n), without the axis that a vector did not have, or ``out``, of that shape and type.
+    Has gradients of every order, for complex types, too; ``torch.compile(fullgraph=True)``, ``torch.export``,
     ``torch.vmap``, ``torch.func`` and autocast see the operator ``tilewright::matmul``.
 
     Raises ``RuntimeError`` for shapes, types and devices that do not fit, and for ``out`` where a gradient is
@@ -32,7 +32,9 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     if torch.compiler.is_compiling():
         return _operator(a, b, out)
     if not plain(a, b, out):
-        return TransformedMatmul.apply(a, b) if out is None and transformed() else _operator(a, b, out)
+        if out is None and transformed():
+            return TransformedMatmul.apply(a, b)
+        return _operator(a, b, out)
     if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
         if out is not None:
             return _operator(a, b, out)  # Which says what PyTorch says of it.
@@ -84,6 +86,8 @@ def gemm_grouped(
 
     Raises ``RuntimeError`` for lists of different length and for what ``matmul`` refuses.
     """
+    if not a and not b:
+        return []  # Of no tensor PyTorch cannot tell whose kernel to take.
     found: list[Any] = operators.GEMM_GROUPED(a, b, c or [], alpha, beta, trans_a, trans_b)
     return found
 
@@ -177,7 +181,7 @@ class TransformedGemm(torch.autograd.Function):  # type: ignore[misc]  # the sam
         return _gemm(a, b, c, *options)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, a: Any, b: Any, c: Any, *options: Any) -> tuple[Any, int]:
+    def vmap(info: Any, in_dims: Any, a: Any, b: Any, c: Any, *options: Any) -> tuple[Any, int | None]:
         return batching.of_gemm(info, in_dims, a, b, c, *options, multiply=_gemm)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Gradients of the products, which are products: each is a call of the same operators, so it has gradients, too.
+"""Gradients of the products, which are products: each is a call of the same operators, with gradients, too.
 
 Of C = alpha op(A) op(B) + beta C0 and the gradient G of C, PyTorch's convention for complex types has
 d op(A) = conj(alpha) G op(B)^H, d op(B) = conj(alpha) op(A)^H G and d C0 = conj(beta) G; what was broadcast

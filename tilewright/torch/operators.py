@@ -154,7 +154,7 @@ def _writing(op: Any, place: int) -> None:
 
 
 def _autocast(op: Any, kind: str) -> None:
-    """Have autocast convert what is of a type of few digits to the type that is wanted on a kind of device."""
+    """Have autocast convert tensors of 32 bits and fewer to the type that is wanted on a kind of device."""
     key = getattr(torch._C.DispatchKey, f"Autocast{kind.upper()}")
     excluded = torch._C.DispatchKeySet(key)
 

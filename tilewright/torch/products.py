@@ -1,7 +1,7 @@
 """Products of tensors without gradients: the shortest way from tensors to a kernel, on either kind of device.
 
-What these functions are handed is plain: tensors with memory, in this process or on a GPU, whose gradients are
-somebody else's matter. The operators (``operators``) run them below PyTorch's own layers.
+What these functions are handed is plain: tensors with memory, in this process or on a GPU, whose gradients
+are somebody else's matter. The operators (``operators``) run them below PyTorch's own layers.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SHARED = {"torch.float32", "torch.float64", "torch.complex64", "torch.complex128
 
 
 def matmul(a: Any, b: Any, out: Any = None) -> Any:
-    """``a @ b`` of tensors, (..., m, k) by (..., k, n), with the shapes of ``torch.matmul``; into ``out`` where
-    it is given. Raises as ``tilewright.matmul`` does."""
+    """``a @ b`` of tensors, (..., m, k) by (..., k, n), with the shapes of ``torch.matmul``, in ``out`` where
+    that is given. Raises as ``tilewright.matmul`` does."""
     a, b = detached(a), detached(b)
     calls = DEVICE.get(type(a))
     if calls is not None:
@@ -56,12 +56,16 @@ def grouped(
     scalars: tuple[complex, complex],
     trans: tuple[str, str],
 ) -> None:
-    """out[i] = alpha op(a[i]) op(b[i]) + beta c[i] for lists of tensors, as ``tilewright.gemm_grouped``; ``c``
-    is empty where nothing is added."""
+    """out[i] = alpha op(a[i]) op(b[i]) + beta c[i] for lists of tensors, as ``tilewright.gemm_grouped``;
+    ``c`` is empty where nothing is added."""
     lists = [[detached(x) for x in some] for some in (a, b, c)]
     list_forms.gemm_grouped(
         *(lists[0], lists[1], lists[2] or None),
-        **{"alpha": scalars[0], "beta": scalars[1], "trans_a": trans[0], "trans_b": trans[1], "out": out},
+        alpha=scalars[0],
+        beta=scalars[1],
+        trans_a=trans[0],
+        trans_b=trans[1],
+        out=out,
     )
 
 

@@ -1,5 +1,5 @@
-"""What ``enable`` did for a program: which shapes were served, what that is expected to have saved, and why the
-others were not."""
+"""What ``enable`` did for a program: which shapes were served, what that is expected to have saved, and why
+the others were not."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from tilewright.runtime.gaps import is_gap
 from tilewright.torch.serving import Choice, Serving
 
+LIBRARY = "cuBLASLt"
+"""What runs where the plan is the library's and we launch it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The calls of one problem. ``kernel`` and ``origin`` say what ran (the stencil, the rung of its plan);
-    they are empty where PyTorch's kernel did, for the reason ``why``. ``saved``: seconds that all calls are
+    """The calls of one problem. ``kernel`` and ``origin`` say what ran, the stencil or cuBLASLt, by which
+    rung; they are empty where PyTorch's kernel did, for the reason ``why``. ``saved``: seconds that all calls are
     expected to have saved, by records or the model; none of them was timed. ``tune``: whether tuning the
     problem would make a record that is missing."""
 
@@ -29,12 +32,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The rows, those that saved most first; ``small``: calls that were too small to be looked at, ``strange``
-    those of tensors that nobody looks into."""
+    """The rows, those that saved most first; ``small``: calls that were too small to be looked at,
+    ``other``: those of
+    tensors that nobody looks into, and large products alone."""
 
     rows: tuple[Row, ...]
     small: int
-    strange: int
+    other: int
 
     @property
     def served(self) -> int:
@@ -44,7 +48,7 @@ class Report:
     @property
     def passed(self) -> int:
         """Calls that ran PyTorch's kernel after all."""
-        return self.small + self.strange + sum(row.calls for row in self.rows if not row.kernel)
+        return self.small + self.other + sum(row.calls for row in self.rows if not row.kernel)
 
     @property
     def saved(self) -> float:
@@ -59,7 +63,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.served} calls served, {self.passed} by PyTorch ({self.small} of them too small to look at); "
+            f"{self.served} calls served, {self.passed} by PyTorch ({self.small} too small to be looked at); "
             f"about {self.saved * 1e3:.3g} ms saved, by records and the model"
         ]
         for row in self.rows:
@@ -75,13 +79,11 @@ def report_of(serving: Serving) -> Report:
     """What was served since ``enable``."""
     found: dict[tuple[str, str, str, str], list[Choice]] = defaultdict(list)
     for choice in (*serving.past, *list(serving.choices.values())):
-        kernel = "" if choice.why or choice.plan is None else str(choice.plan.stencil)
+        kernel = "" if choice.why or choice.plan is None else choice.plan.stencil or LIBRARY
         origin = choice.plan.origin if kernel and choice.plan else ""
         found[choice.spelling, kernel, origin, choice.why].append(choice)
     rows = (_row(key, choices) for key, choices in found.items())
-    return Report(
-        tuple(sorted(rows, key=lambda row: (-row.saved, -row.calls))), serving.small, serving.strange
-    )
+    return Report(tuple(sorted(rows, key=lambda row: (-row.saved, -row.calls))), serving.small, serving.other)
 
 
 def _row(key: tuple[str, str, str, str], choices: Iterable[Choice]) -> Row:

@@ -1,14 +1,16 @@
 """PyTorch's own batched products served by Tilewright, for as long as ``enable`` says.
 
-``aten::bmm``, ``baddbmm`` and ``mm``, which ``torch.matmul`` and ``torch.einsum`` are made of, get kernels of ours
-below every layer of PyTorch, so gradients, vmap, compile and autocast see nothing of it. A kernel looks a call
-up by all that its plan depends on, in one dictionary:
+``aten::bmm``, ``baddbmm`` and ``mm``, which ``torch.matmul`` and ``torch.einsum`` are made of, get kernels of
+ours below every layer of PyTorch, so gradients, vmap, compile and autocast see nothing of it. A kernel looks
+a call up by all that its plan depends on, in one dictionary:
 
 1. a call known to be served is launched on the caller's stream (or run, in this process's memory);
 2. one known not to be served goes to the kernel that PyTorch had there before;
 3. a new one is decided on once: planned, compared by what records or the model expect of both, and kept.
 
-What is small goes on to PyTorch's kernel before anything is asked: a look costs as much as such a product.
+On a GPU a call that the plan leaves to the library is launched by us all the same, through cuBLASLt, for that
+costs the host less than to pass it on. In this process's memory what is small goes on to PyTorch's kernel
+before anything is asked.
 """
 
 from __future__ import annotations
@@ -27,17 +29,17 @@ from tilewright.calls.spec import Options
 from tilewright.errors import TilewrightError
 from tilewright.model import Plan
 from tilewright.runtime import call_cache
-from tilewright.runtime.call_cache import DEVICE
 from tilewright.runtime.device_calls import Memo, Prepared
-from tilewright.torch.products import detached
+from tilewright.torch.products import SHARED, detached
 from tilewright.torch.worth import Estimate, estimate
 
 WIDEST = 16
 """Bytes of the widest access to memory: how an address lies within them is part of the key."""
-SMALL = 1 << 13
-"""Elements of both operands up to which a call goes on to PyTorch unseen."""
+SMALL = {"CPU": 1 << 13, "CUDA": 0}
+"""Elements of both operands up to which a call goes on to PyTorch unseen. A launch of ours costs the host
+what one of PyTorch's does, and less than passing a call on."""
 LONGEST = 64
-"""The longest of the two short extents of a single product that is looked at: what is larger is a library's."""
+"""The longest of the two short extents of a product alone that is looked at."""
 TYPES = {getattr(torch, known.name) for known in LETTERS.values()}
 MOST = 4096
 """Kinds of calls that are remembered before all of them are forgotten."""
@@ -52,7 +54,7 @@ class Choice:
     neither, ``why`` says why PyTorch's kernel runs. ``plan`` and ``expected`` are None where it came to none.
     """
 
-    __slots__ = ("call", "calls", "clear", "expected", "index", "plan", "run", "spelling", "why")
+    __slots__ = ("call", "calls", "clear", "expected", "index", "plan", "run", "shape", "spelling", "why")
 
     def __init__(self, spelling: str, why: str = ""):
         self.spelling, self.why, self.calls = spelling, why, 0
@@ -61,11 +63,12 @@ class Choice:
         self.plan: Plan | None = None
         self.expected: Estimate | None = None
         self.clear: Any = None
+        self.shape: tuple[int, ...] = ()
         self.index = -1
 
 
 class Serving:
-    """The kernels that are in PyTorch's tables, and what they remember. ``depth``: how many callers want it."""
+    """The kernels in PyTorch's tables, and what they remember. ``depth``: how many callers want them."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -73,7 +76,7 @@ class Serving:
         self.library: Any = None
         self.choices: dict[Any, Choice] = {}
         self.past: list[Choice] = []
-        self.small = self.strange = 0
+        self.small = self.other = 0
         self.within = threading.local()
         # With one GPU nobody has to ask which one is current.
         self.several = torch.cuda.device_count() > 1
@@ -93,7 +96,7 @@ class Serving:
             if self.depth > 1:
                 return
             self.choices.clear()
-            self.past, self.small, self.strange = [], 0, 0
+            self.past, self.small, self.other = [], 0, 0
             self.library = torch.library.Library("aten", "IMPL")
             with warnings.catch_warnings():
                 # PyTorch warns of whoever replaces a kernel, which is what was asked for.
@@ -115,19 +118,16 @@ class Serving:
         keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
         for name, makes in KERNELS.items():
             before = torch.library.get_kernel(f"aten::{name}", kind).call_boxed
-            self.library.impl(name, makes(self, before, keys), kind, allow_override=True)
+            self.library.impl(name, makes(self, before, keys, SMALL[kind]), kind, allow_override=True)
 
     # ---- calls
 
-    def serve(self, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]) -> Any:
-        """a b, or alpha a b + beta out for a ``tag`` of these two, in ``out`` or what ``prepare`` makes of it;
-        ``NotImplemented`` where PyTorch's kernel is to run, and then nothing was written.
-
-        ``out`` is the caller's, and None where ``prepare`` makes a new one, by rows.
-        """
+    def serve(self, tag: Any, a: Any, b: Any, out: Any, c: Any) -> Any:
+        """alpha a b + beta c for a ``tag`` (alpha, beta): in ``out``, which is c then, else in a new tensor
+        by rows. ``NotImplemented`` where PyTorch's kernel is to run; then nothing was written."""
         try:
             if type(a) not in CLASSES or type(b) not in CLASSES:
-                self.strange += 1
+                self.other += 1
                 return NotImplemented
             x, y = a.data_ptr(), b.data_ptr()
             if out is None:
@@ -143,10 +143,10 @@ class Serving:
             choice = self.choices.get(key)
         except (RuntimeError, TypeError):
             # Without memory of its own, or with sizes that are symbols.
-            self.strange += 1
+            self.other += 1
             return NotImplemented
         if choice is None:
-            return self._decided(key, tag, a, b, out, prepare)
+            return self._decided(key, tag, a, b, out, c)
         choice.calls += 1
         run = choice.run
         if run is not None:
@@ -155,16 +155,23 @@ class Serving:
                 return NotImplemented
             if out is not None and not choice.clear(x, y, z):
                 return NotImplemented
-            target = prepare()
-            run(x, y, target.data_ptr(), self.stream(index))
-            return target
+            if out is None:
+                out = a.new_empty(choice.shape)
+                if c is not None:
+                    out.copy_(c)
+                z = out.data_ptr()
+            run(x, y, z, self.stream(index))
+            return out
         if choice.call is not None:
-            target = prepare()
-            choice.call(detached(a).numpy(), detached(b).numpy(), out=detached(target).numpy())
-            return target
+            if out is None:
+                out = a.new_empty(choice.shape)
+                if c is not None:
+                    out.copy_(detached(c))
+            choice.call(detached(a).numpy(), detached(b).numpy(), out=detached(out).numpy())
+            return out
         return NotImplemented
 
-    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]) -> Any:
+    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any) -> Any:
         """A call of a new kind: decided on, and then served or not."""
         if getattr(self.within, "busy", False):
             # A product that is made for serving another.
@@ -175,7 +182,7 @@ class Serving:
         with self.lock, torch.no_grad():
             self.within.busy = True
             try:
-                choice, result = self._decide(tag, a, b, out, prepare)
+                choice, result = self._decide(tag, a, b, out, c)
             except (TilewrightError, RuntimeError, TypeError, ValueError) as error:
                 choice, result = Choice(_spelled(a, b), f"{type(error).__name__}: {error}"), NotImplemented
             finally:
@@ -186,52 +193,55 @@ class Serving:
             self.choices[key] = choice
             return result
 
-    def _decide(self, tag: Any, a: Any, b: Any, out: Any, prepare: Callable[[], Any]) -> tuple[Choice, Any]:
-        choice = Choice(_spelled(a, b))
-        if a.dtype not in TYPES or a.dtype is not b.dtype:
-            choice.why = f"type {a.dtype}"
+    def _decide(self, tag: Any, a: Any, b: Any, out: Any, c: Any) -> tuple[Choice, Any]:
+        choice = Choice(_spelled(a, b), _strange(a, b))
+        if choice.why:
             return choice, NotImplemented
-        if a.device != b.device or a.layout is not torch.strided or b.layout is not torch.strided:
-            choice.why = "tensors of other kinds"
-            return choice, NotImplemented
-        if a.dim() == 2 and sorted((*a.shape, b.shape[1]))[1] > LONGEST:
-            choice.why = "one large product"
-            return choice, NotImplemented
-        if a.dtype is torch.float32 and a.is_cuda and torch.backends.cuda.matmul.allow_tf32:
-            choice.why = "PyTorch may round to TF32"
-            return choice, NotImplemented
-        options = Options.of(*tag, "n", "n")
+        alpha, beta = tag
+        options = Options.of(alpha, beta, "n", "n")
         a, b = detached(a), detached(b)
-        like = out
-        if like is None:
-            like = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
-        if not a.is_cuda:
-            a, b, like = (x.numpy() for x in (a, b, detached(like)))
-        made = executable(options, a, b, None, like)
-        choice.plan = made.plan
-        choice.spelling = made.plan.problem.spelling
-        choice.expected = estimate(made.plan)
-        if made.plan.stencil is None:
-            choice.why = f"PyTorch's is faster: {made.plan.why}"
-        elif made.copies:
+        target = a.new_empty((*a.shape[:-1], b.shape[-1])) if out is None else detached(out)
+        choice.shape = tuple(target.shape)
+        x, y, z = (a, b, target) if a.is_cuda else (a.numpy(), b.numpy(), target.numpy())
+        made = executable(options, x, y, None, z)
+        choice.plan, choice.spelling = made.plan, made.plan.problem.spelling
+        choice.expected = estimate(made.plan, adding=c is not None)
+        if made.copies:
             choice.why = f"{', '.join(made.copies)} would have to be copied"
+        elif made.plan.stencil is None and not a.is_cuda:
+            choice.why = f"PyTorch's is the better guess: {made.plan.why}"
         elif not choice.expected.wins:
             choice.why = "too little to gain"
         if choice.why:
             return choice, NotImplemented
-        target = prepare()
-        if isinstance(a, torch.Tensor):
+        if c is not None:
+            target.copy_(detached(c))
+        if a.is_cuda:
             memo: Memo = {}
-            product.gemm(options, a, b, None, detached(target), memo, "served")
+            product.gemm(options, a, b, None, target, memo, "served")
             prepared: Prepared | None = next(iter(memo.values()), None)
             if prepared is None or prepared.run is None:
                 choice.why = "no launch of one kernel"
             else:
                 choice.run, choice.index, choice.clear = prepared.run, prepared.index, prepared.clear
         else:
-            made(a, b, out=detached(target).numpy())
+            made(x, y, out=z)
             choice.call = made
-        return choice, target
+        return choice, target if out is None else out
+
+
+def _strange(a: Any, b: Any) -> str:
+    """Why two tensors are not looked at; empty where they are."""
+    if a.dtype not in TYPES or a.dtype is not b.dtype:
+        return f"type {a.dtype}"
+    if a.device != b.device or a.layout is not torch.strided or b.layout is not torch.strided:
+        return "tensors of other kinds"
+    if a.is_cuda:
+        tf32 = a.dtype is torch.float32 and torch.backends.cuda.matmul.allow_tf32
+        return "PyTorch may round to TF32" if tf32 else ""
+    if a.is_conj() or b.is_conj() or a.is_neg() or b.is_neg():
+        return "conjugation or negation was put off"
+    return "" if str(a.dtype) in SHARED else f"type {a.dtype}, for which no kernel is of this processor"
 
 
 def _spelled(a: Any, b: Any) -> str:
@@ -244,79 +254,85 @@ def _spelled(a: Any, b: Any) -> str:
 PLAIN = (1, 0)
 
 
-def _new(serving: Serving, before: Any, keys: Any) -> Callable[[Any, Any], Any]:
-    """``bmm`` and ``mm``."""
+def _new(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
+    """``bmm``."""
 
     def kernel(a: Any, b: Any) -> Any:
-        if a.numel() + b.numel() <= SMALL:
+        if small and a.numel() + b.numel() <= small:
             serving.small += 1
             return before(keys, a, b)
-
-        def empty() -> Any:
-            return torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
-
-        found = serving.serve(PLAIN, a, b, None, empty)
+        found = serving.serve(PLAIN, a, b, None, None)
         return before(keys, a, b) if found is NotImplemented else found
 
     return kernel
 
 
-def _into(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
-    """``bmm.out`` and ``mm.out``."""
+def _alone(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
+    """``mm``: only what is long in one direction at most is looked at."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        m, k = a.shape
+        n = b.shape[1]
+        if (m > LONGEST) + (n > LONGEST) + (k > LONGEST) > 1 or (small and m * k + k * n <= small):
+            serving.other += 1
+            return before(keys, a, b)
+        found = serving.serve(PLAIN, a, b, None, None)
+        return before(keys, a, b) if found is NotImplemented else found
+
+    return kernel
+
+
+def _into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
+    """``bmm.out``."""
 
     def kernel(a: Any, b: Any, *, out: Any) -> Any:
-        if a.numel() + b.numel() <= SMALL or not _fits(out, a, b):
+        if (small and a.numel() + b.numel() <= small) or not _fits(out, a, b):
             serving.small += 1
             return before(keys, a, b, out=out)
-        found = serving.serve(PLAIN, a, b, out, lambda: out)
+        found = serving.serve(PLAIN, a, b, out, None)
         return before(keys, a, b, out=out) if found is NotImplemented else found
 
     return kernel
 
 
-def _added(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
+def _added(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
     """``baddbmm``."""
 
     def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        if a.numel() + b.numel() <= SMALL:
+        if small and a.numel() + b.numel() <= small:
             serving.small += 1
             return before(keys, c, a, b, beta=beta, alpha=alpha)
-
-        def filled() -> Any:
-            new = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
-            return new if beta == 0 else new.copy_(detached(c))
-
-        found = NotImplemented
+        found: Any = NotImplemented
         if c.dtype is a.dtype and c.device == a.device:
-            found = serving.serve((alpha, beta), a, b, None, filled)
+            found = serving.serve((alpha, beta), a, b, None, None if beta == 0 else c)
         return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
 
     return kernel
 
 
-def _updated(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
+def _updated(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
     """``baddbmm_``."""
 
     def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        found = NotImplemented
-        if a.numel() + b.numel() <= SMALL or not _fits(c, a, b):
+        found: Any = NotImplemented
+        if (small and a.numel() + b.numel() <= small) or not _fits(c, a, b):
             serving.small += 1
         else:
-            found = serving.serve((alpha, beta), a, b, c, lambda: c)
+            found = serving.serve((alpha, beta), a, b, c, None)
         return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
 
     return kernel
 
 
-def _added_into(serving: Serving, before: Any, keys: Any) -> Callable[..., Any]:
+def _added_into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
     """``baddbmm.out``."""
 
     def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1, out: Any) -> Any:
-        found = NotImplemented
-        if a.numel() + b.numel() <= SMALL or not _fits(out, a, b):
+        found: Any = NotImplemented
+        if (small and a.numel() + b.numel() <= small) or not _fits(out, a, b):
             serving.small += 1
         elif c is out or beta == 0:
-            found = serving.serve((alpha, beta), a, b, out, lambda: out)
+            found = serving.serve((alpha, beta), a, b, out, None)
         if found is NotImplemented:
             return before(keys, c, a, b, beta=beta, alpha=alpha, out=out)
         return found
@@ -329,11 +345,10 @@ def _fits(out: Any, a: Any, b: Any) -> bool:
     return bool(out.shape == (*a.shape[:-1], b.shape[-1]) and out.dtype is a.dtype and out.device == a.device)
 
 
-KERNELS: dict[str, Callable[[Serving, Any, Any], Callable[..., Any]]] = {
+KERNELS: dict[str, Callable[[Serving, Any, Any, int], Callable[..., Any]]] = {
     "bmm": _new,
     "bmm.out": _into,
-    "mm": _new,
-    "mm.out": _into,
+    "mm": _alone,
     "baddbmm": _added,
     "baddbmm_": _updated,
     "baddbmm.out": _added_into,

@@ -11,7 +11,7 @@ SERVING = Serving()
 
 
 class Enabled:
-    """What ``enable`` returns: as a context manager it takes back, on the way out, what that call asked for."""
+    """What ``enable`` returns: a context manager that takes back, on the way out, what the call asked for."""
 
     def __enter__(self) -> Enabled:
         return self
@@ -32,7 +32,7 @@ def enable() -> Enabled:
     ``torch.matmul``, ``@`` and ``torch.einsum`` make of them, look for a kernel that the records or the model
     say is faster, host time counted; everything else runs PyTorch's own as before. This happens below
     gradients, ``torch.vmap``, autocast and compiled graphs, which go on working and are served, too. The
-    first call of a kind plans and compiles; a CUDA graph that is being recorded takes what was decided before.
+    first call of a kind plans and compiles; a CUDA graph being recorded holds what was decided before.
 
     As a context manager (``with tilewright.torch.enable():``) it ends with the block, also by an exception;
     calls may be nested, and the outermost ends it. Until then ``report`` counts.
