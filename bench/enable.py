@@ -1,26 +1,28 @@
-"""What ``tilewright.torch.enable()`` does to PyTorch's batched products: ``python -m bench.enable``, on a GPU.
+"""What ``tilewright.torch.enable()`` does to PyTorch's products: ``python -m bench.enable FILE``, on a GPU.
 
 Three parts, each a line of the file for each of its cases; the first line says on what all of it ran.
 
-    toll      microseconds that the host spends on a call that the GPU is done with at once: PyTorch's own, the
-              direct call, the same under ``enable``, and a call that is left to PyTorch under ``enable``
-    training  forward and backward of (batch, n, n) products by PyTorch, by ``tilewright.torch.matmul`` and by
-              PyTorch under ``enable``
+    toll      microseconds that the host spends on a call that the GPU is done with at once: PyTorch's own,
+              the direct call, those of ``tilewright.torch``, and PyTorch's under ``enable``
+    training  forward and backward of (batch, n, n) products by PyTorch, by ``tilewright.torch.matmul``, by
+              its operator and by PyTorch under ``enable``; also by the clock of a GPU that is behind the host
     drawn     calls drawn at random (batch, extents, strides, types, with a gradient or not) without and with
               ``enable``, in turns; ``gain`` is the first time over the second
 
-Times are of the host's clock over ``REPEATS`` calls that end with the GPU done, so whoever takes longer, host or
+Times are of the host's clock over some calls that end with the GPU done, so whoever takes longer, host or
 GPU, is what is seen, as by a program that makes one call after the other. Medians of ``ROUNDS`` turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,8 @@ from tilewright.planning import dispatch
 
 ROUNDS, REPEATS = 7, 30
 EXTENTS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 24, 32, 48, 64, 100)
+BUSY = 4_000_000
+"""Clocks for which the GPU sleeps before its own clock is read: two milliseconds."""
 MOST = 96 << 20
 """Bytes of A, B and C of a drawn call at most."""
 Run = Callable[[], object]
@@ -38,80 +42,63 @@ Run = Callable[[], object]
 
 def turns(torch: Any, runs: Mapping[str, tuple[bool, Run]], repeats: int = REPEATS) -> dict[str, float]:
     """Microseconds of one call of each, in turns; True: under ``enable``, which stays on for the turn."""
-    import tilewright.torch as tt
-
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(ROUNDS + 1):
         for name, (served, run) in runs.items():
-            if served:
-                KEEP.on()
-            run()
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
-            for _ in range(repeats):
+            with enabled() if served else nullcontext():
                 run()
-            torch.cuda.synchronize()
-            if number:
-                samples[name].append((time.perf_counter() - begin) / repeats * 1e6)
-            if served:
-                KEEP.off()
-    del tt
+                torch.cuda.synchronize()
+                begin = time.perf_counter()
+                for _ in range(repeats):
+                    run()
+                torch.cuda.synchronize()
+                if number:
+                    samples[name].append((time.perf_counter() - begin) / repeats * 1e6)
     return {name: round(statistics.median(found), 3) for name, found in samples.items()}
 
 
-class Keep:
-    """``enable`` for a turn. What was decided is kept between turns, as in a program that never ends it."""
+@contextmanager
+def enabled() -> Iterator[None]:
+    """``enable`` for a turn. What was decided is kept from turn to turn, as in a program."""
+    from tilewright.torch.switch import SERVING
 
-    def on(self) -> None:
-        from tilewright.torch.switch import SERVING
-
-        held = dict(SERVING.choices)
-        SERVING.on()
-        SERVING.choices.update(held)
-
-    def off(self) -> None:
-        from tilewright.torch.switch import SERVING
-
+    held = dict(SERVING.choices)
+    SERVING.on()
+    SERVING.choices.update(held)
+    try:
+        yield
+    finally:
         SERVING.off()
 
 
-KEEP = Keep()
-
-
-def tolls(torch: Any) -> list[lines.Line]:
+def tolls(torch: Any) -> Iterator[lines.Line]:
     """What the host spends on a call."""
     import tilewright.torch as tt
 
-    found = []
-    for batch, n in ((2, 3), (1000, 4), (5000, 4), (20000, 4), (3000, 8), (1000, 16), (300, 32)):
+    for batch, n in ((2, 3), (1000, 4), (20000, 4), (3000, 8), (300, 32), (20, 200)):
         a, b = (torch.randn(batch, n, n, device="cuda") for _ in range(2))
         out = torch.empty_like(a)
-        times = turns(
-            torch,
-            {
-                "torch": (False, lambda: torch.bmm(a, b)),
-                "torch_out": (False, lambda: torch.bmm(a, b, out=out)),
-                "direct": (False, lambda: tw.matmul(a, b)),
-                "direct_out": (False, lambda: tw.matmul(a, b, out)),
-                "door": (False, lambda: tt.matmul(a, b)),
-                "operator": (False, lambda: torch.ops.tilewright.matmul(a, b)),
-                "enabled": (True, lambda: torch.bmm(a, b)),
-                "enabled_out": (True, lambda: torch.bmm(a, b, out=out)),
-            },
-            200,
-        )
-        found.append({"part": "toll", "batch": batch, "n": n, "us": times})
-    large = torch.randn(20, 200, 200, device="cuda")
+        runs: dict[str, tuple[bool, Run]] = {
+            "torch": (False, partial(torch.bmm, a, b)),
+            "torch_out": (False, partial(torch.bmm, a, b, out=out)),
+            "direct": (False, partial(tw.matmul, a, b)),
+            "direct_out": (False, partial(tw.matmul, a, b, out)),
+            "door": (False, partial(tt.matmul, a, b)),
+            "operator": (False, partial(torch.ops.tilewright.matmul, a, b)),
+            "enabled": (True, partial(torch.bmm, a, b)),
+            "enabled_out": (True, partial(torch.bmm, a, b, out=out)),
+        }
+        yield {"part": "toll", "batch": batch, "n": n, "us": turns(torch, runs, 200)}
+    large = torch.randn(300, 300, device="cuda")
     times = turns(
         torch,
         {
-            "torch": (False, lambda: torch.bmm(large, large)),
-            "passed": (True, lambda: torch.bmm(large, large)),
+            "torch": (False, partial(torch.mm, large, large)),
+            "passed": (True, partial(torch.mm, large, large)),
         },
         200,
     )
-    found.append({"part": "toll", "batch": 20, "n": 200, "us": times})
-    return found
+    yield {"part": "toll", "batch": 1, "n": 300, "us": times}
 
 
 def trained(torch: Any, multiply: Callable[[Any, Any], Any], a: Any, b: Any, seed: Any) -> None:
@@ -119,11 +106,25 @@ def trained(torch: Any, multiply: Callable[[Any, Any], Any], a: Any, b: Any, see
     torch.autograd.grad(multiply(a, b), (a, b), seed)
 
 
-def training(torch: Any) -> list[lines.Line]:
+def on_device(torch: Any, run: Run) -> float:
+    """Microseconds of one call by the clock of the GPU, which is kept busy until the host is ahead of it."""
+    samples = []
+    for _ in range(ROUNDS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(BUSY)
+        begin.record()
+        for _ in range(5):
+            run()
+        end.record()
+        torch.cuda.synchronize()
+        samples.append(begin.elapsed_time(end) / 5 * 1e3)
+    return float(round(statistics.median(samples), 3))
+
+
+def training(torch: Any) -> Iterator[lines.Line]:
     """Forward and backward."""
     import tilewright.torch as tt
 
-    found = []
     for batch, n, dtype in (
         *((100_000, 8, torch.float32), (100_000, 4, torch.float32), (50_000, 16, torch.float32)),
         *((100_000, 8, torch.float64), (50_000, 8, torch.complex64), (10_000, 32, torch.float32)),
@@ -140,8 +141,13 @@ def training(torch: Any) -> list[lines.Line]:
             },
         )
         line = {"part": "training", "batch": batch, "n": n, "type": str(dtype), "us": times}
-        found.append(line | {"gain": round(times["torch"] / times["door"], 3)})
-    return found
+        on_gpu = {
+            name: on_device(torch, partial(trained, torch, multiply, a, b, seed))
+            for name, multiply in (("torch", torch.matmul), ("door", tt.matmul))
+        }
+        gains = {"gain": round(times["torch"] / times["door"], 3)}
+        gains["gpu_gain"] = round(on_gpu["torch"] / on_gpu["door"], 3)
+        yield line | {"gpu_us": on_gpu} | gains
 
 
 def drawn(torch: Any, draw: random.Random) -> tuple[lines.Line, Run]:
@@ -207,27 +213,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for number in range(first, given.calls, step):
                 drawn(torch, random.Random(f"{given.seed} {number}"))[1]()
         os._exit(0)
-    file = lines.Lines(given.output) if hasattr(lines, "Lines") else None
-    del file
-    import json
+    sink = lines.Sink(given.output, "enable", dispatch.device("cuda"), {"seed": given.seed})
 
-    with given.output.open("w", encoding="utf-8") as handle:
+    def write(line: lines.Line) -> None:
+        sink.write(line)
+        print(json.dumps(line), flush=True)
 
-        def write(line: lines.Line) -> None:
-            handle.write(json.dumps(line) + "\n")
-            handle.flush()
-            print(json.dumps(line), flush=True)
-
-        write(lines.facts(dispatch.device("cuda")) | {"torch": torch.__version__})
-        for line in (*tolls(torch), *training(torch)):
-            write(line)
-        for number in range(given.calls):
-            if time.monotonic() - begin > given.seconds:
-                break
-            what, run = drawn(torch, random.Random(f"{given.seed} {number}"))
-            times = turns(torch, {"torch": (False, run), "enabled": (True, run)}, 10)
-            write(what | {"us": times, "gain": round(times["torch"] / times["enabled"], 3)})
-        print(tt.report())
+    for line in (*tolls(torch), *training(torch)):
+        write(line)
+    for number in range(given.calls):
+        if time.monotonic() - begin > given.seconds:
+            break
+        what, run = drawn(torch, random.Random(f"{given.seed} {number}"))
+        times = turns(torch, {"torch": (False, run), "enabled": (True, run)}, 10)
+        write(what | {"us": times, "gain": round(times["torch"] / times["enabled"], 3)})
+    print(tt.report())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import torch
 from torch.autograd.graph import increment_version
 
 from tilewright.torch import batching, gradients, products, shapes
+from tilewright.torch.listeners import plain
 
 SCHEMAS = (
     "matmul(Tensor a, Tensor b) -> Tensor",
@@ -38,12 +39,10 @@ LIBRARY: Any = torch.library.Library("tilewright", "DEF")
 
 
 def _matmul(a: Any, b: Any) -> Any:
-    shapes.of_matmul(a, b)
     return products.matmul(a, b)
 
 
 def _matmul_out(a: Any, b: Any, out: Any) -> None:
-    shapes.of_matmul(a, b)
     products.matmul(a, b, products.detached(out))
 
 
@@ -56,7 +55,6 @@ def _gemm(
     trans_a: str = "n",
     trans_b: str = "n",
 ) -> Any:
-    shapes.of_gemm(a, b, c, beta, trans_a, trans_b)
     return products.gemm(a, b, c, alpha, beta, trans_a, trans_b)
 
 
@@ -64,7 +62,6 @@ def _gemm_out(
     a: Any, b: Any, out: Any, alpha: complex = 1, beta: complex = 0, trans_a: str = "n", trans_b: str = "n"
 ) -> None:
     out = products.detached(out)
-    shapes.of_gemm(a, b, out, beta, trans_a, trans_b)
     products.gemm(a, b, None if beta == 0 else out, alpha, beta, trans_a, trans_b, out)
 
 
@@ -173,6 +170,23 @@ def _autocast(op: Any, kind: str) -> None:
     LIBRARY.impl(op._schema.name, cast, f"Autocast{kind.upper()}", with_keyset=True)
 
 
+def _shortened(op: Any, kernel: Any, tensors: int) -> None:
+    """Have the layer for gradients call a kernel at once where there is none to be recorded: PyTorch's own
+    goes through the dispatcher, and Python, once more. ``tensors``: how many arguments are some."""
+    if not hasattr(torch.library, "get_kernel"):
+        return  # PyTorch before 2.9.
+    name = op._schema.name
+    for device in DEVICES:
+        whole = torch.library.get_kernel(name, f"Autograd{device}").call_boxed
+
+        def autograd(keys: Any, *values: Any, whole: Any = whole) -> Any:
+            given = values[:tensors]
+            wanted = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in given)
+            return whole(keys, *values) if wanted or not plain(*given) else kernel(*values)
+
+        LIBRARY.impl(name, autograd, f"Autograd{device}", with_keyset=True)
+
+
 for _schema in SCHEMAS:
     LIBRARY.define(_schema, tags=(torch.Tag.pt2_compliant_tag,))
 
@@ -203,5 +217,7 @@ for _op, _backward, _saved, _rule in (
     torch.library.register_vmap(_name, _rule, lib=LIBRARY)
     for _device in DEVICES:
         _autocast(_op, _device.lower())
+_shortened(MATMUL, _matmul, 2)
+_shortened(GEMM, _gemm, 3)
 _writing(MATMUL_OUT, 2)
 _writing(GEMM_OUT, 2)

@@ -13,6 +13,7 @@ from tilewright.arrays import torch_
 from tilewright.calls import list_forms, product
 from tilewright.calls.spec import Options
 from tilewright.runtime.call_cache import DEVICE, FAST
+from tilewright.torch import shapes
 
 SHARED = {"torch.float32", "torch.float64", "torch.complex64", "torch.complex128"}
 """Types that NumPy has, too: tensors of these in this process's memory are arrays at once."""
@@ -20,7 +21,7 @@ SHARED = {"torch.float32", "torch.float64", "torch.complex64", "torch.complex128
 
 def matmul(a: Any, b: Any, out: Any = None) -> Any:
     """``a @ b`` of tensors, (..., m, k) by (..., k, n), with the shapes of ``torch.matmul``, in ``out`` where
-    that is given. Raises as ``tilewright.matmul`` does."""
+    that is given. Raises ``RuntimeError`` for what does not fit, else as ``tilewright.matmul`` does."""
     a, b = detached(a), detached(b)
     calls = DEVICE.get(type(a))
     if calls is not None:
@@ -31,13 +32,15 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
         result = _on_host(a, b)
         if result is not NotImplemented:
             return result
+    # What was multiplied before fitted; only here may something be wrong.
+    shapes.of_matmul(a, b)
     return product.matmul(a, b, out)
 
 
 def gemm(
     a: Any, b: Any, c: Any, alpha: complex, beta: complex, trans_a: str, trans_b: str, out: Any = None
 ) -> Any:
-    """alpha op(a) op(b) + beta c of tensors, as ``tilewright.gemm`` says, and raises."""
+    """alpha op(a) op(b) + beta c of tensors, as ``tilewright.gemm`` says. Raises as ``matmul`` does."""
     a, b = detached(a), detached(b)
     c = None if c is None else detached(c)
     calls = DEVICE.get(type(a))
@@ -45,6 +48,7 @@ def gemm(
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
         if result is not NotImplemented:
             return result
+    shapes.of_gemm(a, b, out if c is None else c, beta, trans_a, trans_b)
     return product.gemm(Options.of(alpha, beta, trans_a, trans_b), a, b, c, out)
 
 

@@ -17,7 +17,7 @@ LIBRARY = "cuBLASLt"
 @dataclass(frozen=True, slots=True)
 class Row:
     """The calls of one problem. ``kernel`` and ``origin`` say what ran, the stencil or cuBLASLt, by which
-    rung; they are empty where PyTorch's kernel did, for the reason ``why``. ``saved``: seconds that all calls are
+    rung; they are empty where PyTorch's did, for the reason ``why``. ``saved``: seconds that all calls are
     expected to have saved, by records or the model; none of them was timed. ``tune``: whether tuning the
     problem would make a record that is missing."""
 
