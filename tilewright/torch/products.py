@@ -86,12 +86,8 @@ def _on_host(a: Any, b: Any) -> Any:
         return NotImplemented
     x, y = a.numpy(), b.numpy()
     found = FAST.get((x.shape, x.strides, x.dtype.char, y.shape, y.strides))
-    if found is not None:
-        function, shape, dtype, make = found
-        if shape:
-            result = function(x, y, make(shape, dtype))
-            if result is not NotImplemented:
-                return torch_.tensor_of(result)
+    if found is None or not found[1]:
         return NotImplemented
-    result = product.matmul(x, y, None)
-    return torch_.tensor_of(result) if result.shape else NotImplemented
+    function, shape, dtype, make = found
+    result = function(x, y, make(shape, dtype))
+    return NotImplemented if result is NotImplemented else torch_.tensor_of(result)
