@@ -53,7 +53,11 @@ def test_tensors_that_are_refused() -> None:
     a = torch.randn(3, 3, dtype=torch.float64)
     wants = a.clone().requires_grad_()
     into = torch.zeros_like(a)
-    for call in (lambda: tw.matmul(wants, a, into), lambda: tw.plan(a, a)(wants, a), lambda: tw.chain(a, wants)):
+    for call in (
+        lambda: tw.matmul(wants, a, into),
+        lambda: tw.plan(a, a)(wants, a),
+        lambda: tw.chain(a, wants),
+    ):
         with pytest.raises(DTypeError, match="requires a gradient"):
             call()
     with torch.no_grad():
