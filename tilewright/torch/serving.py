@@ -156,17 +156,13 @@ class Serving:
             if out is not None and not choice.clear(x, y, z):
                 return NotImplemented
             if out is None:
-                out = a.new_empty(choice.shape)
-                if c is not None:
-                    out.copy_(c)
+                out = a.new_empty(choice.shape) if c is None else _filled(a, c, choice.shape)
                 z = out.data_ptr()
             run(x, y, z, self.stream(index))
             return out
         if choice.call is not None:
             if out is None:
-                out = a.new_empty(choice.shape)
-                if c is not None:
-                    out.copy_(detached(c))
+                out = a.new_empty(choice.shape) if c is None else _filled(a, c, choice.shape)
             choice.call(detached(a).numpy(), detached(b).numpy(), out=detached(out).numpy())
             return out
         return NotImplemented
@@ -228,6 +224,13 @@ class Serving:
             made(x, y, out=z)
             choice.call = made
         return choice, target if out is None else out
+
+
+def _filled(a: Any, c: Any, shape: tuple[int, ...]) -> Any:
+    """A new tensor by rows that holds c, in one call of PyTorch's where c is such a tensor."""
+    if c.shape == shape and c.is_contiguous() and not c.is_conj():
+        return detached(c).clone()
+    return a.new_empty(shape).copy_(detached(c))
 
 
 def _strange(a: Any, b: Any) -> str:
