@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright.errors import DTypeError
+from tilewright.errors import DTypeError, UnsupportedError
 
 pytestmark = pytest.mark.cpu
 torch: Any = pytest.importorskip("torch")
@@ -59,6 +59,9 @@ def test_products_and_their_gradients(tt: Any, one: Any, other: Any) -> None:
         for mine, theirs in zip(torch.autograd.grad(got, (a, b), seed), gradients, strict=True):
             torch.testing.assert_close(mine, theirs)
         torch.testing.assert_close(call(a.detach(), b.detach()), want.detach())
+    if want.numel():
+        sums = [torch.autograd.grad(call(a, b).sum().real, (a, b)) for call in (tt.matmul, torch.matmul)]
+        torch.testing.assert_close(*sums)
 
 
 @pytest.mark.parametrize("dtype", [DOUBLE, COMPLEX])
@@ -297,6 +300,33 @@ def test_what_is_not_worth_it_is_left_to_pytorch(tt: Any, monkeypatch: pytest.Mo
     reasons = {row.why for row in said.rows}
     assert "too little to gain" in reasons
     assert any("int64" in reason for reason in reasons)
+
+
+def test_what_holds_nothing_is_left_to_pytorch(tt: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.torch import serving
+
+    monkeypatch.setattr(serving, "SMALL", {"CPU": 0, "CUDA": 0})
+    pairs = [
+        (drawn(0, 3, 4), drawn(0, 4, 2)),
+        (drawn(5, 3, 0), drawn(5, 0, 2)),
+        (drawn(5, 0, 4), drawn(5, 4, 2)),
+    ]
+    pairs.append((drawn(3, 0), drawn(0, 2)))
+    want = [a @ b for a, b in pairs]
+    with tt.enable():
+        torch.testing.assert_close([a @ b for a, b in pairs], want)
+        torch.testing.assert_close(torch.baddbmm(want[1], *pairs[1]), want[1])
+    assert {row.why for row in tt.report().rows} == {"there is nothing to multiply"}
+
+
+def test_an_old_pytorch_is_refused_by_name(tt: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.library, "get_kernel")
+    with pytest.raises(UnsupportedError, match=r"2\.9 or later"):
+        tt.enable()
+    monkeypatch.undo()
+    before = str(torch.library.get_kernel("aten::bmm", "CPU"))
+    with tt.enable():
+        assert str(torch.library.get_kernel("aten::bmm", "CPU")) != before
 
 
 def test_enabling_is_nested_ends_with_its_block_and_puts_everything_back(tt: Any) -> None:

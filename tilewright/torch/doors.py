@@ -109,6 +109,9 @@ class Product(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
         a, b = ctx.saved_tensors
+        if gradient.dim() > 1 and 0 in gradient.stride()[-2:]:
+            # That of a sum is one number repeated, which each of the two products would have to copy.
+            gradient = gradient.contiguous()
         alike = a.is_cuda and a.dim() == b.dim() == 3 and a.shape[0] == b.shape[0]
         if alike and not torch.is_grad_enabled() and plain(a, b, gradient):
             return _two_products(a, b, gradient, ctx.needs_input_grad)

@@ -26,7 +26,7 @@ from tilewright.arrays.layout import LETTERS
 from tilewright.calls import product
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.spec import Options
-from tilewright.errors import TilewrightError
+from tilewright.errors import UnsupportedError
 from tilewright.model import Plan
 from tilewright.runtime import call_cache
 from tilewright.runtime.device_calls import Memo, Prepared
@@ -91,21 +91,26 @@ class Serving:
     # ---- on and off
 
     def on(self) -> None:
+        """Put the kernels in PyTorch's tables, or count one more who wants them there.
+
+        Raises ``UnsupportedError`` for a PyTorch that cannot say which kernel it had."""
         with self.lock:
+            if self.depth == 0:
+                if not hasattr(torch.library, "get_kernel"):
+                    raise UnsupportedError(f"torch {torch.__version__}; accepted: 2.9 or later")
+                self.choices.clear()
+                self.past, self.small, self.other = [], 0, 0
+                self.library = torch.library.Library("aten", "IMPL")
+                with warnings.catch_warnings():
+                    # PyTorch warns of whoever replaces a kernel, which is what was asked for.
+                    warnings.simplefilter("ignore")
+                    for kind in KINDS:
+                        if torch._C._dispatch_has_kernel_for_dispatch_key("aten::bmm", kind):
+                            self._replace(kind)
             self.depth += 1
-            if self.depth > 1:
-                return
-            self.choices.clear()
-            self.past, self.small, self.other = [], 0, 0
-            self.library = torch.library.Library("aten", "IMPL")
-            with warnings.catch_warnings():
-                # PyTorch warns of whoever replaces a kernel, which is what was asked for.
-                warnings.simplefilter("ignore")
-                for kind in KINDS:
-                    if torch._C._dispatch_has_kernel_for_dispatch_key("aten::bmm", kind):
-                        self._replace(kind)
 
     def off(self, all_of_them: bool = False) -> None:
+        """Count one less who wants them, or none at all; without any, put back PyTorch's own."""
         with self.lock:
             if self.depth == 0:
                 return
@@ -179,7 +184,8 @@ class Serving:
             self.within.busy = True
             try:
                 choice, result = self._decide(tag, a, b, out, c)
-            except (TilewrightError, RuntimeError, TypeError, ValueError) as error:
+            except Exception as error:
+                # No program fails because it was to be served: PyTorch's kernel says what is wrong.
                 choice, result = Choice(_spelled(a, b), f"{type(error).__name__}: {error}"), NotImplemented
             finally:
                 self.within.busy = False
@@ -235,6 +241,8 @@ def _filled(a: Any, c: Any, shape: tuple[int, ...]) -> Any:
 
 def _strange(a: Any, b: Any) -> str:
     """Why two tensors are not looked at; empty where they are."""
+    if a.numel() == 0 or b.numel() == 0:
+        return "there is nothing to multiply"
     if a.dtype not in TYPES or a.dtype is not b.dtype:
         return f"type {a.dtype}"
     if a.device != b.device or a.layout is not torch.strided or b.layout is not torch.strided:

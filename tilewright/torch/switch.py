@@ -36,6 +36,8 @@ def enable() -> Enabled:
 
     As a context manager (``with tilewright.torch.enable():``) it ends with the block, also by an exception;
     calls may be nested, and the outermost ends it. Until then ``report`` counts.
+
+    Raises ``UnsupportedError`` for a PyTorch before 2.9.
     """
     SERVING.on()
     return Enabled()
