@@ -181,6 +181,9 @@ class Serving:
             # Loading a kernel is nothing that a graph can hold.
             return NotImplemented
         with self.lock, torch.no_grad():
+            if key in self.choices:
+                # Another thread has decided meanwhile.
+                return self.serve(tag, a, b, out, c)
             self.within.busy = True
             try:
                 choice, result = self._decide(tag, a, b, out, c)
