@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilewright.arrays.torch_ import listening
 from tilewright.arrays.tracing import untraced
 from tilewright.calls import chains, product
 from tilewright.calls.along import along
@@ -61,13 +62,14 @@ def matmul(
 
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
-    waits for it, and a call like an earlier one may be recorded into a CUDA graph. The tracer of
-    ``torch.compile`` breaks its graph at a call and runs it as it is.
+    waits for it, and a call like an earlier one may be recorded into a CUDA graph. Tensors that require a
+    gradient get one, unless there is ``out``. The tracer of ``torch.compile`` breaks its graph at a call and
+    runs it as it is; ``tilewright.torch.matmul`` is an operator of PyTorch, which it takes into the graph.
 
     Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype`` or ``axes``,
     an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
     numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
-    gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
+    gradient where ``out`` is given, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
     if axes is not None:
         return along(axes, lambda x, y, z: matmul(x, y, z, dtype), a, b, out, of_pairs(dtype))
@@ -92,6 +94,8 @@ def matmul(
         result = calls(calls.memo, "matmul", a, b, out)
         if result is not NotImplemented:
             return result
+    if out is None and listening(a, b):
+        return _doors().matmul(a, b)
     return product.matmul(a, b, out)
 
 
@@ -137,6 +141,8 @@ def gemm(
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
         if result is not NotImplemented:
             return result
+    if out is None and listening(a, b, *(() if c is None else (c,))):
+        return _doors().gemm(a, b, c, alpha=alpha, beta=beta, trans_a=trans_a, trans_b=trans_b)
     return product.gemm(Options.of(alpha, beta, trans_a, trans_b), a, b, c, out)
 
 
@@ -401,6 +407,13 @@ def explain(problem: Any, /, *operands: Any, **options: Any) -> str:
         raise ArgumentError(f"problem={problem!r}; accepted: a spelling, a Problem, or two arrays")
     found = parsed(problem) if isinstance(problem, str) else [problem]
     return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=threads())) for p in found)
+
+
+def _doors() -> Any:
+    """The calls that PyTorch knows of, loaded by the first tensor that needs one."""
+    import tilewright.torch.doors as doors
+
+    return doors
 
 
 def _matmul_of_pairs(a: Any, b: Any, out: Any, dtype: str) -> Any:

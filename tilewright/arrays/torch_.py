@@ -26,6 +26,18 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
 
 
+def listening(*values: Any) -> bool:
+    """Whether PyTorch is to know of what is done with some arguments, all of them tensors of one type: one of
+    them wants a gradient, or calls are being traced or transformed."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not all(is_tensor(value) and value.dtype is values[0].dtype for value in values):
+        return False
+    if torch.is_grad_enabled() and any(value.requires_grad for value in values):
+        return True
+    inside: Any = torch._C
+    return bool(inside._len_torch_dispatch_stack() or inside._functorch.peek_interpreter_stack() is not None)
+
+
 def put_off(tensor: Any) -> bool:
     """Whether conjugation or negation of a tensor was put off: its memory is not what it stands for."""
     return bool(tensor.is_conj() or tensor.is_neg())
