@@ -240,3 +240,20 @@ def test_tensors_are_seen_by_their_strides(equation, shapes, monkeypatch):
     out = torch.full_like(torch.einsum(equation, *operands), float("nan"))
     assert tw.einsum(equation, *operands, out=out) is out
     torch.testing.assert_close(out, torch.einsum(equation, *operands))
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("xab,xbc->xac", [(2, 3, 2), (2, 2, 3)]),
+        ("kab,kcd->acbd", [(2, 2, 3), (2, 3, 2)]),
+        ("iij,jk->k", [(2, 2, 3), (3, 2)]),
+        ("abc,cdb,dea->ec", [(2, 3, 2), (2, 3, 3), (3, 2, 2)]),
+        ("ab,cb,ab->ca", [(2, 3), (2, 3), (2, 3)]),
+    ],
+)
+def test_gradients(equation, shapes):
+    torch = pytest.importorskip("torch")
+    operands = [torch.rand(shape, dtype=torch.complex128, requires_grad=True) for shape in shapes]
+    torch.testing.assert_close(tw.einsum(equation, *operands), torch.einsum(equation, *operands))
+    assert torch.autograd.gradcheck(lambda *given: tw.einsum(equation, *given), operands)

@@ -22,6 +22,9 @@ class Look(NamedTuple):
 class Shaping:
     """What is asked of a library while a contraction runs, as NumPy and CuPy do it. ``module`` is theirs."""
 
+    follows = False
+    """Whether what is done with arrays is followed, for gradients say: then results are always new arrays."""
+
     def __init__(self, module: Any):
         self.module = module
 

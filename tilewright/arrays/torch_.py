@@ -292,3 +292,15 @@ class Torch(Library):
                 out.baddbmm_(a, b, alpha=alpha, beta=beta)
                 return
         super().gemm(a, b, out, alpha, beta)
+
+
+class Followed(Torch):
+    """PyTorch where somebody follows what is done with tensors: for gradients, or to transform it."""
+
+    follows = True
+
+    def viewed(
+        self, x: Any, axes: tuple[int, ...] | None, shape: tuple[int, ...], steps: tuple[int, ...] | None
+    ) -> Any:
+        # Views that gradients go back through cheaply, whatever the strides turn out to be.
+        return (x if axes is None else x.permute(axes)).reshape(shape)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arrays.backend import library_of, on_gpu
+from tilewright.arrays.backend import follower, library_of, on_gpu
 from tilewright.arrays.layout import LETTERS, no_numbers
 from tilewright.arrays.numpy_ import NUMPY, adopt, adopt_out
 from tilewright.arrays.shaping import Shaping
 from tilewright.contract.equation import read, separated
-from tilewright.contract.program import Program, Single, Times, View, program
+from tilewright.contract.program import Product, Program, Single, Times, View, program
 from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
 
@@ -44,6 +44,9 @@ def _taken(operands: Sequence[Any], out: Any) -> tuple[Shaping, list[Any], Any, 
     # Most calls are on arrays of one known class.
     if all(type(x) is np.ndarray for x in operands) and (out is None or type(out) is np.ndarray):
         return NUMPY, list(operands), out, _itself
+    followed = follower(*operands) if out is None else None
+    if followed is not None:
+        return followed, list(operands), None, _itself
     there = [on_gpu(x) for x in operands]
     if out is not None:
         there.append(on_gpu(out))
@@ -144,6 +147,8 @@ def run(
                 made = library.times(a, b)
             elif step.out.plain and not step.asked:
                 made = multiply(a, b)
+            elif library.follows:
+                made = _laid_out(library, multiply(a, b), step)
             else:
                 made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, left)
                 multiply(a, b, _viewed(library, made, step.out))
@@ -174,6 +179,13 @@ def _alone(library: Shaping, x: Any, step: Single) -> Any:
 def _viewed(library: Shaping, x: Any, view: View) -> Any:
     """An array as a kernel reads it."""
     return x if view.plain else library.viewed(x, view.axes, view.shape, view.steps)
+
+
+def _laid_out(library: Shaping, x: Any, step: Product) -> Any:
+    """A stack of products with its axes as the memory of the result would have had them."""
+    labels, made = step.pair.out.labels, step.pair.made
+    parted = library.shaped(x, tuple(map(made.extent, labels)))
+    return library.viewed(parted, tuple(map(labels.index, made.labels)), made.extents, None)
 
 
 def tensordot(multiply: Multiply, a: Any, b: Any, axes: Any) -> Any:
