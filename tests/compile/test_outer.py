@@ -26,10 +26,8 @@ A100, H200 = named("a100"), named("h200")
     ("spelling", "axis", "k", "device"),
     [
         ("s:nn", "n", 16, H200),
-        ("s:tt", "m", 15, A100),
-        ("d:nn", "m", 16, H200),
-        ("c:ct", "n", 9, H200),
-        ("z:nn", "n", 12, A100),
+        ("s:tt", "n", 15, A100),
+        ("s:nt", "n", 9, H200),
     ],
     ids=lambda value: getattr(value, "key", str(value)),
 )
@@ -47,11 +45,11 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
 
 
 CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
-    # A group of nothing, columns that are no group's, vectors that reach out of C.
-    (problem("s:nn", "n", (42, 21, 5), 3, pad=2, batch=2), [9, 9, 18], {}),
-    # Sizes of groups, rows that are split, more than the axis has.
-    (problem("c:tt", "m", (40, 11, 4), 3, sizes=True), [9, 0, 99], {"warps": 2}),
-    (problem("d:ct", "n", (70, 10, 8), 3, first=True, wide=True), [1, 3, 5, 8], {"rows": 4, "columns": 2}),
+    # A group of nothing, columns that are no group's, and a warp without rows of the second tile.
+    (problem("s:nn", "n", (300, 21, 5), 3, batch=2), [9, 9, 18], {"warps": 2}),
+    # Sizes of groups, more than the axis has.
+    (problem("s:tt", "n", (132, 11, 4), 3, sizes=True), [9, 0, 99], {}),
+    (problem("s:nt", "n", (128, 10, 7), 3, first=True, wide=True), [1, 3, 5, 8], {"columns": 2}),
 ]
 
 

@@ -106,12 +106,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) outer(const __grid
     _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next()) {
         TileScheduler tile(groups);
         int place = 0;
-        bring(tile, columns, lane);
+        bring(tile, columns, warp, lane);
         _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
             TileScheduler following(tile);
             following.next();
             __syncwarp();  // the columns of the tile before this one have been read
-            bring(following, columns + (place ^ 1) * OF_B, lane);
+            bring(following, columns + (place ^ 1) * OF_B, warp, lane);
             const int first = tile.m + warp * WARP_M, row = first + lane * RUN, rows = tile.end_m - row;
             if (tile.k_left() > 0 && tile.end_m - first >= WARP_M)
                 multiply_tile<true>(tile, columns + place * OF_B, row, rows);

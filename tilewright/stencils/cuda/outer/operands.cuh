@@ -45,9 +45,10 @@ INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int
     }
 }
 
-// Starts to copy the columns of B of a tile to shared memory, by one warp, with zeros behind the last one; of no tile nothing.
-INLINE void bring(const TileScheduler &tile, Stored *to, int lane) {
-    if (tile.valid() && tile.k_left() > 0) {
+// Starts to copy the columns of B of a tile to shared memory, by one warp, with zeros behind the last one. Nothing where the
+// warp has no rows of the tile: nobody would wait for it, and it could arrive after what is copied to the same place next.
+INLINE void bring(const TileScheduler &tile, Stored *to, int warp, int lane) {
+    if (tile.valid() && tile.k_left() > 0 && tile.m + warp * WARP_M < tile.end_m) {
         const long long ldb = tile.groups.g.ldb;
         const Stored *const b = tile.b() + tile.n * (B_ALONG ? ldb : 1);
         const int left = tile.end_n - tile.n;
