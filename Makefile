@@ -12,7 +12,7 @@ demo: $(READY)
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu.
 SHARED := batch_last build chain cli compact cores cublaslt examples fast_calls forms gemm halves kernels lanes \
-	libraries matmul numpy_rules plans stores tensors tile verify
+	libraries matmul numpy_rules plans stores tensors tile torch verify
 SHARING := $(SHARED:%=tests/cpu/test_%.py)
 test: $(READY)
 	@$(BIN)/python -m pytest -m pure -n auto --dist worksteal $(COUNT)

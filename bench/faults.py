@@ -1,12 +1,14 @@
 """Random kills of everything that tunes, and what the records are in the end.
 
     python -m bench.faults --kills 200 --out faults.jsonl
+    python -m bench.faults --kills 200 --ways 600 --one --out faults-one.jsonl
 
 A job of many small C kernels, some of which fault, hang, are wrong or do not compile on purpose, is tuned
 once undisturbed, and again while processes are killed at random: the tuner, its children, and, in the second
 half, the scheduler and the workers of a cluster on this machine. What is killed is started again. In the end
 the records have to be those of the undisturbed job: the same configs with the same statuses, none lost, none
-twice. Jobs follow each other until there were as many kills as were asked for.
+twice. Jobs follow each other until there were as many kills as were asked for; with ``--one`` a single job on
+the cluster takes all of them, and ends with an error where it was done before the last one.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ import numpy as np
 import tilewright as tw
 from bench import lines
 from tilewright.catalog import TARGETS
+from tilewright.model import Record
 from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.cluster import Cluster, remote
@@ -101,10 +104,19 @@ def tune(path: Path, ways: int, address: str) -> None:
 
 def content(path: Path) -> Counter[tuple[tuple[int, int], str]]:
     """Configs with their statuses, and how often each was recorded."""
+    return Counter((_place(row), row.status) for row in tries(path))
+
+
+def _place(row: Record) -> tuple[int, int]:
+    return row.config["FAULT"], row.config["WAY"]
+
+
+def tries(path: Path) -> list[Record]:
+    """All tries of a job."""
     store = Records(path, shipped=path.parent)
     rows = [row for row in store.all() if row.protocol == timing.ALONE]
     store.close()
-    return Counter(((row.config["FAULT"], row.config["WAY"]), row.status) for row in rows)
+    return rows
 
 
 def expected(ways: int) -> Counter[tuple[tuple[int, int], str]]:
@@ -242,6 +254,7 @@ def disturbed(
         "lost": len({config for config, _ in right} - configs.keys()),
         "twice": sum(times - 1 for times in configs.values()),
         "differ": [[list(config), status] for config, status in (found - right)],
+        "said": [row.detail for row in tries(stage.path) if (_place(row), row.status) not in right],
     }
 
 
@@ -250,6 +263,7 @@ def _arguments() -> Any:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--ways", type=int, default=300, help="right kernels of a job")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--one", action="store_true", help="one job, on a cluster, takes all kills")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds for all of it")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
@@ -267,10 +281,14 @@ def main() -> None:
     sink = lines.Sink(options.out, "faults", TARGETS["cpu"].probe(), vars(options))
     total, seed, equal = 0, options.seed, True
     folder = Path(tempfile.mkdtemp())
+    parts: list[tuple[Sequence[Sequence[str]], int]] = [(WORKERS, options.kills)]
+    if not options.one:
+        parts.insert(0, ((), options.kills // 2))
     try:
-        for workers, wanted in (((), options.kills // 2), (WORKERS, options.kills)):
-            undisturbed = disturbed(folder, options.ways, 0, seed, workers)
-            sink.write({"kind": "undisturbed", "date": lines.now()} | undisturbed)
+        for workers, wanted in parts:
+            if not options.one:
+                undisturbed = disturbed(folder, options.ways, 0, seed, workers)
+                sink.write({"kind": "undisturbed", "date": lines.now()} | undisturbed)
             while total < wanted and time.monotonic() - begin < options.limit:
                 seed += 1
                 line = disturbed(folder, options.ways, wanted - total, seed, workers)
@@ -278,11 +296,13 @@ def main() -> None:
                 total += sum(line["kills"].values())
                 equal &= line["equal"]
                 console.print(f"{total} kills: {line}", markup=False)
+                if options.one:
+                    break
             seed += 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     console.print(f"{total} kills; the records are {'equal' if equal else 'NOT equal'}", markup=False)
-    sys.exit(not equal)
+    sys.exit(not equal or (options.one and total < options.kills))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ from tilewright.space import HARDWARE, Rule, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import Tuner, sized, speed
+from tilewright.tuning.timing import speed
+from tilewright.tuning.tuner import Tuner, sized
 
 ROUNDS, SECONDS = 51, 6.0
 Key = tuple[str, Config]

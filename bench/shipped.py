@@ -32,7 +32,8 @@ from tilewright.store.records import Records
 from tilewright.tuning import ceilings_cpu, timing
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import Result, Tuner, speed, toolchain
+from tilewright.tuning.timing import speed
+from tilewright.tuning.tuner import Result, Tuner, toolchain
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
 # Operands made, the finalists timed in turns: what a problem takes beside its search, in seconds.

@@ -30,6 +30,7 @@ __all__ = [
     "UnsupportedError",
     "chain",
     "count_gaps",
+    "einsum",
     "explain",
     "forget",
     "gaps",
@@ -42,6 +43,7 @@ __all__ = [
     "plan_grouped",
     "segment_matmul",
     "set_threads",
+    "tensordot",
     "tune",
     "use_kernels",
 ]
@@ -50,7 +52,7 @@ __all__ = [
 # ``typing`` would cost as much as all the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewright.api import chain, explain, gemm, kernel_set, matmul, plan, tune
+    from tilewright.api import chain, einsum, explain, gemm, kernel_set, matmul, plan, tensordot, tune
     from tilewright.calls.executable import Executable
     from tilewright.calls.gaps import gaps
     from tilewright.calls.list_forms import (
@@ -78,7 +80,10 @@ if TYPE_CHECKING:
     from tilewright.model import Problem
 else:
     _MODULES = {
-        "tilewright.api": ("chain", "explain", "gemm", "kernel_set", "matmul", "plan", "tune"),
+        "tilewright.api": (
+            *("chain", "einsum", "explain", "gemm", "kernel_set", "matmul", "plan", "tensordot"),
+            "tune",
+        ),
         "tilewright.calls.executable": ("Executable",),
         "tilewright.calls.gaps": ("gaps",),
         "tilewright.calls.list_forms": (

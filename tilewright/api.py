@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilewright.arrays.torch_ import listening
 from tilewright.arrays.tracing import untraced
 from tilewright.calls import chains, product
 from tilewright.calls.along import along
@@ -61,13 +62,14 @@ def matmul(
 
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
-    waits for it, and a call like an earlier one may be recorded into a CUDA graph. The tracer of
-    ``torch.compile`` breaks its graph at a call and runs it as it is.
+    waits for it, and a call like an earlier one may be recorded into a CUDA graph. Tensors that require a
+    gradient get one, unless there is ``out``. The tracer of ``torch.compile`` breaks its graph at a call and
+    runs it as it is; ``tilewright.torch.matmul`` is an operator of PyTorch, which it takes into the graph.
 
     Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype`` or ``axes``,
     an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
     numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
-    gradient, ``DeviceError`` when the GPU of the arrays cannot be used.
+    gradient where ``out`` is given, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
     if axes is not None:
         return along(axes, lambda x, y, z: matmul(x, y, z, dtype), a, b, out, of_pairs(dtype))
@@ -92,6 +94,8 @@ def matmul(
         result = calls(calls.memo, "matmul", a, b, out)
         if result is not NotImplemented:
             return result
+    if out is None and listening(a, b):
+        return _doors().matmul(a, b)
     return product.matmul(a, b, out)
 
 
@@ -137,6 +141,8 @@ def gemm(
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
         if result is not NotImplemented:
             return result
+    if out is None and listening(a, b, *(() if c is None else (c,))):
+        return _doors().gemm(a, b, c, alpha=alpha, beta=beta, trans_a=trans_a, trans_b=trans_b)
     return product.gemm(Options.of(alpha, beta, trans_a, trans_b), a, b, c, out)
 
 
@@ -164,6 +170,48 @@ def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None)
     """
     result = again((a, b, c, add, out))
     return chains.chain(a, b, c, add, out) if result is NotImplemented else result
+
+
+@untraced
+def einsum(*arguments: Any, out: Any = None, optimize: Any = "auto") -> Any:
+    """A contraction in the notation of ``numpy.einsum``: ``einsum("xab,xbc->xac", a, b)``.
+
+    ``arguments``: an equation and its operands, or operands and lists of labels in turns; ellipses, a missing
+    arrow and axes of one element mean what they mean there, without ``subscripts`` by name. Operands are
+    arrays of one library, in one memory, as for ``matmul``; the result is of the library of the first one.
+    Which two are multiplied next is found by ``opt_einsum``, and ``optimize`` is what that takes (``auto``,
+    ``optimal``, ``greedy``, a path).
+
+    Two operands are one stack of matrix products: labels in both and in the result count it, labels in both
+    alone are summed, and of the others as many as one stride covers make an axis of a matrix; the rest counts
+    the stack. Nothing is transposed or copied where such a reading exists (Masliah et al., figure 1). A new
+    result lies in memory as its labels stand where that costs nothing, else as the products are written, and
+    is then a view with its axes in the order that was asked for. What has nothing to sum is multiplied
+    element by element, and labels of one operand alone are summed first, by the library of the arrays, as are
+    types that no stencil knows. Sums and products of 16 bits are rounded as ``matmul`` rounds, and once more
+    after each step.
+
+    ``out``: an array of the result's shape and type, which is returned; it may overlap operands. Works as
+    ``opt_einsum.contract(..., backend="tilewright")`` and, with ``tensordot``, as an implementation for
+    cotengra. Raises ``ArgumentError`` (a ``ValueError``) for equations that are none, operands or an ``out``
+    that do not fit them and arrays in different memories, ``DTypeError`` for what holds no numbers, for steps
+    of complex half that are no products, and for tensors as ``matmul`` does.
+    """
+    from tilewright.contract.einsum import einsum as contraction
+
+    return contraction(matmul, arguments, out, optimize)
+
+
+@untraced
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """The contraction of ``numpy.tensordot``: sums over the last ``axes`` axes of a and the first of b, or
+    over pairs of axes, ``axes=([of a, ...], [of b, ...])``. See ``einsum``, which it is.
+
+    Raises ``ArgumentError`` for axes that an array does not have, or twice.
+    """
+    from tilewright.contract.einsum import tensordot as contraction
+
+    return contraction(matmul, a, b, axes)
 
 
 @untraced
@@ -341,19 +389,31 @@ def kernel_set(
 
 
 @untraced
-def explain(problem: Any, b: Any = None, /, **options: Any) -> str:
+def explain(problem: Any, /, *operands: Any, **options: Any) -> str:
     """What would run and why: the rung, the kernel, the bound and, from records, the percentage reached.
 
-    Either a problem (or its spelling), or the arrays and options of ``gemm``.
+    Either a problem (or its spelling), or the arrays and options of ``gemm``, or an equation and the operands
+    of ``einsum`` (and ``optimize``): then the path, each stack of products and what is copied for it.
     """
-    if b is not None:
-        return plan(problem, b, **options).explain()
+    if isinstance(problem, str) and operands:
+        from tilewright.contract.explain import explain_contraction
+
+        return explain_contraction(problem, operands, **options)
+    if operands:
+        return plan(problem, *operands, **options).explain()
     if options:
         raise ArgumentError(f"{next(iter(options))} goes with arrays; a problem says it all itself")
     if not isinstance(problem, str | Problem | GroupedProblem):
         raise ArgumentError(f"problem={problem!r}; accepted: a spelling, a Problem, or two arrays")
     found = parsed(problem) if isinstance(problem, str) else [problem]
     return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=threads())) for p in found)
+
+
+def _doors() -> Any:
+    """The calls that PyTorch knows of, loaded by the first tensor that needs one."""
+    import tilewright.torch.doors as doors
+
+    return doors
 
 
 def _matmul_of_pairs(a: Any, b: Any, out: Any, dtype: str) -> Any:

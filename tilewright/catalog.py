@@ -68,6 +68,7 @@ STENCILS: Table[Stencil] = Table(
         "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "boxes": Row("cuda", "tilewright.stencils.cuda.boxes.stencil:BoxesStencil"),
         "whole": Row("cuda", "tilewright.stencils.cuda.whole.stencil:WholeStencil"),
+        "single": Row("cuda", "tilewright.stencils.cuda.single.stencil:SingleStencil"),
         "middle": Row("cuda", "tilewright.stencils.cuda.middle.stencil:MiddleStencil"),
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
         "panel": Row("cuda", "tilewright.stencils.cuda.panel.stencil:PanelStencil"),

@@ -38,3 +38,7 @@ class KernelError(TilewrightError):
 
 class ClusterError(TilewrightError):
     """A cluster's scheduler or workers cannot be reached, or are of another version."""
+
+
+class ClusterGone(ClusterError):
+    """A cluster that was there is no more, or has no device left of the kind that is tuned."""

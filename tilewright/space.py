@@ -488,7 +488,9 @@ class Space:
             return free
         symbols = {read: symbol(read, self._is_whole(read)) for read in free}
         term = traced(rule.test, {read: symbols.get(read, self._fixed.get(read)) for read in rule.reads})
-        return free if term is None else term
+        # A rule is due when all that it reads is known, and until then prefixes are told apart by that: an
+        # expression without some of it would be taken for settled before.
+        return free if term is None or term.names != frozenset(free) else term
 
     def _is_whole(self, parameter: str) -> bool:
         return all(type(value) is int for value in self._free[self._depth[parameter] - 1].values)

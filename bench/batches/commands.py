@@ -15,8 +15,9 @@
 The peer is cuBLAS through PyTorch; of complex half it is the planar way, four products of float16. Ours
 and the peer are timed in turns, in one process: ``against_cublas`` is the median of the ratios within
 rounds (above 1 ours is faster), ``low`` and ``high`` its 95 % interval. ``of_copy`` is bytes a second over
-those of a copy within device memory, which is measured when a run begins. Every point is a line of JSON,
-written as soon as it is known, and one on the screen.
+those of a copy within device memory, which is measured when a run begins; of ``skewed`` a copy of as many
+bytes, measured beside each point, and ``of_bound`` counts the arithmetic where that takes longer. Every point
+is a line of JSON, written as soon as it is known, and one on the screen.
 
 ``squares`` searches, or tries again the best of what ``--seeds`` holds, beside the stencil's default; its
 tries are recorded. ``rectangles`` and ``updates`` do the same with ``--budget`` or ``--seeds``. The others
@@ -70,7 +71,7 @@ COMMANDS = {
     "counts": Command(counts, "h,hc,d", "8,16,32", bytes=6.5e9, counts="1,10,100,1000,10000,100000,1000000"),
     "crossover": Command(crossover, "h,hc", "2..24", bytes=1.3e8),
     "classes": Command(classes_of, "h,b,s,d,c,z", betas="0,1", bytes=2.5e8),
-    "skewed": Command(skewed, "h,b,s,d,c,z,hc", betas="0,1", bytes=2.5e8),
+    "skewed": Command(skewed, "h,b,s,d,c,z,hc", betas="0,1", bytes=1.5e9),
     "middle": Command(middle, "s,d,c,z", betas="0,1", bytes=2.5e8),
     "calls": Command(calls, "d", "8", counts="100000,100"),
 }

@@ -23,11 +23,14 @@ PARTS = (1.0, 1.0, 1.0, 0.04, 1.0, 0.001)
 """Of the bytes that are asked for: batches from memory, such that stay in the second-level cache, and few."""
 
 
-def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterator[Problem]:
-    """Random problems of a type, squares and others in turns, the same for a seed. ``size`` is in bytes."""
+def drawn(
+    letter: str, beta: str, count: int, size: float, seed: int, sizes: tuple[int, int] = SIZES
+) -> Iterator[Problem]:
+    """Random problems of a type, squares and others in turns, the same for a seed. ``size`` is in bytes, and
+    ``sizes`` are the least and the greatest extent."""
     draw = random.Random(f"middle {seed} {letter} {beta}")
     for number in range(count):
-        m, n, k = (draw.randint(*SIZES) for _ in "mnk")
+        m, n, k = (draw.randint(*sizes) for _ in "mnk")
         if number % 2 == 0:
             n = k = m
         trans, structure = draw.choice(TRANS), draw.choice(STRUCTURES)
@@ -40,10 +43,12 @@ def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterato
 
 
 def middle(run: Run) -> None:
-    """Products with extents of 33 to 128, each by the defaults of the stencils that accept it."""
+    """Products with extents of 33 to 128, or of the range of ``--sizes``, each by the defaults of those
+    stencils that accept it."""
     given = run.options
+    sizes = lines.numbers(given.sizes) if given.sizes else SIZES
     every = [
-        drawn(letter, beta, given.count or SHAPES, given.bytes, given.seed)
+        drawn(letter, beta, given.count or SHAPES, given.bytes, given.seed, (min(sizes), max(sizes)))
         for letter, beta in itertools.product(given.types, lines.words(given.betas))
     ]
     # Types and betas in turns: what ends at its limit has some of all.

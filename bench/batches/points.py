@@ -10,7 +10,7 @@ from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem
 from tilewright.planning import dispatch
 from tilewright.store.records import Records
-from tilewright.tuning.tuner import speed
+from tilewright.tuning.timing import speed
 
 SMALL = ("tiny", "tensor")
 """The stencils that are written for batches, in the order in which an untuned call asks them."""

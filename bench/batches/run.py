@@ -10,7 +10,7 @@ from typing import Any
 
 from bench import lines, sweep
 from bench.batches.points import Entry, Point, planned
-from bench.batches.result import line_of, shown
+from bench.batches.result import bounded, line_of, shown
 from bench.batches.seeds import origin_of, seeds_of
 from bench.batches.turns import Turns
 from bench.lines import Line
@@ -19,9 +19,10 @@ from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, TilewrightError
 from tilewright.model import Config, Problem, Record
 from tilewright.planning import dispatch
+from tilewright.targets.cuda.capability import units
 from tilewright.tuning import ceilings_cuda
 from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import speed
+from tilewright.tuning.timing import speed
 
 
 class Run(sweep.Run):
@@ -46,6 +47,16 @@ class Run(sweep.Run):
             return
         self.sink.write({"kind": "copy", "bytes_per_second": self.copy})
         self.console.print(f"a copy moves {self.copy / 1e12:.3f} TB/s", markup=False)
+
+    def copy_beside(self, point: Point) -> float | None:
+        """Bytes a second of a copy of as many bytes as a point moves; None where there is no room for it."""
+        if self.copy is None:
+            return None
+        try:
+            return ceilings_cuda.copy_of(self.device, point.bytes * point.problem.batch)
+        except TilewrightError as error:
+            self.console.print(f"no copy of as many bytes: {error}", style="yellow", markup=False)
+            return None
 
     def add(self, line: Line, text: str = "") -> None:
         """Keep and show a line."""
@@ -119,14 +130,23 @@ class Run(sweep.Run):
         return origin_of(best.config, default, seeds, known)
 
     def turns(
-        self, points: Sequence[Point], more: Callable[[Point, Line], None] = lambda point, line: None
+        self,
+        points: Sequence[Point],
+        more: Callable[[Point, Line], None] = lambda point, line: None,
+        *,
+        beside: bool = False,
     ) -> None:
-        """Time points one after the other and keep a line for each of their kernels; ``more`` adds to it."""
+        """Time points one after the other and keep a line for each of their kernels; ``more`` adds to it.
+        ``beside``: each beside a copy of as many bytes, and beside its bound (``result.bounded``)."""
         if not points:
             return
+        peaks = units(self.device) if beside else {}
         for point, found in Turns(self.tuner, self.options.rounds)(points):
+            copy = (beside and self.copy_beside(point)) or self.copy
             for number in range(len(point.entries)):
-                line = line_of(self.options.command, point, number, found, self.copy)
+                line = line_of(self.options.command, point, number, found, copy)
+                if beside:
+                    line |= bounded(line, point, copy, peaks)
                 more(point, line)
                 self.add(line)
             if self.over():

@@ -45,7 +45,7 @@ def drawn(letter: str, beta: str, count: int, seed: int, long: str = "mnk") -> I
 
 def skewed(run: Run) -> None:
     """Problems with one long extent, each by the defaults of the stencils that accept it, and with
-    ``--tries`` by as many configs beside it that its rules allow."""
+    ``--tries`` by as many configs beside it that its rules allow. Each is beside a copy of as many bytes."""
     given = run.options
 
     def entries(problem: Problem) -> tuple[Entry, ...]:
@@ -64,4 +64,4 @@ def skewed(run: Run) -> None:
     problems = [p for p in itertools.chain.from_iterable(itertools.zip_longest(*every)) if p is not None]
     filled = [filling(p, given.bytes, forced(p)) for p in problems]
     known = all_untuned(filled, run.device)
-    run.turns(run.points(filled, entries, moved=forced))
+    run.turns(run.points(filled, entries, moved=forced), beside=True)

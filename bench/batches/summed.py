@@ -31,7 +31,7 @@ def summary(found: Sequence[Line]) -> list[str]:
         elif kind in ("squares", "batches"):
             told.append(f"{letter} beta {beta}: {_squares(group, beta)}")
         elif kind != "calls" and kind != "tries":
-            told.append(f"{kind} {letter} beta {beta}: {_ratios(group)}; {_behind(group)}")
+            told.append(f"{kind} {letter} beta {beta}: {_ratios(group)}; {_behind(group)}{_bounds(group)}")
     return told
 
 
@@ -62,6 +62,17 @@ def _behind(group: Sequence[Line]) -> str:
     slow = sorted((line["against_cublas"], name_of(line)) for line in group if line.get("against_cublas"))
     slow = [(ratio, name) for ratio, name in slow if ratio < 1]
     return f"behind at {len(slow)}" + ("" if not slow else ": " + ", ".join(f"{n} {r:.3f}" for r, n in slow))
+
+
+def _bounds(group: Sequence[Line]) -> str:
+    shares = sorted(line["of_bound"] for line in group if line.get("of_bound"))
+    if not shares:
+        return ""
+    reached = [sum(share >= goal for share in shares) for goal in (0.9, 0.75)]
+    return (
+        f"; of the bound {100 * statistics.median(shares):.0f} % in the median, {100 * shares[0]:.0f} % at "
+        f"least, {reached[0]} of {len(shares)} at 90 %, {reached[1]} at 75 %"
+    )
 
 
 def _crossing(group: Sequence[Line]) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.sanitize import chains, groups
+from bench.sanitize import chains, groups, nests
 from bench.sanitize.job import Job
 from bench.sanitize.lists import drawn, stored, wide
 from tilewright.errors import TilewrightError
-from tilewright.model import Binary, ChainProblem, GroupedProblem, SegmentedProblem
+from tilewright.model import Binary, ChainProblem, GroupedProblem, Problem, SegmentedProblem
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning.gemm.operands import Region, scalars
@@ -52,6 +52,8 @@ def launched(job: Job, binary: Binary, tool: str) -> str:
         return _list(job, p, binary, unread)
     if isinstance(p, SegmentedProblem):
         return _groups(job, p, binary, unread)
+    if p.outer:
+        return _nest(job, p, binary, unread)
     return _batch(job, binary, unread)
 
 
@@ -117,6 +119,22 @@ def _chain(job: Job, p: ChainProblem, binary: Binary, unread: bool) -> str:
     got = np.empty_like(read[-1].elements)
     driver.download(got, bases[-1])
     wrong = int((got != chains.right(p, read)).sum())
+    return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
+
+
+def _nest(job: Job, p: Problem, binary: Binary, unread: bool) -> str:
+    """The same for a batch along several axes. Vectors are read whole up to an element in them."""
+    read = nests.parts(p)
+    memories = [driver.allocate(-(-(job.shift + part.elements.nbytes) // 16) * 16) for part in read]
+    bases = [memory.address + job.shift for memory in memories]
+    for part, base in zip(read[: -1 if unread else None], bases, strict=False):
+        driver.upload(base, part.elements)
+    _run(job, binary, tuple(bases), (1, 1))
+    if unread:
+        return ""
+    got = np.empty_like(read[2].elements)
+    driver.download(got, bases[2])
+    wrong = int((got != nests.right(p, read)).sum())
     return f"{wrong} of {got.size} elements of C, or of what lies between, are wrong" if wrong else ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.sanitize import chains, forms, groups, small
+from bench.sanitize import chains, forms, groups, nests, small
 from bench.sanitize.job import Job, named
 from tilewright.model import Device
 from tilewright.tutorial import ladder
@@ -18,6 +18,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.panel(device)
     yield from small.whole(device)
     yield from small.boxes(device)
+    yield from small.single(device)
     yield from small.middle(device)
     yield from small.inner(device)
     yield from small.tensor(device)
@@ -25,6 +26,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.lists(device)
     yield from chains.jobs(device)
     yield from groups.jobs(device)
+    yield from nests.jobs(device)
     yield from _rungs()
 
 

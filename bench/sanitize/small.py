@@ -20,9 +20,14 @@ ODD = (
     *((15, 31, 63), (129, 9, 16), (9, 129, 17), (50, 50, 50), (95, 97, 31), (31, 127, 48)),
 )
 """m, n and k of products for tensor cores."""
-THICK = ((33, 67, 75), (65, 66, 33), (95, 97, 35), (66, 41, 67), (129, 40, 65), (70, 101, 99), (72, 40, 88))
+THICK = (
+    *((33, 67, 75), (65, 66, 33), (95, 97, 35), (66, 41, 67), (129, 40, 65)),
+    *((70, 101, 99), (72, 40, 88)),
+)
 """Of matrices that are kept whole."""
-BOXED = ((64, 128, 64), (128, 64, 128), (64, 192, 192))
+PAIRED = ((33, 67, 75), (40, 68, 44), (48, 65, 96))
+"""Of those of complex numbers: columns at odd ones, and at words of 16 bytes."""
+BOXED = ((64, 128, 64), (128, 64, 128), (64, 192, 192), (80, 72, 144))
 """Of matrices that come as boxes."""
 LONG = ((261, 9, 7), (9, 135, 18), (70, 33, 2))
 """m, n and k of which one is long."""
@@ -121,6 +126,11 @@ def whole(device: Device) -> Iterator[Job]:
                 job = made(stencil, problem, config, f"{name}{form}", device, 2 if align == 2 else 0)
                 # Two blocks, so that the ring goes on from one product to the next.
                 yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+    for turn, (m, n, k) in enumerate(PAIRED):
+        (problem,) = Problem.parse(f"hc:nn:{m}x{n}x{k}@3", alpha="any", beta="01"[turn % 2])
+        if stencil.accepts(problem, device) is None:
+            job = made(stencil, problem, stencil.default(problem, device), f"whole_hc_{m}_{n}_{k}", device)
+            yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
 def boxes(device: Device) -> Iterator[Job]:
@@ -137,6 +147,29 @@ def boxes(device: Device) -> Iterator[Job]:
         for form, config in (("", default), ("_small", small)):
             job = made(stencil, problem, config, f"{name}{form}", device)
             yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
+def single(device: Device) -> Iterator[Job]:
+    """Products of middle size without gaps, from odd bases and with aligned columns: the default, and C
+    in a place of its own; in two blocks, so that places are taken again."""
+    stencil = STENCILS["single"]
+    for turn, (letter, (m, n, k)) in enumerate((letter, size) for letter in "sdcz" for size in MIDDLE):
+        dtype = DTYPES[letter]
+        for trans in ORDERS[dtype.is_complex]:
+            align, beta = (dtype.itemsize, 16)[turn % 2], ("any", "0")[turn % 2]
+            text = f"{letter}:{trans}:{m}x{n}x{k}@3"
+            (problem,) = Problem.parse(text, alpha="any", beta=beta, align=align)
+            if stencil.accepts(problem, device) is not None:
+                continue
+            config = stencil.default(problem.with_(batch=10**5), device)
+            name, base = f"single_{letter}_{trans}_{m}_{n}_{k}", align if align < 16 else 0
+            for form in ("", "early"):
+                other = config.with_(**{form: 1 - config[form]}) if form else config
+                if stencil.space(problem, device).member(other) is None and fits(
+                    stencil, problem, other, device
+                ):
+                    job = made(stencil, problem, other, f"{name}_{form}".rstrip("_"), device, base)
+                    yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
 def middle(device: Device) -> Iterator[Job]:

@@ -62,12 +62,18 @@ def test_each_matrix_is_found(name: str, path: str) -> None:
 
 PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
     "several-runs": (nested("h:3x3x3@3", (9, 0, 9), ((5, 27, 9, 27),), align=2, beta="any"), {"group": 6}),
-    "whole-vectors": (nested("s:2x4x2@2", (4, 8, 8), ((5, 0, 16, 20),)), {"group": 4}),
-    "part-of-a-run": (nested("d:5x1x5@7", (0, 5, 5), ((3, 25, 0, 35),), beta="1"), {"group": 3}),
+    "whole-vectors": (nested("s:2x4x2@2", (4, 8, 8), ((5, 0, 16, 20),)), {"group": 4, "direct": 1}),
+    "part-of-a-run": (
+        nested("d:5x1x5@7", (0, 5, 5), ((3, 25, 0, 35),), beta="1"),
+        {"group": 3, "several": 2},
+    ),
     "b-stays": (nested("s:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18), (2, 27, 0, 54)), align=4), {"group": 6}),
     "part-stays": (nested("d:2x3x2@5", (4, 0, 6), ((2, 0, 6, 30), (2, 0, 12, 60)), beta="1"), {"group": 2}),
-    "by-rows": (nested("z:tn:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18),), alpha="any"), {"group": 6}),
-    "tensor-cores": (nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8), {"group": 6, "mma": 8}),
+    "by-rows": (nested("z:tn:3x2x3@3", (0, 6, 6), ((3, 9, 0, 18),), alpha="any"), {"group": 6, "several": 2}),
+    "tensor-cores": (
+        nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8),
+        {"group": 6, "mma": 8, "direct": 1},
+    ),
     "halves": (nested("h:9x8x7@3", (63, 56, 72), ((3, 200, 0, 216),), align=2), {"group": 6, "mma": 16}),
 }
 
@@ -83,6 +89,8 @@ def test_pieces_come_from_any_address(name: str) -> None:
         "mma": 0,
         "rows": min(p.m, 3),
         "columns": 1,
+        "several": 1,
+        "direct": 0,
     } | own
     fixed |= {"rows": 16, "columns": 8} if fixed["mma"] else {}
     (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed)
@@ -91,20 +99,30 @@ def test_pieces_come_from_any_address(name: str) -> None:
         assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
 
 
+MANY = {"group": 14, "several": 4, "direct": 1}
 TILES: dict[str, tuple[Problem, dict[str, int]]] = {
     # A lies along the outer axis; B is shared along the inner one, and is one run.
-    "turned": (nested("h:3x3x3@5", (45, 0, 9), ((5, 9, 9, 45),), align=2, beta="any"), {"group": 15}),
+    "turned": (
+        nested("h:3x3x3@5", (45, 0, 9), ((5, 9, 9, 45),), align=2, beta="any"),
+        {"group": 15, "several": 2},
+    ),
     # B lies along the third axis, A is shared along it.
-    "third-axis": (nested("s:2x4x2@4", (4, 24, 8), ((3, 8, 0, 64), (2, 0, 8, 32)), align=4), {"group": 6}),
+    "third-axis": (
+        nested("s:2x4x2@4", (4, 24, 8), ((3, 8, 0, 64), (2, 0, 8, 32)), align=4),
+        {"group": 6, "several": 2},
+    ),
     # One A for all.
-    "shared": (nested("d:2x1x3@3", (0, 21, 2), ((7, 0, 3, 6),), beta="1"), {"group": 14}),
+    "shared": (
+        nested("d:2x1x3@3", (0, 21, 2), ((7, 0, 3, 6),), beta="1"),
+        {"group": 14, "several": 4, "direct": 1},
+    ),
     # Short runs: those of C are one, A is shared along them, and B along the outer axis.
     "joined": (nested("s:3x3x3@3", (0, 9, 9), ((2, 63, 27, 189), (7, 9, 0, 27)), align=4), {"group": 6}),
     # Large matrices anywhere come one by one.
     "one-by-one": (nested("z:4x4x4@3", (48, 32, 16), ((2, 16, 96, 48),)), {"group": 2}),
     "tensor-cores": (
         nested("h:9x8x7@3", (126, 56, 72), ((2, 63, 168, 216),), align=2),
-        {"group": 4, "mma": 16},
+        {"group": 4, "mma": 16, "direct": 1},
     ),
 }
 
@@ -114,7 +132,8 @@ def test_tiles_of_two_axes_come_in_runs_along_either(name: str) -> None:
     """With what is left over of both axes, in a ring that goes round."""
     p, own = TILES[name]
     assert tile(p) is not None
-    fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "stages": 2, "mma": 0, "rows": 1, "columns": 1} | own
+    fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "stages": 2, "mma": 0, "rows": 1, "columns": 1}
+    fixed |= {"several": 1, "direct": 0} | own
     fixed |= {"rows": 16, "columns": 8} if fixed["mma"] else {}
     (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed)
     schedule = SCHEDULES[list(TILES).index(name) % 4]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tilewright.model import DTYPES, Config, Device, Problem
@@ -44,15 +46,22 @@ def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, bet
     config = PANEL.default(p, gpu)
     facts = compiled(p, config, gpu)
     assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)
-    per_sm, threads = config["blocks"] // gpu["sms"], 32 * config["warps"]
+    per_sm, threads = config["blocks"] // gpu["sms"], PANEL.launch(p, config).block[0]
     assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= gpu["registers_per_sm"]
 
 
-@pytest.mark.parametrize("path", ["async", "bulk"])
-@pytest.mark.parametrize("text", ["s:tt:70x6x7", "hc:cn:81x17x18", "z:jt:6x70x11"])
-def test_every_path(text: str, path: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [
+        ("s:tt:70x6x7", {"path": "async", "packed": 1}),
+        ("hc:cn:81x17x18", {"path": "bulk"}),
+        ("z:jt:6x70x11", {"path": "bulk", "packed": 1}),
+        ("z:jt:6x70x11", {"path": "async", "packed": 0}),
+    ],
+)
+def test_every_path(text: str, fixed: dict[str, Any]) -> None:
     p = Problem.parse(f"{text}@1000", alpha="any", beta="any")[0]
-    space = PANEL.space(p, H200).only((*HARDWARE, "hard")).restricted(path=path, blocks=H200["sms"])
+    space = PANEL.space(p, H200).only((*HARDWARE, "hard")).restricted(**fixed, blocks=H200["sms"])
     # Parts of any size are right, and those that are too large are slow.
     config = min(space.sample(20, seed=len(text)), key=lambda c: c["rows"] * c["columns"])
     compiled(p, config, H200)

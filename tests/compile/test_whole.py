@@ -27,6 +27,9 @@ H200 = named("h200")
         ("h:tn:129x127x128", "any", 16),
         ("b:nn:255x255x250", "0", 16),
         ("h:tt:66x34x98", "1", 16),
+        # Pairs, as runs of bytes and as boxes.
+        ("hc:nn:127x127x127", "0", 16),
+        ("hc:nn:80x48x96", "1", 16),
     ],
 )
 def test_defaults_keep_what_they_promise(text: str, beta: str, align: int) -> None:

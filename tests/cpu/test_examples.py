@@ -69,6 +69,10 @@ PRINTED: dict[str, list[str]] = {
         "solve: 124 configs of 432",
         f"{NO_GPU}|right: True",
     ],
+    "14_pytorch": [
+        r"needs PyTorch; it is not here\.|"
+        r"right: True gradients: True\ncompiled: True\nserved alike: True\n\d+ calls",
+    ],
     "13_transpose": ["22 configs", "spills: 0|not compiled:", f"{NO_GPU}|right: True"],
     "07_many_sizes": ["^right: True", "^scattered: True", f"{NO_GPU}|on the GPU: True"],
 }

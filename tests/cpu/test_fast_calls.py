@@ -16,9 +16,15 @@ from tilewright.errors import ArgumentError
 pytestmark = pytest.mark.cpu
 
 
-def test_a_second_call_takes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+# What a kernel multiplies, and what NumPy does.
+SHAPES = [(6, 5, 5), (2, 150, 150)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_second_call_takes_the_fast_way(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     tw.forget()
-    a, b = filled((50, 8, 8)), filled((50, 8, 8), seed=1)
+    a, b = filled(shape), filled(shape, seed=1)
+    assert ("numpy.matmul" in tw.explain(a, b)) == (shape[-1] == 150)
     first = tw.matmul(a, b)
 
     def refuse(*_: Any) -> None:
@@ -27,12 +33,15 @@ def test_a_second_call_takes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(product, "matmul", refuse)
     np.testing.assert_array_equal(tw.matmul(a, b), first)
     with pytest.raises(AssertionError, match="slow path"):
+        tw.matmul(a, b, np.empty_like(a))
+    with pytest.raises(AssertionError, match="slow path"):
         tw.matmul(a, b.swapaxes(1, 2))
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("change", ["transposed", "type", "readonly out", "matrix", "order", "unaligned"])
-def test_the_fast_way_sees_what_is_not_as_planned(change: str) -> None:
-    a, b = filled((6, 5, 5)), filled((6, 5, 5), seed=1)
+def test_the_fast_way_sees_what_is_not_as_planned(change: str, shape: tuple[int, ...]) -> None:
+    a, b = filled(shape), filled(shape, seed=1)
     for _ in range(2):
         close(tw.matmul(a, b), np.matmul(a, b))
     changed: dict[str, Callable[[], np.ndarray]] = {
@@ -44,12 +53,29 @@ def test_the_fast_way_sees_what_is_not_as_planned(change: str) -> None:
         "unaligned": lambda: np.frombuffer(b"\0" + b.tobytes(), "f8", offset=1).reshape(b.shape),
     }
     other = changed[change]()
-    close(tw.matmul(a, other), np.matmul(a, other))
+    found = tw.matmul(a, other)
+    close(found, np.matmul(a, other))
+    assert found.dtype == np.matmul(a, other).dtype
     if change == "readonly out":
         out = np.zeros_like(a)
         out.flags.writeable = False
         with pytest.raises(ArgumentError, match="read-only"):
             tw.plan(a, b)(a, b, out=out)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_result_that_may_not_be_written_or_overlaps(shape: tuple[int, ...]) -> None:
+    a, b = filled(shape), filled(shape, seed=1)
+    out = np.empty_like(a)
+    for _ in range(2):
+        assert tw.matmul(a, b, out) is out
+    wanted = a @ b
+    close(out, wanted)
+    out.flags.writeable = False
+    with pytest.raises(ArgumentError, match="read-only"):
+        tw.matmul(a, b, out)
+    assert tw.matmul(a, b, a) is a
+    close(a, wanted)
 
 
 def test_a_planned_call_refuses_operands_that_are_not_aligned() -> None:

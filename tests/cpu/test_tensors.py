@@ -52,7 +52,12 @@ def test_tensors_that_are_refused() -> None:
     torch = pytest.importorskip("torch")
     a = torch.randn(3, 3, dtype=torch.float64)
     wants = a.clone().requires_grad_()
-    for call in (lambda: tw.matmul(wants, a), lambda: tw.matmul(a, wants), lambda: tw.plan(a, a)(wants, a)):
+    into = torch.zeros_like(a)
+    for call in (
+        lambda: tw.matmul(wants, a, into),
+        lambda: tw.plan(a, a)(wants, a),
+        lambda: tw.chain(a, wants),
+    ):
         with pytest.raises(DTypeError, match="requires a gradient"):
             call()
     with torch.no_grad():

@@ -26,8 +26,17 @@ def layouts(p: Problem) -> list[Problem]:
     return [p, p.with_(align=2), p.with_(stride_a=0), p.with_(stride_b=0), p.with_(**gaps)]
 
 
+def padded(p: Problem) -> Problem:
+    """With padded columns, which begin with words of 16 bytes, and gaps between matrices."""
+    return p.with_(
+        **{f"ld{x}": (ld or 0) + 8 for x, ld in zip("abc", (p.lda, p.ldb, p.ldc), strict=True)},
+        **{f"stride_{x}": 2 * stride for x, stride in zip("abc", p.strides, strict=True)},
+    )
+
+
 @pytest.mark.parametrize(
-    "size", ["65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56"]
+    "size",
+    ["65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56"],
 )
 @pytest.mark.parametrize("letter", ["h", "b"])
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
@@ -38,6 +47,19 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
         assert WHOLE.accepts(p, device) is None
         config = WHOLE.default(p, device)
         # Fewer products than blocks, and more: the ring goes round several times.
+        for batch, blocks in ((1, config["blocks"]), (301, device["sms"])):
+            found = verdict(WHOLE, p, config.with_(blocks=blocks), batch, special=batch == 1)
+            assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
+
+
+@pytest.mark.parametrize("size", ["33x65x40", "80x72x96", "63x63x63", "48x100x52", "40x41x66"])
+def test_complex_numbers_are_right_in_every_layout(size: str) -> None:
+    device = devices.probe()
+    for number, (alpha, beta) in enumerate((("any", "0"), ("1", "1"), ("any", "1"), ("1", "0"))):
+        p = Problem.parse(f"hc:nn:{size}@100000", beta=beta, alpha=alpha)[0]
+        p = [p, p.with_(align=4), p.with_(stride_a=0), p.with_(stride_b=0)][number]
+        assert WHOLE.accepts(p, device) is None
+        config = WHOLE.default(p, device)
         for batch, blocks in ((1, config["blocks"]), (301, device["sms"])):
             found = verdict(WHOLE, p, config.with_(blocks=blocks), batch, special=batch == 1)
             assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
@@ -54,7 +76,7 @@ def test_random_configs_are_right(seed: int) -> None:
     if seed % 3 == 0:
         # Columns that begin with words of 16 bytes are multiplied from where they come.
         p = p.with_(**{x: -(-extent // 8) * 8 for x, extent in zip("mnk", p.extents, strict=True)})
-    p = draw.choice(layouts(p))
+    p = draw.choice(layouts(p) + ([padded(p)] if seed % 3 == 0 else []))
     (config,) = WHOLE.space(p, device).only((*HARDWARE, "hard")).sample(1, seed)
     found = verdict(WHOLE, p, config, draw.choice((1, 5, 301)))
     assert found.ok, f"{p.key} {config}: {found.why}"

@@ -35,13 +35,18 @@ class Box:
     """Where the parts of a box lie: words of 16 bytes in shared memory, and bytes of them in the tensor."""
 
     def __init__(self, w: Warp, at: int, first: tuple[int, ...], shared: int):
-        self.address, self.size, swizzle, *shape = WORDS.unpack(
+        self.address, self.size, self.swizzle, *shape = WORDS.unpack(
             w.block.parameters.bytes(at, WORDS.size).tobytes()
         )
         self.extents, self.strides, self.box = shape[:3], shape[3:6], shape[6:]
         self.first, self.shared, self.bytes = first, shared, int(np.prod(self.box)) * self.size
-        if shared % 1024 or swizzle != 128 or self.box[0] * self.size != swizzle:
+        self.line = self.box[0] * self.size
+        if self.swizzle and (shared % 1024 or self.swizzle != 128 or self.line != 128):
             raise Fault("a box is lines of 128 bytes, swizzled, at a multiple of 1024")
+        if (self.address + first[0] * self.size) % 16:
+            raise Fault("a box begins with a word of 16 bytes of memory")
+        if shared % 128 or self.line % 16 or max(self.box) > 256:
+            raise Fault("a box is lines of whole words of 16 bytes at a multiple of 128, and 256 at most")
 
     def lines(self) -> Iterator[tuple[int, int, int]]:
         """(offset in the box, address in the tensor, bytes) of each line, of what is in the tensor."""
@@ -53,13 +58,13 @@ class Box:
                 if count:
                     there = self.address + along * self.size
                     there += (down + y) * self.strides[1] + (deep + z) * self.strides[2]
-                    yield (z * self.box[1] + y) * 128, there, count * self.size
+                    yield (z * self.box[1] + y) * self.line, there, count * self.size
 
     def places(self) -> Array:
         """Of each byte of the box, the place from its beginning in shared memory."""
         linear = np.arange(self.bytes)
         swizzled: Array = linear ^ (linear >> 7 & 7) << 4
-        return swizzled
+        return swizzled if self.swizzle else linear
 
 
 def copy(

@@ -16,6 +16,8 @@ from bench import lines
 from bench.batches import __main__, calls, commands, figures, problems, rectangles
 from bench.batches.classes import SHAPES
 from bench.batches.classes import shapes as drawn_shapes
+from bench.batches.points import Point
+from bench.batches.result import bounded
 from bench.batches.run import Run
 from bench.batches.seeds import origin_of, seeds_of
 from bench.batches.summed import summary
@@ -532,3 +534,37 @@ def test_classes_of_shapes_are_named_with_commas() -> None:
     assert drawn_shapes("") == SHAPES
     with pytest.raises(ArgumentError, match="'to 3'"):
         drawn_shapes("to 128,to 3")
+
+
+def test_skewed_products_are_beside_a_copy_of_as_many_bytes_and_their_bound(
+    bench_run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def copy_of(device: Device, moved: float) -> float:
+        asked.append(moved)
+        return 2e12
+
+    monkeypatch.setattr("tilewright.tuning.ceilings_cuda.copy_of", copy_of)
+    _, found = bench_run(
+        "skewed", "--types", "s", "--betas", "0", "--count", "2", "--long", "m", "--bytes", "1e7"
+    )
+    timed = [line for line in found if line.get("seconds")]
+    assert timed
+    assert {line["copy_bytes_per_second"] for line in timed} == {2e12}
+    for line in timed:
+        assert line["of_copy"] == pytest.approx(line["bytes_per_second"] / 2e12)
+        assert any(moved == pytest.approx(line["bytes_per_second"] * line["seconds"]) for moved in asked)
+        # A copy is slow here, so no arithmetic takes longer.
+        assert line["of_bound"] == pytest.approx(line["of_copy"])
+    assert "of the bound" in summary(found)[0]
+
+
+def test_the_bound_is_arithmetic_where_that_takes_longer() -> None:
+    point = Point(one("s:500x64x64@1000"), "memory", ())
+    line = {"seconds": 1e-3, "problem": "s:500x64x64@1000", "tflops": 4.0}
+    peaks = {"peak.s.1": 1e12, "tensor.d.1": 1e15}
+    said = bounded(line, point, 4e12, peaks)
+    assert (said["bound"], said["of_bound"]) == ("arithmetic", pytest.approx(4.096))
+    assert bounded(line, point, 4e12, {"peak.s.1": 1e15})["bound"] == "memory"
+    assert bounded({"missing": "no room"}, point, 4e12, peaks) == {}

@@ -52,7 +52,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
         ("h:264x64x64@9", {}, "not from 33 to 256"),
         ("h:64x64x32@9", {}, "not from 33 to 256"),
         ("h:68x64x64@9", {}, "multiple of 16 bytes"),
-        ("h:72x64x64@9", {}, "pieces of lines"),
+        ("h:72x72x72@9", {}, "inside sectors"),
         ("h:64x64x64@9", {"align": 8}, "multiple of 16 bytes"),
         ("h:64x64x64@9", {"stride_b": 64 * 64 + 4}, "multiple of 16 bytes"),
         ("h:64x64x64@9", {"stride_b": -64 * 64}, "backwards"),

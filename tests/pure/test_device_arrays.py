@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from timeit import repeat
 from types import SimpleNamespace
@@ -1053,16 +1053,42 @@ def test_empty_and_alpha_zero_and_nan(gpu: Log, torch: Any) -> None:
     assert torch.equal(three, torch.full((2, 2), 6.0))
 
 
+def frames(run: Callable[[], object]) -> list[str]:
+    """The functions of the package that a call goes through."""
+    found: list[str] = []
+
+    def note(frame: Any, event: str, argument: object) -> None:
+        if event == "call" and "/tilewright/" in frame.f_code.co_filename:
+            found.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
 def test_gradients(gpu: Log, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     a = tensor(torch, (3, 3))
     wants = torch.nn.Parameter(a.clone())
+    seed, into = torch.ones_like(a), torch.zeros_like(a)
     for _ in range(2):
-        for run in (lambda: tw.matmul(wants, a), lambda: tw.gemm(a, wants), lambda: tw.plan(a, a)(wants, a)):
+        for run in (lambda: tw.matmul(wants, a, into), lambda: tw.plan(a, a)(wants, a)):
             with pytest.raises(DTypeError, match="requires a gradient"):
                 run()
+        for run in (lambda: tw.matmul(wants, a), lambda: tw.gemm(wants, a)):
+            started = len(gpu.starts)
+            (made,) = torch.autograd.grad(run(), wants, seed)
+            close(made.numpy(), (seed @ a.mT).numpy())
+            assert len(gpu.starts) == started + 2
         with torch.no_grad():
             close(tw.matmul(wants, a).numpy(), (a @ a).numpy())
             close(tw.gemm(a, wants).numpy(), (a @ a).numpy())
+    # What nobody listens to goes through the call, the look and its key, and nothing of PyTorch's room; then
+    # it is launched, here in Python.
+    tw.matmul(a, a)
+    assert frames(lambda: tw.matmul(a, a))[:4] == ["matmul", "__call__", "key", "_slow"]
     only_remembered(monkeypatch)
     with torch.no_grad():
         close(tw.matmul(wants, a).numpy(), (a @ a).numpy())

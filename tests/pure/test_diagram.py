@@ -358,3 +358,13 @@ def test_distinct_keys_by_table_and_by_sorting(keys: list[int], bound: int) -> N
     assert [keys[at] for at in which] == sorted(set(keys))
     assert [keys.index(key) for key in sorted(set(keys))] == which.tolist()
     assert [sorted(set(keys))[kind] for kind in kinds] == keys
+
+
+def test_a_rule_that_reads_what_its_test_does_not_depend_on() -> None:
+    """It is due with the last that it reads, and prefixes that it will tell apart are not alike before."""
+    params = [Param("a", (1, 2, 3, 4)), Param("b", (1, 2, 3)), Param("c", (1, 2))]
+    space = Space(params, [Rule("few", "hard", "", lambda a, b, c: a * b <= 6)], elementwise=True)
+    points = [dict(zip("abc", each, strict=True)) for each in product((1, 2, 3, 4), (1, 2, 3), (1, 2))]
+    left = [point for point in points if point["a"] * point["b"] <= 6]
+    assert space.count() == len(left) == 18
+    assert sorted(map(str, space.sample(100))) == sorted(str(Config(point)) for point in left)

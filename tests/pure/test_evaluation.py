@@ -31,7 +31,7 @@ from tilewright.targets.cuda import binding
 from tilewright.tuning import farm, tuner, workers
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
-from tilewright.tuning.evaluate import Candidate, cuda, cuda_timing
+from tilewright.tuning.evaluate import Candidate, cuda, cuda_sizes, cuda_timing, kind_cuda
 from tilewright.tuning.gemm.operands import operands, reference
 from tilewright.tuning.gemm.verify import against
 
@@ -476,7 +476,7 @@ def test_copies_fill_twice_the_cache_in_memory_alone(driver: FakeDriver) -> None
     ],
 )
 def test_sizes(spelling: str, regime: str, batch: int) -> None:
-    assert cuda.sized(one(spelling), regime, DEVICE).batch == batch
+    assert cuda_sizes.sized(one(spelling), regime, DEVICE).batch == batch
     assert tuner.sized(one(spelling), regime, DEVICE).batch == batch
 
 
@@ -680,7 +680,7 @@ def test_a_vendor_that_cannot_be_asked_says_why(monkeypatch: pytest.MonkeyPatch)
 def fake_factory(device: Device) -> Callable[[Any], Any]:
     """The timing child of these tests."""
     pretend(FakeDriver(), setattr)
-    return cuda.factory(device)
+    return cuda.handler(device)
 
 
 def fake_compiler(device: Device) -> Callable[[Any], Binary]:
@@ -697,7 +697,7 @@ def fake_compiler(device: Device) -> Callable[[Any], Binary]:
 def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     module = tuner
     monkeypatch.setitem(STENCILS, "pretence", Pretence())
-    kind = replace(cuda.KIND, factory=fake_factory, compilers=lambda device: 2, driver=lambda: "580.1")
+    kind = replace(kind_cuda.KIND, factory=fake_factory, compilers=lambda device: 2, driver=lambda: "580.1")
     monkeypatch.setitem(module.EVALUATIONS, "cuda", kind)
     monkeypatch.setattr(farm, "compiler", fake_compiler)
     monkeypatch.setattr(module, "toolchain", lambda device, stencil: "nvrtc 13.0.88 stencils 12345678")

@@ -22,7 +22,12 @@ HEADERS = sorted(
     if path.name != "kernel.cuh"
 )
 """Headers in ``lib``, and the parts of kernels in their own folders."""
-BORROWS = {"segments": ("tensor",), "panel": ("tiny",), "experts": ("segments",)}
+BORROWS = {
+    "segments": ("tensor",),
+    "panel": ("tiny",),
+    "single": ("middle",),
+    "experts": ("segments",),
+}
 """Kernels that multiply with parts of another's."""
 
 

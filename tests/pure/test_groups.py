@@ -37,7 +37,7 @@ from tilewright.store.records import Records
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.capability import named
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, cuda_grouped
+from tilewright.tuning.evaluate import Candidate, cuda_grouped, cuda_sizes
 from tilewright.tuning.evaluate import cuda as evaluate_cuda
 from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation, List, hard_lists
 
@@ -464,4 +464,4 @@ def test_lists_and_products_take_turns_in_one_child(
     assert evaluation.final([], 3).outcomes == []
     evaluation.prepare(Problem.parse("d:8x8x8")[0], "cached")
     assert evaluation.lists._copies == []
-    assert evaluate_cuda.sized(p, "memory", H200) is p
+    assert cuda_sizes.sized(p, "memory", H200) is p

@@ -16,7 +16,7 @@ from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.targets.cuda import capability
 from tilewright.tuning import ceilings_cpu
-from tilewright.tuning.evaluate import cpu
+from tilewright.tuning.evaluate import kind_cpu
 
 pytestmark = pytest.mark.pure
 
@@ -198,7 +198,7 @@ def test_an_empty_batch_is_cached() -> None:
 @pytest.mark.parametrize("regime", ["memory", "cached"])
 @pytest.mark.parametrize("spelling", ["d:2", "s:16", "z:64"])
 def test_the_tuners_batches_are_what_calls_take_them_for(device: Device, regime: str, spelling: str) -> None:
-    problem = cpu.sized(Problem.parse(spelling)[0], regime, device)
+    problem = kind_cpu.sized(Problem.parse(spelling)[0], regime, device)
     for cores in (1, None):
         assert dispatch.regime(problem, device, cores) == regime
     # Twice what the caches hold, and not twice what is claimed.

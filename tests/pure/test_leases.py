@@ -115,10 +115,10 @@ def test_a_holder_that_lives_keeps_what_it_has(store: Records) -> None:
         ("elsewhere", SILENCE - 20, None),
         ("elsewhere", SILENCE + 20, 1),
         ("", RESTART - 20, None),
-        ("", RESTART + 20, 2),
+        ("", RESTART + 20, 3),
     ],
 )
-def test_of_other_machines_signs_of_life_are_believed_and_a_restart_counts_twice(
+def test_of_other_machines_signs_of_life_are_believed_and_a_restart_counts_three_times(
     node: str, silent: float, deaths: int | None, store: Records
 ) -> None:
     name, _, space = leases._machine()

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from tilewright.arrays.layout import Job, problem_of
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, OUTER_AXES, Problem
+from tilewright.planning import dispatch
 from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.tiny import needs, nest_cost
 from tilewright.stencils.cuda.tiny.needs import tile
 from tilewright.stencils.protocol import SEVERAL_AXES, refused
 from tilewright.targets.cuda.arguments import Struct
@@ -201,3 +203,46 @@ def test_a_default_brings_runs_and_tiles_by_bulk_copies_and_finds_others_one_by_
     for p, path in ((NESTED, "bulk"), (short, "async"), (loose, "async"), (turned, "bulk"), (large, "bulk")):
         assert tiny.default(p, H200)["path"] == path
         assert tiny.space(p, H200).member(tiny.default(p, H200)) is None
+
+
+def test_accesses_to_shared_memory_are_counted_bank_by_bank() -> None:
+    """Neighbouring words are read at once, and one word by all; words 128 bytes apart one by one, and 16
+    bytes by eight threads at a time."""
+    lanes = np.arange(32)
+    for apart, wide, clocks in ((4, 4, 1), (0, 4, 1), (128, 4, 32), (2, 2, 1), (18, 2, 2), (8, 8, 2)):
+        assert nest_cost._wavefronts(lanes * apart, wide) == clocks
+    assert [nest_cost._wavefronts(lanes * apart, 16) for apart in (16, 0, 128)] == [4, 4, 32]
+
+
+def test_a_thread_has_several_products_where_they_have_one_operand_and_multiplying_sets_the_pace() -> None:
+    tiny = STENCILS["tiny"]
+    every = Problem(DTYPES["d"], 8, 8, 8, batch=500, stride_a=0, outer=((500, 64, 0, 32_000),))
+    assert tiny.default(every, H200)["several"] > 1
+    # Elsewhere there is nothing to choose, and neither goes with every other parameter.
+    (plain,) = Problem.parse("d:8x8x8@250000")
+    known = {param.name: param.values for param in tiny.space(plain, H200).params}
+    assert (known["several"], known["direct"]) == ((1,), (0,))
+    space, config = tiny.space(every, H200), tiny.default(every, H200)
+    for change in ({"mma": 8, "rows": 8, "columns": 8}, {"turn": 1}, {"path": "async"}):
+        assert "several" in {rule.name for rule in space.why(config.with_(several=2, **change))}
+    assert "direct" in {rule.name for rule in space.why(config.with_(direct=1, path="async"))}
+
+
+def test_gaps_and_shares_of_a_run_do_not_send_a_batch_to_the_library() -> None:
+    """A of order 32 has none along another axis, and B is shared by runs alone."""
+    matrix = 32 * 32
+    outer = ((15, 6 * matrix, 0, 702 * matrix), (6, matrix, 0, 117 * matrix), (13, 0, matrix, 9 * matrix))
+    p = Problem(
+        DTYPES["d"], 32, 32, 32, batch=9, stride_a=90 * matrix, stride_b=0, stride_c=matrix, outer=outer
+    )
+    assert dispatch.plan(p, H200).stencil == "tiny"
+
+
+def test_what_shares_is_told_along_either_axis_of_a_tile() -> None:
+    run = NESTED.with_(outer=(NESTED.outer[0],))
+    assert needs.shares(run) == (0 in run.strides[:2])
+    for (a, b), (c, d), shared in (((16, 16), (16, 16), False), ((0, 16), (16, 16), True)):
+        p = Problem(
+            DTYPES["s"], 4, 4, 4, batch=100, stride_a=a, stride_b=b, outer=((90, c * 200, d * 100, 1600),)
+        )
+        assert needs.shares(p) is shared

@@ -15,7 +15,14 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.panel.cost import clocks
-from tilewright.stencils.cuda.panel.needs import along, length, long_m, shared_bytes, short, streams
+from tilewright.stencils.cuda.panel.needs import (
+    along,
+    length,
+    long_m,
+    shared_bytes,
+    short,
+    streams,
+)
 from tilewright.stencils.cuda.panel.stencil import PanelStencil
 from tilewright.stencils.cuda.source import program
 from tilewright.targets.cuda.capability import named
@@ -117,7 +124,8 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
     broken = [rule.name for rule in space.why(config) if rule.kind in (*HARDWARE, "hard")]
     assert broken == []
     launch = PANEL.launch(p, config)
-    assert launch.block[0] == 32 * config["warps"]
+    # With bulk copies one more warp moves tiles.
+    assert launch.block[0] == 32 * (config["warps"] + (config["path"] == "bulk"))
     assert 1 <= launch.grid[0] <= p.batch * -(-length(p) // config["tile"])
     assert launch.shared <= device["shared_per_block_optin"]
 
@@ -156,6 +164,7 @@ BASE = Config(
     {
         "path": "async",
         "mma": 0,
+        "packed": 0,
         "direct": 0,
         "tile": 128,
         "rows": 4,
@@ -187,7 +196,10 @@ def test_shared_memory_of_a_tile() -> None:
     p = problem("s:300x5x8@100")
     stage = -(-(128 * 8 * 4 + 16) // 128) * 128 + -(-(8 * 5 * 4 + 16) // 128) * 128
     out = -(-(128 * 5 * 4 + 16) // 128) * 128
-    assert shared_bytes(p, "async", 0, 0, 128, 3) == 3 * stage + out
-    assert shared_bytes(p, "async", 0, 1, 128, 3) == 3 * stage
+    assert shared_bytes(p, "async", 0, 0, 128, 3, 0, 5) == 3 * stage + out
+    assert shared_bytes(p, "async", 0, 1, 128, 3, 0, 5) == 3 * stage
     bulk = -(-(132 * 8 * 4 + 16) // 128) * 128 + -(-(8 * 5 * 4 + 16) // 128) * 128
-    assert shared_bytes(p, "bulk", 0, 1, 128, 3) == 128 + 3 * bulk
+    assert shared_bytes(p, "bulk", 0, 1, 128, 3, 0, 5) == 128 + 3 * bulk
+    # Packed, 8 k of two vectors each: once, or twice where the next one is packed meanwhile.
+    assert shared_bytes(p, "async", 0, 1, 128, 3, 1, 5) == 3 * stage + 256
+    assert shared_bytes(p, "bulk", 0, 1, 128, 3, 1, 5) == 128 + 3 * bulk + 512

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Config, Device, Problem, Record
+from tilewright.catalog import TARGETS
+from tilewright.errors import ArgumentError, ClusterGone, TilewrightError
+from tilewright.model import Config, Device, GroupedProblem, Problem, Record
+from tilewright.targets.cuda.capability import named
+from tilewright.tuning import fleet
 from tilewright.tuning.farm import Farm
-from tilewright.tuning.fleet import numbers, teams
+from tilewright.tuning.fleet import Team, numbers, teams
+from tilewright.tuning.gemm.jobs import TuningJob
 from tilewright.tuning.pipeline import Benches, Measurement
 from tilewright.tuning.workers import LIVES, Answer, Stream
 
@@ -120,8 +124,8 @@ def test_what_ends_its_workers_is_at_fault_and_who_was_ended_once_is_not() -> No
 
 
 def test_a_way_that_was_lost_is_held_against_no_try() -> None:
-    fleet = [Fake(by={0: "adrift"}) for _ in range(2 * LIVES)]
-    assert through(Benches(Farm([], [*fleet, Fake()])), 0) == {0: "ok"}
+    many = [Fake(by={0: "adrift"}) for _ in range(2 * LIVES)]
+    assert through(Benches(Farm([], [*many, Fake()])), 0) == {0: "ok"}
 
 
 def test_without_a_worker_the_run_ends_or_waits_for_one() -> None:
@@ -193,3 +197,60 @@ def test_gpus_that_are_none_are_named(text: Any) -> None:
 def test_like_devices_are_a_team() -> None:
     found = [replace(Device("cuda", key, key, {}), index=at) for at, key in enumerate("aba")]
     assert [(team.device.key, team.numbers) for team in teams(found)] == [("a", (0, 2)), ("b", (1,))]
+
+
+CPU = Device("cpu", "A processor", "made-up-avx512", dict.fromkeys(("cores", "l1d", "l2", "l3"), 1 << 20))
+
+
+def test_each_team_does_what_a_kernel_of_its_kind_accepts() -> None:
+    both, listed = Problem.parse("d:8x8x8")[0], GroupedProblem.parse("d:8x8x8@10+16x16x16@5")
+    jobs = [TuningJob(both, "memory", 1.0), TuningJob(listed, "memory", 1.0)]
+    assert fleet.shared(jobs, [Team(named("h200")), Team(CPU)]) == [jobs, jobs[:1]]
+    with pytest.raises(ArgumentError, match=r"no stencil accepts it on any of made-up-avx512"):
+        fleet.shared(jobs, [Team(CPU), Team(CPU)])
+
+
+class Going:
+    """A tuner whose cluster goes away after the first job of the first tuner."""
+
+    made: ClassVar[list[tuple[Any, list[Any]]]] = []
+
+    def __init__(self, device: Device, records: Any, *, farm: Any = "here", **rest: Any):
+        self.did: list[Any] = []
+        self.farm = farm
+        self.made.append((farm, self.did))
+
+    def __enter__(self) -> Going:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def tune(self, problem: Any, regime: str, **options: Any) -> Any:
+        if self.farm != "here" and self.did:
+            raise ClusterGone("cluster='tcp://far:1': no scheduler for 60 s")
+        self.did.append((problem.spelling, options["place"]))
+        return problem.spelling
+
+
+def test_a_cluster_that_stays_away_leaves_its_jobs_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet.tuner, "Tuner", Going)
+    monkeypatch.setattr(Going, "made", [])
+    jobs = [TuningJob(Problem.parse(f"d:{n}x{n}x{n}")[0], "memory", 1.0) for n in (2, 3, 4)]
+    far, asked = Team(CPU, farm=lambda: "far"), dict.fromkeys(("search", "budget", "tries", "again"))  # type: ignore[arg-type,return-value]
+    monkeypatch.setattr(fleet, "instead", lambda team: None)
+    with pytest.raises(ClusterGone):
+        fleet.tuned(jobs, [far], None, effort="quick", **asked)  # type: ignore[arg-type]
+    monkeypatch.setattr(fleet, "instead", lambda team: Team(CPU))
+    Going.made.clear()
+    with pytest.warns(RuntimeWarning, match=r"far:1.*; 2 of 3 jobs of made-up-avx512 go on on this machine$"):
+        found = fleet.tuned(jobs, [far], None, effort="quick", **asked)  # type: ignore[arg-type]
+    assert found == [job.problem.spelling for job in jobs]
+    (_, there), (where, here) = Going.made
+    assert (len(there), where, [place for _, place in here]) == (1, "here", [(1, 3), (2, 3)])
+
+
+def test_devices_that_stand_in_are_like_those_that_are_missed() -> None:
+    own = TARGETS["cpu"].probe()
+    assert fleet.instead(Team(own, farm=lambda: Farm([], []))) == Team(own)
+    assert fleet.instead(Team(CPU)) is None

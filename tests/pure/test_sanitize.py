@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bench import lines
-from bench.sanitize import chains, forms, groups, lists, small, tool
+from bench.sanitize import chains, forms, groups, lists, nests, small, tool
 from bench.sanitize.__main__ import SHOWN, report
 from bench.sanitize.child import results
 from bench.sanitize.job import Job, fits, made, named
@@ -60,7 +60,7 @@ def watched(make: Callable[..., Job], kept: dict[str, Made]) -> Callable[..., Jo
     return keeping
 
 
-NEEDS = {"whole": "bulk_copy", "boxes": "wgmma", "experts": "wgmma"}
+NEEDS = {"whole": "bulk_copy", "boxes": "wgmma", "single": "bulk_copy", "experts": "wgmma"}
 """What stencils need that not every device has."""
 
 
@@ -69,7 +69,7 @@ def listed(request: pytest.FixtureRequest) -> Listed:
     device = capability.named(request.param)
     kept: dict[str, Made] = {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (chains, forms, groups, small):
+        for module in (chains, forms, groups, nests, small):
             patch.setattr(module, "made", watched(module.made, kept))
         return Listed(device, list(jobs(device)), kept)
 
@@ -116,7 +116,8 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     for kernel, feature in NEEDS.items():
-        assert found[kernel] == ({"h", "b"} if feature in listed.device.supports else set())
+        letters = {"s", "d", "c", "z"} if kernel == "single" else {"h", "b"}
+        assert found[kernel] == (letters if feature in listed.device.supports else set())
     for kernel in ("classic", "middle"):
         assert found[kernel] == {"s", "d", "c", "z"}
     sizes = {

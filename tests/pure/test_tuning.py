@@ -21,13 +21,14 @@ from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
-from tilewright.tuning import farm
+from tilewright.tuning import farm, final
 from tilewright.tuning import timing as measure
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
+from tilewright.tuning.final import FINALISTS
 from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
 from tilewright.tuning.search.table import SEARCHES
-from tilewright.tuning.tuner import FINALISTS, Progress, Result, Tuner
+from tilewright.tuning.tuner import Progress, Result, Tuner
 from tilewright.tuning.workers import Answer
 
 pytestmark = pytest.mark.pure
@@ -308,7 +309,8 @@ def tuner(store: Records, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tune
         )
         monkeypatch.setitem(TUNE.EVALUATIONS, "cpu", kind)
         monkeypatch.setattr(farm, "Worker", lambda *_, **__: bench)
-        monkeypatch.setattr(TUNE, "stream", lambda workers, requests, ahead: Compiled(facts, requests))
+        for module in (TUNE, final):
+            monkeypatch.setattr(module, "stream", lambda workers, requests, ahead: Compiled(facts, requests))
         return Tuner(DEVICE, store)
 
     return make

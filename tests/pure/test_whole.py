@@ -16,8 +16,9 @@ from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.whole.cost import clocks
-from tilewright.stencils.cuda.whole.needs import parts, pieces, shared_bytes, turns
+from tilewright.stencils.cuda.whole.needs import boxed, parts, pieces, shared_bytes, turns
 from tilewright.stencils.cuda.whole.stencil import WholeStencil
+from tilewright.targets.cuda.arguments import Struct, TensorMap
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -68,19 +69,23 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     ("text", "fields", "reason"),
     [
         ("s:67x67x67@9", {}, "type s"),
-        ("hc:67x67x67@9", {}, "type hc"),
+        ("c:67x67x67@9", {}, "type c"),
+        ("hc:tn:67x67x67@9", {}, "complex operands are transposed"),
+        ("hc:nn:67x67x67@9", {"beta": "any"}, "beta is neither"),
         ("h:257x99x67@9", {}, "not from 33 to 256"),
         ("h:75x99x32@9", {}, "not from 33 to 256"),
-        ("h:73x54x54@9", {}, "not two extents above 64"),
         ("h:255x99x255@9", {}, "no room"),
         ("h:67x67x67@9", {"lda": 68}, "padding"),
         ("h:67x67x67@9", {"stride_b": -67 * 67}, "backwards"),
+        ("h:72x72x72@9", {"stride_b": 2**39}, "2^40"),
         ("h:67x67x67@9", {"stride_c": 67 * 67 - 1}, "over each other"),
         ("h:nt:201x255x201@9", {}, "shared memory"),
-        ("h:96x67x64@9", {}, "even numbers of words"),
+        ("hc:nn:128x80x80@9", {}, "which has 256 at most"),
+        ("h:50x50x50@9", {}, "tiny matrices"),
+        ("hc:nn:50x50x50@9", {}, "tiny matrices"),
         ("h:72x72x80@9", {}, "even numbers of words"),
-        ("h:168x168x168@9", {}, "shared memory"),
-        ("h:104x104x104@9", {"beta": "1"}, "C of 104x104x104 is read"),
+        ("h:72x72x72@9", {"lda": 80}, "padding"),
+        ("h:200x200x200@9", {}, "shared memory"),
         ("h:126x126x126@9", {}, "even halves"),
         ("h:67x67x67@9", {"align": 1}, "not of an element's 2"),
         ("h:67x67x67@1073741825", {}, "over 2^30"),
@@ -104,7 +109,7 @@ def test_it_needs_bulk_copies() -> None:
 @given(p=problems())
 def test_the_default_is_a_member_that_hardware_runs(p: Problem) -> None:
     if WHOLE.accepts(p, H200) is not None:
-        assert re.search("shared memory|even numbers|is read|even halves", WHOLE.accepts(p, H200) or "")
+        assert re.search("shared memory|even halves|even numbers", WHOLE.accepts(p, H200) or "")
         return
     config = WHOLE.default(p, H200)
     broken = [rule.name for rule in WHOLE.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]
@@ -135,6 +140,35 @@ def test_parts_turns_and_pieces() -> None:
     # Columns of 126 bytes: 16 of them in 2 KB, and one where not even that has room.
     assert pieces((63, 47), 2048) == 3
     assert pieces((63, 47), 100) == 47
+
+
+def test_complex_numbers_are_pairs_of_rows() -> None:
+    """By hand: 40 x 44 complex are 80 x 44 numbers, ten words of 16 bytes high; B has 88, eleven words."""
+    p = problem("hc:nn:40x68x44@9")
+    assert WHOLE.accepts(p, H200) is None
+    assert boxed(p) == (True, False, True)
+    gemm, a, b, c = WHOLE.arguments(p, WHOLE.default(p, H200))
+    assert isinstance(gemm, Struct)
+    values = {field.name: getattr(field, "value", None) for field in gemm.fields}
+    assert [values[name] for name in ("m", "n", "k", "lda", "ldb", "ldc", "stride_a")] == [
+        *(80, 68, 44, 80, 88, 80, 80 * 44)
+    ]
+    maps = [x for x in (a, b, c) if isinstance(x, TensorMap)]
+    assert [(x.type, x.extents, x.box) for x in maps] == [
+        ("float16", (80, 44, 9), (88, 44, 1)),
+        ("float16", (88, 68, 9), (88, 68, 1)),
+        ("float16", (80, 68, 9), (88, 68, 1)),
+    ]
+    padded = p.with_(ldb=48, stride_b=48 * 68)
+    assert boxed(padded) == (True, True, True)
+    assert WHOLE.accepts(padded, H200) is None
+    defines = dict(WHOLE.source(p, WHOLE.default(p, H200), H200).defines)
+    assert (defines["PAIRS"], defines["COMPLEX"], defines["SIZE_M"], defines["SIZE_K"]) == (
+        "1",
+        "0",
+        "80",
+        "44",
+    )
 
 
 def test_shared_memory_of_a_product() -> None:

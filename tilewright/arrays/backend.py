@@ -124,8 +124,14 @@ def library_of(value: Any) -> Library | None:
 
 @functools.cache
 def library(name: str) -> Library:
-    """A library that has been imported."""
-    return {"torch": torch_.Torch, "cupy": cupy_.Cupy}[name](sys.modules[name])
+    """A library that has been imported; ``followed`` is PyTorch where it is to know of what is done."""
+    kinds = {"torch": torch_.Torch, "followed": torch_.Followed, "cupy": cupy_.Cupy}
+    return kinds[name](sys.modules["cupy" if name == "cupy" else "torch"])
+
+
+def follower(*values: Any) -> Library | None:
+    """The library of arguments of which it is to know what is done with them, for gradients say; else None."""
+    return library("followed") if torch_.listening(*values) else None
 
 
 def default_library() -> Library | None:

@@ -11,20 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.arrays.shaping import Shaping
 from tilewright.arrays.view import ArrayView
 from tilewright.dtypes import WIDE, is_half
 
 
-class Library:
+class Library(Shaping):
     """What is asked of an array library. ``index`` is a device's number, ``stream`` the driver's own number
     of one (0: the default stream)."""
 
     name: str
     backwards = True
     """Whether its arrays may run backwards in memory. If not, ``real`` of a view that does is a copy."""
-
-    def __init__(self, module: Any):
-        self.module = module
 
     def on_gpu(self, value: Any) -> bool:
         """Whether one of the library's arrays lies on a GPU."""

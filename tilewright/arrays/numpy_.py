@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.arrays import torch_
+from tilewright.arrays.shaping import Shaping
 from tilewright.arrays.view import Array, Looker, address_of, imagined
 from tilewright.dtypes import is_complex, is_half, narrowed, unpaired, widened
 from tilewright.errors import ArgumentError, DTypeError
@@ -132,6 +133,16 @@ def memory_at(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dt
     made = np.asarray(_Interface(interface | {"typestr": words}))
     view: Array = made.view(dtype)
     return view
+
+
+class Numpy(Shaping):
+    """NumPy."""
+
+    def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+        return new_output(shape, dtype)
+
+
+NUMPY = Numpy(np)
 
 
 class NumpyArrays:

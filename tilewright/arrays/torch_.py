@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from tilewright import dtypes
 from tilewright.arrays.dlpack import Exported
 from tilewright.arrays.layout import LETTERS
 from tilewright.arrays.library import Library
+from tilewright.arrays.shaping import Look
 from tilewright.arrays.view import Array, ArrayView, Looker, Owner, address_of, view_at
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
 from tilewright.errors import DTypeError
@@ -23,6 +24,18 @@ def is_tensor(value: Any) -> bool:
     # An argument can only be a tensor where somebody has imported torch.
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
+
+
+def listening(*values: Any) -> bool:
+    """Whether PyTorch is to know of what is done with some arguments, all of them tensors of one type: one of
+    them wants a gradient, or calls are being traced or transformed."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not all(is_tensor(value) and value.dtype is values[0].dtype for value in values):
+        return False
+    if torch.is_grad_enabled() and any(value.requires_grad for value in values):
+        return True
+    inside: Any = torch._C
+    return bool(inside._len_torch_dispatch_stack() or inside._functorch.peek_interpreter_stack() is not None)
 
 
 def put_off(tensor: Any) -> bool:
@@ -156,6 +169,36 @@ class Torch(Library):
     def put_off(self, value: Any) -> bool:
         return put_off(value)
 
+    def key(self, x: Any) -> Any:
+        return x.shape, x.stride(), x.dtype
+
+    def look(self, key: Any) -> Look:
+        shape, strides, dtype = key
+        return Look(tuple(shape), strides, self.types.get(dtype))
+
+    def own(self, equation: str, arrays: Sequence[Any]) -> Any:
+        return self.module.einsum(equation, *arrays)
+
+    def viewed(
+        self, x: Any, axes: tuple[int, ...] | None, shape: tuple[int, ...], steps: tuple[int, ...] | None
+    ) -> Any:
+        # One call to PyTorch is shorter than two.
+        if steps is not None:
+            return x.as_strided(shape, steps)
+        return self.copied(x if axes is None else x.permute(axes)).reshape(shape)
+
+    def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+        return self.module.empty(shape, dtype=self.names[dtype], device=like.device)
+
+    def diagonal(self, x: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        return x.as_strided(shape, strides)
+
+    def summed(self, x: Any, axes: tuple[int, ...]) -> Any:
+        return x.sum(axes).contiguous()
+
+    def times(self, a: Any, b: Any) -> Any:
+        return (a * b).contiguous()
+
     def wait(self, index: int, stream: int) -> None:
         gpu = self.module.cuda
         other = gpu.default_stream(index) if stream == 0 else gpu.ExternalStream(stream, device=index)
@@ -249,3 +292,15 @@ class Torch(Library):
                 out.baddbmm_(a, b, alpha=alpha, beta=beta)
                 return
         super().gemm(a, b, out, alpha, beta)
+
+
+class Followed(Torch):
+    """PyTorch where somebody follows what is done with tensors: for gradients, or to transform it."""
+
+    follows = True
+
+    def viewed(
+        self, x: Any, axes: tuple[int, ...] | None, shape: tuple[int, ...], steps: tuple[int, ...] | None
+    ) -> Any:
+        # Views that gradients go back through cheaply, whatever the strides turn out to be.
+        return (x if axes is None else x.permute(axes)).reshape(shape)

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+ROOMS = ("api", "arrays", "calls", "catalog", "kernels", "loading", "planning", "runtime", "store")
+"""Where the frames of a call are."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _passed_over: set[str] = set()
@@ -36,4 +39,6 @@ def pass_over() -> None:
         return
     _passed_over.add(__name__)
     with suppress(Exception):  # Without it calls work too, traced at length.
-        rules.add(__name__.partition(".")[0])
+        # All but the room ``torch``, whose calls the tracer is to follow to its operators.
+        for room in ROOMS:
+            rules.add(f"{__name__.partition('.')[0]}.{room}")

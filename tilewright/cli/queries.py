@@ -34,7 +34,8 @@ from tilewright.task import Task
 from tilewright.tuning import ceilings_cpu, ceilings_cuda, timing
 from tilewright.tuning.sets.kernel_set import KernelSet
 from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import Progress, Result, sized, speed
+from tilewright.tuning.timing import speed
+from tilewright.tuning.tuner import Progress, Result, sized
 from tilewright.tutorial import ladder
 
 Row = dict[str, Any]

@@ -234,9 +234,10 @@ def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tupl
     that it is: by what was measured of problems like it, or, where nothing was, by what the stencil says of
     itself. That is said of batches that are evenly spaced: of other lists a library may have a call, and
     it is seldom fast. Of a batch along several axes the runs were measured, and the stencil has to say yes to
-    how it goes on between them."""
+    how it goes on between them. What a run shares, or has gaps between, it may have anew, or close together,
+    along another axis: neither counts."""
     if isinstance(problem, Problem) and problem.outer:
-        run = problem.with_(batch=problem.products, outer=())
+        run = problem.with_(batch=problem.products, outer=(), **_close(problem))
         serves, gain = _standing(stencil, run, kind, device)
         return serves and not stencil.needs_record(problem), gain
     if isinstance(problem, GroupedProblem):
@@ -248,6 +249,13 @@ def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tupl
     if found is not None:
         return found
     return problem.pointers or not stencil.needs_record(problem), 1.0
+
+
+def _close(p: Problem) -> dict[str, int]:
+    """The batch strides of a problem whose matrices follow each other, 0 for what all of its batch shares."""
+    columns = (p.m if p.transposed_a else p.k), (p.k if p.transposed_b else p.n), p.n
+    leads = zip("abc", columns, (p.lda, p.ldb, p.ldc), p.moves, strict=True)
+    return {f"stride_{x}": (ld or 0) * count if moves else 0 for x, count, ld, moves in leads}
 
 
 def _forced(

@@ -19,10 +19,11 @@ from tilewright.arrays.numpy_ import NumpyArrays
 from tilewright.arrays.overlap import bounds
 from tilewright.arrays.view import Array, Layout
 from tilewright.catalog import STENCILS
+from tilewright.dtypes import is_half
 from tilewright.forks import making
 from tilewright.loading import load
 from tilewright.model import Plan
-from tilewright.runtime import build, host_calls
+from tilewright.runtime import build, gaps, host_calls
 from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.fastcall_cpu import RANK_MAX, find_team, native
 from tilewright.stencils.cpu.ir import LAYOUT_WORDS, launched, layout_words
@@ -150,9 +151,19 @@ class Host(NumpyArrays):
         return found
 
     def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
-        function = None if bound is None else self.function(bound, call.arrays)
+        if bound is not None:
+            function = self.function(bound, call.arrays)
+        elif call.tag == host_calls.MATMUL and self._numpy_does(call.arrays[-1].dtype):
+            function = host_calls.of_numpy(call.arrays[-1].dtype)
+        else:
+            return
         if function is not None:
             host_calls.remember(call, function)
+
+    @staticmethod
+    def _numpy_does(kind: np.dtype[Any]) -> bool:
+        """Whether NumPy's product of a type is what runs where no stencil does, and nobody counts it."""
+        return not is_half(kind) and kind is np.dtype(kind.char) and not gaps.COUNTS.on()
 
 
 HOST = Host()

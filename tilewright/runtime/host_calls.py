@@ -29,6 +29,18 @@ def remember(call: Call, function: Function) -> None:
         call_cache.keep(entries, (*looks(a, b), result.strides, *tag), function)
 
 
+def of_numpy(kind: np.dtype[Any]) -> Function:
+    """What serves calls that NumPy's own product was planned for, on arrays of one of NumPy's types. That
+    takes any layout and whatever overlaps, so the types, which live for ever, are all that is compared."""
+
+    def call(a: Any, b: Any, out: Any) -> Any:
+        if not (a.dtype is b.dtype is out.dtype is kind and type(b) is type(out) is np.ndarray):
+            return NotImplemented
+        return np.matmul(a, b, out) if out.flags.writeable else NotImplemented
+
+    return call
+
+
 def looks(a: Layout, b: Layout) -> tuple[Any, ...]:
     """What the call cache goes by, written out again where every nanosecond counts."""
     return a.shape, a.strides, a.dtype.char, b.shape, b.strides

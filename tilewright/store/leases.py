@@ -26,9 +26,9 @@ from tilewright.model import Record
 from tilewright.store.jsonl import spelled
 from tilewright.store.records import Records, body_of
 
-FATAL = 3
-"""Deaths that make a candidate poison. A process may be ended by anybody: that counts once. A machine that
-started anew since counts twice."""
+FATAL = 6
+"""Deaths that make a candidate poison. A process may be ended by anybody, and children run the candidates:
+that counts once. A machine that started anew since counts three times."""
 SILENCE = 300.0
 """Seconds after which a holder of another machine that wrote nothing counts as dead."""
 RESTART = 60.0
@@ -174,7 +174,7 @@ def _ended(connection: sqlite3.Connection, holder: str) -> int | None:
     found = connection.execute("SELECT beat FROM holders WHERE name = ?", (holder,)).fetchone()
     silent = abs(time.time() - found[0]) if found else SILENCE
     if node == here[0] and boot != here[1] and silent >= RESTART:
-        return 2
+        return 3
     return None if silent < SILENCE else 1
 
 

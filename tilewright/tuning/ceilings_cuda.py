@@ -49,10 +49,24 @@ def measure(device: Device, index: int = 0) -> dict[str, float]:
     return {"bandwidth.copy.1": copied, **units(device)}
 
 
-def _copied(device: Device, index: int) -> float:
-    """Bytes that a copy reads and writes in a second: the median of several."""
+def copy_of(device: Device, moved: float, index: int = 0) -> float:
+    """Bytes that a copy of ``moved`` bytes, half of them read, moves in a second: what starts and ends slowly
+    takes as much of it as of a kernel that moves as many. Bytes a second; ``index`` is the GPU's number.
+
+    Raises ``DeviceError`` when there is too little memory free.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_copied, device, index, max(16, int(moved / 2))).result()
+
+
+def _copied(device: Device, index: int, size: int | None = None) -> float:
+    """Bytes that a copy reads and writes in a second: the median of several. ``size`` is what is read; None
+    for as much as says most."""
     driver.context(index)
-    target, source, size = _room(CACHES * device["l2"])
+    if size is None:
+        target, source, size = _room(CACHES * device["l2"])
+    else:
+        target, source = driver.allocate(size), driver.allocate(size)
     for memory in (target, source):
         driver.fill(memory.address, size, 1)
     api, watch = bindings.bindings(), driver.Stopwatch()

@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.errors import ClusterError, DeviceError
+from tilewright.errors import ClusterError, ClusterGone, DeviceError
 from tilewright.model import Device
 from tilewright.runtime import build
 from tilewright.tuning.evaluate.table import EVALUATIONS
@@ -196,8 +196,8 @@ class RemoteWorker:
 
 @dataclass
 class Cluster:
-    """A connection to a scheduler that is made anew when the scheduler is. Raises ``ClusterError`` where
-    none answers for ``patience`` seconds."""
+    """A connection to a scheduler that is made anew when the scheduler is. Raises ``ClusterGone`` where
+    none answers for ``patience`` seconds, to everybody who uses it from then on."""
 
     address: str
     patience: float = PATIENCE
@@ -206,6 +206,8 @@ class Cluster:
     addresses: dict[str, int] = field(default_factory=dict)
     """Workers with their threads; 0: it owns a device."""
     devices: dict[str, Device] = field(default_factory=dict)
+    gone: str = ""
+    """Why it is given up."""
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -215,6 +217,8 @@ class Cluster:
     def look(self, now: bool = False) -> None:
         """See which workers there are, some times a second; connect anew where the scheduler was lost."""
         with self._lock:
+            if self.gone:
+                raise ClusterGone(self.gone)
             if not now and time.monotonic() - self._looked < LOOK:
                 return
             self._looked = time.monotonic()
@@ -251,10 +255,11 @@ class Cluster:
                 self.close()
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
             if time.monotonic() > deadline:
-                raise ClusterError(
+                self.gone = (
                     f"cluster={self.address!r}: no scheduler for {self.patience:g} s ({reason}); what was "
                     "tried is recorded, and the same call goes on from there"
                 )
+                raise ClusterGone(self.gone)
             time.sleep(0.2)
 
     def _take_in(self, workers: dict[str, Any]) -> None:
@@ -344,11 +349,11 @@ def remote(cluster: Cluster, device: Device, timeout: float = 30.0, measuring: f
             farm.compilers += own
 
     def more() -> bool:
-        """Wait for a device. Raises ``ClusterError`` where none comes."""
+        """Wait for a device. Raises ``ClusterGone`` where none comes."""
         deadline = time.monotonic() + cluster.patience
         while not farm.benches:
             if time.monotonic() > deadline:
-                raise ClusterError(
+                raise ClusterGone(
                     f"cluster={cluster.address!r}: no worker owns a {device.key} any more; what was tried "
                     "is recorded, and the same call goes on from there"
                 )

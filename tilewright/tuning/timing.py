@@ -31,6 +31,7 @@ narrow makes its true coverage a little less than 95 %. A change here that moves
 
 from __future__ import annotations
 
+import datetime
 import functools
 import gc
 import math
@@ -43,7 +44,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Timing
+from tilewright.model import Record, Timing
 
 ALONE, INTERLEAVED, DECIDED = 1, 2, 3
 """The protocol's numbers: a figure taken alone; one taken in turns with its rivals, which outranks it; and
@@ -270,3 +271,14 @@ def ratio(a: Timing, b: Timing) -> tuple[float, float, float]:
             "accepted: two timings of one interleaved run"
         )
     return median_interval([x / y for x, y in zip(a.samples, b.samples, strict=True)])
+
+
+def speed(record: Record) -> float:
+    """Products per second of a record that has a timing."""
+    assert record.timing is not None
+    return record.timing.batch / record.timing.median
+
+
+def now() -> str:
+    """The moment, to the microsecond, in UTC."""
+    return datetime.datetime.now(datetime.UTC).isoformat()

@@ -15,18 +15,16 @@ until it is clear who is fastest (``contest``), and only these figures decide.
 
 from __future__ import annotations
 
-import datetime
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Binary, Config, Device, Record, Verdict
+from tilewright.model import Binary, Config, Device, Record
 from tilewright.runtime import build
 from tilewright.space import Space
 from tilewright.stencils.protocol import refused
@@ -34,21 +32,18 @@ from tilewright.store import jobs
 from tilewright.store.leases import Leases
 from tilewright.store.records import Records
 from tilewright.task import Task
-from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.farm import Farm, local
+from tilewright.tuning.final import Final, Name, finite, name_of
 from tilewright.tuning.pipeline import Account, Benches, Measurement
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.starts import VENDOR, Starts, incumbents, starts
+from tilewright.tuning.timing import now, speed
 from tilewright.tuning.workers import Answer, stream
 
 T = TypeVar("T", bound=Task)
-FINALISTS = 6
-FINALS = 3
-ROUNDS = 150
-"""Rounds of a final at most; its seconds are mostly over before."""
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
@@ -107,6 +102,17 @@ def sized(problem: T, regime: str, device: Device) -> T:
     """The problem with the batch that a regime is measured on."""
     made: T = EVALUATIONS[device.kind].sized(problem, regime, device)
     return made
+
+
+def taking(problem: Task, device: Device, stencils: Iterable[str]) -> list[str]:
+    """Those of some stencils that accept a problem, as it is measured, on a device."""
+    found = []
+    for name in stencils:
+        # Rows of the table say what they are for before they are loaded.
+        row = STENCILS.entries.get(name) or STENCILS[name]
+        if row.target == device.kind and refused(STENCILS[name], problem, device) is None:
+            found.append(name)
+    return found
 
 
 class Tuner:
@@ -168,12 +174,7 @@ class Tuner:
         cannot be made.
         """
         sized_problem = sized(problem, regime, self.device)
-        names = [
-            name
-            for name in stencils or STENCILS
-            if STENCILS[name].target == self.device.kind
-            and refused(STENCILS[name], sized_problem, self.device) is None
-        ]
+        names = taking(sized_problem, self.device, stencils or STENCILS)
         if not names:
             raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
         self._names = {*STENCILS, *names}
@@ -181,15 +182,14 @@ class Tuner:
         result = self._result = Result(problem, regime, None, None, device=self.device)
         self._tolerate = tolerate
         self._incumbents = {
-            _name(row) for row in incumbents(self.records, sized_problem, regime, self.device)
+            name_of(row) for row in incumbents(self.records, sized_problem, regime, self.device)
         }
         job = self._job(sized_problem, regime, names, search, budget, tries, seed, tolerate)
         if not again and jobs.finished(self.records, job):
             known = self.recorded(problem, regime)
             if known.best is not None:
                 return known
-        self._kept: dict[tuple[str, Config], Binary] = {}
-        self._prepare(sized_problem, regime)
+        final = self._prepare(sized_problem, regime)
         begin = time.monotonic()
         self._fresh = 0
         for number, name in enumerate(names):
@@ -207,7 +207,9 @@ class Tuner:
                         problem, name, result.tried, result.best, spent, budget, *place, counts, self.device
                     )
                 )
-        result.best, result.vendor = self._decide(sized_problem, regime)
+        newest = [row for name in self._names for row in self._known(sized_problem, regime, name).values()]
+        result.best, result.vendor = final.decide(newest, self._incumbents)
+        result.missing, result.note, result.tied = final.missing, final.note, final.tied
         result.seconds = time.monotonic() - entered
         result.device_seconds, result.waited = self.benches.account.busy, self.benches.account.waited
         jobs.finish(self.records, job, now())
@@ -244,46 +246,42 @@ class Tuner:
         cannot be made.
         """
         problem = sized(problem, regime, self.device)
-        result = self._result = Result(problem, regime, None, None)
-        self._kept = {}
-        self._prepare(problem, regime)
+        final = self._prepare(problem, regime)
         row = self._begun(problem, regime, stencil, config)
-        finalists = self._built(problem, [row])
-        answer = self._ask_final([candidate for _, candidate in finalists], 15)
+        answer = final.ask([candidate for _, candidate in final.built([row])], 15)
         if answer.status != "ok":
-            result.missing = answer.detail
             return None, None
         last_round: FinalRound = answer.value
-        result.missing = last_round.missing
-        ours = [self._decided(row, outcome, "ok") for outcome in last_round.outcomes if outcome.verdict.ok]
-        return (ours[0] if ours else None), self._vendor(problem, regime, last_round)
+        ours = [final.decided(row, outcome, "ok") for outcome in last_round.outcomes if outcome.verdict.ok]
+        return (ours[0] if ours else None), final.vendor(last_round)
 
-    def in_turns(
-        self, problem: Task, regime: str, kernels: Sequence[tuple[str, Config]]
-    ) -> dict[tuple[str, Config], Outcome]:
+    def in_turns(self, problem: Task, regime: str, kernels: Sequence[Name]) -> dict[Name, Outcome]:
         """Kernels that are known to be right timed in turns, until it is clear who is fastest: their samples
         of one round belong together. Nothing is written. Empty where the round fails.
 
         Raises ``TilewrightError`` when operands cannot be made.
         """
         problem = sized(problem, regime, self.device)
-        self._result, self._kept = Result(problem, regime, None, None), {}
-        self._prepare(problem, regime)
-        rows = [self._begun(problem, regime, *kernel) for kernel in kernels]
-        finalists = self._built(problem, rows)
-        answer = self._ask_final([candidate for _, candidate in finalists], ROUNDS)
+        final = self._prepare(problem, regime)
+        finalists = final.built([self._begun(problem, regime, *kernel) for kernel in kernels])
+        answer = final.ask([candidate for _, candidate in finalists])
         if answer.status != "ok":
             return {}
         outcomes = zip(finalists, answer.value.outcomes, strict=True)
-        return {_name(row): outcome for (row, _), outcome in outcomes}
+        return {name_of(row): outcome for (row, _), outcome in outcomes}
 
-    def _prepare(self, problem: Task, regime: str) -> None:
+    def _prepare(self, problem: Task, regime: str) -> Final:
+        """Have devices make the operands of a problem, for which there is a final round then."""
         self.benches.account = Account()
         try:
             self.benches.prepare(("prepare", problem, regime), self.patience)
         except TilewrightError as error:
             raise TilewrightError(f"operands of {problem.spelling} could not be made: {error}") from error
-        self._prepared = problem
+        self._final = Final(
+            *(self.farm, self.benches, self.records, problem, regime),
+            *(self.device.key, self.driver, self.patience),
+        )
+        return self._final
 
     def _search(
         self,
@@ -436,11 +434,11 @@ class Tuner:
             return replace(base, status=status, detail=answer.detail)
         verdict, timing, clocks = answer.value
         if not verdict.ok:
-            return replace(base, status="wrong", detail=verdict.why, error=_finite(verdict.error))
+            return replace(base, status="wrong", detail=verdict.why, error=finite(verdict.error))
         _, candidate, *_, limit = made.request
         detail = "one sample: stopped early" if timing.median > limit else ""
         if not detail:
-            self._kept[base.stencil, base.config] = candidate.binary
+            self._final.kept[base.stencil, base.config] = candidate.binary
         record = replace(
             base, timing=timing, error=verdict.error, seconds=timing.median, detail=detail, clocks=clocks
         )
@@ -469,152 +467,7 @@ class Tuner:
             when=now(),
         )
 
-    def _vendor(self, problem: Task, regime: str, last_round: FinalRound) -> Record | None:
-        """The record of the vendor's product in a final round."""
-        if last_round.vendor is None:
-            return None
-        version, timing = last_round.vendor
-        base = Record(problem, regime, VENDOR, last_round.config, "ok", self.device.key, version)
-        clocks = last_round.outcomes[0].clocks if last_round.outcomes else ""
-        decided = self._decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
-        return replace(decided, protocol=measure.DECIDED)
-
-    def _decide(self, problem: Task, regime: str) -> tuple[Record | None, Record | None]:
-        """Time the best few again, in turns with the vendor's product, and record what came out."""
-        newest: dict[tuple[str, Config], Record] = {}
-        for name in self._names:
-            for row in self._known(problem, regime, name).values():
-                newest[row.stencil, row.config] = row
-        rows = [row for row in newest.values() if row.status == "ok" and row.timing is not None]
-        # What won before is a finalist however its first try came out.
-        rows.sort(key=lambda r: (_name(r) not in self._incumbents, -speed(r), repr(r.config)))
-        # Where none of the best stands the last check, the next best are asked.
-        for first in range(0, FINALISTS * FINALS, FINALISTS):
-            finalists = self._built(problem, rows[first : first + FINALISTS])
-            records, vendor = self._final(problem, regime, finalists)
-            winners = [record for record in records if record.status == "ok"]
-            if winners or first + FINALISTS >= len(rows):
-                break
-        winners.sort(key=lambda r: (-r.protocol, -speed(r), repr(r.config)))
-        return (winners[0] if winners else None), vendor
-
-    def _built(self, problem: Task, rows: Sequence[Record]) -> list[tuple[Record, Candidate]]:
-        """Records with their candidates: binaries of this run, others compiled again."""
-        fresh = [(row.stencil, problem, row.config) for row in rows if _name(row) not in self._kept]
-        candidates = stream(self.compilers, fresh, len(fresh) + 1)
-        while not candidates.done:
-            # Compilers of other machines may go meanwhile, and others come.
-            self.farm.refresh()
-            built = candidates.poll()
-            if built is None:
-                wait(candidates.pipes(), timeout=0.05)
-            elif built.status == "ok":
-                self._kept[built.request[0], built.request[2]] = built.value
-        found = [(row, self._kept.get(_name(row))) for row in rows]
-        return [(row, Candidate(row.stencil, row.config, binary)) for row, binary in found if binary]
-
-    def _final(
-        self, problem: Task, regime: str, finalists: Sequence[tuple[Record, Candidate]]
-    ) -> tuple[list[Record], Record | None]:
-        """The records of one final round, written, and the vendor's."""
-        rounds, records = ROUNDS, []
-        answer = self._ask_final([candidate for _, candidate in finalists], rounds)
-        if answer.status != "ok":
-            nobody = self._ask_final([], 5)
-            if nobody.status != "ok":
-                # The fault is none of theirs: their first figures stand.
-                self._result.missing = f"the final round fails by itself: {nobody.detail}"
-                return [row for row, _ in finalists], None
-            # One of them took the child down: each for itself says which.
-            alone = [(row, candidate, self._ask_final([candidate], 5)) for row, candidate in finalists]
-            for row, _, said in alone:
-                if said.status != "ok":
-                    status = "crashed" if said.status == "failed" else said.status
-                    records.append(self._decided(row, Outcome(Verdict(False, math.inf, said.detail)), status))
-            finalists = [(row, candidate) for row, candidate, said in alone if said.status == "ok"]
-            answer = self._ask_final([candidate for _, candidate in finalists], rounds)
-        vendor = None
-        if answer.status == "ok":
-            last_round: FinalRound = answer.value
-            self._result.missing, self._result.note = last_round.missing, last_round.note
-            records += self._crowned(
-                [
-                    self._decided(row, outcome, "ok" if outcome.verdict.ok else "wrong")
-                    for (row, _), outcome in zip(finalists, last_round.outcomes, strict=True)
-                ]
-            )
-            vendor = self._vendor(problem, regime, last_round)
-        for record in (*records, vendor):
-            if record is not None:
-                self.records.append(record)
-        return records, vendor
-
-    def _crowned(self, records: list[Record]) -> list[Record]:
-        """The records of a final round, the winner's under the protocol that outranks the others'."""
-        right = {
-            str(number): row
-            for number, row in enumerate(records)
-            if row.status == "ok" and row.timing is not None
-        }
-        if not right:
-            return records
-        found = contest.standing({name: row.timing.samples for name, row in right.items() if row.timing})
-        # The order of a tie: by name, and by the config as it is spelled. It is the same everywhere.
-        equal = sorted(
-            (found.leader, *found.close), key=lambda name: (right[name].stencil, repr(right[name].config))
-        )
-        short = len(right[found.leader].timing.samples) < contest.FIRST  # type: ignore[union-attr]
-        winner = found.leader if short else equal[0]
-        others = {found.leader, *found.tied} - {winner}
-        self._result.tied = tuple(row for name, row in right.items() if name in others)
-        said = (
-            [f"tied with {len(others)} others" if len(others) > 1 else "tied with another"] if others else []
-        )
-        said += [self._result.note] if self._result.note else []
-        crowned = replace(right[winner], protocol=measure.DECIDED, detail="; ".join(said))
-        return [crowned if number == int(winner) else row for number, row in enumerate(records)]
-
-    def _ask_final(self, candidates: Sequence[Candidate], rounds: int) -> Answer:
-        return self.benches.ask(("final", candidates, rounds), self.patience)
-
-    def _decided(self, row: Record, outcome: Outcome, status: str) -> Record:
-        """A finalist's record after the final round. The largest error that was seen of it stays with it."""
-        verdict, timing, clocks = outcome
-        errors = [e for e in (row.error, _finite(verdict.error)) if e is not None]
-        return replace(
-            row,
-            problem=self._prepared,
-            status=status,
-            detail=verdict.why,
-            error=max(errors) if row.error is not None else None,
-            timing=timing,
-            seconds=timing.median if timing else None,
-            protocol=measure.INTERLEAVED,
-            clocks=clocks,
-            driver=self.driver,
-            when=now(),
-        )
-
 
 def _emptied(found: deque[Record]) -> Iterator[Record]:
     while found:
         yield found.popleft()
-
-
-def _name(record: Record) -> tuple[str, Config]:
-    return record.stencil, record.config
-
-
-def speed(record: Record) -> float:
-    """Products per second of a record that has a timing."""
-    assert record.timing is not None
-    return record.timing.batch / record.timing.median
-
-
-def now() -> str:
-    """The moment, to the microsecond, in UTC."""
-    return datetime.datetime.now(datetime.UTC).isoformat()
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -94,7 +94,7 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED}/test_whole.py",
     ),
     Slip(
-        "tilewright/stencils/cuda/tiny/pipeline_runs.cuh",
+        "tilewright/stencils/cuda/tiny/pieces.cuh",
         "slot ? slot - 1 : STAGES",
         "slot",
         f"{_NESTED} pieces",
@@ -194,6 +194,18 @@ SLIPS: tuple[Slip, ...] = (
         "if (i0 + i >= SIZE_M || j0 + j >= SIZE_N) continue;",
         "if (i0 + i >= SIZE_M) continue;",
         f"{_EMULATED}/test_interleaved.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/pieces.cuh",
+        "out < ALONG && find",
+        "find",
+        f"{_NESTED} tiles",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/tiny/multiply_several.cuh",
+        "if (!of.there[o]) continue;",
+        "",
+        f"{_NESTED} pieces",
     ),
     Slip(
         "tilewright/stencils/cuda/tiny/pipeline_tiles.cuh",

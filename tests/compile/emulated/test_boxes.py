@@ -21,9 +21,9 @@ pytestmark = marks.COMPILED
     ],
 )
 def test_boxes_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:
-    # Columns begin at multiples of 128 bytes, matrices of 16, with room between them.
+    # Columns begin at multiples of 128 bytes, or of 16, and matrices of 16, with room between them.
     p = problem(text, beta=beta, alpha="any")
-    pads = [-(ld or 0) % 64 for ld in (p.lda, p.ldb, p.ldc)]
-    p = problem(text, pad=(pads[0], pads[1], pads[2] + 64), gap=(8, 0, 16), beta=beta, alpha="any")
+    pads = [-(ld or 0) % 8 for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, pad=(pads[0], pads[1] + 24, pads[2] + 64), gap=(8, 0, 16), beta=beta, alpha="any")
     few = {"tile_m": 48, "tile_n": 64, "stages": 2, "kept": 1, "blocks": 132}
     assert found_wrong("boxes", [(p, Config(few | fixed))], grid_x=2) == []

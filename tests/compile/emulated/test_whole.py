@@ -26,6 +26,12 @@ pytestmark = marks.COMPILED
         ("b:tn:20x45x17@3", "any", 2, {"tile": 32, "rows": 16, "columns": 8}),
         # All columns at multiples of 16 bytes, multiplied from where they come; parts that reach out of C.
         ("b:nn:24x11x40@3", "any", 16, {"piece": 2048, "columns": 24}),
+        # The same as boxes: columns of even numbers of such words, all of them, or those of A alone.
+        ("h:nn:32x11x16@3", "1", 16, {"piece": 2048}),
+        ("b:tn:24x11x32@3", "0", 16, {"piece": 2048}),
+        # Pairs, at odd ones and at words of 16 bytes.
+        ("hc:nn:17x9x21@2", "1", 16, {}),
+        ("hc:nn:12x9x20@2", "0", 16, {"piece": 2048}),
     ],
 )
 def test_whole_multiplies(text: str, beta: str, align: int, fixed: dict[str, Any]) -> None:

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.custom.problem import KernelProblem
 from tilewright.model import Binary, Device, Gemm, Problem, Verdict
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
+from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome, serve
 from tilewright.tuning.evaluate.kernels import Either
 from tilewright.tuning.evaluate.kernels_cpu import CpuKernelEvaluation
 from tilewright.tuning.gemm.operands import Operands, operands
@@ -95,28 +94,11 @@ class CpuEvaluation:
         return self.passes * self.timed.problem.batch
 
 
-def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
+def handler(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of the timing child, which keeps to one core."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     return serve(Either(CpuEvaluation(device), CpuKernelEvaluation(device)))
-
-
-def sized(problem: Any, regime: str, device: Device) -> Any:
-    """The problem with the batch that a regime is measured on: half of what a core has for itself, or twice
-    what all caches hold in effect, which leaves nothing in them from one pass to the next. A kernel that was
-    handed in is measured on the sizes that it was tuned for."""
-    if isinstance(problem, KernelProblem):
-        return problem
-    one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
-    if regime == "cached":
-        return problem.with_(batch=max(1, device["l2"] // 2 // one))
-    return problem.with_(batch=max(2, max(2 * device.knee(), 128 << 20) // one))
-
-
-def compilers(device: Device) -> int:
-    """All cores but the timed one, up to 8: a candidate compiles about as long as it is timed."""
-    return min(max(1, device["cores"] - 1), 8)
 
 
 def vendor_call(made: Operands) -> Callable[[], None]:
@@ -156,12 +138,3 @@ def clocks() -> str:
     except OSError:
         return ""
     return f"{int(text) // 1000} MHz"
-
-
-KIND = Kind(
-    factory,
-    sized,
-    compilers,
-    budgets={"memory": 0.03, "cached": 0.015},
-    environment={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,19 +27,19 @@ from typing import Any
 import numpy as np
 
 from tilewright.catalog import STENCILS
-from tilewright.custom.problem import KernelProblem
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Kernel, Problem, Verdict
 from tilewright.runtime import cublaslt, launch
 from tilewright.space import HARDWARE, Space
-from tilewright.targets.cuda import devices, driver, modules
+from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
-from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome, serve
+from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome, serve
 from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation
-from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
+from tilewright.tuning.evaluate.cuda_sizes import BUDGETS, COPIES, EARLY_STOP, SOLO
+from tilewright.tuning.evaluate.cuda_timing import FINAL_BUDGET, EventEvaluation, guarded, turns
 from tilewright.tuning.evaluate.kernels import Either
 from tilewright.tuning.evaluate.kernels_cuda import CudaKernelEvaluation
 from tilewright.tuning.gemm.operands import (
@@ -64,8 +63,6 @@ ALIKE = 1.02
 SEED = 1
 SPAN = 512
 """Bytes that an address is a multiple of where textures are read, on every device so far."""
-SOLO = 256**3
-"""Multiply-adds from which a product is worth a launch of its own; smaller ones are timed in batches."""
 ROWS, COLUMNS, MATRICES = 16, 64, 3
 """How much of the timed problem a finalist is checked on."""
 KEPT = 64
@@ -501,14 +498,14 @@ class CudaEvaluation(EventEvaluation[Problem]):
                 reason = wrong
                 continue
             run = self._round(start)
-            limit = math.inf if best is None else KIND.early_stop * best[0]
+            limit = math.inf if best is None else EARLY_STOP * best[0]
             timing = measure.measure(
                 run,
                 watch=self.watch,
                 regime=self.regime,
                 batch=self.problem.batch,
                 least=3,
-                budget=KIND.budgets[self.regime],
+                budget=BUDGETS[self.regime],
                 target=0.01,
                 early_stop=limit,
             )
@@ -548,45 +545,7 @@ class GpuEvaluation:
         return self.evaluation.final(candidates, rounds)
 
 
-def factory(device: Device) -> Callable[[tuple[Any, ...]], Any]:
+def handler(device: Device) -> Callable[[tuple[Any, ...]], Any]:
     """The handler of the timing child, which holds the context of the GPU."""
     driver.context()
     return serve(Either(GpuEvaluation(device), CudaKernelEvaluation(device)))
-
-
-def sized(problem: Any, regime: str, device: Device) -> Any:
-    """The problem with the batch that a regime is measured on.
-
-    A large product, or a batch that the user gave, stays as it is: its speed depends on how many tiles
-    there are. A small product is repeated until the batch is larger than the cache, or half of it.
-    So does a list, and a kernel that was handed in.
-    """
-    if isinstance(problem, GroupedProblem | KernelProblem):
-        return problem
-    one = max(1, problem.with_(batch=2).footprint - problem.with_(batch=1).footprint)
-    if problem.batch > 1 or problem.m * problem.n * problem.k >= SOLO:
-        # Copies are rotated for the rest of what it takes to leave nothing in the cache.
-        least = -(-2 * device.knee() // (COPIES * one)) if regime == "memory" else 1
-        return problem.with_(batch=max(problem.batch, least))
-    if regime == "cached":
-        return problem.with_(batch=max(1, device.knee() // 2 // one))
-    return problem.with_(batch=max(1, max(2 * device.knee(), 128 << 20) // one))
-
-
-def compilers(device: Device) -> int:
-    """All cores of the host but two (the tuner, and the child that launches), up to 32."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(max(1, cores - 2), 32)
-
-
-KIND = Kind(
-    factory,
-    sized,
-    compilers,
-    budgets={"memory": 0.03, "cached": 0.03},
-    ahead=64,
-    early_stop=1.5,
-    # PyTorch alone takes half a minute to be imported from a cold disk.
-    patience=300.0,
-    driver=devices.driver_version,
-)

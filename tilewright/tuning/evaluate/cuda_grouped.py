@@ -33,7 +33,8 @@ from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
-from tilewright.tuning.evaluate.cuda_timing import COPIES, FINAL_BUDGET, EventEvaluation, guarded, turns
+from tilewright.tuning.evaluate.cuda_sizes import COPIES
+from tilewright.tuning.evaluate.cuda_timing import FINAL_BUDGET, EventEvaluation, guarded, turns
 from tilewright.tuning.gemm.operands import (
     POISON,
     Array,

@@ -22,8 +22,6 @@ FINAL_BUDGET = 2.0
 SAMPLE = 2e-3
 """Seconds of a sample, so that the cost of queueing its first launch is nothing beside it. A kernel that
 is shorter than a launch from Python (about 3 us) is timed as one launch after the other."""
-COPIES = 256
-"""Most copies of the operands that launches go through in turns."""
 
 
 class Events:

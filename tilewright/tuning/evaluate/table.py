@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tilewright.tuning.evaluate import Kind, cpu, cuda
+from tilewright.tuning.evaluate import Kind, kind_cpu, kind_cuda
 
-EVALUATIONS: dict[str, Kind] = {"cpu": cpu.KIND, "cuda": cuda.KIND}
+EVALUATIONS: dict[str, Kind] = {"cpu": kind_cpu.KIND, "cuda": kind_cuda.KIND}

@@ -12,7 +12,7 @@ from tilewright.space import Space
 if TYPE_CHECKING:
     from tilewright.tuning.search import Batches, Estimate
 
-# The end of a batch drains the compilers, so batches are long.
+# The end of a batch drains the compilers, so batches are long, and the starts are no batch of their own.
 BATCH = 512
 
 
@@ -20,7 +20,8 @@ def exhaustive(
     space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
 ) -> Batches:
     """Yield all of the space; what comes back is not looked at."""
-    yield list(starts)
     rest = (config for config in space if config not in starts)
-    while batch := list(islice(rest, BATCH)):
+    batch = list(starts)
+    while batch := [*batch, *islice(rest, BATCH)]:
         yield batch
+        batch = []

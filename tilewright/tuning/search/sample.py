@@ -13,7 +13,7 @@ from tilewright.tuning.search.order import shuffled
 if TYPE_CHECKING:
     from tilewright.tuning.search import Batches, Estimate
 
-# The end of a batch drains the compilers, so batches are long.
+# The end of a batch drains the compilers, so batches are long, and the starts are no batch of their own.
 BATCH = 512
 
 
@@ -21,7 +21,8 @@ def sample(
     space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
 ) -> Batches:
     """Yield the starts, then the rest of the space in random order."""
-    yield list(starts)
     rest = (config for config in shuffled(space, seed) if config not in starts)
-    while batch := list(islice(rest, BATCH)):
+    batch = list(starts)
+    while batch := [*batch, *islice(rest, BATCH)]:
         yield batch
+        batch = []

@@ -27,7 +27,8 @@ from tilewright.stencils.protocol import refused
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning.starts import VENDOR, inside
-from tilewright.tuning.tuner import speed, toolchain
+from tilewright.tuning.timing import speed
+from tilewright.tuning.tuner import toolchain
 
 Kernel = tuple[str, Config]
 """A stencil's name and a point of its space."""

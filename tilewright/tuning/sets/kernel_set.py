@@ -27,7 +27,8 @@ from tilewright.store.jsonl import compact, encode, write_text
 from tilewright.tuning.sets import cells
 from tilewright.tuning.sets.cells import Case, Kernel, Listed
 from tilewright.tuning.sets.cover import Cover, cover, curve
-from tilewright.tuning.tuner import Tuner, sized, speed
+from tilewright.tuning.timing import speed
+from tilewright.tuning.tuner import Tuner, sized
 
 AGAIN = 6
 """How often a set is found anew when kernels lose more, side by side, than the table said."""

@@ -14,8 +14,8 @@
 // in memory. Blocks are persistent, and tiles of a product are neighbours, so that the second-level cache has what the first
 // one has brought. The slices of the next tile come while this one is multiplied, rounded and stored.
 //
-// Requires: columns and matrices at multiples of 16 bytes (lines of boxes are lines of memory where columns begin at multiples
-// of 128); strides that are not negative.
+// Requires: columns and matrices at multiples of 16 bytes; strides that are not negative. Lines of boxes are lines of memory
+// where columns begin at multiples of 128 bytes, and else cost more.
 //
 // The parts: layout.cuh (shared memory, tiles), loads.cuh (slices), results.cuh (tiles of C), multiply.cuh.
 #include "lib/gemm.cuh"

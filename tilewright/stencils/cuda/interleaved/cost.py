@@ -81,9 +81,9 @@ def _direct(space: Space, p: Problem, device: Device) -> Columns:
 
 
 def _ring(space: Space, p: Problem, device: Device) -> Columns:
-    """Two stages of several steps each had nothing on its way while the last was multiplied: 0.7 to 0.8 of
-    the speed of three or four of fewer."""
-    return _grid(space, p, {"stages": (3, 4, 6), "depth": (1, 2, 4)}, teams="half")
+    """Two and three stages of several steps each had little on its way while the last was multiplied: 0.7 to
+    0.9 of the speed of four of fewer."""
+    return _grid(space, p, {"stages": (4, 6), "depth": (1, 2, 4)}, teams="half")
 
 
 def _bulk(space: Space, p: Problem, device: Device) -> Columns:
@@ -155,6 +155,10 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     busy = (x["issue"] * issue) ** power + far**power + memory**power
     stepped = ((stages > 0) & (group == 0)) * -(-p.k // depth)
     waiting = 1 + (x["few"] + x["step"] * stepped) / running
+    # Steps that are left over at the end of k come one by one.
+    unroll = columns["unroll_k"]
+    left = (stages == 0) & (unroll < p.k) & (p.k % unroll > 0)
+    waiting = waiting * np.where(left, x["left"], 1.0)
     # What each way was measured to take for what it should.
     way = np.where(bulk > 0, x["bulk"], np.where(ringed, x["ring"], 1.0))
     if pack:

@@ -22,6 +22,8 @@ CONSTANT int leading(bool along_k, int held) {
 constexpr int LD_A = leading(TRANS_A, HELD_M), LD_B = leading(!TRANS_B, HELD_N);
 constexpr int SLICE_A = (TRANS_A ? HELD_M : DEPTH) * LD_A, SLICE_B = (TRANS_B ? DEPTH : HELD_N) * LD_B;
 constexpr int STAGE = (SLICE_A + SLICE_B) * SIZE;
+// Elements of the vectors that they are read by.
+constexpr int WIDE_A = WORD, WIDE_B = WORD;
 // Elements that divide where runs of a tile and a slice begin.
 CONSTANT int start(bool several, int piece) { return several ? piece : 16; }
 constexpr int START_A = TRANS_A ? start(SLICES > 1, DEPTH) : start(TILES_M > 1, TILE_M);

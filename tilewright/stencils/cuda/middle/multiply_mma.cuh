@@ -1,65 +1,14 @@
-// A warp's part of a tile of C by tensor cores, float64: its sums, and how they are written.
+// A warp's part of a tile of C by tensor cores, float64: its sums, and how they are read and written.
 #pragma once
 
-struct Sums {
-    // Elements from one row of op(A), column of op(B) and k to the next.
-    static constexpr int ROW_A = TRANS_A ? LD_A : 1, K_A = TRANS_A ? 1 : LD_A;
-    static constexpr int COLUMN_B = TRANS_B ? 1 : LD_B, K_B = TRANS_B ? LD_B : 1;
-    static constexpr int HIGH = ROWS / 8, BROAD = COLUMNS / 8, TALL = MMA / 8;
-    Element sum[BROAD][HIGH][2];  // 8 x 8 of C: row r, columns 2q and 2q + 1 of lane 4r + q
+#include "middle/products_mma.cuh"
 
-    INLINE Sums() {
-        UNROLL for (int j = 0; j < BROAD; j++) UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int e = 0; e < 2; e++)
-            sum[j][i][e] = zero();
-    }
-    static INLINE int first_row(int thread) { return thread / 32 % PARTS_M * ROWS; }
-    static INLINE int first_column(int thread) { return thread / 32 / PARTS_M * COLUMNS; }
-
-    static INLINE void product(Real *(&c)[TALL], const Real (&a)[TALL], Real b) {
-#if MMA == 16
-        mma_16x8x4(c[0][0], c[0][1], c[1][0], c[1][1], a[0], a[1], b);
-#else
-        mma_8x8x4(c[0][0], c[0][1], a[0], b);
-#endif
-    }
-
+struct Sums : Products {
     INLINE void add(const Stored *a, const Stored *b, int depth) {
         const int r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
         a += (first_row(threadIdx.x) + r) * ROW_A + q * K_A;
         b += (first_column(threadIdx.x) + r) * COLUMN_B + q * K_B;
-        _Pragma("unroll 2") for (int k = 0; k < depth; k += 4) {
-            Element x[HIGH], y[BROAD];
-            UNROLL for (int i = 0; i < HIGH; i++) x[i] = conjugated(CONJ_A, a[k * K_A + i * 8 * ROW_A]);
-            UNROLL for (int j = 0; j < BROAD; j++) y[j] = conjugated(CONJ_B, b[k * K_B + j * 8 * COLUMN_B]);
-            UNROLL for (int j = 0; j < BROAD; j++) UNROLL for (int i = 0; i < HIGH; i += TALL) {
-#if COMPLEX
-                Real re[TALL], im[TALL], less[TALL], cr[TALL][2], ci[TALL][2], *to_re[TALL], *to_im[TALL];
-                UNROLL for (int t = 0; t < TALL; t++) {
-                    re[t] = x[i + t].re;
-                    im[t] = x[i + t].im;
-                    less[t] = -im[t];
-                    UNROLL for (int e = 0; e < 2; e++) {
-                        cr[t][e] = sum[j][i + t][e].re;
-                        ci[t][e] = sum[j][i + t][e].im;
-                    }
-                    to_re[t] = cr[t];
-                    to_im[t] = ci[t];
-                }
-                product(to_re, re, y[j].re);
-                product(to_im, re, y[j].im);
-                product(to_re, less, y[j].im);
-                product(to_im, im, y[j].re);
-                UNROLL for (int t = 0; t < TALL; t++) UNROLL for (int e = 0; e < 2; e++) sum[j][i + t][e] = Element{cr[t][e], ci[t][e]};
-#else
-                Real *to[TALL], part[TALL];
-                UNROLL for (int t = 0; t < TALL; t++) {
-                    to[t] = sum[j][i + t];
-                    part[t] = x[i + t];
-                }
-                product(to, part, y[j]);
-#endif
-            }
-        }
+        _Pragma("unroll 2") for (int k = 0; k < depth; k += 4) add_four(a + k * K_A, b + k * K_B);
     }
 
     // Of eight columns of C those of this lane's sums, or element after element along the rows.

@@ -24,17 +24,19 @@ from tilewright.stencils.cuda.panel.needs import (
     shared_bytes,
     short,
     small_along_k,
-    stage_bytes,
     streams,
     strides,
+    width,
 )
-from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots
+from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots, threads
 from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
 _RINGS = ((1, 2, 4, 8), (2, 3, 4))
 """Warps and stages of the rings that are proposed."""
+_SUMS = (8, 16, 32, 48)
+"""Registers of sums up to which some smaller parts are proposed, too."""
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -73,10 +75,16 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     # Those of the fewest instructions for an element of C.
     mma, rows, columns = np.array(of_threads).T
     found = {"mma": mma, "rows": rows, "columns": columns, "direct": np.ones_like(mma)}
+    found |= {"packed": np.ones_like(mma), "path": np.full(len(mma), "bulk")}
     issued, _, reads = _fma(p, found, x[f"fma {p.dtype.real_bits}"])
     each = columns if long_m(p) else rows
     cost = np.maximum(issued / 4, reads) / (rows * columns) * (-(-other // each) * each / other)
-    yield from (of_threads[at] for at in np.argsort(cost, kind="stable")[: x["parts"]])
+    order = np.argsort(cost, kind="stable")
+    yield from (of_threads[at] for at in order[: x["parts"]])
+    # Smaller ones leave room for more warps, which is worth more where little is summed.
+    held = (rows * columns * words_of_sum(p))[order]
+    for fewer in _SUMS:
+        yield from (of_threads[at] for at in order[held <= fewer][:1])
 
 
 def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) -> Columns:
@@ -85,20 +93,41 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     longest = min([t for t in fitting if t >= length(p)] or fitting[-1:])
     full = {t: length(p) / (-(-length(p) // t) * t) for t in fitting if t <= longest}
     tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
-    paths = [path for path in PATHS if path != "bulk" or ("bulk_copy" in device.supports and bulk_takes(p))]
+    paths = [path for path in PATHS if path == "async" or ("bulk_copy" in device.supports and bulk_takes(p))]
     directly = np.arange(1 + long_m(p))
-    axes = np.arange(len(part)), np.arange(len(paths)), directly, np.array(tiles), *map(np.array, _RINGS)
-    which, path, direct, tile, warps, stages = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+    axes = (
+        np.arange(len(part)),
+        np.arange(len(paths)),
+        directly,
+        np.arange(2),
+        np.array(tiles),
+        *map(np.array, _RINGS),
+    )
+    which, path, direct, packed, tile, warps, stages = (
+        axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
+    )
     mma, rows, columns = part[which].T
-    left = (direct == 0) | (mma == 0)
-    found = {"path": np.array(paths)[path], "mma": mma, "direct": direct, "tile": tile, "rows": rows}
+    left = ((direct == 0) & (packed == 0)) | (mma == 0)
+    found = {
+        "path": np.array(paths)[path],
+        "mma": mma,
+        "direct": direct,
+        "tile": tile,
+        "rows": rows,
+        "packed": packed,
+    }
     found |= {"columns": columns, "warps": warps, "stages": stages}
     found = {name: column[left] for name, column in found.items()}
     # The compiler takes more registers than the loop needs, for reads ahead.
     needed = registers(p, found["mma"], found["rows"], found["columns"])
     needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
-    shared = shared_bytes(p, found["path"], found["mma"], found["direct"], found["tile"], found["stages"])
-    held = np.minimum(resident(shared, needed, found["warps"], device), x["blocks"])
+    shared = shared_bytes(
+        p,
+        *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
+    )
+    held = np.minimum(
+        resident(shared, needed, threads(found["path"], found["warps"]) // 32, device), x["blocks"]
+    )
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
 
@@ -116,33 +145,56 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
 
 
 def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
-    """The same for configs of one kind: what moving a tile takes, and what multiplying it does, of which the
-    longer counts most; and the latency of a turn of the ring, which the blocks of an SM share."""
-    tile, bulk, staged = columns["tile"], columns["path"] == "bulk", 1 - columns["direct"]
+    """The same for configs of one kind. A tile takes what is longest of five things that go on at once, and a
+    little of the others: memory; the issue of instructions and the units of an SM; what one block waits for
+    itself while it multiplies a tile, and its warp that moves tiles, which the blocks of an SM share; and the
+    latency of memory, which the tiles on their way share."""
+    tile, bulk = columns["tile"], columns["path"] != "async"
     per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
-    updates = p.beta != "0"
-    pairs, size = 1 + p.dtype.is_complex, p.dtype.itemsize
-    moved = length(p) / turns * (p.k + short(p) * (1 + updates)) * size
-    memory = moved / x["bytes"]
-    rows, cols = columns["rows"], columns["columns"]
-    each = slots(columns["mma"], columns["warps"])
-    works = columns["warps"] * -(-parts(p, tile, rows, cols) // each)
-    issued, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
-    issued += (x["kept"] + x["kept_staged"] * staged) * rows * cols * pairs * (1 + updates) / _lanes(columns)
-    # What begins anywhere in a word takes more instructions.
-    anywhere = (along(p) and units(p)[0 if long_m(p) else 1] < WIDEST) + (long_m(p) and units(p)[2] < WIDEST)
-    issued *= (1 + x["anywhere"] * anywhere) / 4
-    runs = (p.k if along(p) else 1) + (short(p) if long_m(p) else 1) * (1 + updates)
-    words, halves = _copies(p, columns, length(p) / turns)
-    copied = np.where(bulk, x["run"] * runs, x["word"] * words + x["half"] * halves)
+    count, updates, size = length(p) / turns, p.beta != "0", p.dtype.itemsize
+    small = p.k * short(p) * (strides(p)[1] != 0)
+    memory = (count * (p.k + short(p) * (1 + updates)) + small) * size / x["bytes"]
+    rounds = -(
+        -parts(p, tile, columns["rows"], columns["columns"]) // slots(columns["mma"], columns["warps"])
+    )
+    of_part, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
+    # Device memory takes whole words more readily than what is narrower.
+    narrow = columns["direct"] * (_vector_of_c(p, columns) * size < 4)
+    of_part += x["kept"] * _stores(p, columns) * (1 + updates) * (1 + x["narrow"] * narrow)
+    # What all threads of a block do beside their parts, and what the warp that moves tiles does.
+    words, halves = _copies(p, columns, count)
+    moved = (
+        np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
+    )
+    loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
+    stores = (columns["direct"] == 0) * (short(p) if long_m(p) else 1)
+    edges = stores * (long_m(p) and units(p)[2] < WIDEST)
+    served = bulk * (x["run"] * (loads + stores) + x["edge"] * edges)
+    issued = (columns["warps"] * rounds * of_part + moved + served) / 4
     power = x["power"]
-    busy = works * (issued**power + units_busy**power + reads**power) ** (1 / power)
-    # Few warps leave a scheduler nothing to issue while they wait for each other.
-    busy = busy * (1 + x["few"] / (per_sm * columns["warps"])) + copied
-    latency = (
-        x["latency"] + x["latency_byte"] * stage_bytes(p, columns["path"], columns["mma"], tile)
-    ) / per_sm
-    return ((memory**power + busy**power) ** (1 / power) + latency) * turns / length(p)
+    units_of_all = columns["warps"] * rounds * np.maximum(units_busy, reads)
+    waited = x["latency"] + x["alone"] * (rounds * of_part + moved / columns["warps"])
+    serving = x["serve"] * served
+    flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
+    longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
+    longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
+    return longest ** (1 / power) * turns / length(p)
+
+
+def _vector_of_c(p: Problem, columns: Columns) -> Any:
+    """Elements of C that an instruction keeps."""
+    rows, size = columns["rows"], p.dtype.itemsize
+    unit = units(p)[2] if long_m(p) else min(units(p)[2], short(p) * size & -(short(p) * size))
+    elsewhere = units(p)[0] if long_m(p) and along(p) else WIDEST
+    return np.maximum(1, np.minimum(min(unit, elsewhere) // size, rows & -rows))
+
+
+def _stores(p: Problem, columns: Columns) -> Any:
+    """Instructions that keep what a thread has of a part."""
+    elements = columns["rows"] * columns["columns"] / _lanes(columns)
+    if columns["mma"].any():
+        return elements
+    return elements / _vector_of_c(p, columns)
 
 
 def _copies(p: Problem, columns: Columns, count: Any) -> tuple[Any, Any]:
@@ -175,20 +227,47 @@ def _lanes(columns: Columns) -> Any:
 def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
     """Instructions that a warp issues for a part of each of its threads, clocks of the multiply-add units,
     and of shared memory."""
-    rows, cols = columns["rows"], columns["columns"]
+    rows, cols, size = columns["rows"], columns["columns"], p.dtype.itemsize
     lengthwise, across = (rows, cols) if long_m(p) else (cols, rows)
-    size, staged = p.dtype.itemsize, 1 - columns["direct"]
-    # Words that are loaded for a k.
-    wide = vector(size, max(1, units(p)[0 if long_m(p) else 1] // size))
+    element, halves = max(size, 8 if p.dtype.letter == "hc" else 4), p.dtype.real_bits == 16
+    packed = columns["packed"]
+    # Elements of the vectors that are read: along the panel, or along k of both operands.
+    unit = units(p)[0 if long_m(p) else 1]
     deep = vector(size, p.k)
-    of_panel = lengthwise / (np.minimum(wide, lengthwise & -lengthwise) if along(p) else min(wide, deep))
-    of_small = across / (deep if small_along_k(p) else np.minimum(WIDEST // size, across & -across))
+    if along(p):
+        wide = np.maximum(1, np.minimum(unit // size, lengthwise & -lengthwise))
+    else:
+        wide = max(1, min(unit // size, deep))
+    of_panel = lengthwise / wide
+    plain = across / (deep if small_along_k(p) else np.minimum(WIDEST // size, across & -across))
+    of_small = np.where(packed == 1, -(-across * element // WIDEST), plain)
     sums = lengthwise * across * (4 if p.dtype.is_complex else 1)
-    issued = x["part"] + p.k * (of_panel + of_small + sums + x["step"])
+    widened = halves * (1 + p.dtype.is_complex) * (lengthwise + np.where(packed == 1, 0, across))
+    anywhere = along(p) * (unit < WIDEST)
+    issued = x["part"] + p.k * (of_panel + of_small + sums + widened + x["step"] + x["anywhere"] * anywhere)
     pipes = p.k * sums * (2 if p.dtype.real_bits == 64 else 1) / 4
     words = max(size / 4, 0.5)
-    reads = p.k * (lengthwise * words + of_small * max(1.0, words / 4))
-    return issued, pipes, x["reads"] * (reads + 2 * staged * lengthwise * across * words)
+    passes = lengthwise * words * (1 if along(p) else _conflicts(p, columns, wide))
+    staged = 2 * (1 - columns["direct"]) * lengthwise * across * words
+    # Lanes read the same of the small operand, but for rows of it that are not packed.
+    several = np.where(
+        (packed == 1) | long_m(p) | (not small_along_k(p)), 1, np.minimum(32, -(-short(p) // rows))
+    )
+    met = np.minimum(several, _met(p, p.k * size, deep))
+    return issued, pipes, x["reads"] * (p.k * (passes + of_small * met) + staged)
+
+
+def _conflicts(p: Problem, columns: Columns, wide: Any) -> Any:
+    """How often a bank of shared memory is asked for at once, where neighbouring lanes read a panel that lies
+    across."""
+    own = p.k * p.dtype.itemsize
+    return _met(p, own + np.where((columns["path"] == "async") & (own % 32 == 0), WIDEST, 0), wide)
+
+
+def _met(p: Problem, apart: Any, wide: Any) -> Any:
+    """How often a bank is asked for at once by lanes that read vectors so many bytes apart."""
+    size = p.dtype.itemsize
+    return np.maximum(1, np.gcd(apart // min(size, 4), 128 // min(size, 4)) * min(size, 4) / (wide * size))
 
 
 def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
@@ -199,9 +278,12 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
     # Instructions of 16 x 8 products: two for a complex number of 16 bits, four for one of float64.
     products = rows * cols / 128 * (pairs if halves else pairs**2)
     fragments = (rows + cols) / 8 * (2 if halves else 1) * pairs
-    issued = x["part"] + steps * (fragments * x["step"] + products * (1 if halves else 2))
+    panel = (rows if long_m(p) else cols) / 8 * (2 if halves else 1) * pairs
+    anywhere = units(p)[0 if long_m(p) else 1] < WIDEST
+    issued = fragments * x["step"] + x["anywhere"] * panel * anywhere + products * (1 if halves else 2)
     pipes = steps * products * (2 if halves else 4)
-    return issued, pipes, x["reads"] * p.k * (rows + cols) * max(p.dtype.itemsize / 4, 0.5) / 32
+    passes = p.k * (rows + cols) * max(p.dtype.itemsize / 4, 0.5) / 32
+    return x["part"] + steps * issued, pipes, x["reads"] * passes
 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:

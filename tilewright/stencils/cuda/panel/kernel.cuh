@@ -18,11 +18,14 @@
 // B transposed), or across: then its tiles are streams of bytes if there is no padding, which are copied by words
 // of 16 bytes wherever they begin. Persistent blocks walk over the tiles of all products, so any grid is right.
 //
-// PATH  2  bulk copies (sm_90) by one warp, of words of 16 bytes: columns along the panel and streams keep their place in them.
+// PATH  2  bulk copies (sm_90) by a warp of their own, of words of 16 bytes: columns along the panel and streams keep their place
+//          in them.
 //       1  vectors of 4, 8 or 16 bytes (cp.async, sm_80) by all threads: any leading dimensions, gaps and addresses.
 //
-// The parts: pipeline_*.cuh (a path each), copy.cuh (tiles by all threads), item.cuh (which tile), multiply.cuh (parts of a
-// tile, by tiny/multiply_*.cuh), layout.cuh (shared memory).
+// The small operand may be PACKED first: as multiply-add units read it, by whole vectors whatever its size is.
+//
+// The parts: pipeline_*.cuh (a path each), copy.cuh (tiles by all threads), runs.cuh (tiles by bulk copies), item.cuh (which
+// tile), multiply.cuh (parts of a tile, by multiply_packed.cuh or tiny/multiply_*.cuh), layout.cuh (shared memory).
 #include "lib/bulk.cuh"
 #include "lib/gemm.cuh"
 
@@ -63,6 +66,9 @@
 #ifndef DIRECT
 #define DIRECT 0  // 1: C leaves from registers (LONG_M, without MMA), 0: through shared memory
 #endif
+#ifndef PACKED
+#define PACKED 0  // 1: the small operand is packed before it is multiplied (without MMA), 0: it is read as it came
+#endif
 #ifndef TILE
 #define TILE 128  // rows (LONG_M) or columns of a tile of C
 #endif
@@ -76,7 +82,7 @@
 #define COLUMNS 4  // columns of C that a thread computes (MMA: a warp)
 #endif
 #ifndef WARPS
-#define WARPS 2  // warps of a block
+#define WARPS 2  // warps of a block that multiply; with bulk copies one more moves what they do
 #endif
 #ifndef STAGES
 #define STAGES 3  // tiles in shared memory, all but one of them on their way
@@ -97,6 +103,7 @@ static_assert(TILE * SIZE % 16 == 0, "tile: whole words of 16 bytes along the pa
 static_assert(!BULK || ALONG || PANEL_STREAMS, "bulk-panel: bulk copies take streams, or columns along the panel");
 static_assert(!BULK || LONG_M || C_STREAMS, "bulk-result: bulk copies take streams, or columns along the panel");
 static_assert(!DIRECT || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
+static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply-add units");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),

@@ -3,7 +3,7 @@
 
 #include "lib/sizes.cuh"
 
-constexpr int THREADS = 32 * WARPS;
+constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + (BULK ? 32 : 0);  // those that multiply, and all
 
 // The product of one tile.
 constexpr int SIZE_M = LONG_M ? TILE : SHORT, SIZE_N = LONG_M ? SHORT : TILE;
@@ -41,10 +41,19 @@ constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 constexpr int BYTES_PANEL = padded(LD_PANEL * (ALONG ? SIZE_K : TILE) * SIZE + 16);
 constexpr int BYTES_SMALL = padded(LD_SMALL * SMALL_COLS * SIZE + 16);
 constexpr int BYTES_C = padded(LD_C * (LONG_M ? SHORT : TILE) * SIZE + 16);
-constexpr int AT_SMALL = BULK ? padded(8 * STAGES) : 0, AT_RING = AT_SMALL + (SHARED ? BYTES_SMALL : 0);
+constexpr int AT_SMALL = BULK ? padded(8 * (2 * STAGES + 2)) : 0;
+constexpr int AT_RING = AT_SMALL + (SHARED ? BYTES_SMALL : 0);
 constexpr int STAGE_SMALL = BYTES_PANEL, STAGE_C = STAGE_SMALL + (SHARED ? 0 : BYTES_SMALL);
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);
 constexpr int AT_OUT = AT_RING + STAGES * STAGE;
+constexpr int AT_PACKED = AT_OUT + (DIRECT ? 0 : BULK ? 2 : BETA ? 0 : 1) * BYTES_C;
+constexpr int BYTES_PACKED = SIZE_K * ceiling(SHORT, (LONG_M ? COLUMNS : ROWS)) * ceiling((LONG_M ? COLUMNS : ROWS) * (int)sizeof(Element), 16) * 16;
 
 constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
-constexpr int SLOTS = MMA ? WARPS : THREADS;  // workers that compute a part of the tile each: warps or threads
+constexpr int SLOTS = MMA ? WARPS : WORKERS;  // workers that compute a part of the tile each: warps or threads
+
+// The threads that multiply wait for each other.
+INLINE void workers_sync() {
+    if (WARPS == 1) __syncwarp();
+    else asm volatile("bar.sync 1, %0;" ::"n"(WORKERS) : "memory");
+}

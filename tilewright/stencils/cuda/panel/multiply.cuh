@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tiny/multiply_fma.cuh"
+#include "panel/multiply_packed.cuh"
 #if MMA && TYPE_BITS == 64
 #include "tiny/multiply_mma_f64.cuh"
 #elif MMA
@@ -27,12 +28,13 @@ INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT>
 }
 
 // Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.
-template <typename LeadA, typename LeadB, typename LeadC>
-INLINE void multiply_tile(const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Stored *out, LeadC ldc,
-                          const Item &x, long long ldc_there, const Scalars &s) {
-    _Pragma("unroll 1") for (int tile = threadIdx.x / (THREADS / SLOTS); tile < TILES; tile += SLOTS) {
+template <typename LeadPanel, typename LeadC>
+INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *small, int ld_small, int buffer, const Stored *c,
+                          Stored *out, LeadC ldc, const Item &x, long long ldc_there, const Scalars &s) {
+    _Pragma("unroll 1") for (int tile = threadIdx.x / (WORKERS / SLOTS); tile < TILES; tile += SLOTS) {
 #if MMA
-        multiply_mma(tile, a, lda, b, ldb, c, out, ldc, s);
+        if constexpr (LONG_M) multiply_mma(tile, panel, lead, small, ld_small, c, out, ldc, s);
+        else multiply_mma(tile, small, ld_small, panel, lead, c, out, ldc, s);
 #else
         constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
         constexpr int AT_C = DIRECT ? UNIT_C : vector_bytes(LD_C * SIZE, APART_C * SIZE);
@@ -41,7 +43,12 @@ INLINE void multiply_tile(const Stored *a, LeadA lda, const Stored *b, LeadB ldb
 #else
         Stored *const to = out;
 #endif
-        multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, a, lda, b, ldb, c, to, ldc, s);
+#if PACKED
+        multiply_packed<(LONG_M ? AT_A : AT_B), AT_C>(tile, panel, lead, buffer, c, to, ldc, s);
+#else
+        if constexpr (LONG_M) multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, panel, lead, small, ld_small, c, to, ldc, s);
+        else multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, small, ld_small, panel, lead, c, to, ldc, s);
+#endif
 #endif
     }
 }

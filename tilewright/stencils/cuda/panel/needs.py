@@ -35,6 +35,11 @@ def short(p: Problem) -> int:
     return min(p.m, p.n)
 
 
+def width(p: Problem) -> str:
+    """The parameter that counts what a part has of the small operand."""
+    return "columns" if long_m(p) else "rows"
+
+
 def along(p: Problem) -> bool:
     """Whether neighbours in memory are neighbours along the panel."""
     return not p.transposed_a if long_m(p) else p.transposed_b
@@ -86,16 +91,23 @@ def result_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
 
 
 def _lengthwise(p: Problem, path: Any, mma: Any, tile: Any, other: int, is_along: bool) -> Any:
-    size, bulk = p.dtype.itemsize, path == "bulk"
+    size, bulk = p.dtype.itemsize, path != "async"
     if is_along:
         return _rounded((tile + ((mma != 0) | bulk) * (WIDEST // size)) * other * size + WIDEST)
     return _rounded(np.where(bulk, other, _apart(p, other)) * tile * size + WIDEST)
 
 
+def packed_bytes(p: Problem, path: Any, packed: Any, width: Any) -> Any:
+    """Bytes of the small operand where it is packed: twice, where the next one is packed meanwhile."""
+    element = max(p.dtype.itemsize, 8 if p.dtype.letter == "hc" else 4)
+    each = p.k * -(-short(p) // width) * (-(-width * element // WIDEST) * WIDEST)
+    return _rounded(packed * each * (1 + 1 * (path == "bulk") * (strides(p)[1] != 0)))
+
+
 def small_bytes(p: Problem, path: Any, mma: Any) -> Any:
     """Bytes of the small operand."""
     rows, columns = (p.k, short(p)) if small_along_k(p) else (short(p), p.k)
-    spread = (mma != 0) & ((path != "bulk") | (strides(p)[1] == 0))
+    spread = (mma != 0) & ((path == "async") | (strides(p)[1] == 0))
     return _rounded((rows + spread * (_apart(p, rows) - rows)) * columns * p.dtype.itemsize + WIDEST)
 
 
@@ -105,13 +117,16 @@ def stage_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
     return panel_bytes(p, path, mma, tile) + updated + (small_bytes(p, path, mma) if strides(p)[1] else 0)
 
 
-def shared_bytes(p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any) -> Any:
+def shared_bytes(
+    p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, width: Any
+) -> Any:
     """Shared memory of a block: barriers, a small operand of the whole batch, the ring, results on their way
     out that do not leave from registers."""
-    bulk = path == "bulk"
+    bulk = path != "async"
     once = 0 if strides(p)[1] else small_bytes(p, path, mma)
     outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (1 - direct) * result_bytes(p, path, mma, tile)
-    return _rounded(8 * stages) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
+    ring = _rounded(16 * stages + 16) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
+    return ring + packed_bytes(p, path, packed, width)
 
 
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:

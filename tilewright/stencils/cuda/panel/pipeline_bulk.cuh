@@ -1,114 +1,98 @@
-// The pipeline of bulk copies (PATH 2): the lanes of one warp fill a ring of stages, whose barriers count the bytes that
-// arrived.
+// The pipeline of bulk copies by a warp of their own (PATH 2): it fills a ring of stages and writes results, and the warps that
+// multiply never wait for each other.
 //
-// What is copied whole is a run (lib/run.cuh): a column along the panel, or all of a tile that is a stream.
+//   the last warp     asks for tile i + STAGES and writes C of tile i, when all have multiplied tile i
+//   the others        multiply tile i when it has arrived, into one of two buffers that C leaves from
 #pragma once
 
-#include "lib/run.cuh"
-#include "panel/copy.cuh"
-
-// The runs of a tile: COLS columns along the panel, or one for all of it.
-template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
-    static constexpr int COUNT = IS_ALONG ? COLS : 1;
-    static INLINE Run run(const Stored *at, long long ld, int number, int count) {
-        return Run(at + number * ld, IS_ALONG ? count : count * ACROSS);
-    }
-    static INLINE int load(unsigned char *to, const Stored *at, long long ld, int count, const void *begin, const void *end,
-                           unsigned int barrier) {
-        int expected = 0;
-        _Pragma("unroll 1") for (int i = threadIdx.x; i < COUNT; i += 32)
-            expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
-        return expected;
-    }
-    // By the lanes of the first warp.
-    static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
-        _Pragma("unroll 1") for (int i = threadIdx.x; i < COUNT; i += 32) {
-            const Run x = run(to, ld, i, count);
-            const unsigned char *const here = from + i * LD * SIZE + x.head() + x.ahead();
-            if (x.whole() > 0) bulk_store<false>((void *)(x.from + x.ahead()), here, x.whole(), 0);
-        }
-    }
-    // By all threads: what is before and behind whole words, by the widest pieces at multiples of themselves.
-    static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
-        if constexpr (WORD > 1) {
-            if (UNIT_C == 16 && count % WORD == 0) return;
-            _Pragma("unroll 1") for (int i = threadIdx.x; i < 2 * COUNT; i += THREADS) {
-                const Run x = run(to, ld, i / 2, count);
-                const unsigned char *const here = from + i / 2 * LD * SIZE + x.head();
-                if (i % 2) x.store_edge(here, x.ahead() + x.whole(), x.bytes);
-                else x.store_edge(here, 0, x.ahead());
-            }
-        }
-    }
-};
-typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
-typedef Runs<LONG_M, SHORT, LD_C, SHORT> ResultRuns;
-typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;
+#include "panel/runs.cuh"
 
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     const Tiles tiles(g);
     unsigned char *const ring = shared_memory + AT_RING;
-    const unsigned int barriers = shared_address(shared_memory);
+    // Barriers: the bytes of a stage have arrived; it has been read, and its result is complete; a buffer of results is free.
+    const unsigned int arrived = shared_address(shared_memory), done = arrived + 8 * STAGES, left = done + 8 * STAGES;
+    const bool serves = threadIdx.x >= WORKERS;
     const long long stride_panel = LONG_M ? g.stride_a : g.stride_b, stride_small = LONG_M ? g.stride_b : g.stride_a;
     const void *const end_panel = end_of(tiles.panels(), stride_panel, g.batch, tiles.ld_panel(),
                                          ALONG ? SIZE_K : tiles.length, ALONG ? tiles.length : SIZE_K);
     const void *const end_small = end_of(tiles.smalls(), stride_small, g.batch, SMALL_ROWS, SMALL_COLS, SMALL_ROWS);
     const void *const end_c = end_of(g.c, g.stride_c, g.batch, g.ldc, g.n, g.m);
-    const bool first_warp = threadIdx.x < 32;
-
-    // By the lanes of the first warp, each of which arrives for its own runs.
     auto fetch = [&](int item, int to) {
         if (item >= tiles.items) return;
         const Item x = tiles.at(item);
         unsigned char *const stage = ring + to * STAGE;
-        const unsigned int barrier = barriers + 8 * to;
+        const unsigned int barrier = arrived + 8 * to;
         int expected = PanelRuns::load(stage, x.panel, tiles.ld_panel(), x.count, tiles.panels(), end_panel, barrier);
         if (!SHARED) expected += SmallRun::load(stage + STAGE_SMALL, x.small, 0, 1, tiles.smalls(), end_small, barrier);
         if (BETA != 0) expected += ResultRuns::load(stage + STAGE_C, x.c, g.ldc, x.count, g.c, end_c, barrier);
         barrier_expect(barrier, expected);
     };
-    if (threadIdx.x == 0) {
-        UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, 32);
-        barriers_started();
+    if (serves) {
+        if (threadIdx.x == WORKERS) {
+            UNROLL for (int i = 0; i < STAGES; i++) {
+                barrier_start_for(arrived + 8 * i, 32);
+                barrier_start_for(done + 8 * i, WARPS);
+            }
+            UNROLL for (int i = 0; i < 2; i++) barrier_start_for(left + 8 * i, 32);
+            barriers_started();
+        }
+        __syncwarp();
+        _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fetch(blockIdx.x + i * (int)gridDim.x, i);
     }
-    if (SHARED) Small::fetch(shared_memory + AT_SMALL, tiles.smalls(), tiles.ld_small(), SMALL_COLS);
-    cp_async_commit();
-    cp_async_wait<0>();
-    block_sync();
-    if (first_warp) _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fetch(blockIdx.x + i * (int)gridDim.x, i);
+    if (SHARED) {
+        if constexpr (PACKED) pack<THREADS>(tiles.smalls(), tiles.ld_small(), 0);
+        else Small::fetch(shared_memory + AT_SMALL, tiles.smalls(), tiles.ld_small(), SMALL_COLS);
+        cp_async_commit();
+        cp_async_wait<0>();
+    }
+    __syncthreads();
 
     int now = 0, buffer = 0;
-    unsigned int parity = 0;
+    unsigned int parity = 0, parity_left = 1;  // both buffers are free at first
     _Pragma("unroll 1") for (int item = blockIdx.x; item < tiles.items; item += (int)gridDim.x) {
         unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + buffer * BYTES_C;
         const Item x = tiles.at(item);
-        const int head = ALONG ? 0 : Run(x.panel, 0).head(), head_c = LONG_M ? 0 : Run(x.c, 0).head();
-        const Stored *const panel = (const Stored *)(stage + head);
-        const unsigned char *const at_small =
-            SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL + Run(x.small, 0).head();
-        const Stored *const small = (const Stored *)at_small;
-        const Stored *const c = (const Stored *)(stage + STAGE_C + head_c);
-        Stored *const out = (Stored *)(to + head_c);
-        barrier_wait(barriers + 8 * now, parity);
-        __syncwarp();  // lanes may leave the wait apart
-        const auto lead = Lead<(ALONG && UNIT_PANEL < 16), LD_PANEL>::of(x.panel, tiles.ld_panel());
-        const auto lead_c = Lead<(LONG_M && UNIT_C < 16), LD_C>::of(x.c, g.ldc);
-        if constexpr (LONG_M) multiply_tile(panel, lead, small, LD_SMALL, c, out, lead_c, x, g.ldc, scalars);
-        else multiply_tile(small, LD_SMALL, panel, lead, c, out, lead_c, x, g.ldc, scalars);
-        async_fence();
-        // The other buffer, which the next tile is written to, has been read.
-        if (first_warp && !DIRECT) bulk_read<0>();
-        block_sync();  // this one is written, and the stage is free
-        if (first_warp) {
-            if (!DIRECT) ResultRuns::store(x.c, to, g.ldc, x.count);
+        if (serves) {
+            barrier_wait(done + 8 * now, parity);
+            __syncwarp();
+            async_fence();
             fetch(item + STAGES * (int)gridDim.x, now);
+            if (!DIRECT) {
+                ResultRuns::store(x.c, to, g.ldc, x.count);
+                ResultRuns::store_edges<32>(x.c, to, g.ldc, x.count);
+                bulk_read<0>();
+                barrier_expect(left + 8 * buffer, 0);
+            }
+        } else {
+            const int head = ALONG ? 0 : Run(x.panel, 0).head(), head_c = LONG_M ? 0 : Run(x.c, 0).head();
+            const Stored *const panel = (const Stored *)(stage + head);
+            const unsigned char *const at_small =
+                SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL + Run(x.small, 0).head();
+            const Stored *const small = (const Stored *)at_small;
+            const Stored *const c = (const Stored *)(stage + STAGE_C + head_c);
+            Stored *const out = (Stored *)(to + head_c);
+            barrier_wait(arrived + 8 * now, parity);
+            __syncwarp();  // lanes may leave the wait apart
+            if constexpr (PACKED && !SHARED) {
+                pack<WORKERS>(small, SMALL_ROWS, buffer);
+                workers_sync();
+            }
+            if (!DIRECT) barrier_wait(left + 8 * buffer, parity_left);
+            __syncwarp();
+            const auto lead = Lead<(ALONG && UNIT_PANEL < 16), LD_PANEL>::of(x.panel, tiles.ld_panel());
+            const auto lead_c = Lead<(LONG_M && UNIT_C < 16), LD_C>::of(x.c, g.ldc);
+            multiply_tile(panel, lead, small, LD_SMALL, SHARED ? 0 : buffer, c, out, lead_c, x, g.ldc, scalars);
+            async_fence();
+            __syncwarp();
+            if (threadIdx.x % 32 == 0) barrier_expect(done + 8 * now, 0);
         }
-        if (!DIRECT) ResultRuns::store_edges(x.c, to, g.ldc, x.count);
         buffer ^= 1;
+        if (buffer == 0) parity_left ^= 1;
         if (++now == STAGES) {
             now = 0;
             parity ^= 1;
         }
     }
-    if (first_warp && !DIRECT) bulk_done();
+    if (serves && !DIRECT) bulk_done();
 }

@@ -31,7 +31,11 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
         const Stored *const small = (const Stored *)(SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL);
         // With beta, the result takes the place of C.
         Stored *const out = (Stored *)((BETA != 0 ? stage + STAGE_C : shared_memory + AT_OUT) + Result::head(x.c));
-        multiply_tile(LONG_M ? panel : small, LD_A, LONG_M ? small : panel, LD_B, out, out, LD_C, x, g.ldc, scalars);
+        if (PACKED && (!SHARED || item == blockIdx.x)) {
+            pack<THREADS>(small, LD_SMALL, 0);
+            block_sync();
+        }
+        multiply_tile(panel, LD_PANEL, small, LD_SMALL, 0, out, out, LD_C, x, g.ldc, scalars);
         if (!DIRECT) {
             block_sync();
             Result::write(x.c, out, g.ldc, x.count);

@@ -39,6 +39,7 @@ def params(p: Problem, device: Device) -> list[Param]:
     return [
         Param("path", PATHS),
         Param("mma", (0, 8, 16)),
+        Param("packed", (0, 1)),
         Param("direct", (0, 1)),
         Param("tile", TILES),
         Param("rows", lengthwise if long_m(p) else other),
@@ -72,7 +73,13 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "bulk-runs",
         "hard",
         "bulk copies take streams and columns along the panel, and a small operand without padding",
-        lambda path: (path != "bulk") | takes,
+        lambda path: (path == "async") | takes,
+    )
+    yield Rule(
+        "packed",
+        "hard",
+        "the small operand is packed for multiply-add units",
+        lambda mma, packed: (packed == 0) | (mma == 0),
     )
     yield Rule(
         "direct",
@@ -141,6 +148,11 @@ def _of_the_tile(p: Problem) -> Iterator[Rule]:
     )
 
 
+def threads(path: Any, warps: Any) -> Any:
+    """Threads of a block: with bulk copies one more warp moves what the others multiply."""
+    return 32 * (warps + 1 * (path == "bulk"))
+
+
 def slots(mma: Any, warps: Any) -> Any:
     """Threads of a block, or warps with tensor cores: who computes a part each."""
     return warps * (1 * (mma != 0) + 32 * (mma == 0))
@@ -153,16 +165,23 @@ def _busy(p: Problem, mma: Any, tile: Any, rows: Any, columns: Any, warps: Any) 
 
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
-    yield limits.threads_per_block(device)
+    yield limits.threads_per_block(device, lambda path, warps: threads(path, warps))
 
-    def shared(path: Any, mma: Any, direct: Any, tile: Any, stages: Any) -> Any:
-        return shared_bytes(p, path, mma, direct, tile, stages)
+    def by_columns(
+        path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, columns: Any
+    ) -> Any:
+        return shared_bytes(p, path, mma, direct, tile, stages, packed, columns)
 
+    def by_rows(path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, rows: Any) -> Any:
+        return shared_bytes(p, path, mma, direct, tile, stages, packed, rows)
+
+    # A rule reads what it depends on, and nothing else.
+    shared = by_columns if long_m(p) else by_rows
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,
-        lambda warps: 32 * warps,
-        lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
+        lambda path, warps: threads(path, warps),
+        lambda path, mma, rows, columns, warps: threads(path, warps) * registers(p, mma, rows, columns),
         shared,
     )
     yield limits.in_flight(

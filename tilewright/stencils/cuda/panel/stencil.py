@@ -6,10 +6,11 @@ times a block (K. Goto and R. van de Geijn, "Anatomy of high-performance matrix 
 section 4), and memory sets its pace as it does for very small matrices (I. Masliah et al. (2018), section 3).
 
     path     "async" or "bulk": how tiles come into shared memory, by words of all threads or by bulk copies
+    packed   the small operand is brought into the order in which multiply-add units read it
     direct   C leaves from registers, not through shared memory (m is long)
     tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
-    warps    of a block
+    warps    of a block that multiply; with bulk copies one more moves what they do
     stages   tiles in shared memory: all but the one that is multiplied are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
@@ -36,11 +37,15 @@ from tilewright.stencils.cuda.panel.needs import (
     short,
     streams,
     strides,
+    width,
 )
-from tilewright.stencils.cuda.panel.space import TILES, params, rules
+from tilewright.stencils.cuda.panel.space import TILES, params, rules, threads
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
+
+SHARING = ("path", "mma", "direct", "tile", "stages", "packed")
+"""The parameters that shared memory depends on, with the width of a part."""
 
 
 class PanelStencil(Stencil):
@@ -63,7 +68,10 @@ class PanelStencil(Stencil):
             return (
                 "distances within a tile are counted in 32 bits, which a leading dimension is too large for"
             )
-        if int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2)) > device["shared_per_block_optin"]:
+        if (
+            int(shared_bytes(p, "async", 0, int(long_m(p)), TILES[0], 2, 0, 1))
+            > device["shared_per_block_optin"]
+        ):
             return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None
 
@@ -109,6 +117,6 @@ class PanelStencil(Stencil):
         p, c = problem, config
         return Launch(
             grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
-            block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["path"], c["mma"], c["direct"], c["tile"], c["stages"])),
+            block=(int(threads(c["path"], c["warps"])), 1, 1),
+            shared=int(shared_bytes(p, *(c[name] for name in (*SHARING, width(p))))),
         )

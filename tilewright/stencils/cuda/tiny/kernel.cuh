@@ -123,6 +123,12 @@
 #ifndef ACROSS
 #define ACROSS 0  // 1: neighbouring threads work on neighbouring matrices, 0: on tiles of the same one
 #endif
+#ifndef SEVERAL
+#define SEVERAL 1  // products of a thread that have one A or one B, which it reads once (PATH 2, OUTER)
+#endif
+#ifndef DIRECT
+#define DIRECT 0  // 1: threads write C to device memory themselves, 0: through shared memory (PATH 2, OUTER: either)
+#endif
 #ifndef TURN
 #define TURN 0  // 1: threads of different matrices begin at different rows, columns and k, in different banks
 #endif
@@ -171,6 +177,9 @@ static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
 static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
 static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
+static_assert(SEVERAL == 1 || (PIECEWISE && MMA == 0 && TURN == 0 && (SHARED_A || SHARED_B || HELD_A || HELD_B || (TILE && (!ALONG_A || !ALONG_B)))),
+              "several: bulk copies of runs or tiles, where a thread finds products with one operand");
+static_assert(DIRECT == 0 || PIECEWISE, "direct: bulk copies of runs or tiles have a C that threads can write");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || PATH != 0, "mma-staged: tensor cores read what passed through shared memory");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),

@@ -38,6 +38,8 @@ ALONG = 1024
 """Bytes of a run along the outer axis of a tile that are enough."""
 ALONE = 256
 """Bytes of a matrix from which on it is worth a bulk copy of its own."""
+SEVERAL = (1, 2, 3, 4)
+"""Products of a thread that have one A or one B."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 
@@ -278,6 +280,14 @@ def moved_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
     return stage_bytes(p, group, pad, path) + written * (path == "bulk")
 
 
+def flying_bytes(p: Problem, group: Any, pad: Any, path: Any) -> Any:
+    """What a stage has on its way: what is moved, and along several axes, where operands may be shared along
+    one, what is written."""
+    if not p.outer or any(kept(p)) or p.beta != "0":
+        return moved_bytes(p, group, pad, path)
+    return stage_bytes(p, group, pad, path) + _chunks(p, group, pad, path)[2] * (path == "bulk")
+
+
 def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
     """How many pieces of runs along the innermost of several axes bulk copies bring as a group, and the most
     products of a piece: one of a long run, several whole runs, or those of a tile."""
@@ -357,7 +367,7 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
     return a, b, c
 
 
-def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> Any:
+def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any, direct: Any = 0) -> Any:
     """Shared memory of a block: barriers (and what is known of pieces), what the batch shares, the ring,
     results on their way out (and a C that nobody looks at), and, of matrices found one by one, the addresses
     of the groups to come."""
@@ -367,7 +377,7 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any) -> An
         chunk * bulk if stays else chunk * (not moves)
         for chunk, moves, stays in zip((a, b), p.moves, kept(p), strict=False)
     )
-    outs = c * ((2 + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
+    outs = c * ((2 * (1 - direct) + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
     ring = stages * stage_bytes(p, group, pad, path)
     known = 16 * (stages + 1) * asking(p, group) * bool(p.outer)
@@ -402,13 +412,13 @@ def words_of_sum(p: Problem) -> int:
     return max(p.dtype.real_bits // 32, 1) * (2 if p.dtype.is_complex else 1)
 
 
-def registers(p: Problem, mma: Any, rows: Any, columns: Any) -> Any:
+def registers(p: Problem, mma: Any, rows: Any, columns: Any, several: Any = 1) -> Any:
     """32-bit registers of a thread that its loop cannot do without: sums and one word of each of its rows and
     columns, or its share of a warp's, and a few for addresses."""
     words, deep = words_of_sum(p), WIDEST // p.dtype.itemsize
     along_k = vector(p.dtype.itemsize, p.k)
     fma = (
-        rows * columns
+        rows * columns * several
         + rows * (along_k if p.transposed_a else 1)
         + columns * (1 if p.transposed_b else along_k)
     )
@@ -419,8 +429,28 @@ def registers(p: Problem, mma: Any, rows: Any, columns: Any) -> Any:
     return 24 + words * ((mma == 0) * fma + (mma != 0) * tensor)
 
 
-def busy(p: Problem, mma: Any, rows: Any, columns: Any, warps: Any, group: Any) -> Any:
+def shares(p: Problem) -> bool:
+    """Whether a thread finds products of one A or one B in a group that bulk copies bring along several
+    axes."""
+    found = tile(p) if p.outer else None
+    if found is not None:
+        return not all((*found.inner[:2], *found.outer[:2]))
+    return bool(p.outer) and (any(held(p)) or not all(p.moves))
+
+
+def items(p: Problem, rows: Any, columns: Any, group: Any, several: Any = 1) -> Any:
+    """Tiles of a group, those that a thread has of several products with one operand counted once."""
+    along, piece = pieces(p, group)
+    found = tile(p) if p.outer else None
+    if found is not None and not all(found.outer[:2]):
+        units = piece * -(-along // several)
+    else:
+        units = along * -(-piece // several)
+    return np.where(np.equal(several, 1), group, units) * tiles(p, rows, columns)
+
+
+def busy(p: Problem, mma: Any, rows: Any, columns: Any, warps: Any, group: Any, several: Any = 1) -> Any:
     """The part of the threads (or warps) that have a tile while a group is multiplied."""
     slots = warps * (1 * (mma != 0) + 32 * (mma == 0))
-    items = group * tiles(p, rows, columns)
-    return items / (-(-items // slots) * slots)
+    count = items(p, rows, columns, group, several)
+    return count / (-(-count // slots) * slots)

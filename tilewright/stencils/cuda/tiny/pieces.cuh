@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tiny/copy.cuh"
+#include "tiny/multiply_several.cuh"
 
 // What is known of a piece in a stage: its C, its products, and by how much A, B and C begin behind a multiple of 16 bytes.
 struct Known {
@@ -52,4 +53,86 @@ INLINE void write_edges(const Known *pieces, const unsigned char *from) {
                 of.c[at / SIZE] = *(const Stored *)(from + piece * ROOM_C + of.skew(2) + at);
         }
     }
+}
+
+// Where the matrices of a product are in shared memory.
+struct Spot {
+    const Stored *a, *b, *c;
+    Stored *out;
+};
+
+// Multiplies the products of a group, which lie at INNER by ALONG positions: `find` says where those of a position are, and
+// whether they are there at all; if not, nor are those behind it. A thread has SEVERAL products of which A or B is the same,
+// along the second axis where one of them is (ONE_A, ONE_B; BY_ALONG), else along the first.
+template <int INNER, int ALONG, bool BY_ALONG, bool ONE_A, bool ONE_B, typename Find>
+INLINE void multiply_products(Find find, const Scalars &s) {
+    constexpr int UNITS_IN = BY_ALONG ? INNER : ceiling(INNER, SEVERAL), UNITS_OUT = BY_ALONG ? ceiling(ALONG, SEVERAL) : ALONG;
+    constexpr int UNITS = UNITS_IN * UNITS_OUT;
+    constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
+    constexpr int AT_C = vector_bytes(LD_C * SIZE, APART_C * SIZE);
+    _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < UNITS * TILES; item += SLOTS) {
+        const int unit = ACROSS ? item % UNITS : item / TILES, tile = ACROSS ? item / UNITS : item % TILES;
+        const int inner = unit % UNITS_IN, along = unit / UNITS_IN;
+        Spot spot;
+        if (!find(inner, along, spot)) continue;
+#if MMA
+        multiply_mma(tile, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);
+#elif SEVERAL == 1
+        multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, TURN>(tile, unit, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);
+#else
+        Several<SEVERAL> of;
+        UNROLL for (int o = 0; o < SEVERAL; o++) {
+            const int in = inner + (BY_ALONG ? 0 : o * UNITS_IN), out = along + (BY_ALONG ? o * UNITS_OUT : 0);
+            Spot other = spot;
+            of.there[o] = o == 0 || (in < INNER && out < ALONG && find(in, out, other));
+            of.a[o] = other.a;
+            of.b[o] = other.b;
+            of.c[o] = other.c;
+            of.out[o] = other.out;
+        }
+        multiply_several<SEVERAL, ONE_A, ONE_B, ROWS, COLUMNS, AT_A, AT_B, AT_C>(tile, of, s);
+#endif
+    }
+}
+
+// Walks over the groups of a block. The first ASKERS threads, by `mine`, ask for what a group reads: `fetch` for that of a
+// group, to a stage, and writes down what is known of its pieces in a slot. `multiply` makes the results of a stage.
+template <int ASKERS, bool TWICE, typename Fetch, typename Multiply>
+INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, Fetch fetch, Multiply multiply_stage) {
+    const int blocks = gridDim.x;
+    const bool asks = mine < ASKERS;
+    unsigned char *const ring = shared_memory + AT_RING;
+    const unsigned int barriers = shared_address(shared_memory);
+    auto ask = [&](long long group, int to, int slot) {
+        if (group < groups) fetch(group, ring + to * STAGE, barriers + 8 * to, known[slot * ASKERS + mine]);
+    };
+    if (threadIdx.x == 0) {
+        UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, ASKERS * (TWICE ? 2 : 1));
+        barriers_started();
+    }
+    block_sync();
+    if (asks) UNROLL for (int i = 0; i < STAGES; i++) ask(blockIdx.x + (long long)i * blocks, i, i);
+    int now = 0, out = 0, slot = 0;
+    unsigned int parity = 0;
+    _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
+        unsigned char *const to = shared_memory + AT_OUT + out * BYTES_C;
+        const Known *const pieces = known + slot * ASKERS;
+        barrier_wait(barriers + 8 * now, parity);
+        multiply_stage(group, pieces, ring + now * STAGE, to);
+        if (!DIRECT || TWICE) async_fence();   // bulk copies read what threads wrote, and write where they did
+        if (!DIRECT && asks) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
+        block_sync();  // this one is written, and the stage is free
+        if (!DIRECT) write_edges(pieces, to);
+        if (asks) {
+            if (!DIRECT && mine < PIECES) write_whole(pieces[mine], to + mine * ROOM_C, policy);
+            ask(group + (long long)STAGES * blocks, now, slot ? slot - 1 : STAGES);
+        }
+        slot = slot == STAGES ? 0 : slot + 1;
+        out ^= 1;
+        if (++now == STAGES) {
+            now = 0;
+            parity ^= 1;
+        }
+    }
+    if (asks) bulk_done();
 }

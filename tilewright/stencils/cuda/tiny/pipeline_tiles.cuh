@@ -19,50 +19,18 @@ typedef Runs<TURNED_A, HELD_A, ALONG_A, JOINED_A> RunsA;
 typedef Runs<TURNED_B, HELD_B, ALONG_B, JOINED_B> RunsB;
 typedef Runs<false, false, true, JOINED_C> RunsC;
 
-// Multiplies the products of a tile.
-INLINE void multiply_tile(const Known *runs, const unsigned char *a, const unsigned char *b, const unsigned char *c,
-                          unsigned char *out, const Scalars &s) {
-    constexpr int MATRICES = TILE * PIECE;
-    _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < MATRICES * TILES; item += SLOTS) {
-        const int matrix = ACROSS ? item % MATRICES : item / TILES, tile = ACROSS ? item / MATRICES : item % TILES;
-        const int along = matrix / PIECE, inner = matrix % PIECE;
-        const int run_c = RunsC::run(inner, along), in_run = RunsC::matrix(inner, along);
-        const Known &known = runs[run_c];
-        if (in_run >= known.products()) continue;
-        const int at_c = run_c * ROOM_C + known.skew(2) + in_run * STEP_C * SIZE;
-        const int run_a = RunsA::run(inner, along), run_b = RunsB::run(inner, along);
-        const int skew_a = SKEWED_A ? runs[run_a].skew(0) : 0, skew_b = SKEWED_B ? runs[run_b].skew(1) : 0;
-        const Stored *const from_a = (const Stored *)(a + (SHARED_A ? 0 : run_a * ROOM_A + skew_a)) + (SHARED_A ? 0 : RunsA::matrix(inner, along)) * STEP_A;
-        const Stored *const from_b = (const Stored *)(b + (SHARED_B ? 0 : run_b * ROOM_B + skew_b)) + (SHARED_B ? 0 : RunsB::matrix(inner, along)) * STEP_B;
-#if MMA
-        multiply_mma(tile, from_a, LD_A, from_b, LD_B, (const Stored *)(c + at_c), (Stored *)(out + at_c), LD_C, s);
-#else
-        multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, APART_A * SIZE), vector_bytes(LD_B * SIZE, APART_B * SIZE),
-                 vector_bytes(LD_C * SIZE, APART_C * SIZE), TURN>(
-            tile, matrix, from_a, LD_A, from_b, LD_B, (const Stored *)(c + at_c), (Stored *)(out + at_c), LD_C, s);
-#endif
-    }
-}
-
 INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
     const Gemm &g = given.gemm;
-    const int blocks = gridDim.x, tiles = given.pieces;
-    unsigned char *const ring = shared_memory + AT_RING;
     // One more than there are stages: a tile's are read while those of another come into its stage.
     Known *const known = (Known *)(shared_memory + AT_KNOWN);
     if (SHARED_A) fetch_once<ROWS_A, COLS_A, LD_A>(shared_memory + AT_A, g.a, g.lda);
     if (SHARED_B) fetch_once<ROWS_B, COLS_B, LD_B>(shared_memory + AT_B, g.b, g.ldb);
     // A thread asks for run number `mine` of each operand, if there is one: neighbours in different warps.
     const int mine = threadIdx.x / 32 + threadIdx.x % 32 * WARPS;
-    const bool asks = mine < ASKING;
-    const unsigned int barriers = shared_address(shared_memory);
     const unsigned long long policy = EVICT ? evict_first() : 0;
     // By a thread that asks. It arrives with the bytes of its bulk copies, and once more when its other copies have come.
     constexpr bool TWICE = SKEWED_A || SKEWED_B || (BETA && SKEWED_C);
-    auto fetch = [&](long long number, int to, int slot) {
-        if (number >= tiles) return;
-        unsigned char *const stage = ring + to * STAGE;
-        const unsigned int barrier = barriers + 8 * to;
+    auto fetch = [&](long long number, unsigned char *stage, unsigned int barrier, Known &known_here) {
         const Place at = place(given, (unsigned int)number);
         const long long first = (long long)at.inner * PIECE;
         const int inner = min(PIECE, given.run - at.inner * PIECE), along = min(TILE, given.across - at.along);
@@ -75,7 +43,7 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
         const int bytes_a = asks_a ? RunsA::length(inner, along) * STEP_A * SIZE : 0;
         const int bytes_b = asks_b ? RunsB::length(inner, along) * STEP_B * SIZE : 0;
         const int bytes_c = BETA ? products * STEP_C * SIZE : 0;
-        known[slot * ASKING + mine] = known_of(products, a, b, c);
+        known_here = known_of(products, a, b, c);
         barrier_expect(barrier, (asks_a ? whole_vectors(a, bytes_a) : 0) + (asks_b ? whole_vectors(b, bytes_b) : 0) +
                                     (BETA && writes ? whole_vectors(c, bytes_c) : 0));
         if (asks_a) fetch_piece<SKEWED_A>(stage + mine * ROOM_A, a, bytes_a, barrier, policy);
@@ -83,34 +51,23 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
         if (BETA && writes) fetch_piece<SKEWED_C>(stage + STAGE_C + mine * ROOM_C, c, bytes_c, barrier, policy);
         if (TWICE) arrive_when_copied(barrier);
     };
-    if (threadIdx.x == 0) {
-        UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, ASKING * (TWICE ? 2 : 1));
-        barriers_started();
-    }
-    block_sync();
-    if (asks) UNROLL for (int i = 0; i < STAGES; i++) fetch(blockIdx.x + (long long)i * blocks, i, i);
-    int now = 0, out = 0, slot = 0;
-    unsigned int parity = 0;
-    _Pragma("unroll 1") for (long long number = blockIdx.x; number < tiles; number += blocks) {
-        unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + out * BYTES_C;
-        barrier_wait(barriers + 8 * now, parity);
-        const Known *const runs = known + slot * ASKING;
-        multiply_tile(runs, SHARED_A ? shared_memory + AT_A : stage, SHARED_B ? shared_memory + AT_B : stage + STAGE_B,
-                      stage + STAGE_C, to, scalars);
-        async_fence();
-        if (asks) bulk_read<0>();  // the other buffer, which the next tile is written to, has been read
-        block_sync();              // this one is written, and the stage is free
-        write_edges(runs, to);
-        if (asks) {
-            if (mine < PIECES) write_whole(runs[mine], to + mine * ROOM_C, policy);
-            fetch(number + (long long)STAGES * blocks, now, slot ? slot - 1 : STAGES);
-        }
-        slot = slot == STAGES ? 0 : slot + 1;
-        out ^= 1;
-        if (++now == STAGES) {
-            now = 0;
-            parity ^= 1;
-        }
-    }
-    if (asks) bulk_done();
+    auto multiply_tile = [&](long long, const Known *runs, const unsigned char *stage, unsigned char *out) {
+        const unsigned char *const a = SHARED_A ? shared_memory + AT_A : stage, *const b = SHARED_B ? shared_memory + AT_B : stage + STAGE_B;
+        auto find = [&](int inner, int along, Spot &spot) {
+            const int run_c = RunsC::run(inner, along), in_run = RunsC::matrix(inner, along);
+            const Known &known = runs[run_c];
+            if (in_run >= known.products()) return false;
+            const int at_c = run_c * ROOM_C + known.skew(2) + in_run * STEP_C * SIZE;
+            const int run_a = RunsA::run(inner, along), run_b = RunsB::run(inner, along);
+            const int skew_a = SKEWED_A ? runs[run_a].skew(0) : 0, skew_b = SKEWED_B ? runs[run_b].skew(1) : 0;
+            spot.a = (const Stored *)(a + (SHARED_A ? 0 : run_a * ROOM_A + skew_a)) + (SHARED_A ? 0 : RunsA::matrix(inner, along)) * STEP_A;
+            spot.b = (const Stored *)(b + (SHARED_B ? 0 : run_b * ROOM_B + skew_b)) + (SHARED_B ? 0 : RunsB::matrix(inner, along)) * STEP_B;
+            spot.c = (const Stored *)(stage + STAGE_C + at_c);
+            spot.out = DIRECT ? known.c + in_run * STEP_C : (Stored *)(out + at_c);
+            return true;
+        };
+        constexpr bool BY_ALONG = !ALONG_A || !ALONG_B;
+        multiply_products<PIECE, TILE, BY_ALONG, SHARED_A || (BY_ALONG ? !ALONG_A : HELD_A), SHARED_B || (BY_ALONG ? !ALONG_B : HELD_B)>(find, scalars);
+    };
+    walk<ASKING, TWICE>(given.pieces, mine, known, policy, fetch, multiply_tile);
 }

@@ -24,13 +24,16 @@ from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
     PIECES,
     RUN,
+    SEVERAL,
     Tile,
     asking,
     busy,
     flat,
-    moved_bytes,
+    flying_bytes,
+    items,
     registers,
     shared_bytes,
+    shares,
     spaced,
     steps,
     stored,
@@ -86,6 +89,8 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("warps", (1, 2, 3, 4, 5, 6, 8)),
         Param("group", groups(p)),
         Param("stages", (1, 2, 3, 4, 6, 8)),
+        Param("several", SEVERAL if shares(p) else (1,), absent=1),
+        Param("direct", (0, 1) if p.outer else (0,), absent=0),
         Param("across", (0, 1)),
         Param("turn", (0, 1)),
         Param("pad", (0, 1)),
@@ -295,9 +300,13 @@ def _of_the_tile(p: Problem, device: Device) -> Iterator[Rule]:
         "sums-fit",
         "soft",
         "a thread has 128 registers of sums at most",
-        lambda mma, rows, columns: rows * columns * words <= 128 * ((mma == 0) + 32 * (mma != 0)),
+        lambda mma, rows, columns, several: (
+            rows * columns * several * words <= 128 * ((mma == 0) + 32 * (mma != 0))
+        ),
     )
-    yield limits.registers_per_thread(device, lambda mma, rows, columns: registers(p, mma, rows, columns))
+    yield limits.registers_per_thread(
+        device, lambda mma, rows, columns, several: registers(p, mma, rows, columns, several)
+    )
     yield Rule(
         "reuse",
         "soft",
@@ -322,18 +331,31 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
         "busy",
         "soft",
         "three threads (or warps) in four have a tile, or more",
-        lambda mma, rows, columns, warps, group: (
-            (busy(p, mma, rows, columns, warps, group) >= 0.75)
-            | ((warps == 1) & (group * tiles(p, rows, columns) <= 32))
+        lambda mma, rows, columns, warps, group, several: (
+            (busy(p, mma, rows, columns, warps, group, several) >= 0.75)
+            | ((warps == 1) & (items(p, rows, columns, group, several) <= 32))
         ),
     )
     yield Rule(
         "long-turns",
         "soft",
         "a thread has 8 tiles of a group at most, a warp with tensor cores 16",
-        lambda mma, rows, columns, warps, group: (
-            group * tiles(p, rows, columns) <= most_turns(mma) * warps * (1 * (mma != 0) + 32 * (mma == 0))
+        lambda mma, rows, columns, warps, group, several: (
+            items(p, rows, columns, group, several)
+            <= most_turns(mma) * warps * (1 * (mma != 0) + 32 * (mma == 0))
         ),
+    )
+    yield Rule(
+        "several",
+        "hard",
+        "bulk copies of runs or tiles, where a thread finds products with one operand",
+        lambda path, mma, several, turn: (several == 1) | ((path == "bulk") & (mma == 0) & (turn == 0)),
+    )
+    yield Rule(
+        "direct",
+        "hard",
+        "bulk copies of runs or tiles have a C that threads can write",
+        lambda path, direct: (direct == 0) | (path == "bulk"),
     )
     yield Rule(
         "ring",
@@ -402,14 +424,14 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
     sms = device["sms"]
 
-    def shared(path: Any, group: Any, stages: Any, pad: Any) -> Any:
-        return shared_bytes(p, path, group, stages, pad)
+    def shared(path: Any, group: Any, stages: Any, pad: Any, direct: Any) -> Any:
+        return shared_bytes(p, path, group, stages, pad, direct)
 
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
-        lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
+        lambda mma, rows, columns, warps, several: 32 * warps * registers(p, mma, rows, columns, several),
         shared,
     )
     yield Rule(
@@ -417,7 +439,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
         lambda path, group, stages, pad, blocks: (
-            (path == "plain") | (moved_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
+            (path == "plain") | (flying_bytes(p, group, pad, path) * stages * (blocks // sms) >= IN_FLIGHT)
         ),
     )
     yield Rule(

@@ -162,5 +162,5 @@ class TinyStencil(Stencil):
         return Launch(
             grid=(min(c["blocks"], max(rounds(p, c["group"], c["path"]), left_over)), 1, 1),
             block=(threads, 1, 1),
-            shared=int(shared_bytes(p, c["path"], c["group"], c["stages"], c["pad"])),
+            shared=int(shared_bytes(p, c["path"], c["group"], c["stages"], c["pad"], c.get("direct", 0))),
         )

@@ -15,7 +15,16 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
-from tilewright.stencils.cuda.whole.needs import direct, parts, pieces, registers, shared_bytes, stored, turns
+from tilewright.stencils.cuda.whole.needs import (
+    direct,
+    numbers,
+    parts,
+    pieces,
+    registers,
+    shared_bytes,
+    stored,
+    turns,
+)
 from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, PIECES, ROWS, TILES, WARPS
 
 Columns = dict[str, Any]
@@ -42,10 +51,12 @@ def candidates(p: Problem, device: Device) -> Columns:
     grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, *_RINGS)), indexing="ij")
     found = dict(zip(_NAMES, (x.ravel() for x in grid), strict=True))
     tile, rows, columns, warps = (found[name] for name in _NAMES[:4])
+    pair = numbers(p)
     some = (
         (rows * columns >= min(256, p.m * p.n))
-        & (rows * columns <= 4096)
-        & (rows < p.m + 16)
+        & (pair * rows * columns <= 4096)
+        & (rows < pair * p.m + 16)
+        & (pair * warps <= 24)
         & (columns < np.minimum(tile, p.n) + 8)
     )
     if direct(p):
@@ -55,22 +66,24 @@ def candidates(p: Problem, device: Device) -> Columns:
     found = {name: x[some] for name, x in found.items()}
     tile, rows, columns, warps, piece, stages = found.values()
     shared = shared_bytes(p, tile, rows, columns, warps, stages, piece)
-    held = np.maximum(1, resident(shared, registers(rows, columns) + 16, warps + 1, device))
+    held = np.maximum(1, resident(shared, registers(rows, columns, pair) + 16, warps + 1, device))
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
 
 
 def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
-    """Clocks of an SM for a product: what memory, the schedulers, shared memory and the tensor cores take,
-    and a block by itself, of which the longest counts most."""
+    """Clocks of an SM for a product: what memory, the schedulers and shared memory take, and a block by
+    itself, of which the longest counts most."""
     tile, rows, cols, warps = (columns[name] for name in _NAMES[:4])
     per_sm = columns["blocks"] // device["sms"]
     tiles = -(-p.n // np.minimum(tile, p.n))
     waves, steps = tiles * turns(p, tile, rows, cols, warps), -(-p.k // 16)
     reads_c = 1 + (p.beta != "0")
-    moved = 2 * (p.m * p.k + p.k * p.n + p.m * p.n * reads_c)
+    own_a, own_b = (stride != 0 for stride in p.strides[:2])
+    pair = numbers(p)
+    moved = 2 * pair * (p.m * p.k * own_a + p.k * p.n * own_b + p.m * p.n * reads_c)
     # Matrices that are multiplied from where they come do so whole.
-    together = 2 * (p.m + p.n) * p.k if direct(p) else columns["piece"]
+    together = 2 * pair * (p.m + p.n) * p.k if direct(p) else columns["piece"]
     flying = per_sm * columns["stages"] * together
     # Of a warp: words of 16 bytes that are put in place, products of tensor cores, reads of their operands,
     # and results.
@@ -79,17 +92,18 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
         for (length, count), unit in zip(stored(p, p.n), units(p), strict=False)
         if not direct(p)
     )
-    products = waves * warps * rows * cols * steps / 128
+    products = pair * waves * warps * rows * cols * steps / 128
     operands = waves * warps * (rows + cols) * steps / 8
     kept = waves * warps * rows * cols * reads_c / 32
     of_a, of_b = (1 if direct(p) else pieces(shape, columns["piece"]) for shape in stored(p, tile))
     memory = moved / x["memory"] * (1 + 1024 * x["flying"] / flying)
-    issued = x["word"] * words + x["product"] * products + x["operand"] * operands + x["keep"] * kept
-    banks = x["word_banks"] * words + x["operand_banks"] * operands + x["keep_banks"] * kept + moved / 128
+    issued = x["word"] * words + x["product"] * products + x["operand"] * operands
+    issued = issued + x["keep"] * (x["wide"] if units(p)[2] == WIDEST else 1) * kept
+    banks = x["word_banks"] * words + x["operand_banks"] * operands + moved / 128
     alone = x["tile"] * tiles + x["piece"] * (of_a + tiles * of_b) + (x["turn"] + x["step"] * steps) * waves
     alone = alone + (x["word_wait"] * words + x["keep_wait"] * kept + x["product_wait"] * products) / warps
     power = x["power"]
-    sides = (memory, issued / 4, banks, x["tensor"] * products, alone / per_sm)
+    sides = (memory, issued / 4, banks, alone / per_sm)
     return sum(side**power for side in sides) ** (1 / power)
 
 

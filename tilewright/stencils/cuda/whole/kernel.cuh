@@ -17,13 +17,18 @@
 // multiprocessor take turns at what keeps its parts busy. Where every part has a warp and C is not read, C takes the place
 // of A and B when all are done.
 //
-// Where all columns begin at multiples of 16 bytes, A and B are multiplied from where they came: DIRECT.
+// Where all columns begin at multiples of 16 bytes, A and B are multiplied from where they came: DIRECT. Of a matrix whose
+// columns are an even number of such words, or have padding between them, the copy is a box of a tensor that is one word
+// higher (BOXED): so it puts columns an odd number of words apart, and zeros between them.
 //
-// Requires: matrices without padding (leading dimensions are numbers of rows); any strides that are not negative, any sizes
-// that shared memory holds, any addresses of whole elements.
+// Complex numbers are pairs of rows of A and C (PAIRS): C = A re(B) + i A im(B), where i swaps the rows of a pair and the sign of
+// one. A warp has the sums of both products, and takes the parts of B from each other in registers.
 //
-// The parts: layout.cuh (shared memory), loads.cuh (the ring), realign.cuh (pieces to columns),
-// place.cuh (piece after piece), multiply.cuh (a part of C).
+// Requires: matrices without padding (leading dimensions are numbers of rows), or columns at multiples of 16 bytes; any
+// strides that are not negative, any sizes that shared memory holds, any addresses of whole elements.
+//
+// The parts: layout.cuh (shared memory), loads.cuh (the ring), realign.cuh (pieces to columns), place.cuh (piece after
+// piece), multiply.cuh and pairs.cuh (a part of C), result.cuh (C comes and goes).
 #include "lib/gemm.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -50,8 +55,20 @@
 #define UNIT_C 2  // and for C
 #endif
 
+#ifndef PAIRS
+#define PAIRS 0  // whether elements are pairs (re, im) of numbers, of which rows of A and C are counted
+#endif
 #ifndef DIRECT
 #define DIRECT 0  // whether tensor cores read all columns where the copies put them
+#endif
+#ifndef BOXED_A
+#define BOXED_A 0  // whether A comes as a box of a tensor
+#endif
+#ifndef BOXED_B
+#define BOXED_B 0  // the same for B
+#endif
+#ifndef BOXED_C
+#define BOXED_C 0  // and whether C comes and goes so
 #endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
@@ -88,6 +105,8 @@ static_assert(ROWS % 16 == 0 && COLUMNS % 8 == 0, "part-whole: a part is whole t
 static_assert(!TRANS_B || TILE >= SIZE_N, "tile-of-b: the columns of a tile are neighbours in B");
 static_assert(!DIRECT || TILE >= SIZE_N, "tile-direct: matrices that are multiplied from where they come are whole");
 static_assert(!DIRECT || (UNIT_A == 16 && UNIT_B == 16 && UNIT_C == 16), "direct: all columns begin with a word of 16 bytes");
+static_assert(DIRECT || !BOXED, "boxed: boxes of a tensor are multiplied from where they come");
+static_assert(!PAIRS || (!TRANS_A && !TRANS_B && BETA != 2), "pairs: neither operand is transposed, and beta is 0 or 1");
 static_assert(STAGES >= 1, "ring: there is a piece to wait for");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -97,12 +116,14 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 #include "whole/realign.cuh"
 #include "whole/place.cuh"
 #include "whole/multiply.cuh"
+#include "whole/pairs.cuh"
+#include "whole/result.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid_constant__ Gemm g) {
-    const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
+INLINE void multiply_all(const Gemm &g, const Maps &maps) {
+    const Scalars scalars = {PAIRS ? 1.f : scalar(g.alpha), scalar(g.beta)};
     const int warp = threadIdx.x / 32;
     const Stored *a = (const Stored *)(shared_memory + AT_A), *b = (const Stored *)(shared_memory + AT_B);
-    Ring ring(g);
+    Ring ring(g, maps);
     if (warp == WARPS) {
         ring.run_ahead();
         return;
@@ -111,15 +132,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
     _Pragma("unroll 1") for (int item = blockIdx.x; item < g.batch; item += (int)gridDim.x)
         _Pragma("unroll 1") for (int tile = 0; tile < TILES; tile++) {
             const int columns = columns_of(tile);
-            const Run c((const Stored *)g.c + item * g.stride_c + tile * TILE_N * SIZE_M, columns * SIZE_M);
+            const Result c(g, maps, item, tile, columns);
             Stored *const out = (Stored *)(shared_memory + AT_C + c.head());
             // C of the tile before has to leave before its place is written: now, or when A and B are in theirs.
             if (threadIdx.x == 0 && (SHARED_PLACE || BETA != 0)) bulk_read<0>();
             if (SHARED_PLACE) workers_sync();
-            if (BETA != 0 && threadIdx.x == 0) {
-                const void *const end = end_of(g.c, g.stride_c, g.batch, SIZE_M * SIZE_N);
-                barrier_expect(ring.barrier(STAGES), c.load(shared_memory + AT_C, g.c, end, ring.barrier(STAGES)));
-            }
+            if (BETA != 0 && threadIdx.x == 0) c.come(ring.barrier(STAGES));
             if (DIRECT) {
                 a = (const Stored *)ring.whole();
                 b = a + OperandA::BYTES / SIZE;
@@ -139,7 +157,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
                 const bool any = PARTS % WARPS == 0 || part < PARTS;
                 Sums sum;
                 __syncwarp();  // lanes may leave a wait apart
-                if (any) multiply(sum, a, b, first_m, first_n);
+                if (any && !PAIRS) multiply(sum, a, b, first_m, first_n);
+                if constexpr (PAIRS)
+                    if (any) multiply_pairs(sum, a, b, first_m, first_n, g.alpha);
                 if (SHARED_PLACE) workers_sync();  // A and B have been read
                 if (any) {
                     if constexpr (OUTSIDE > 0) keep_words(sum, out, first_m, first_n, columns, scalars);
@@ -149,14 +169,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid
             if (DIRECT) ring.been_read();
             async_fence();
             workers_sync();  // C is complete, and A and B may change
-            if (warp == 0) {
-                if (threadIdx.x == 0 && c.whole() > 0)
-                    bulk_store<false>((void *)(c.from + c.ahead()), (unsigned char *)out + c.ahead(), c.whole(), 0);
-                // Of the first and last word some elements may belong to others.
-                if (threadIdx.x == 1) c.store_edge((unsigned char *)out, 0, c.ahead());
-                if (threadIdx.x == 2) c.store_edge((unsigned char *)out, c.ahead() + c.whole(), c.bytes);
-                __syncwarp();
-            }
+            if (warp == 0) c.go((unsigned char *)out);
         }
     if (threadIdx.x == 0) bulk_done();
 }
+
+#if BOXED_A || BOXED_B || BOXED_C
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+whole(const __grid_constant__ Gemm g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+      const __grid_constant__ TensorMap map_c) {
+    multiply_all(g, Maps{&map_a, &map_b, &map_c});
+}
+#else
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole(const __grid_constant__ Gemm g) { multiply_all(g, Maps{}); }
+#endif

@@ -9,10 +9,12 @@ INLINE const void *end_of(const void *base, long long stride, int batch, int ele
 // Which piece of which product: of A, or of a tile of B.
 struct Loads {
     const Gemm &g;
+    const Maps &maps;
     int item, tile, number;  // the next one: its product, its tile, and its number there, A's before B's
     bool stored;             // whether elements came by ordinary stores, the first and last of an operand alone do
 
-    INLINE Loads(const Gemm &gemm) : g(gemm), item(blockIdx.x), tile(0), number(0), stored(false) {}
+    INLINE Loads(const Gemm &gemm, const Maps &all)
+        : g(gemm), maps(all), item(blockIdx.x), tile(0), number(0), stored(false) {}
 
     INLINE unsigned char *slot_at(int slot) const { return shared_memory + AT_RING + slot * SLOT; }
 
@@ -34,7 +36,7 @@ struct Loads {
     template <typename Of> INLINE int load(int piece, unsigned char *to, unsigned int arrived) {
         const void *const base = Of::IS_A ? g.a : g.b;
         const long long stride = Of::IS_A ? g.stride_a : g.stride_b;
-        const void *const end = end_of(base, stride, g.batch, SIZE_K * (Of::IS_A ? SIZE_M : SIZE_N));
+        const void *const end = end_of(base, stride, g.batch, SIZE_K * (Of::IS_A ? SIZE_M : PARTS_OF_K * SIZE_N));
         const Run all = run<Of>(item, tile, piece, columns<Of>(tile, piece));
         const int expected = all.load(to, base, end, arrived);
         stored |= expected < all.head() + all.bytes;
@@ -59,11 +61,13 @@ struct Loads {
 
     INLINE void fetch(int slot) {
         if (DIRECT) {
-            barrier_expect(barrier(slot), (SIZE_M + SIZE_N) * SIZE_K * SIZE);
+            barrier_expect(barrier(slot), OperandA::COMES + OperandB::COMES);
             unsigned char *const to = slot_at(slot);
-            bulk_load<false>(to, (const Stored *)g.a + item * g.stride_a, SIZE_M * SIZE_K * SIZE, barrier(slot), 0);
-            bulk_load<false>(to + OperandA::BYTES, (const Stored *)g.b + item * g.stride_b, SIZE_N * SIZE_K * SIZE,
-                             barrier(slot), 0);
+            if (BOXED_A) box_load(to, *maps.a, 0, 0, g.stride_a ? item : 0, barrier(slot));
+            else bulk_load<false>(to, (const Stored *)g.a + item * g.stride_a, OperandA::COMES, barrier(slot), 0);
+            unsigned char *const b = to + OperandA::BYTES;
+            if (BOXED_B) box_load(b, *maps.b, 0, 0, g.stride_b ? item : 0, barrier(slot));
+            else bulk_load<false>(b, (const Stored *)g.b + item * g.stride_b, OperandB::COMES, barrier(slot), 0);
             return;
         }
         if (stored) async_fence();

@@ -5,7 +5,7 @@ constexpr int FRAGMENTS_M = ROWS / 16, FRAGMENTS_N = COLUMNS / 8;
 
 // Neighbours in a fragment are SPREAD columns of C apart, where B lies along k and these are an odd number: lanes that write
 // results then write to different banks in most cases, also where columns of C are a whole number of all banks and one.
-constexpr int SPREAD = !TRANS_B && FRAGMENTS_N % 2 == 1 && FRAGMENTS_N > 1 && UNIT_C < 8 ? FRAGMENTS_N : 1;
+constexpr int SPREAD = !PAIRS && !TRANS_B && FRAGMENTS_N % 2 == 1 && FRAGMENTS_N > 1 && UNIT_C < 8 ? FRAGMENTS_N : 1;
 constexpr int NEXT = SPREAD > 1 ? 1 : 8;  // columns from one fragment to the next
 
 // Of C: fragments of 16 x 8, as mma.cuh says what a lane holds.
@@ -80,7 +80,7 @@ INLINE void keep_words(const Sums &sum, Stored *out, int first_m, int first_n, i
     UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
         const bool two = j + 1 < FRAGMENTS_N;
         const int row = first_m + 16 * i + block % 2 * 8, column = first_n + 8 * j + (two ? block / 2 * 8 : 0) + lane % 8;
-        Stored *const at = row < SIZE_M && column < columns ? out + row + column * SIZE_M : outside;
+        Stored *const at = row < SIZE_M && column < columns ? out + row + column * LD_C : outside;
         unsigned int old[4] = {}, x[4];
         if (BETA != 0) {
             if (two) ldmatrix<true>(old[0], old[1], old[2], old[3], at);

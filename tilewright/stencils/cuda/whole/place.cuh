@@ -5,7 +5,7 @@ struct Ring : Loads {
     int slot;             // of the piece that comes next
     unsigned int parity;  // of its barrier
 
-    INLINE Ring(const Gemm &g) : Loads(g), slot(0), parity(0) {
+    INLINE Ring(const Gemm &g, const Maps &maps) : Loads(g, maps), slot(0), parity(0) {
         if (threadIdx.x == 0) {
             UNROLL for (int i = 0; i <= STAGES; i++) barrier_start(barrier(i));
             UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(read_barrier(i), WORKERS);

@@ -12,9 +12,9 @@ template <int SHIFT> INLINE uint4 between(const uint4 &low, const uint4 &high, u
 // Every eighth column begins alike in a word of 16 bytes, for eight columns are whole ones. A warp takes columns that do, so
 // that all its lanes shift their words alike. Columns that begin at multiples of 4 bytes are copied by vectors of as many
 // bytes as that is. All are read, some at a time, before they are written.
-template <int NUMBER, bool K_ALONG, int FREE, int FREE_READ, int UNIT>
-INLINE void Operand<NUMBER, K_ALONG, FREE, FREE_READ, UNIT>::realign(const unsigned char *slot, int head, Stored *to,
-                                                                     int count) {
+template <int NUMBER, bool K_ALONG, int FREE, int FREE_READ, int UNIT, bool BOX>
+INLINE void Operand<NUMBER, K_ALONG, FREE, FREE_READ, UNIT, BOX>::realign(const unsigned char *slot, int head, Stored *to,
+                                                                          int count) {
     constexpr bool SHIFTED = UNIT < 4;
     constexpr int BYTES = SHIFTED ? 16 : UNIT, WORDS = ceiling(ROWS_OF_IT * SIZE, BYTES), TOGETHER = SHIFTED ? 2 : 64 / BYTES;
     constexpr int APART = SHIFTED ? 8 : 1, LANES = SHIFTED ? 32 : WORKERS;

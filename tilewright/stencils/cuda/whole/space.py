@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.whole.needs import direct, parts, registers, shared_bytes, turns
+from tilewright.stencils.cuda.whole.needs import direct, numbers, parts, registers, shared_bytes, turns
 
 TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
 ROWS = (16, 32, 48, 64, 80, 96, 112, 128)
@@ -44,6 +44,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     """What of C is computed together, how large a part a warp computes, and how many of them there are."""
+    pair = numbers(p)
     yield Rule(
         "tile-of-b",
         "hard",
@@ -68,7 +69,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "part-in-m",
         "soft",
         "a part is not higher than C, but for what tensor cores ask for",
-        lambda rows: rows < p.m + 16,
+        lambda rows: rows < pair * p.m + 16,
     )
     yield Rule(
         "part-in-n",
@@ -77,9 +78,12 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         lambda columns: columns < p.n + 8,
     )
     yield Rule(
-        "sums-fit", "soft", "a thread has 128 sums at most", lambda rows, columns: rows * columns <= 4096
+        "sums-fit",
+        "soft",
+        "a thread has 128 sums at most",
+        lambda rows, columns: pair * rows * columns <= 4096,
     )
-    yield limits.registers_per_thread(device, registers)
+    yield limits.registers_per_thread(device, lambda rows, columns: registers(rows, columns, pair))
     yield Rule(
         "busy",
         "soft",
@@ -93,7 +97,8 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "C is half of what its parts cover, or more",
         lambda tile, rows, columns: (
-            -(-p.n // np.minimum(tile, p.n)) * parts(p, tile, rows, columns) * rows * columns <= 2 * p.m * p.n
+            -(-p.n // np.minimum(tile, p.n)) * parts(p, tile, rows, columns) * rows * columns
+            <= 2 * pair * p.m * p.n
         ),
     )
 
@@ -109,7 +114,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps + 32,
-        lambda rows, columns, warps: (32 * warps + 32) * registers(rows, columns),
+        lambda rows, columns, warps: (32 * warps + 32) * registers(rows, columns, numbers(p)),
         shared,
     )
     yield limits.warps_enough(device)

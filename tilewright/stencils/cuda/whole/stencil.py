@@ -5,7 +5,8 @@ half-complex precisions" (2020), multiply such batches by tiles of C; where colu
 is read by halves sets the pace. Here a whole matrix is read as one run of bytes, as very small ones are
 (I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory. Columns that
 begin with words of 16 bytes are multiplied from where they come: so tensor cores can read them, and a run has
-no lines that begin inside others, as boxes of a tensor would have.
+no lines that begin inside others, as boxes of a tensor have. Those that would meet in banks, and padded ones,
+come as such boxes nevertheless, which put them a word further apart.
 
     tile     columns of C that are computed together, while A stays
     rows, columns   of the part of C that a warp computes
@@ -29,19 +30,28 @@ from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.whole.cost import best, cost
 from tilewright.stencils.cuda.whole.needs import (
     EVEN,
-    HELD,
     LARGEST,
-    LONG,
+    SMALL,
     SMALLEST,
     STAYS,
-    banked,
+    apart,
+    boxed,
     direct,
+    leading,
+    lengths,
+    numbers,
     packed,
     shared_bytes,
+    stored,
 )
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import Argument
+from tilewright.targets.cuda.arguments import A, Argument, B, C, TensorMap
+
+BOX = 256
+"""Elements of a box at most, along each extent."""
+FAR = 2**40
+"""Bytes from one matrix to the next that no tensor map has."""
 
 
 class WholeStencil(Stencil):
@@ -53,8 +63,10 @@ class WholeStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("h", "b"):
-            return f"type {p.dtype.letter} is not one of h, b"
+        if p.dtype.letter not in ("h", "b", "hc"):
+            return f"type {p.dtype.letter} is not one of h, b, hc"
+        if p.dtype.is_complex and ((p.trans_a, p.trans_b) != ("n", "n") or p.beta not in ("0", "1")):
+            return "complex operands are transposed or conjugated, or beta is neither 0 nor 1"
         reason = unserved(p, device)
         if reason is not None:
             return reason
@@ -62,26 +74,28 @@ class WholeStencil(Stencil):
             return "the device has no bulk copies (9.0 and above)"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
-        if sorted((p.m, p.n, p.k))[1] <= LONG:
-            return f"{p.m}x{p.n}x{p.k} has not two extents above {LONG}"
-        if p.m * p.k > STAYS:
+        if max(p.extents) <= SMALL and min(units(p)) > p.dtype.itemsize:
+            return f"of {SMALL} at most, with columns at even places, the stencil of tiny matrices is faster"
+        if numbers(p) * p.m * p.k > STAYS:
             return f"an A of {p.m}x{p.k} leaves no room for what is on its way"
-        if not packed(p):
-            return "a matrix has padding, or matrices go backwards"
         unit = min(units(p))
-        if direct(p) and not banked(p):
-            return "columns are even numbers of words of 16 bytes, where other stencils read them"
-        if direct(p) and p.beta != "0" and 2 * (p.m * p.n + p.m * p.k + p.k * p.n) > HELD:
-            return f"C of {p.m}x{p.n}x{p.k} is read, and four products are more than an SM holds"
+        if not packed(p) and not (direct(p) and p.dtype.is_complex):
+            return "a matrix has padding"
+        if any(boxed(p)) and not p.dtype.is_complex:
+            return "columns are even numbers of words of 16 bytes, which boxes read faster"
+        if min(p.strides) < 0 or max(p.strides) * p.dtype.itemsize >= FAR:
+            return "matrices go backwards, or lie 2^40 bytes apart"
+        highest = max((apart(x) for x, box in zip(lengths(p), boxed(p), strict=True) if box), default=0)
+        if highest > BOX:
+            return f"a column would be kept {highest} elements apart by a box, which has {BOX} at most"
         if WIDEST > unit > p.dtype.itemsize and min(p.m, p.n, p.k) > EVEN:
             return f"columns begin at even halves and all extents are above {EVEN}"
         if p.batch > 2**30:
             return f"a batch of {p.batch} is over 2^30"
-        if p.batch > 1 and p.strides[2] < p.m * p.n:
+        if p.batch > 1 and p.strides[2] < (p.ldc or 0) * (p.n - 1) + p.m:
             return "products would be written over each other"
-        # What is multiplied from where it comes has to come while the one before is multiplied.
-        tile, stages = TILES[-1] if p.transposed_b or direct(p) else TILES[0], 2 if direct(p) else 1
-        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, stages, 1))
+        tile = TILES[-1] if p.transposed_b or direct(p) else TILES[0]
+        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, 1, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
@@ -104,9 +118,12 @@ class WholeStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem
-        defines = asked(p) | {"SIZE_M": p.m, "SIZE_N": p.n, "SIZE_K": p.k}
+        defines = asked(p) | {"SIZE_M": numbers(p) * p.m, "SIZE_N": p.n, "SIZE_K": p.k}
+        # Pairs are numbers to the kernel.
+        defines |= {"COMPLEX": 0, "PAIRS": int(p.dtype.is_complex)}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
         defines["DIRECT"] = int(direct(p))
+        defines |= {f"BOXED_{x}": int(box) for x, box in zip("ABC", boxed(p), strict=True)}
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
@@ -114,7 +131,14 @@ class WholeStencil(Stencil):
         return Source(text, "whole", headers, tuple((n, str(value)) for n, value in defines.items()))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        return args.gemm(problem)
+        p, pair = problem, numbers(problem)
+        strides = tuple(pair * stride for stride in p.strides)
+        gemm = args.struct_gemm(
+            (pair * p.m, p.n, p.k), leading(p), (strides[0], strides[1], strides[2]), p.batch
+        )
+        a, b = stored(p, p.n)
+        maps = (_map(p, operand, shape) for operand, shape in ((A, a), (B, b), (C, (pair * p.m, p.n))))
+        return (gemm, *(maps if any(boxed(p)) else ()))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
@@ -125,3 +149,19 @@ class WholeStencil(Stencil):
                 shared_bytes(p, c["tile"], c["rows"], c["columns"], c["warps"], c["stages"], c["piece"])
             ),
         )
+
+
+def _map(p: Problem, operand: int, shape: tuple[int, int]) -> TensorMap:
+    """All matrices of an operand as one tensor, and a matrix of it as a box that is so much higher that its
+    columns are an odd number of words apart."""
+    rows, cols = map(int, shape)
+    stride, column = numbers(p) * p.strides[operand], leading(p)[operand]
+    return TensorMap(
+        f"map_{'abc'[operand]}",
+        operand,
+        "bfloat16" if p.dtype.letter == "b" else "float16",
+        (rows, cols, p.batch if stride else 1),
+        (2 * column, 2 * (stride or column * cols)),
+        (min(apart(rows), BOX), cols, 1),
+        promotion=128,
+    )

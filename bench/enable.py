@@ -1,0 +1,234 @@
+"""What ``tilewright.torch.enable()`` does to PyTorch's products: ``python -m bench.enable FILE``, on a GPU.
+
+Three parts, each a line of the file for each of its cases; the first line says on what all of it ran.
+
+    toll      microseconds that the host spends on a call that the GPU is done with at once: PyTorch's own,
+              the direct call, those of ``tilewright.torch``, and PyTorch's under ``enable``
+    training  forward and backward of (batch, n, n) products by PyTorch, by ``tilewright.torch.matmul``, by
+              its operator and by PyTorch under ``enable``; also by the clock of a GPU that is behind the host
+    drawn     calls drawn at random (batch, extents, strides, types, with a gradient or not) without and with
+              ``enable``, in turns; ``gain`` is the first time over the second
+
+Times are of the host's clock over some calls that end with the GPU done, so whoever takes longer, host or
+GPU, is what is seen, as by a program that makes one call after the other. Medians of ``ROUNDS`` turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import tilewright as tw
+from bench import lines
+from tilewright.planning import dispatch
+
+ROUNDS, REPEATS = 7, 30
+EXTENTS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 24, 32, 48, 64, 100)
+BUSY = 4_000_000
+"""Clocks for which the GPU sleeps before its own clock is read: two milliseconds."""
+MOST = 96 << 20
+"""Bytes of A, B and C of a drawn call at most."""
+Run = Callable[[], object]
+
+
+def turns(torch: Any, runs: Mapping[str, tuple[bool, Run]], repeats: int = REPEATS) -> dict[str, float]:
+    """Microseconds of one call of each, in turns; True: under ``enable``, which stays on for the turn."""
+    samples: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(ROUNDS + 1):
+        for name, (served, run) in runs.items():
+            with enabled() if served else nullcontext():
+                run()
+                torch.cuda.synchronize()
+                begin = time.perf_counter()
+                for _ in range(repeats):
+                    run()
+                torch.cuda.synchronize()
+                if number:
+                    samples[name].append((time.perf_counter() - begin) / repeats * 1e6)
+    return {name: round(statistics.median(found), 3) for name, found in samples.items()}
+
+
+@contextmanager
+def enabled() -> Iterator[None]:
+    """``enable`` for a turn. What was decided is kept from turn to turn, as in a program."""
+    from tilewright.torch.switch import SERVING
+
+    held = dict(SERVING.choices)
+    SERVING.on()
+    SERVING.choices.update(held)
+    try:
+        yield
+    finally:
+        SERVING.off()
+
+
+def tolls(torch: Any) -> Iterator[lines.Line]:
+    """What the host spends on a call."""
+    import tilewright.torch as tt
+
+    for batch, n in ((2, 3), (1000, 4), (20000, 4), (3000, 8), (300, 32), (20, 200)):
+        a, b = (torch.randn(batch, n, n, device="cuda") for _ in range(2))
+        out = torch.empty_like(a)
+        runs: dict[str, tuple[bool, Run]] = {
+            "torch": (False, partial(torch.bmm, a, b)),
+            "torch_out": (False, partial(torch.bmm, a, b, out=out)),
+            "direct": (False, partial(tw.matmul, a, b)),
+            "direct_out": (False, partial(tw.matmul, a, b, out)),
+            "door": (False, partial(tt.matmul, a, b)),
+            "operator": (False, partial(torch.ops.tilewright.matmul, a, b)),
+            "enabled": (True, partial(torch.bmm, a, b)),
+            "enabled_out": (True, partial(torch.bmm, a, b, out=out)),
+        }
+        yield {"part": "toll", "batch": batch, "n": n, "us": turns(torch, runs, 200)}
+    large = torch.randn(300, 300, device="cuda")
+    times = turns(
+        torch,
+        {
+            "torch": (False, partial(torch.mm, large, large)),
+            "passed": (True, partial(torch.mm, large, large)),
+        },
+        200,
+    )
+    yield {"part": "toll", "batch": 1, "n": 300, "us": times}
+
+
+def trained(torch: Any, multiply: Callable[[Any, Any], Any], a: Any, b: Any, seed: Any) -> None:
+    """One step: the product and the gradients of both operands."""
+    torch.autograd.grad(multiply(a, b), (a, b), seed)
+
+
+def on_device(torch: Any, run: Run) -> float:
+    """Microseconds of one call by the clock of the GPU, which is kept busy until the host is ahead of it."""
+    samples = []
+    for _ in range(ROUNDS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(BUSY)
+        begin.record()
+        for _ in range(5):
+            run()
+        end.record()
+        torch.cuda.synchronize()
+        samples.append(begin.elapsed_time(end) / 5 * 1e3)
+    return float(round(statistics.median(samples), 3))
+
+
+def training(torch: Any) -> Iterator[lines.Line]:
+    """Forward and backward."""
+    import tilewright.torch as tt
+
+    for batch, n, dtype in (
+        *((100_000, 8, torch.float32), (100_000, 4, torch.float32), (50_000, 16, torch.float32)),
+        *((100_000, 8, torch.float64), (50_000, 8, torch.complex64), (10_000, 32, torch.float32)),
+    ):
+        a, b = (torch.randn(batch, n, n, device="cuda", dtype=dtype).requires_grad_() for _ in range(2))
+        seed = torch.randn_like(a)
+        times = turns(
+            torch,
+            {
+                "torch": (False, partial(trained, torch, torch.matmul, a, b, seed)),
+                "door": (False, partial(trained, torch, tt.matmul, a, b, seed)),
+                "operator": (False, partial(trained, torch, torch.ops.tilewright.matmul, a, b, seed)),
+                "enabled": (True, partial(trained, torch, torch.matmul, a, b, seed)),
+            },
+        )
+        line = {"part": "training", "batch": batch, "n": n, "type": str(dtype), "us": times}
+        on_gpu = {
+            name: on_device(torch, partial(trained, torch, multiply, a, b, seed))
+            for name, multiply in (("torch", torch.matmul), ("door", tt.matmul))
+        }
+        gains = {"gain": round(times["torch"] / times["door"], 3)}
+        gains["gpu_gain"] = round(on_gpu["torch"] / on_gpu["door"], 3)
+        yield line | {"gpu_us": on_gpu} | gains
+
+
+def drawn(torch: Any, draw: random.Random) -> tuple[lines.Line, Run]:
+    """A call at random, and what it is."""
+    dtype = draw.choice(
+        (torch.float32, torch.float64, torch.complex64, torch.complex128, torch.float16, torch.bfloat16)
+    )
+    m, n, k = (draw.choice(EXTENTS) for _ in range(3))
+    size = torch.empty((), dtype=dtype).element_size()
+    most = max(1, MOST // (size * (m * k + k * n + m * n)))
+    batch = min(most, int(10 ** draw.uniform(0, 6)))
+    kind = draw.choice(
+        ("matmul", "matmul", "shared", "transposed", "strided", "einsum", "baddbmm", "gradient")
+    )
+
+    def made(*shape: int) -> Any:
+        return torch.randn(shape, device="cuda", dtype=torch.float32).to(dtype)
+
+    a, b = made(batch, m, k), made(batch, k, n)
+    run: Run = lambda: torch.matmul(a, b)  # noqa: E731
+    if kind == "shared":
+        one = made(k, n)
+        run = lambda: torch.matmul(a, one)  # noqa: E731
+    elif kind == "transposed":
+        x, y = made(batch, k, m).mT, made(batch, n, k).mH
+        run = lambda: torch.matmul(x, y)  # noqa: E731
+    elif kind == "strided":
+        x = made(batch, m, k + 3)[..., :k]
+        run = lambda: torch.matmul(x, b)  # noqa: E731
+    elif kind == "einsum":
+        y = made(batch, n, k)
+        run = lambda: torch.einsum("bij,bkj->bki", a, y)  # noqa: E731
+    elif kind == "baddbmm":
+        c = made(batch, m, n)
+        run = lambda: torch.baddbmm(c, a, b, beta=0.5, alpha=2)  # noqa: E731
+    elif kind == "gradient":
+        seed = made(batch, m, n)
+        a.requires_grad_()
+        b.requires_grad_()
+        run = partial(trained, torch, torch.matmul, a, b, seed)
+    what = {"part": "drawn", "kind": kind, "type": str(dtype).removeprefix("torch.")}
+    return what | {"batch": batch, "m": m, "n": n, "k": k}, run
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further drawn call after these")
+    parser.add_argument(
+        "--warm", default="", help="I/N: only compile what every Nth call from the Ith on needs"
+    )
+    given = parser.parse_args(arguments)
+    import torch
+
+    import tilewright.torch as tt
+
+    begin = time.monotonic()
+    if given.warm:
+        first, step = map(int, given.warm.split("/"))
+        with tt.enable():
+            for number in range(first, given.calls, step):
+                drawn(torch, random.Random(f"{given.seed} {number}"))[1]()
+        os._exit(0)
+    sink = lines.Sink(given.output, "enable", dispatch.device("cuda"), {"seed": given.seed})
+
+    def write(line: lines.Line) -> None:
+        sink.write(line)
+        print(json.dumps(line), flush=True)
+
+    for line in (*tolls(torch), *training(torch)):
+        write(line)
+    for number in range(given.calls):
+        if time.monotonic() - begin > given.seconds:
+            break
+        what, run = drawn(torch, random.Random(f"{given.seed} {number}"))
+        times = turns(torch, {"torch": (False, run), "enabled": (True, run)}, 10)
+        write(what | {"us": times, "gain": round(times["torch"] / times["enabled"], 3)})
+    print(tt.report())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""``tw.einsum`` and ``tw.tensordot`` beside NumPy's, on arrays that lie in every way."""
+
+from __future__ import annotations
+
+import numpy as np
+import opt_einsum
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opt_einsum.testing import build_views
+from opt_einsum.tests.test_contract import tests as EQUATIONS
+
+import tilewright as tw
+from tilewright.arrays.backend import library
+from tilewright.contract import einsum as module
+from tilewright.contract.einsum import planned
+from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, paired
+
+pytestmark = pytest.mark.cpu
+
+RNG = np.random.default_rng(11)
+
+
+def close(found, expected):
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_the_equations_of_opt_einsum(equation):
+    operands = build_views(equation)
+    expected = np.einsum(equation, *operands)
+    close(tw.einsum(equation, *operands), expected)
+    np.testing.assert_allclose(opt_einsum.contract(equation, *operands, backend="tilewright"), expected)
+
+
+@st.composite
+def contractions(draw):
+    """An equation and operands: axes of one element, none, transposed, strided, backwards, labels twice."""
+    letters = "abcdefg"[: draw(st.integers(2, 6))]
+    extents = {x: draw(st.sampled_from([0, 1, 1, 2, 2, 3, 3, 4, 5])) for x in letters}
+    terms = draw(st.lists(st.text(letters, max_size=4), min_size=1, max_size=3))
+    used = sorted({*"".join(terms)})
+    out = "".join(draw(st.permutations(used)))[: draw(st.integers(0, len(used)))] if used else ""
+    seed = np.random.default_rng(draw(st.integers(0, 2**32)))
+    operands = []
+    for term in terms:
+        thin = draw(st.sampled_from([*term, *" " * 8])) if term else " "
+        shape = [1 if x == thin else extents[x] for x in term]
+        order = draw(st.permutations(range(len(term))))
+        steps = [draw(st.sampled_from([1, 1, 1, 2, -1])) for _ in term]
+        kind = draw(st.sampled_from([np.float32, np.float64, np.complex128]))
+        memory = seed.standard_normal([shape[at] * abs(steps[at]) for at in order]).astype(kind)
+        back = memory.transpose(np.argsort(order)) if term else memory
+        operands.append(back[tuple(slice(None, None, step) for step in steps)])
+    return ",".join(terms) + "->" + out, operands
+
+
+@settings(max_examples=150, deadline=None)
+@given(contractions(), st.booleans())
+def test_what_numpy_gives_is_given(contraction, backwards):
+    equation, operands = contraction
+    expected = np.einsum(equation, *operands, optimize=True)
+    close(tw.einsum(equation, *operands), expected)
+    shape = expected.shape[::-1] if backwards else expected.shape
+    out = np.full(shape, np.nan, expected.dtype)
+    out = out.T if backwards else out
+    assert tw.einsum(equation, *operands, out=out) is out
+    close(out, expected)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("xab,xbc->xac", [(50, 3, 3), (50, 3, 3)]),
+        ("xba,xbc,xdc->xad", [(50, 3, 3), (50, 3, 3), (50, 3, 3)]),
+        ("wtzyxba,dwtzyxbc->dwtzyxac", [(2, 3, 2, 2, 4, 3, 3), (4, 2, 3, 2, 2, 4, 3, 3)]),
+        ("srab,srbc->srac", [(9, 5, 2, 2), (9, 5, 2, 2)]),
+    ],
+)
+def test_contractions_of_public_programs_copy_nothing(equation, shapes):
+    operands = [RNG.standard_normal(shape) for shape in shapes]
+    plan = planned(equation, operands, "auto")
+    assert plan.products
+    assert sum(step.pair.copies for step in plan.products) == 0
+    close(tw.einsum(equation, *operands), np.einsum(equation, *operands))
+    assert "nothing is copied" in tw.explain(equation, *operands)
+
+
+def test_what_is_copied_is_said():
+    a, b = RNG.standard_normal((5, 6, 7)), RNG.standard_normal((7, 6, 8))
+    told = tw.explain("akl,lkc->ac", a, b)
+    assert "a copied first" in told
+    assert "210 elements are copied" in told
+    with pytest.raises(tw.ArgumentError, match="out goes with no equation"):
+        tw.explain("akl,lkc->ac", a, b, out=a)
+
+
+def test_operands_and_labels_in_turns_ellipses_and_no_arrow():
+    a, b = RNG.standard_normal((2, 4, 5)), RNG.standard_normal((2, 5, 6))
+    close(tw.einsum(a, [0, 1, 2], b, [0, 2, 3], [0, 1, 3]), a @ b)
+    close(tw.einsum(a[0], [0, 1], b[0], [1, 2]), a[0] @ b[0])
+    close(tw.einsum("...ij,...jk", a, b), a @ b)
+    close(tw.einsum("ij,jk", a[0], b[0]), a[0] @ b[0])
+
+
+@pytest.mark.parametrize("axes", [0, 2, ([1, 2], [0, 1]), ([2, 1], [1, 0]), (-1, 1), ([0], [2])])
+def test_tensordot(axes):
+    a, b = RNG.standard_normal((5, 4, 5)), RNG.standard_normal((4, 5, 5))
+    close(tw.tensordot(a, b, axes), np.tensordot(a, b, axes))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.int64, np.longdouble])
+def test_other_types(dtype):
+    a, b = (RNG.integers(-4, 5, shape).astype(dtype) for shape in ((7, 3, 4), (7, 4, 5)))
+    found = tw.einsum("xab,xbc->xac", a, b)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+def test_sums_of_halves_are_rounded_once():
+    a = np.full((4, 4096), 1.0009766, np.float16)
+    found = tw.einsum("ij->i", a)
+    assert found.dtype == np.float16
+    assert abs(float(found[0]) - 4100) <= 4
+
+
+def test_complex_half():
+    parts = [RNG.integers(-3, 4, (6, 4, 4, 2)).astype(np.float16) for _ in range(2)]
+    a, b = (paired(x) for x in parts)
+    found = tw.einsum("xab,xbc->xac", a, b)
+    assert found.dtype == COMPLEX_HALF
+    wide = [x[..., 0].astype(np.float32) + 1j * x[..., 1] for x in parts]
+    np.testing.assert_array_equal(found["re"] + 1j * found["im"], wide[0] @ wide[1])
+    with pytest.raises(tw.DTypeError, match="no matrix product"):
+        tw.einsum("xab->xa", a)
+    with pytest.raises(tw.DTypeError, match="itself alone"):
+        tw.einsum("xab,xbc->xac", a, b["re"])
+
+
+def test_out_may_be_an_operand():
+    a, b = RNG.standard_normal((2, 20, 20))
+    expected = a @ b
+    assert tw.einsum("ij,jk->ik", a, b, out=a) is a
+    close(a, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("ij,jk->ik",), "no operands"),
+        ((), "no operands"),
+        (("ij,jk->ik", np.ones((2, 3))), "equation"),
+        (("ij,jk->iz", np.ones((2, 3)), np.ones((3, 4))), "z"),
+        (("ij,jk->ik", np.ones((2, 3)), np.ones((4, 4))), "label 'j' is 3 long, and 4 in operand 1"),
+        (("ij,jk->ii", np.ones((2, 3)), np.ones((3, 4))), "more than once"),
+        (("ijk,jk->ik", np.ones((2, 3)), np.ones((3, 4))), "operand 0|equation"),
+    ],
+)
+def test_what_is_no_contraction_is_refused(arguments, what):
+    with pytest.raises(tw.ArgumentError, match=what):
+        tw.einsum(*arguments)
+
+
+def test_options_that_do_not_fit_are_refused():
+    a, b, c = np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 2))
+    with pytest.raises(tw.ArgumentError, match="optimize='fast'"):
+        tw.einsum("ij,jk,kl->il", a, b, c, optimize="fast")
+    with pytest.raises(tw.ArgumentError, match=r"out has shape \(2, 2\); accepted: \(2, 4\)"):
+        tw.einsum("ij,jk->ik", a, b, out=np.ones((2, 2)))
+    with pytest.raises(tw.ArgumentError, match="out is float32; accepted: float64"):
+        tw.einsum("ij,jk->ik", a, b, out=np.ones((2, 4), np.float32))
+    with pytest.raises(tw.DTypeError, match="operand 1"):
+        tw.einsum("ij,jk->ik", a, np.full((3, 4), "x"))
+    for axes in (3, ([0, 0], [0, 1]), ([0], [5]), ([0], [0, 1]), "ab"):
+        with pytest.raises(tw.ArgumentError, match="axes"):
+            tw.tensordot(a, b, axes)
+
+
+def test_a_path_that_is_given_is_taken():
+    a, b, c = RNG.standard_normal((3, 6, 6))
+    steps = planned("ij,jk,kl->il", [a, b, c], [(1, 2), (0, 1)]).products
+    assert [(step.left, step.right) for step in steps] == [(1, 2), (0, 1)]
+    close(tw.einsum("ij,jk,kl->il", a, b, c, optimize=[(1, 2), (0, 1)]), a @ b @ c)
+    # All at once is from left to right.
+    close(tw.einsum("ij,jk,kl->il", a, b, c, optimize=False), a @ b @ c)
+
+
+def test_like_operands_are_planned_once(monkeypatch):
+    calls = []
+    real = module.program
+    monkeypatch.setattr(module, "program", lambda *given: calls.append(given) or real(*given))
+    a, b = RNG.standard_normal((2, 13, 13))
+    for _ in range(3):
+        tw.einsum("pq,qr->pr", a, b)
+    assert len(calls) == 1
+    tw.einsum("pq,qr->pr", a.T, b)
+    assert len(calls) == 2
+
+
+def test_tensors_come_back_as_tensors():
+    torch = pytest.importorskip("torch")
+    a, b = torch.rand(5, 3, 4), torch.rand(5, 4, 2)
+    found = tw.einsum("xab,xbc->xca", a, b)
+    assert isinstance(found, torch.Tensor)
+    torch.testing.assert_close(found, (a @ b).mT)
+    conjugate = torch.rand(5, 3, 4, dtype=torch.complex64)
+    found = tw.einsum("xba,xbc->xac", conjugate.conj(), conjugate)
+    torch.testing.assert_close(found, conjugate.mH @ conjugate)
+
+
+def test_as_an_implementation_for_cotengra():
+    cotengra = pytest.importorskip("cotengra")
+    a, b, c = RNG.standard_normal((3, 5, 5))
+    found = cotengra.einsum("ab,bc,cd->ad", a, b, c, implementation=(tw.einsum, tw.tensordot))
+    np.testing.assert_allclose(found, a @ b @ c)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("xab,xbc->xac", [(5, 3, 3), (5, 3, 3)]),
+        ("ab,cb,ab->ca", [(3, 4), (5, 4), (3, 4)]),
+        ("abc,cdb,dea->ec", [(3, 4, 5), (5, 6, 4), (6, 7, 3)]),
+        ("iij,jk->k", [(6, 6, 5), (5, 4)]),
+        ("kab,kcd->acbd", [(3, 4, 5), (3, 6, 7)]),
+        ("bca,cdb,dbf,afc->", [(2, 3, 4), (3, 5, 2), (5, 2, 6), (4, 6, 3)]),
+    ],
+)
+def test_tensors_are_seen_by_their_strides(equation, shapes, monkeypatch):
+    """As on a GPU, where tensors stay tensors: a step's result has to lie as it was planned."""
+    torch = pytest.importorskip("torch")
+    operands = [torch.rand(shape, dtype=torch.float64) for shape in shapes]
+    operands[0] = operands[0].transpose(0, 1).contiguous().transpose(0, 1)
+    monkeypatch.setattr(
+        module, "_taken", lambda given, out: (library("torch"), list(given), out, lambda x: x)
+    )
+    torch.testing.assert_close(tw.einsum(equation, *operands), torch.einsum(equation, *operands))
+    out = torch.full_like(torch.einsum(equation, *operands), float("nan"))
+    assert tw.einsum(equation, *operands, out=out) is out
+    torch.testing.assert_close(out, torch.einsum(equation, *operands))
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("xab,xbc->xac", [(2, 3, 2), (2, 2, 3)]),
+        ("kab,kcd->acbd", [(2, 2, 3), (2, 3, 2)]),
+        ("iij,jk->k", [(2, 2, 3), (3, 2)]),
+        ("abc,cdb,dea->ec", [(2, 3, 2), (2, 3, 3), (3, 2, 2)]),
+        ("ab,cb,ab->ca", [(2, 3), (2, 3), (2, 3)]),
+    ],
+)
+def test_gradients(equation, shapes):
+    torch = pytest.importorskip("torch")
+    operands = [torch.rand(shape, dtype=torch.complex128, requires_grad=True) for shape in shapes]
+    torch.testing.assert_close(tw.einsum(equation, *operands), torch.einsum(equation, *operands))
+    assert torch.autograd.gradcheck(lambda *given: tw.einsum(equation, *given), operands)

@@ -1,0 +1,218 @@
+"""``tw.einsum`` and ``tw.tensordot``: contractions as stacks of products, on the arrays of any library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from tilewright.arrays.backend import follower, library_of, on_gpu
+from tilewright.arrays.layout import LETTERS, no_numbers
+from tilewright.arrays.numpy_ import NUMPY, adopt, adopt_out
+from tilewright.arrays.shaping import Shaping
+from tilewright.contract.equation import read, separated
+from tilewright.contract.program import Product, Program, Single, Times, View, program
+from tilewright.dtypes import COMPLEX_HALF
+from tilewright.errors import ArgumentError, DTypeError
+
+Multiply = Callable[..., Any]
+
+
+def einsum(multiply: Multiply, arguments: Sequence[Any], out: Any, optimize: Any) -> Any:
+    """The contraction, each stack of products by ``multiply(a, b, out=...)``."""
+    spec, operands = separated(arguments)
+    library, arrays, target, wrap = _taken(operands, out)
+    plan, dtype = _planned(library, spec, arrays, target, optimize)
+    result = run(multiply, library, plan, arrays, dtype, target)
+    return out if out is not None else wrap(result)
+
+
+def planned(spec: Any, operands: Sequence[Any], optimize: Any) -> Program:
+    """The program of a call, for whoever explains it."""
+    library, arrays, _, _ = _taken(operands, None)
+    return _planned(library, spec, arrays, None, optimize)[0]
+
+
+def _taken(operands: Sequence[Any], out: Any) -> tuple[Shaping, list[Any], Any, Callable[[Any], Any]]:
+    """Operands and ``out`` as arrays of one library, and how a result goes back to the caller.
+
+    Raises ``ArgumentError`` for arrays in different memories.
+    """
+    # Most calls are on arrays of one known class.
+    if all(type(x) is np.ndarray for x in operands) and (out is None or type(out) is np.ndarray):
+        return NUMPY, list(operands), out, _itself
+    followed = follower(*operands) if out is None else None
+    if followed is not None:
+        return followed, list(operands), None, _itself
+    there = [on_gpu(x) for x in operands]
+    if out is not None:
+        there.append(on_gpu(out))
+    if not any(there):
+        taken = [adopt(x, f"operand {number}") for number, x in enumerate(operands)]
+        return NUMPY, [x for x, _ in taken], None if out is None else adopt_out(out), taken[0][1]
+    if not all(there):
+        raise ArgumentError("some operands lie on a GPU and others do not; accepted: all in one memory")
+    (library, *others) = {library_of(x) for x in (*operands, *(() if out is None else (out,)))}
+    if library is not None and not others:
+        return library, list(operands), out, _itself
+    return _foreign(operands, out)
+
+
+def _foreign(operands: Sequence[Any], out: Any) -> tuple[Shaping, list[Any], Any, Callable[[Any], Any]]:
+    """The same for arrays on a GPU of several libraries, or of one that is not known: as those of the
+    library that makes results."""
+    from tilewright.runtime.backends import backend_of
+
+    backend: Any = backend_of(**{f"operand {number}": x for number, x in enumerate(operands)}, out=out)
+    with backend.current():
+        taken = [backend.view(x, f"operand {number}") for number, x in enumerate(operands)]
+        library = backend.library
+        if library is None:
+            raise ArgumentError("operands are of no known library; accepted: torch or cupy imported")
+        arrays = [library.real(view) for view, _ in taken]
+        target = None if out is None else library.real(backend.view_out(out))
+        wrap = taken[0][1]
+        return library, arrays, target, lambda made: wrap(library.view(made, "out"))
+
+
+def _itself(made: Any) -> Any:
+    return made
+
+
+def _planned(
+    library: Shaping, spec: Any, arrays: Sequence[Any], out: Any, optimize: Any
+) -> tuple[Program, Any]:
+    """The program for some arrays, and the type of the result, None where no kernel knows it."""
+    ways = tuple(map(tuple, optimize)) if isinstance(optimize, list) else optimize
+    target = None if out is None else library.key(out)
+    found: tuple[Program, Any] = _program(library, spec, tuple(map(library.key, arrays)), target, ways)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _program(library: Shaping, spec: Any, keys: tuple[Any, ...], target: Any, optimize: Any) -> Any:
+    layouts = [library.look(key) for key in keys]
+    out = None if target is None else library.look(target)
+    equation = read(spec, [look.shape for look in layouts])
+    types = [look.dtype for look in layouts]
+    for number, kind in enumerate(types):
+        if kind is not None and no_numbers(kind):
+            raise DTypeError(f"operand {number} is {kind}; accepted: numbers")
+    if COMPLEX_HALF in types and len(set(types)) > 1:
+        raise DTypeError(
+            f"operands are {', '.join(map(str, types))}; accepted: complex half with itself alone"
+        )
+    dtype = None if any(kind is None for kind in types) else np.result_type(*types)
+    if out is not None:
+        if out.shape != equation.shape:
+            raise ArgumentError(f"out has shape {out.shape}; accepted: {equation.shape}")
+        if out.dtype != dtype:
+            raise ArgumentError(f"out is {out.dtype}; accepted: {dtype}")
+    found = program(
+        equation,
+        [(look.shape, look.elements) for look in layouts],
+        list(optimize) if isinstance(optimize, tuple) else optimize,
+        None if out is None else out.elements,
+    )
+    sums = [
+        step for step in found.steps if isinstance(step, Times) or (isinstance(step, Single) and step.summed)
+    ]
+    if sums and dtype == COMPLEX_HALF:
+        raise DTypeError(
+            f"{equation.text} of complex half has a step that is no matrix product; accepted: complex64"
+        )
+    return found, dtype if dtype in LETTERS else None
+
+
+def run(
+    multiply: Multiply, library: Shaping, plan: Program, arrays: Sequence[Any], dtype: Any, out: Any
+) -> Any:
+    """The steps of a program on arrays; the result, or ``out``. ``dtype``: the type of the result, None for
+    one that no kernel knows: then the contraction is the library's own."""
+    if dtype is None:
+        made = library.own(plan.equation.text, arrays)
+    else:
+        held = list(arrays)
+        for step in plan.steps:
+            if isinstance(step, Single):
+                held[step.number] = _alone(library, held[step.number], step)
+                continue
+            left, right = held[step.left], held[step.right]
+            held = [x for at, x in enumerate(held) if at not in (step.left, step.right)]
+            a, b = _viewed(library, left, step.a), _viewed(library, right, step.b)
+            if isinstance(step, Times):
+                made = library.times(a, b)
+            elif step.out.plain and not step.asked:
+                made = multiply(a, b)
+            elif library.follows:
+                made = _laid_out(library, multiply(a, b), step)
+            else:
+                made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, left)
+                multiply(a, b, _viewed(library, made, step.out))
+            held.append(made)
+        if out is not None and plan.written:
+            return out
+        made = _viewed(library, held[0], plan.final)
+    if out is None:
+        return made
+    library.assign(out, made)
+    return out
+
+
+def _alone(library: Shaping, x: Any, step: Single) -> Any:
+    """What is done to one operand."""
+    if step.packed:
+        x = library.copied(x)
+    if step.diagonal is not None:
+        x = library.diagonal(x, step.diagonal.extents, step.diagonal.strides)
+    elif step.summed:
+        # Axes as they were counted: those of one element are not.
+        x = library.shaped(x, tuple(extent for extent in x.shape if extent != 1))
+    if step.summed:
+        x = library.summed(x, step.summed)
+    return library.shaped(x, step.shape)
+
+
+def _viewed(library: Shaping, x: Any, view: View) -> Any:
+    """An array as a kernel reads it."""
+    return x if view.plain else library.viewed(x, view.axes, view.shape, view.steps)
+
+
+def _laid_out(library: Shaping, x: Any, step: Product) -> Any:
+    """A stack of products with its axes as the memory of the result would have had them."""
+    labels, made = step.pair.out.labels, step.pair.made
+    parted = library.shaped(x, tuple(map(made.extent, labels)))
+    return library.viewed(parted, tuple(map(labels.index, made.labels)), made.extents, None)
+
+
+def tensordot(multiply: Multiply, a: Any, b: Any, axes: Any) -> Any:
+    """The contraction of NumPy's ``tensordot``: the last ``axes`` of a with the first of b, or pairs."""
+    dims = [x.ndim if hasattr(x, "ndim") else np.ndim(x) for x in (a, b)]
+    try:
+        if hasattr(axes, "__iter__"):
+            of_a, of_b = ([*x] if hasattr(x, "__iter__") else [x] for x in axes)
+        else:
+            count = index(axes)
+            of_a, of_b = list(range(dims[0] - count, dims[0])), list(range(count))
+        pairs = [
+            (index(x) + dims[0] * (x < 0), index(y) + dims[1] * (y < 0))
+            for x, y in zip(of_a, of_b, strict=True)
+        ]
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"axes={axes!r}; accepted: a number of axes, or a list for each operand"
+        ) from error
+    for side in (0, 1):
+        taken = [pair[side] for pair in pairs]
+        if len(set(taken)) < len(taken) or not all(0 <= at < dims[side] for at in taken):
+            name = "ab"[side]
+            raise ArgumentError(f"axes={axes!r} for {name} of {dims[side]} axes; accepted: each axis once")
+    left = list(range(dims[0]))
+    right = list(range(dims[0], sum(dims)))
+    for x, y in pairs:
+        right[y] = x
+    kept = [x for x in left + right if not (x in left and x in right)]
+    return einsum(multiply, (a, left, b, right, kept), None, "auto")

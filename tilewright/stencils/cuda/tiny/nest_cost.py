@@ -1,0 +1,343 @@
+"""The choice without a search for a batch along several axes whose groups bulk copies bring.
+
+Operands that axes share make the result most of what is moved, so that the multiply-add units, their reads
+from shared memory and the threads in between set the pace as often as memory does. The model counts what a
+warp asks of each: instructions, and accesses to shared memory bank by bank, for the tiles of the first
+threads. Its constants are in ``data/tiny.json``; times are clocks of an SM for a product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import Space
+from tilewright.stencils.cuda.common import WIDEST, cheapest, resident
+from tilewright.stencils.cuda.tiny.needs import (
+    PER_SM,
+    asking,
+    busy,
+    held,
+    items,
+    kept,
+    pieces,
+    registers,
+    room,
+    rounds,
+    shared_bytes,
+    shares,
+    skewed,
+    stage_bytes,
+    steps,
+    tile,
+    tiles,
+    vector,
+    words,
+    words_of_sum,
+)
+
+Columns = dict[str, Any]
+_LANES, _LINE, _SECTOR = np.arange(32), 128, 32
+_WARPS, _STAGES = (1, 2, 4, 6, 8), (2, 3, 4)
+_SHAPES, _VARIANTS = 16, 10
+"""Tiles of which the banks are counted, and whose rings are compared."""
+_SUMS = 64
+"""Registers of sums of a thread with several products, at most: with more some compilers spill."""
+_WHOLE = 100
+"""The same of one."""
+_SOME = 128
+"""Products of a group, about, of which the first warp's are looked at."""
+_PARTS = 3
+"""Times that a sector is written in part, at most, by threads that write C themselves."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the threads of a tile ask for, for each product: instructions beside what each thread has anyway,
+    clocks of shared memory for what they read and write, and sectors of device memory that they write where
+    they write C themselves."""
+
+    rows: int
+    columns: int
+    several: int
+    across: int
+    turn: int
+    instructions: float
+    read: float
+    written: float
+    sectors: float
+
+
+def best(
+    space: Space, p: Problem, device: Device, x: Mapping[str, Any], usual: Config | None
+) -> Config | None:
+    """The cheapest of a few rings for the best tiles of multiply-add units; what is ``usual`` for batches
+    along one axis, where bulk copies bring it and nothing is foretold to be much cheaper."""
+    found = _variants(space, p, x)
+    if not found:
+        return usual
+    columns = _rings(space, p, device, found, x)
+    if not len(columns["rows"]):
+        return usual
+    ring = space.restricted(path="bulk", mma=0, pad=0, evict=0)
+    clocks = cost(p, device, columns, found, x)
+    chosen = cheapest(ring, columns, clocks)
+    if chosen is None or usual is None or usual["path"] != "bulk" or usual["mma"]:
+        return chosen or usual
+    ways = [
+        (
+            _work(
+                p, *(c[name] for name in ("rows", "columns", "several")), across=c["across"], turn=c["turn"]
+            ),
+            c,
+        )
+        for c in (chosen, usual)
+    ]
+    both = {name: np.array([c[name] for _, c in ways]) for name in columns if name != "variant"}
+    ours, theirs = cost(p, device, both | {"variant": np.arange(2)}, [work for work, _ in ways], x)
+    return chosen if ours < x["nest_sure"] * theirs else usual
+
+
+def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Mapping[str, Any]) -> Any:
+    """Clocks of an SM for a product; ``variant`` says which of the tiles a config has."""
+    variant, several, group = columns["variant"], columns["several"], columns["group"]
+    rows, cols, warps, stages = (columns[name] for name in ("rows", "columns", "warps", "stages"))
+    per_sm = columns["blocks"] // device["sms"]
+    each = items(p, rows, cols, group, several) / group
+    instructions, read, written, sectors = (
+        np.array([getattr(work, name) for work in found])[variant]
+        for name in ("instructions", "read", "written", "sectors")
+    )
+    issue = (each * x["nest_item"] + instructions) / 128
+    more = np.maximum(sectors - _whole_sectors(p), 0)
+    stores = np.where(columns["direct"] == 1, x["nest_sector"] * more, x["nest_store"] * written)
+    near = x["nest_near"] * (read + stores)
+    power = x["nest_together"]
+    running = per_sm * warps
+    computed = (issue**power + near**power) ** (1 / power) * (1 + x["nest_few"] / running)
+    computed = computed / busy(p, 0, rows, cols, warps, group, several) ** x["nest_idle"]
+    count, _ = pieces(p, group)
+    edges = WIDEST * count * skewed(p)[2] * (1 - columns["direct"])
+    between = x["nest_group"] + x["nest_edge"] * edges + x["nest_ask"] * asking(p, group)
+    whole = rounds(p, group, "bulk") * group / p.products
+    computed = computed * whole + between / group / np.minimum(per_sm, 8)
+    brought = stage_bytes(p, group, 0, "bulk")
+    made = group * p.m * p.n * p.dtype.itemsize
+    wanted = x["nest_flying"] * 1024 * brought / (brought + made)
+    flying = np.minimum(1.0, per_sm * stages * brought / wanted) ** x["nest_flying_power"]
+    memory, cache = p.bytes / x["nest_bytes"] / flying, (brought + made) / group / x["nest_cache"] * whole
+    power = x["nest_power"]
+    return (computed**power + memory**power + cache**power) ** (1 / power)
+
+
+def _whole_sectors(p: Problem) -> float:
+    """Sectors of device memory that a C has."""
+    return p.m * p.n * p.dtype.itemsize / _SECTOR
+
+
+def _clocks(p: Problem, work: Work, x: Mapping[str, Any]) -> float:
+    """The same of a tile by itself, in full warps."""
+    each = tiles(p, work.rows, work.columns) / work.several
+    issue = (each * x["nest_item"] + work.instructions) / 128
+    near = x["nest_near"] * (work.read + x["nest_store"] * work.written)
+    power = x["nest_together"]
+    return float((issue**power + near**power) ** (1 / power))
+
+
+# -- tiles -------------------------------------------------------------------------------------------------
+def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
+    """Tiles that the rules take, with one product and with several of an operand: of those with the least to
+    issue and to read the ones whose threads meet in few banks, in any order of tiles."""
+    known = {param.name: param.values for param in space.params}
+    sums, part = words_of_sum(p), space.part(("mma", "rows", "columns"))
+    rows, columns = (
+        np.array([side for side in known[name] if side <= extent])
+        for name, extent in (("rows", p.m), ("columns", p.n))
+    )
+    rows, columns = rows.repeat(len(columns)), np.tile(columns, len(rows))
+    allowed = part.allowed({"mma": 0 * rows, "rows": rows, "columns": columns})
+    shapes = [
+        (height, width, several)
+        for height, width in zip(rows[allowed].tolist(), columns[allowed].tolist(), strict=True)
+        for several in (known["several"] if shares(p) else (1,))
+        if sums * height * width * several <= (_SUMS if several > 1 else _WHOLE)
+    ]
+    # Without a look at banks.
+    shapes = sorted(shapes, key=lambda shape: _clocks(p, _work(p, *shape, banks=(1, 1, 1, 1)), x))[:_SHAPES]
+    works = [
+        _work(p, *shape, across=across, turn=turn)
+        for shape in shapes
+        for across in ((0, 1) if tiles(p, *shape[:2]) > 1 else (0,))
+        for turn in ((0, 1) if shape[2] == 1 else (0,))
+    ]
+    return sorted(works, key=lambda work: _clocks(p, work, x))[:_VARIANTS]
+
+
+def _work(
+    p: Problem,
+    rows: int,
+    columns: int,
+    several: int,
+    *,
+    across: int = 0,
+    turn: int = 0,
+    banks: tuple[int, int, int, int] | None = None,
+) -> Work:
+    """What a tile asks for. ``banks``: clocks of a read of A, one of B and a write of C, and sectors, where
+    they are not to be found out."""
+    size = p.dtype.itemsize
+    wide_a, wide_b, wide_c = _at_once(p)
+    along_m = _fitting(min(wide_a if not p.transposed_a else WIDEST, wide_c), size, p.m, rows)
+    along_k = min(
+        _fitting(wide_a, size, p.k, p.k) if p.transposed_a else WIDEST // size,
+        _fitting(wide_b, size, p.k, p.k) if not p.transposed_b else WIDEST // size,
+    )
+    along_k = 1 if p.transposed_b and not p.transposed_a else along_k
+    along_n = _fitting(wide_b, size, p.n, columns) if p.transposed_b else 1
+    one_a, one_b = _one(p)
+    many_a, many_b = (1 if one_a else several), (1 if one_b else several)
+    vector_a, vector_b = (along_k if p.transposed_a else along_m), (along_n if p.transposed_b else along_k)
+    loads_a, loads_b = p.k * rows * many_a / vector_a, p.k * columns * many_b / vector_b
+    stores = rows * columns * several / along_m
+    each = tiles(p, rows, columns) / several
+    real = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
+    count = loads_a + loads_b + stores + rows * columns * several * p.k * real
+    if p.dtype.real_bits == 16:
+        count += p.k * (rows * many_a + columns * many_b) + rows * columns * several
+    banks = banks or _banks(p, rows, columns, several, across, turn, (along_m, along_k, along_n))
+    return Work(
+        *(rows, columns, several, across, turn),
+        instructions=each * count,
+        read=each / 32 * (loads_a * banks[0] + loads_b * banks[1]),
+        written=each / 32 * stores * banks[2],
+        sectors=each / 32 * stores * banks[3],
+    )
+
+
+def _fitting(unit: int, size: int, extent: int, part: int) -> int:
+    """Elements of the widest vector that divides an address, an extent and a part of it."""
+    return min(vector(size, extent), vector(size, part), max(unit // size, 1))
+
+
+def _at_once(p: Problem) -> tuple[int, int, int]:
+    """Bytes that divide the addresses of stored columns in shared memory."""
+    leads = (p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k, p.m)
+    found = []
+    for lead, odd, stays, word, step in zip(leads, skewed(p), kept(p), words(p), steps(p), strict=True):
+        apart = word if odd and not stays else step * p.dtype.itemsize
+        found.append(int(np.gcd.reduce((WIDEST, lead * p.dtype.itemsize, apart))))
+    return found[0], found[1], found[2]
+
+
+def _by_along(p: Problem) -> bool:
+    """Whether the products of a thread lie along the second axis of a tile."""
+    found = tile(p)
+    return found is not None and not all(found.outer[:2])
+
+
+def _one(p: Problem) -> tuple[bool, bool]:
+    """Whether the products of a thread have one A, and one B."""
+    found = tile(p)
+    if found is None:
+        once = held(p)
+        return once[0] or not p.moves[0], once[1] or not p.moves[1]
+    goes = found.outer if _by_along(p) else found.inner
+    return not goes[0], not goes[1]
+
+
+def _banks(
+    p: Problem, rows: int, columns: int, several: int, across: int, turn: int, vectors: tuple[int, int, int]
+) -> tuple[int, int, int, int]:
+    """Clocks of shared memory that a read of A, one of B and a write of C take, by the first warp, and the
+    sectors that the write touches."""
+    size, (along_m, along_k, along_n) = p.dtype.itemsize, vectors
+    across_m, across_n = -(-p.m // rows), -(-p.n // columns)
+    along, piece = (int(side) for side in pieces(p, _usual(p)))
+    units_in = piece if _by_along(p) else -(-piece // several)
+    units_out = -(-along // several) if _by_along(p) else along
+    units, count = units_in * units_out, across_m * across_n
+    item = np.resize(_LANES[: units * count], 32)
+    unit, part = (item % units, item // units) if across else (item // count, item % count)
+    part_m, part_n = part % across_m, part // across_m
+    begin = _begins(p, unit % units_in, unit // units_in, along, piece)
+    k = unit % max(p.k // along_k, 1) * along_k * turn
+    row, column = np.minimum(part_m * along_m, p.m - along_m), np.minimum(part_n * along_n, p.n - along_n)
+    at_a = row * p.k + k if p.transposed_a else row + k * p.m
+    at_b = column + k * p.n if p.transposed_b else column * p.k + k
+    wide_a, wide_b = (along_k if p.transposed_a else along_m), (along_n if p.transposed_b else along_k)
+    at_c = begin[2] + (row + column * p.m) * size
+    return (
+        _wavefronts(begin[0] + at_a * size, wide_a * size),
+        _wavefronts(begin[1] + at_b * size, wide_b * size),
+        _wavefronts(at_c, along_m * size),
+        len(np.unique(at_c // _SECTOR)),
+    )
+
+
+def _usual(p: Problem) -> int:
+    """Products of a group that has enough for a warp, where there are so many."""
+    found = tile(p)
+    if found is None:
+        return min(p.batch, _SOME)
+    if found.along:
+        return found.along * min(p.batch, -(-_SOME // found.along))
+    return min(found.extent, -(-_SOME // p.batch)) * p.batch
+
+
+def _begins(p: Problem, inner: Any, outer: Any, along: int, piece: int) -> list[Any]:
+    """Bytes from the stage to the matrices of products at these positions of a group."""
+    size, odd, found, out = p.dtype.itemsize, skewed(p), tile(p), []
+    for which, elements in enumerate((p.m * p.k, p.k * p.n, p.m * p.n)):
+        matrix = elements * size
+        if found is None:
+            goes_in = bool(p.strides[which])
+            out.append((inner * goes_in + outer * (piece if goes_in else 1)) * matrix * p.moves[which])
+        elif found.turned[which]:
+            run = room(along * matrix, odd[which])
+            out.append(inner * found.inner[which] * run + outer * found.outer[which] * matrix)
+        else:
+            run = room((piece if found.inner[which] else 1) * matrix, odd[which])
+            out.append(inner * found.inner[which] * matrix + outer * found.outer[which] * run)
+    return out
+
+
+def _wavefronts(at: NDArray[Any], wide: int) -> int:
+    """Clocks of shared memory for an access of so many bytes by each thread of a warp."""
+    together, found = 32 if wide <= 4 else _LINE // wide, 0
+    for first in range(0, 32, together):
+        some = at[first : first + together, None] + np.arange(0, wide, min(wide, 4))
+        found += int(np.bincount(np.unique(some // 4) % 32).max())
+    return found
+
+
+# -- rings -------------------------------------------------------------------------------------------------
+def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mapping[str, Any]) -> Columns:
+    """All rings of some tiles, in as many blocks as an SM holds, and in half of them."""
+    known = {param.name: param.values for param in space.params}
+    tiled = tile(p)
+    unit = 1 if tiled is None else tiled.along or p.batch
+    groups = np.array([group for group in known["group"] if group % unit == 0], int)
+    axes = (np.arange(len(found)), np.array(_WARPS), groups, np.array(_STAGES), np.array((0, 1)))
+    variant, warps, group, stages, direct = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+    names = ("rows", "columns", "several", "across", "turn")
+    columns = {name: np.array([getattr(work, name) for work in found])[variant] for name in names}
+    turns = items(p, columns["rows"], columns["columns"], group, columns["several"]) / (32 * warps)
+    left = (turns <= 8) & ((turns > 0.5) | (warps == 1))
+    # Sectors that are written in many parts pass the second-level cache as often. (On an H200 this made
+    # matrices of order 3 up to ten times as slow.)
+    sectors = np.array([work.sectors for work in found])[variant]
+    left &= (direct == 0) | (sectors <= _PARTS * _whole_sectors(p))
+    columns |= {"variant": variant, "warps": warps, "group": group, "stages": stages, "direct": direct}
+    columns = {name: column[left] for name, column in columns.items()}
+    needed = registers(p, 0, columns["rows"], columns["columns"], columns["several"])
+    needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
+    shared = shared_bytes(p, "bulk", columns["group"], columns["stages"], 0, columns["direct"])
+    most = np.minimum(resident(shared, needed, columns["warps"], device), x["blocks"])
+    columns["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, most, side="right")] * device["sms"]
+    fits = columns["blocks"] > 0
+    return {name: column[fits] for name, column in columns.items()}

@@ -1,0 +1,369 @@
+"""PyTorch's own batched products served by Tilewright, for as long as ``enable`` says.
+
+``aten::bmm``, ``baddbmm`` and ``mm``, which ``torch.matmul`` and ``torch.einsum`` are made of, get kernels of
+ours below every layer of PyTorch, so gradients, vmap, compile and autocast see nothing of it. A kernel looks
+a call up by all that its plan depends on, in one dictionary:
+
+1. a call known to be served is launched on the caller's stream (or run, in this process's memory);
+2. one known not to be served goes to the kernel that PyTorch had there before;
+3. a new one is decided on once: planned, compared by what records or the model expect of both, and kept.
+
+On a GPU a call that the plan leaves to the library is launched by us all the same, through cuBLASLt, for that
+costs the host less than to pass it on. In this process's memory what is small goes on to PyTorch's kernel
+before anything is asked.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tilewright.arrays.layout import LETTERS
+from tilewright.calls import product
+from tilewright.calls.executable import Executable, executable
+from tilewright.calls.spec import Options
+from tilewright.errors import UnsupportedError
+from tilewright.model import Plan
+from tilewright.runtime import call_cache
+from tilewright.runtime.device_calls import Memo, Prepared
+from tilewright.torch.products import SHARED, detached
+from tilewright.torch.worth import Estimate, estimate
+
+WIDEST = 16
+"""Bytes of the widest access to memory: how an address lies within them is part of the key."""
+SMALL = {"CPU": 1 << 13, "CUDA": 0}
+"""Elements of both operands up to which a call goes on to PyTorch unseen. A launch of ours costs the host
+what one of PyTorch's does, and less than passing a call on."""
+LONGEST = 64
+"""The longest of the two short extents of a product alone that is looked at."""
+TYPES = {getattr(torch, known.name) for known in LETTERS.values()}
+MOST = 4096
+"""Kinds of calls that are remembered before all of them are forgotten."""
+CLASSES = (torch.Tensor, torch.nn.Parameter)
+KINDS = ("CPU", "CUDA")
+
+
+class Choice:
+    """What is done with one kind of call, and how often it came.
+
+    ``run`` launches for the addresses of a, b and out and a stream, ``call`` runs on arrays of NumPy; with
+    neither, ``why`` says why PyTorch's kernel runs. ``plan`` and ``expected`` are None where it came to none.
+    """
+
+    __slots__ = ("call", "calls", "clear", "expected", "index", "plan", "run", "shape", "spelling", "why")
+
+    def __init__(self, spelling: str, why: str = ""):
+        self.spelling, self.why, self.calls = spelling, why, 0
+        self.run: Callable[[int, int, int, int], None] | None = None
+        self.call: Executable | None = None
+        self.plan: Plan | None = None
+        self.expected: Estimate | None = None
+        self.clear: Any = None
+        self.shape: tuple[int, ...] = ()
+        self.index = -1
+
+
+class Serving:
+    """The kernels in PyTorch's tables, and what they remember. ``depth``: how many callers want them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.depth = 0
+        self.library: Any = None
+        self.choices: dict[Any, Choice] = {}
+        self.past: list[Choice] = []
+        self.small = self.other = 0
+        self.within = threading.local()
+        # With one GPU nobody has to ask which one is current.
+        self.several = torch.cuda.device_count() > 1
+        self.stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        call_cache.watch(self)
+
+    def drop(self) -> None:
+        """Decide again on everything: the call cache is emptied, for records changed."""
+        self.past += self.choices.values()
+        self.choices.clear()
+
+    # ---- on and off
+
+    def on(self) -> None:
+        """Put the kernels in PyTorch's tables, or count one more who wants them there.
+
+        Raises ``UnsupportedError`` for a PyTorch that cannot say which kernel it had."""
+        with self.lock:
+            if self.depth == 0:
+                if not hasattr(torch.library, "get_kernel"):
+                    raise UnsupportedError(f"torch {torch.__version__}; accepted: 2.9 or later")
+                self.choices.clear()
+                self.past, self.small, self.other = [], 0, 0
+                self.library = torch.library.Library("aten", "IMPL")
+                with warnings.catch_warnings():
+                    # PyTorch warns of whoever replaces a kernel, which is what was asked for.
+                    warnings.simplefilter("ignore")
+                    for kind in KINDS:
+                        if torch._C._dispatch_has_kernel_for_dispatch_key("aten::bmm", kind):
+                            self._replace(kind)
+            self.depth += 1
+
+    def off(self, all_of_them: bool = False) -> None:
+        """Count one less who wants them, or none at all; without any, put back PyTorch's own."""
+        with self.lock:
+            if self.depth == 0:
+                return
+            self.depth = 0 if all_of_them else self.depth - 1
+            if self.depth == 0:
+                library, self.library = self.library, None
+                library._destroy()
+
+    def _replace(self, kind: str) -> None:
+        keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
+        for name, makes in KERNELS.items():
+            before = torch.library.get_kernel(f"aten::{name}", kind).call_boxed
+            self.library.impl(name, makes(self, before, keys, SMALL[kind]), kind, allow_override=True)
+
+    # ---- calls
+
+    def serve(self, tag: Any, a: Any, b: Any, out: Any, c: Any) -> Any:
+        """alpha a b + beta c for a ``tag`` (alpha, beta): in ``out``, which is c then, else in a new tensor
+        by rows. ``NotImplemented`` where PyTorch's kernel is to run; then nothing was written."""
+        try:
+            if type(a) not in CLASSES or type(b) not in CLASSES:
+                self.other += 1
+                return NotImplemented
+            x, y = a.data_ptr(), b.data_ptr()
+            if out is None:
+                z, into = 0, None
+            else:
+                z = out.data_ptr()
+                into = (out.shape, out.stride(), out.dtype, out.get_device(), out.is_conj(), out.is_neg())
+            key = (
+                *(tag, (x | y | z) % WIDEST, into),
+                *(a.shape, a.stride(), a.dtype, a.get_device(), a.is_conj(), a.is_neg()),
+                *(b.shape, b.stride(), b.dtype, b.get_device(), b.is_conj(), b.is_neg()),
+            )
+            choice = self.choices.get(key)
+        except (RuntimeError, TypeError):
+            # Without memory of its own, or with sizes that are symbols.
+            self.other += 1
+            return NotImplemented
+        if choice is None:
+            return self._decided(key, tag, a, b, out, c)
+        choice.calls += 1
+        run = choice.run
+        if run is not None:
+            index = choice.index
+            if self.several and torch.cuda.current_device() != index:
+                return NotImplemented
+            if out is not None and not choice.clear(x, y, z):
+                return NotImplemented
+            if out is None:
+                out = a.new_empty(choice.shape) if c is None else _filled(a, c, choice.shape)
+                z = out.data_ptr()
+            run(x, y, z, self.stream(index))
+            return out
+        if choice.call is not None:
+            if out is None:
+                out = a.new_empty(choice.shape) if c is None else _filled(a, c, choice.shape)
+            choice.call(detached(a).numpy(), detached(b).numpy(), out=detached(out).numpy())
+            return out
+        return NotImplemented
+
+    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any) -> Any:
+        """A call of a new kind: decided on, and then served or not."""
+        if getattr(self.within, "busy", False):
+            # A product that is made for serving another.
+            return NotImplemented
+        if a.is_cuda and torch.cuda.is_current_stream_capturing():
+            # Loading a kernel is nothing that a graph can hold.
+            return NotImplemented
+        with self.lock, torch.no_grad():
+            if key in self.choices:
+                # Another thread has decided meanwhile.
+                return self.serve(tag, a, b, out, c)
+            self.within.busy = True
+            try:
+                choice, result = self._decide(tag, a, b, out, c)
+            except Exception as error:
+                # No program fails because it was to be served: PyTorch's kernel says what is wrong.
+                choice, result = Choice(_spelled(a, b), f"{type(error).__name__}: {error}"), NotImplemented
+            finally:
+                self.within.busy = False
+            choice.calls += 1
+            if len(self.choices) >= MOST:
+                self.drop()
+            self.choices[key] = choice
+            return result
+
+    def _decide(self, tag: Any, a: Any, b: Any, out: Any, c: Any) -> tuple[Choice, Any]:
+        choice = Choice(_spelled(a, b), _strange(a, b))
+        if choice.why:
+            return choice, NotImplemented
+        alpha, beta = tag
+        options = Options.of(alpha, beta, "n", "n")
+        a, b = detached(a), detached(b)
+        target = a.new_empty((*a.shape[:-1], b.shape[-1])) if out is None else detached(out)
+        choice.shape = tuple(target.shape)
+        x, y, z = (a, b, target) if a.is_cuda else (a.numpy(), b.numpy(), target.numpy())
+        made = executable(options, x, y, None, z)
+        choice.plan, choice.spelling = made.plan, made.plan.problem.spelling
+        choice.expected = estimate(made.plan, adding=c is not None)
+        if made.copies:
+            choice.why = f"{', '.join(made.copies)} would have to be copied"
+        elif made.plan.stencil is None and not a.is_cuda:
+            choice.why = f"PyTorch's is the better guess: {made.plan.why}"
+        elif not choice.expected.wins:
+            choice.why = "too little to gain"
+        if choice.why:
+            return choice, NotImplemented
+        if c is not None:
+            target.copy_(detached(c))
+        if a.is_cuda:
+            memo: Memo = {}
+            product.gemm(options, a, b, None, target, memo, "served")
+            prepared: Prepared | None = next(iter(memo.values()), None)
+            if prepared is None or prepared.run is None:
+                choice.why = "no launch of one kernel"
+            else:
+                choice.run, choice.index, choice.clear = prepared.run, prepared.index, prepared.clear
+        else:
+            made(x, y, out=z)
+            choice.call = made
+        return choice, target if out is None else out
+
+
+def _filled(a: Any, c: Any, shape: tuple[int, ...]) -> Any:
+    """A new tensor by rows that holds c, in one call of PyTorch's where c is such a tensor."""
+    if c.shape == shape and c.is_contiguous() and not c.is_conj():
+        return detached(c).clone()
+    return a.new_empty(shape).copy_(detached(c))
+
+
+def _strange(a: Any, b: Any) -> str:
+    """Why two tensors are not looked at; empty where they are."""
+    if a.numel() == 0 or b.numel() == 0:
+        return "there is nothing to multiply"
+    if a.dtype not in TYPES or a.dtype is not b.dtype:
+        return f"type {a.dtype}"
+    if a.device != b.device or a.layout is not torch.strided or b.layout is not torch.strided:
+        return "tensors of other kinds"
+    if a.is_cuda:
+        tf32 = a.dtype is torch.float32 and torch.backends.cuda.matmul.allow_tf32
+        return "PyTorch may round to TF32" if tf32 else ""
+    if a.is_conj() or b.is_conj() or a.is_neg() or b.is_neg():
+        return "conjugation or negation was put off"
+    return "" if str(a.dtype) in SHARED else f"type {a.dtype}, for which no kernel is of this processor"
+
+
+def _spelled(a: Any, b: Any) -> str:
+    return f"{str(a.dtype).removeprefix('torch.')} {tuple(a.shape)} x {tuple(b.shape)}"
+
+
+# ---- the kernels that take the place of PyTorch's
+
+
+PLAIN = (1, 0)
+
+
+def _new(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
+    """``bmm``."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        if small and a.numel() + b.numel() <= small:
+            serving.small += 1
+            return before(keys, a, b)
+        found = serving.serve(PLAIN, a, b, None, None)
+        return before(keys, a, b) if found is NotImplemented else found
+
+    return kernel
+
+
+def _alone(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
+    """``mm``: only what is long in one direction at most is looked at."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        m, k = a.shape
+        n = b.shape[1]
+        if (m > LONGEST) + (n > LONGEST) + (k > LONGEST) > 1 or (small and m * k + k * n <= small):
+            serving.other += 1
+            return before(keys, a, b)
+        found = serving.serve(PLAIN, a, b, None, None)
+        return before(keys, a, b) if found is NotImplemented else found
+
+    return kernel
+
+
+def _into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
+    """``bmm.out``."""
+
+    def kernel(a: Any, b: Any, *, out: Any) -> Any:
+        if (small and a.numel() + b.numel() <= small) or not _fits(out, a, b):
+            serving.small += 1
+            return before(keys, a, b, out=out)
+        found = serving.serve(PLAIN, a, b, out, None)
+        return before(keys, a, b, out=out) if found is NotImplemented else found
+
+    return kernel
+
+
+def _added(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
+    """``baddbmm``."""
+
+    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        if small and a.numel() + b.numel() <= small:
+            serving.small += 1
+            return before(keys, c, a, b, beta=beta, alpha=alpha)
+        found: Any = NotImplemented
+        if c.dtype is a.dtype and c.device == a.device:
+            found = serving.serve((alpha, beta), a, b, None, None if beta == 0 else c)
+        return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
+
+    return kernel
+
+
+def _updated(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
+    """``baddbmm_``."""
+
+    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        found: Any = NotImplemented
+        if (small and a.numel() + b.numel() <= small) or not _fits(c, a, b):
+            serving.small += 1
+        else:
+            found = serving.serve((alpha, beta), a, b, c, None)
+        return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
+
+    return kernel
+
+
+def _added_into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
+    """``baddbmm.out``."""
+
+    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1, out: Any) -> Any:
+        found: Any = NotImplemented
+        if (small and a.numel() + b.numel() <= small) or not _fits(out, a, b):
+            serving.small += 1
+        elif c is out or beta == 0:
+            found = serving.serve((alpha, beta), a, b, out, None)
+        if found is NotImplemented:
+            return before(keys, c, a, b, beta=beta, alpha=alpha, out=out)
+        return found
+
+    return kernel
+
+
+def _fits(out: Any, a: Any, b: Any) -> bool:
+    """Whether ``out`` is what a result is written to as it is: PyTorch resizes, and refuses, what is not."""
+    return bool(out.shape == (*a.shape[:-1], b.shape[-1]) and out.dtype is a.dtype and out.device == a.device)
+
+
+KERNELS: dict[str, Callable[[Serving, Any, Any, int], Callable[..., Any]]] = {
+    "bmm": _new,
+    "bmm.out": _into,
+    "mm": _alone,
+    "baddbmm": _added,
+    "baddbmm_": _updated,
+    "baddbmm.out": _added_into,
+}
