@@ -77,7 +77,6 @@ STENCILS: Table[Stencil] = Table(
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
-        "outer": Row("cuda", "tilewright.stencils.cuda.outer.stencil:OuterStencil"),
         "experts": Row("cuda", "tilewright.stencils.cuda.experts.stencil:ExpertsStencil"),
         "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
         "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),

@@ -121,7 +121,6 @@ def drawn(p: SegmentedProblem, offsets: Sequence[int]) -> Drawn:
 def jobs(device: Device) -> Iterator[Job]:
     """The kernels of groups."""
     yield from segments(device)
-    yield from outer(device)
     if "wgmma" in device.supports:
         yield from experts(device)
 
@@ -145,16 +144,6 @@ def segments(device: Device) -> Iterator[Job]:
         )
         config = stencil.default(p, device)
         yield made(stencil, p, config, f"segments_{letter}_{trans}_{axis}", device)
-
-
-def outer(device: Device) -> Iterator[Job]:
-    """Its types, split along m and n, of a short k."""
-    stencil = STENCILS["outer"]
-    for turn, (letter, axis) in enumerate((letter, axis) for letter in "sdcz" for axis in "mn"):
-        trans, forms = ("nn", "tn", "nt", "tt")[turn % 4], {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
-        p = problem(f"{letter}:{trans}", axis, (*SIZE[:2], 5), GROUPS, batch=2, pad=turn % 3, gap=1, **forms)
-        p = p.with_(align=p.dtype.itemsize)
-        yield made(stencil, p, stencil.default(p, device), f"outer_{letter}_{trans}_{axis}", device)
 
 
 def experts(device: Device) -> Iterator[Job]:

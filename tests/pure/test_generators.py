@@ -26,7 +26,6 @@ BORROWS = {
     "segments": ("tensor",),
     "panel": ("tiny",),
     "single": ("middle",),
-    "outer": ("segments",),
     "experts": ("segments",),
 }
 """Kernels that multiply with parts of another's."""

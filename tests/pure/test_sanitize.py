@@ -118,7 +118,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     for kernel, feature in NEEDS.items():
         served = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}.get(kernel, {"h", "b"})
         assert found[kernel] == (served if feature in listed.device.supports else set())
-    for kernel in ("classic", "middle", "outer"):
+    for kernel in ("classic", "middle"):
         assert found[kernel] == {"s", "d", "c", "z"}
     sizes = {
         (m.problem.dtype.letter, m.problem.m)
