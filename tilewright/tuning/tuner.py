@@ -47,6 +47,10 @@ from tilewright.tuning.workers import Answer, stream
 T = TypeVar("T", bound=Task)
 FINALISTS = 6
 FINALS = 3
+LOOKS = 12
+"""How often a search that may try few configs sees what came of them at least, if it may try so many; else
+after each. (With 16 tries a model reached 0.972 of the best of ten recorded spaces when it looked after each,
+0.968 after every second and 0.960 after every fourth.)"""
 ROUNDS = 150
 """Rounds of a final at most; its seconds are mostly over before."""
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
@@ -309,6 +313,8 @@ class Tuner:
         if search == "starts":
             begin = Starts(begin.configs, frozenset(begin.configs))
         width = 2 * len(self.compilers)
+        if self._left is not None:
+            width = max(1, min(width, self._left // LOOKS))
         model = stencil.cost_model(problem, self.device)
         batches = SEARCHES[search](space, begin.configs, seed, width=width, estimate=model)
         deadline = time.monotonic() + budget
