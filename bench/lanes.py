@@ -52,9 +52,9 @@ class Alone:
     """An evaluation that has the GPU to itself while it times. Operands are made beside the others' work:
     uploading takes a thousandth of the memory's rate, and no multiprocessor."""
 
-    def __init__(self, device: Device, lock: str):
+    def __init__(self, device: Device, lock: str, final: float):
         self._gpu = GpuEvaluation(device)
-        self._gpu.products.final_seconds = FINAL
+        self._gpu.products.final_seconds = final
         self._lock = os.open(lock, os.O_RDWR)
 
     def prepare(self, problem: Any, regime: str) -> None:
@@ -77,9 +77,9 @@ class Alone:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
 
-def alone(device: Device, lock: str) -> Callable[[tuple[Any, ...]], Any]:
-    """The handler of a timing child that shares the GPU."""
-    handler = serve(Alone(device, lock))
+def alone(device: Device, lock: str, final: float) -> Callable[[tuple[Any, ...]], Any]:
+    """The handler of a timing child that shares the GPU, and has so many seconds for a final round."""
+    handler = serve(Alone(device, lock, final))
     # The library of the vendor's product takes seconds to be loaded, in which nobody should wait for it.
     import torch
 
@@ -98,16 +98,20 @@ class Lane:
     deadline: float
 
 
+def farmed(device: Device, lane: Lane, final: float) -> Farm:
+    """The compilers and the timing child of a tuner that works beside others."""
+    kind = EVALUATIONS["cuda"]
+    return Farm(
+        [Worker(compiler, (device,)) for _ in range(lane.compilers)],
+        [Worker(alone, (device, lane.lock, final), timeout=60.0, environment=kind.environment)],
+    )
+
+
 def work(lane: Lane, problems: Sequence[Problem], turn: Any, said: Any) -> None:
     """Tune one problem after another, whichever is next, until all are begun or the time is over."""
     device = dispatch.device("cuda")
-    kind = EVALUATIONS["cuda"]
-    farm = Farm(
-        [Worker(compiler, (device,)) for _ in range(lane.compilers)],
-        [Worker(alone, (device, lane.lock), timeout=60.0, environment=kind.environment)],
-    )
     records = Records(lane.records)
-    with Tuner(device, records, farm=farm) as tuner:
+    with Tuner(device, records, farm=farmed(device, lane, FINAL)) as tuner:
         while time.time() < lane.deadline - EACH:
             with turn.get_lock():
                 at, turn.value = turn.value, turn.value + 1
