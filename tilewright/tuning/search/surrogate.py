@@ -7,6 +7,11 @@ its own, found by maximising the posterior of the length scales under a log-norm
 Williams, "Gaussian Processes for Machine Learning" (2006), sections 5.1 and 5.4.1; Matern 5/2 covariance of
 section 4.2).
 
+Half of what a config takes is expected to be the sum of what each parameter does by itself, so that a few
+measurements say something of all candidates that share a value with them (D. Duvenaud, H. Nickisch, C.
+Rasmussen, "Additive Gaussian processes", NIPS 2011). That half has length scales of its own, which are not
+fitted: its covariances are looked up in a table for each parameter.
+
 Distances of all candidates are one product of matrices. A new point costs a row of them, and one row more of
 the inverse of the triangular factor: that it is kept, and not the factor, saves solving for every try.
 """
@@ -28,6 +33,10 @@ of them have longer ones (C. Hvarfner, E. Hellsten, L. Nardi, ICML 2024: vanilla
 works)."""
 SPREAD = 0.4
 """Standard deviation of the logarithm of a length scale, beforehand."""
+EACH = 0.5
+"""Share of the variance that parameters explain each by itself."""
+OWN = 1.5
+"""Inverse length scale of every coordinate there."""
 NOISE = 1e-2
 """Share of the variance that no parameter explains, beforehand."""
 JITTER = 1e-6
@@ -68,6 +77,12 @@ def _covariance(squares: Floats) -> Floats:
     return r
 
 
+def _table(seen: Sequence[Floats]) -> Floats:
+    """The covariances of a parameter's values, by its coordinates."""
+    squares = sum((OWN * (each[:, None] - each)) ** 2 for each in seen)
+    return _covariance(np.asarray(squares)).astype(np.float32)
+
+
 class Surrogate:
     """What is expected of every candidate, from those that were measured.
 
@@ -83,7 +98,13 @@ class Surrogate:
         hint: Floats | None = None,
         before: Surrogate | None = None,
     ):
-        seen = [(row, each) for row, known in enumerate(values) for each in coordinates(known)]
+        found = [coordinates(known) for known in values]
+        seen = [(row, each) for row, known in enumerate(found) for each in known]
+        # Of each parameter which value each candidate has, and the covariances of its values; of the hint
+        # likewise, as numbers that are too many for a table.
+        self._places = candidates.astype(np.intp)
+        self._tables = [_table(known) for known in found]
+        self._hint = None if hint is None else np.asarray(hint, np.float32)
         rows = [each[candidates[row]] for row, each in seen] + ([] if hint is None else [hint])
         self._points = np.array(rows, np.float32).reshape(len(rows), candidates.shape[1])
         expected = np.log(SCALE) - 0.25 * np.log(max(1, len(rows)) / 6)
@@ -110,9 +131,24 @@ class Surrogate:
         squares += self._norms
         squares += self._norms[some, None]
         covariance = _covariance(np.maximum(squares, 0, out=squares))
+        covariance *= 1 - EACH
+        covariance += EACH * self._by_each(some, slice(None))
         # What rounding leaves between a point and itself would be taken for a distance.
         covariance[np.arange(len(some)), some] = 1
         return covariance
+
+    def _by_each(self, some: NDArray[np.intp], others: Any) -> Floats:
+        """The covariances, a row for each of some candidates, by what parameters do each by itself."""
+        total: Any = 0.0
+        for table, places in zip(self._tables, self._places, strict=True):
+            total = total + table[places[some]][:, places[others]]
+        parts = len(self._tables)
+        if self._hint is not None:
+            apart = OWN * (self._hint[some, None] - self._hint[others])
+            # It says as much as all parameters together.
+            total, parts = total + parts * _covariance(apart * apart), 2 * parts
+        by_each: Floats = np.float32(1 / max(1, parts)) * total
+        return by_each
 
     def add(self, chosen: int) -> None:
         """A candidate was measured."""
@@ -160,13 +196,15 @@ class Surrogate:
         points = self._points[:, known].astype(float)
         squares = (points[:, :, None] - points[:, None, :]) ** 2
         count, one, eye = len(known), np.ones(len(known)), np.eye(len(known))
+        by_each = EACH * self._by_each(known, known).astype(float)
         state, step, before = self._state.copy(), np.full(len(self._state), 0.25), np.zeros(len(self._state))
         best, least = state, np.inf
         for _ in range(STEPS):
             weights = np.exp(2 * state[:-1])
             r = np.sqrt(5 * np.tensordot(weights, squares, 1))
             decay = np.exp(-r)
-            covariance = (1 + r + r * r / 3) * decay + (np.exp(state[-1]) + JITTER) * eye
+            covariance = (1 - EACH) * (1 + r + r * r / 3) * decay + by_each
+            covariance += (np.exp(state[-1]) + JITTER) * eye
             inverse = np.linalg.inv(covariance)
             solved = inverse @ one
             centred = costs - (solved @ costs) / (solved @ one)
@@ -177,7 +215,7 @@ class Surrogate:
             if loss < least:
                 best, least = state, loss
             slope = 0.5 * (inverse - np.outer(weighted, weighted) / variance)
-            inner = -(5 / 3) * slope * (1 + r) * decay
+            inner = -(5 / 3) * (1 - EACH) * slope * (1 + r) * decay
             gradient = np.append(
                 weights * np.tensordot(squares, inner, 2), np.trace(slope) * np.exp(state[-1])
             )
