@@ -18,7 +18,7 @@ the inverse of the triangular factor: that it is kept, and not the factor, saves
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ EACH = 0.5
 """Share of the variance that parameters explain each by itself."""
 OWN = 1.5
 """Inverse length scale of every coordinate there."""
+TABLE = 256
+"""Rows of a table of covariances at most, where it is not one parameter's."""
 NOISE = 1e-2
 """Share of the variance that no parameter explains, beforehand."""
 JITTER = 1e-6
@@ -77,10 +79,20 @@ def _covariance(squares: Floats) -> Floats:
     return r
 
 
-def _table(seen: Sequence[Floats]) -> Floats:
-    """The covariances of a parameter's values, by its coordinates."""
-    squares = sum((OWN * (each[:, None] - each)) ** 2 for each in seen)
-    return _covariance(np.asarray(squares)).astype(np.float32)
+def _joined(seen: Sequence[Sequence[Floats]], places: Places) -> Iterator[tuple[Floats, NDArray[np.intp]]]:
+    """Tables of the sums of parameters' covariances, each of several parameters together, which is fewer
+    numbers to look up, and what to look up for each point."""
+    table, joined = np.zeros((1, 1), np.float32), np.zeros(places.shape[1], np.intp)
+    for known, row in zip(seen, places, strict=True):
+        squares = sum((OWN * (each[:, None] - each)) ** 2 for each in known)
+        own = _covariance(np.asarray(squares)).astype(np.float32)
+        if len(table) * len(own) > TABLE and len(table) > 1:
+            yield table, joined
+            table, joined = np.zeros((1, 1), np.float32), np.zeros(places.shape[1], np.intp)
+        count = len(table) * len(own)
+        table = (table[:, None, :, None] + own[None, :, None, :]).reshape(count, count)
+        joined = joined * len(own) + row
+    yield table, joined
 
 
 class Surrogate:
@@ -100,10 +112,10 @@ class Surrogate:
     ):
         found = [coordinates(known) for known in values]
         seen = [(row, each) for row, known in enumerate(found) for each in known]
-        # Of each parameter which value each candidate has, and the covariances of its values; of the hint
+        # Which values each candidate has of some parameters, and the covariances of these; of the hint
         # likewise, as numbers that are too many for a table.
-        self._places = candidates.astype(np.intp)
-        self._tables = [_table(known) for known in found]
+        self._joined = list(_joined(found, candidates))
+        self._parts = len(found)
         self._hint = None if hint is None else np.asarray(hint, np.float32)
         rows = [each[candidates[row]] for row, each in seen] + ([] if hint is None else [hint])
         self._points = np.array(rows, np.float32).reshape(len(rows), candidates.shape[1])
@@ -140,9 +152,9 @@ class Surrogate:
     def _by_each(self, some: NDArray[np.intp], others: Any) -> Floats:
         """The covariances, a row for each of some candidates, by what parameters do each by itself."""
         total: Any = 0.0
-        for table, places in zip(self._tables, self._places, strict=True):
-            total = total + table[places[some]][:, places[others]]
-        parts = len(self._tables)
+        for table, places in self._joined:
+            total = total + np.take(table[places[some]], places[others], axis=1, mode="clip")
+        parts = self._parts
         if self._hint is not None:
             apart = OWN * (self._hint[some, None] - self._hint[others])
             # It says as much as all parameters together.
