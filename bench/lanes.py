@@ -122,6 +122,8 @@ def work(lane: Lane, problems: Sequence[Problem], turn: Any, said: Any) -> None:
             try:
                 whole = sized(problem, REGIME, device)
                 made, names = dispatch.plan(whole, device), promising(whole, device)
+                if made.stencil is not None and made.stencil not in names:
+                    names.append(made.stencil)
                 result = tuner.tune(
                     problem,
                     REGIME,
