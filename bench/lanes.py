@@ -28,7 +28,6 @@ from tilewright.tuning.tuner import Result, Tuner, sized, speed, toolchain
 from tilewright.tuning.workers import Worker
 
 T = TypeVar("T")
-REGIME = "memory"
 FINAL = 0.6
 """Seconds of a final round."""
 EACH = 6.0
@@ -37,10 +36,10 @@ NEAR = 0.7
 """Stencils are tried whose expected speed is at least so much of the best one's."""
 
 
-def promising(problem: Problem, device: Device) -> list[str]:
+def promising(problem: Problem, regime: str, device: Device) -> list[str]:
     """The stencils that come near the best one by what was measured of problems like this one."""
     accepting = {
-        name: neighbours.standing(name, problem, REGIME, device)
+        name: neighbours.standing(name, problem, regime, device)
         for name, stencil in dispatch.candidates(device).items()
         if dispatch.refusal(stencil, problem, device) is None
     }
@@ -91,6 +90,7 @@ def alone(device: Device, lock: str, final: float) -> Callable[[tuple[Any, ...]]
 class Lane:
     """What a tuner that works beside others is given."""
 
+    regime: str
     records: Path
     lock: str
     compilers: int
@@ -120,13 +120,13 @@ def work(lane: Lane, problems: Sequence[Problem], turn: Any, said: Any) -> None:
             problem = problems[at]
             begin = time.monotonic()
             try:
-                whole = sized(problem, REGIME, device)
-                made, names = dispatch.plan(whole, device), promising(whole, device)
+                whole = sized(problem, lane.regime, device)
+                made, names = dispatch.plan(whole, device), promising(whole, lane.regime, device)
                 if made.stencil is not None and made.stencil not in names:
                     names.append(made.stencil)
                 result = tuner.tune(
                     problem,
-                    REGIME,
+                    lane.regime,
                     search="model",
                     budget=lane.seconds,
                     stencils=names,
@@ -142,7 +142,7 @@ def told(result: Result, made: Plan, records: Records, device: Device) -> lines.
     """What is kept of a problem: speeds in GF/s of the winner, of the vendor and of what a call ran before;
     and whether its record may ship."""
     best, vendor, flops = result.best, result.vendor, result.problem.flops
-    before = vendor if made.stencil is None else _tried(records, made, device)
+    before = vendor if made.stencil is None else _tried(records, made, result.regime, device)
     fastest = max((row for row in (best, vendor) if row is not None), key=speed, default=None)
     return {
         "kind": "tuned",
@@ -166,11 +166,12 @@ def told(result: Result, made: Plan, records: Records, device: Device) -> lines.
     }
 
 
-def _tried(records: Records, made: Plan, device: Device) -> Record | None:
+def _tried(records: Records, made: Plan, regime: str, device: Device) -> Record | None:
     """What this run measured of the kernel that a call ran before, in the final round if it was there."""
     name, found = made.stencil or "", None
+    written = toolchain(device, name)
     for protocol in (timing.ALONE, timing.INTERLEAVED, timing.DECIDED):
-        rows = records.tried(made.problem, REGIME, device.key, name, protocol, toolchain(device, name))
+        rows = records.tried(made.problem, regime, device.key, name, protocol, written)
         row = rows.get(made.config or Config({}))
         found = row if row is not None and row.status == "ok" and row.timing is not None else found
     return found

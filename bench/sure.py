@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from bench import lines
-from bench.lanes import REGIME, Lane, farmed, promising
+from bench.lanes import Lane, farmed, promising
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem, Record, Timing, parsed
 from tilewright.planning import dispatch
@@ -57,8 +57,8 @@ def decided(job: tuple[Lane, Problem, int, int]) -> lines.Line:
     """What a fresh process finds: the winner, who is tied with it, and the finalists' half-widths."""
     lane, problem, configs, number = job
     device = dispatch.device("cuda")
-    whole = sized(problem, REGIME, device)
-    names = promising(whole, device)
+    whole = sized(problem, lane.regime, device)
+    names = promising(whole, lane.regime, device)
     chosen = [config for name in names for config in liked(whole, name, device, configs // len(names))]
 
     def listed(space: Space) -> Space:
@@ -68,7 +68,7 @@ def decided(job: tuple[Lane, Problem, int, int]) -> lines.Line:
     records = Records(lane.records.with_name(f"{number}.sqlite"), shipped=Path("/nonexistent"))
     with Tuner(device, records, farm=farmed(device, lane, FINAL)) as tuner:
         found = tuner.tune(
-            problem, REGIME, search="exhaustive", budget=lane.seconds, stencils=names, spaces=listed
+            problem, lane.regime, search="exhaustive", budget=lane.seconds, stencils=names, spaces=listed
         )
     rows = [row for row in records.all(status="ok") if row.protocol != timing.ALONE]
     assert found.best is not None
@@ -155,7 +155,7 @@ def main() -> None:
             lock = Path(folder) / "lock"
             lock.touch()
             each = max(1, cores // options.lanes - 1)
-            lane = Lane(Path(folder) / "tries", str(lock), each, 60.0, float("inf"))
+            lane = Lane("memory", Path(folder) / "tries", str(lock), each, 60.0, float("inf"))
             jobs = [(lane, problem, options.configs, number) for number in range(options.processes)]
             found = []
             for line in pool.map(decided, jobs):

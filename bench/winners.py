@@ -2,7 +2,7 @@
 
 Lists of problems (``LISTS``): ``public`` are the products of public programs (``bench.public``), ``squares``
 those of 33 to 64 rows, ``skewed`` batches of one long extent beside two short ones. Each is tuned with both
-classes of beta, out of memory, for ``--seconds``, by the stencils that come near the best one by what was
+classes of beta in a regime, for ``--seconds``, by the stencils that come near the best one by what was
 measured of problems like it. ``--only`` takes the problems of a file of keys, in its order.
 
 Several tuners work side by side (``--lanes``, ``bench.lanes``), each with its own processes.
@@ -16,6 +16,7 @@ without the record is left out, and so is a winner where that kernel was not tri
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import queue
 import time
@@ -24,12 +25,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import lines
-from bench.lanes import EACH, REGIME, Lane, work
+from bench.lanes import EACH, Lane, work
 from bench.public import SHAPES, Shape
 from tilewright.model import DTYPES, Problem
 from tilewright.planning import dispatch
-from tilewright.store.jsonl import compact, encode
+from tilewright.store.jsonl import compact, decode, encode
 from tilewright.store.records import Records
+from tilewright.tuning import timing
 from tilewright.tuning.evaluate.table import EVALUATIONS
 
 SQUARES = (64, 48, 40, 56, 36, 33, 60, 44, 52, 45, 50, 63)
@@ -111,7 +113,8 @@ def _arguments() -> argparse.Namespace:
         prog="bench.winners", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("lists", nargs="+", choices=sorted(LISTS))
+    add("lists", nargs="*", help=f"lists of problems: {', '.join(LISTS)}")
+    add("--regime", default="memory", choices=timing.REGIMES, help="default: memory")
     add("--only", type=Path, help="a file of problem keys, a line each: these, in that order")
     add("--seconds", type=float, default=1.6, help="of searching for a problem (default: 1.6)")
     add("--lanes", type=int, default=4, help="tuners side by side (default: 4)")
@@ -119,12 +122,32 @@ def _arguments() -> argparse.Namespace:
     add("--records", type=Path, help="SQLite file of all tries (default: one that is thrown away)")
     add("--out", type=Path, help="a line of JSON for each problem is added to this file")
     add("--export", type=Path, help="where the rows that may ship are written")
-    return parser.parse_args()
+    add("--into", type=Path, help="tune nothing: take the rows of --merge into this file of shipped records")
+    add("--merge", type=Path, nargs="*", default=[], help="files that --export wrote")
+    options = parser.parse_args()
+    if unknown := [name for name in options.lists if name not in LISTS]:
+        parser.error(f"no list {unknown[0]!r}; accepted: {', '.join(LISTS)}")
+    return options
+
+
+def merged(texts: Sequence[str]) -> str:
+    """Lines of records, of one problem in a regime those of the last text alone, in the order of their
+    spellings, as ``Records.export`` writes them. Other lines stay as they are, to the letter."""
+    held: dict[tuple[str, str], tuple[str, str]] = {}
+    for text in texts:
+        for line in filter(None, text.split("\n")):
+            record = decode(json.loads(line))
+            held[record.problem.key, record.regime] = record.problem.spelling, line
+    return "".join(f"{line}\n" for _, line in sorted(held.values(), key=lambda each: each[0]))
 
 
 def main() -> None:
-    """Tune, say, export."""
+    """Tune, say, export; or merge."""
     options = _arguments()
+    if options.into is not None:
+        files = (options.into, *options.merge)
+        options.into.write_text(merged([file.read_text() for file in files]))
+        return
     begin = time.time()
     only = options.only.read_text().split("\n") if options.only else ()
     problems = asked(options.lists, [key for key in only if key])
@@ -139,7 +162,7 @@ def main() -> None:
         lock.touch()
         # A compiler less than there is room for: the tuners and the timing children want cores, too.
         each = max(1, cores // options.lanes - 1)
-        lane = Lane(path, str(lock), each, options.seconds, begin + options.limit)
+        lane = Lane(options.regime, path, str(lock), each, options.seconds, begin + options.limit)
         # Not daemons, which may have no children.
         children = [
             spawn.Process(target=work, args=(lane, problems, turn, said)) for _ in range(options.lanes)
@@ -162,7 +185,7 @@ def main() -> None:
                 shipping.append(line["problem"])
         if options.export:
             held = Records(path)
-            rows = [held.best(key, REGIME, device.key) for key in shipping]
+            rows = [held.best(key, options.regime, device.key) for key in shipping]
             text = "".join(compact(encode(row, samples=False)) + "\n" for row in rows if row is not None)
             options.export.write_text(text)
         for child in children:

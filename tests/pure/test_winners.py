@@ -47,7 +47,7 @@ def test_the_problems_of_lists_are_asked_once_and_in_the_order_given() -> None:
 
 
 def test_stencils_far_behind_the_best_are_not_tried() -> None:
-    names = lanes.promising(sized(replace(EIGHT, batch=1), "memory", DEVICE), DEVICE)
+    names = lanes.promising(sized(replace(EIGHT, batch=1), "memory", DEVICE), "memory", DEVICE)
     assert names == ["tiny"]
 
 
