@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench import lanes, public, sure, winners
 from tilewright.catalog import TARGETS
-from tilewright.model import Config, Plan, Problem, Record, Timing
+from tilewright.model import Config, Device, Plan, Problem, Record, Timing
 from tilewright.planning import dispatch
+from tilewright.store.jsonl import compact, encode
 from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.tuner import Result, sized, toolchain
@@ -90,3 +92,44 @@ def test_winners_agree_that_are_the_same_or_declared_tied() -> None:
     assert (total["same"], total["agreed"], total["processes"]) == (2, 3, 4)
     assert total["half_width"] == {"median": 0.001, "largest": 0.02, "narrow": 0.8}
     assert sure.half_width(Timing((1.0,), 2.0, 1.9, 2.4, "memory", 1, 2)) == pytest.approx(0.2)
+
+
+def test_rows_replace_those_of_their_problem_and_regime_alone() -> None:
+    def line(problem: str, regime: str, seconds: float) -> str:
+        made = replace(tried("tiny", CONFIG, seconds, timing.DECIDED), regime=regime)
+        return compact(encode(replace(made, problem=Problem.parse(problem)[0]), samples=False))
+
+    held = [
+        line("d:8x8x8@1000", "cached", 1.0),
+        line("d:8x8x8@1000", "memory", 2.0),
+        line("s:4x4x4", "memory", 3.0),
+    ]
+    new = [line("c:4x4x4", "memory", 4.0), line("d:8x8x8@2000", "memory", 5.0)]
+    found = winners.merged(["\n".join(held) + "\n", "\n".join(new)])
+    assert found.split("\n") == [new[0], held[0], new[1], held[2], ""]
+
+
+def shipped(device: Device) -> list[Record]:
+    return Records(Path("/nonexistent/records.sqlite")).shipped(device.key)
+
+
+def test_what_ships_is_run_for_its_own_problem(new_home: Path) -> None:
+    """Some of each stencil: every call of theirs goes by its record, or by the library's."""
+    rows = {(row.stencil, row.problem.dtype.letter, row.problem.beta): row for row in shipped(DEVICE)}
+    assert len(rows) > 40
+    for row in rows.values():
+        plan = dispatch.plan(row.problem, DEVICE)
+        if plan.regime != row.regime:
+            continue
+        if row.stencil == "vendor":
+            assert (plan.origin, plan.stencil) == ("vendor", None)
+        else:
+            assert (plan.origin, plan.stencil, plan.config) == ("tuned", row.stencil, row.config)
+
+
+def test_what_the_library_won_against_kernels_of_one_size_says_nothing_of_other_sizes(new_home: Path) -> None:
+    won = [row for row in shipped(DEVICE) if row.stencil == "vendor" and row.problem.extents == (64, 64, 64)]
+    assert won
+    for row in won:
+        other = row.problem.with_(m=65, n=65, k=65)
+        assert dispatch.plan(other, DEVICE).why.find("near problem") < 0
