@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from bench import lanes, public, sure, winners
-from tilewright.catalog import TARGETS
+from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Config, Device, Plan, Problem, Record, Timing
 from tilewright.planning import dispatch
 from tilewright.store.jsonl import compact, encode
 from tilewright.store.records import Records
-from tilewright.tuning import timing
+from tilewright.tuning import starts, timing
 from tilewright.tuning.tuner import Result, sized, toolchain
 
 DEVICE = dispatch.known(TARGETS["cuda"].devices["h200"])
@@ -133,3 +133,16 @@ def test_what_the_library_won_against_kernels_of_one_size_says_nothing_of_other_
     for row in won:
         other = row.problem.with_(m=65, n=65, k=65)
         assert dispatch.plan(other, DEVICE).why.find("near problem") < 0
+
+
+def test_what_ships_is_tried_again_under_rules_that_came_later(new_home: Path) -> None:
+    """A winner outside a rule of thumb is still among the first, and one that the hardware forbids is not."""
+    problem = sized(Problem.parse("d:48x48x48")[0], "memory", DEVICE)
+    space, default = STENCILS["tiny"].space(problem, DEVICE), STENCILS["tiny"].default(problem, DEVICE)
+    won = default.with_(mma=8, rows=24, columns=24, warps=8, stages=4, blocks=132)
+    assert (starts.inside(space, won), starts.fits(space, won)) == (False, True)
+    assert not starts.fits(space, won.with_(stages=64))
+    records = Records(new_home / "tries.sqlite", shipped=new_home)
+    records.append(replace(tried("tiny", won, 1e-3, timing.DECIDED), problem=problem))
+    found = starts.starts(records, problem, "memory", DEVICE, "tiny", space, [default], [])
+    assert found.sure == {default, won}
