@@ -22,6 +22,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bench.recorded import COSTS, Recorded
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Gemm, Timing, parsed
@@ -228,16 +231,32 @@ PROCESSORS = {
 
 
 def told(path: Path, given: Recorded) -> tuple[list[Config], Estimate | None]:
-    """What the tuner would tell a search of a recorded space: the stencil's default, if it was recorded, and
-    the stencil's cost model. Nothing for a table that this module did not write."""
+    """What the tuner would tell a search of a recorded space: the stencil's default, of each parameter the
+    recorded value nearest to it, if that was recorded, and the stencil's cost model. A parameter that the
+    stencil did not have then has its first value, which is that of kernels without it. Nothing for a table
+    that this module did not write."""
     name = next((name for name in SPACES if path.name.startswith(f"{name}-")), None)
     if name is None:
         return [], None
     part, key = SPACES[name], given.name.removeprefix(f"{name}-")
     device, stencil = PROCESSORS.get(key) or named(key), STENCILS[part.stencil]
     problem = part.problem(device)
-    default = stencil.default(problem, device)
-    return [default] if default in given.times else [], stencil.cost_model(problem, device)
+    default, model = stencil.default(problem, device), stencil.cost_model(problem, device)
+    start = Config({name: _nearest(default[name], values) for name, values in given.params.items()})
+    later = {q.name: q.values[0] for q in stencil.space(problem, device).params if q.name not in given.params}
+
+    def estimate(configs: Sequence[Config]) -> NDArray[np.float64]:
+        assert model is not None
+        return model([Config({**later, **config}) for config in configs])
+
+    return [start] if start in given.times else [], estimate if model and later else model
+
+
+def _nearest(value: Any, values: Sequence[Any]) -> Any:
+    """The one of the values that is nearest to a value: itself, or by size."""
+    if value in values or isinstance(value, str):
+        return value
+    return min(values, key=lambda each: abs(each - value))
 
 
 # ---- children

@@ -540,8 +540,7 @@ def test_what_the_package_ships_is_found_under_the_keys_of_its_problems(tmp_path
     for each in resources("tilewright.store").joinpath("data").iterdir():
         if each.name.endswith(".jsonl"):
             for line in map(json.loads, each.read_text(encoding="utf-8").splitlines()):
-                classes = {name: line[name] for name in ("alpha", "beta") if name in line}
-                (problem,) = Problem.parse(line["problem"], **classes)
+                problem = decode(line).problem
                 shipped = store.best(problem.key, line["regime"], line["device"])
                 assert shipped is not None
                 assert shipped.problem == problem

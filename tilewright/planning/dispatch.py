@@ -349,14 +349,14 @@ def _usable(
     Libraries have one routine for batches and another for a product alone (``single``): that the vendor
     wins at one says nothing of the other. Where a config is of one size
     (``Stencil.size_specific``), other sizes say little,
-    of the vendor too, which has its good ones.
+    of the vendor too, which has its good ones: what it won against such stencils says nothing of others.
     """
     accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
     first = next(accepting, None)
     specific = first is not None and first.size_specific
     for record in found:
         theirs = STENCILS.get(record.stencil)
-        exact = specific or (theirs is not None and theirs.size_specific)
+        exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
         if exact and _shape(record.problem) != _shape(problem):
             continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
@@ -365,6 +365,13 @@ def _usable(
         if _misfit(record, problem, device, KINDS) is None:
             return record.stencil, record.config, record.problem.key
     return None
+
+
+def _contested(record: Record, device: Device) -> bool:
+    """Whether a stencil whose configs are of one size accepts the problem of a record."""
+    specific = (one for one in candidates(device).values() if one.size_specific)
+    problem: Any = record.problem
+    return any(refusal(one, problem, device) is None for one in specific)
 
 
 def _shape(problem: Task) -> tuple[int, int, int, bool, str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tilewright.catalog import TARGETS
 from tilewright.model import Config, Device, Record
 from tilewright.planning import kin
-from tilewright.space import Space
+from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.task import Task
 
@@ -64,7 +64,8 @@ def starts(
     default = proposed[0]
     configs, sure = [default], [default]
     for each in incumbents(records, problem, regime, device):
-        if each.stencil == stencil and inside(space, each.config):
+        # What won goes on running under rules that came later and only keep what is seldom good away.
+        if each.stencil == stencil and fits(space, each.config):
             sure.append(each.config)
     configs += [*sure[1:], *(each for each in proposed[1:] if inside(space, each))]
     configs += [each.config for each in timed[:EARLIER] if inside(space, each.config)]
@@ -89,6 +90,12 @@ def _near(records: Records, problem: Task, regime: str, device: Device) -> Itera
 def inside(space: Space, config: Config) -> bool:
     """Whether a config of another time or problem is a point of this space."""
     return config.keys() == {param.name for param in space.params} and config in space
+
+
+def fits(space: Space, config: Config) -> bool:
+    """Whether a config is one that calls may run: a point of this space under the rules of the hardware."""
+    named = config.keys() == {param.name for param in space.params}
+    return named and space.member(config, HARDWARE) is None
 
 
 def mended(space: Space, config: Config, default: Config) -> Config:

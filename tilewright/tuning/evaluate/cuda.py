@@ -250,11 +250,12 @@ def spans(problem: Problem) -> tuple[int, int, int]:
 
 
 class CudaEvaluation(EventEvaluation[Problem]):
-    """Checks and times binaries of one problem after another on the GPU of this process."""
+    """Checks and times binaries of one problem after another on the GPU of this process. A final round has
+    ``final_seconds``."""
 
     def __init__(self, device: Device):
         super().__init__()
-        self.device = device
+        self.device, self.final_seconds = device, FINAL_BUDGET
         self._checks: OrderedDict[tuple[Problem, bool], Check] = OrderedDict()
         self._spaces: dict[tuple[str, Problem], Space | None] = {}
         self._copies: list[list[Placed]] = []
@@ -340,7 +341,7 @@ class CudaEvaluation(EventEvaluation[Problem]):
                 regime=self.regime,
                 batch=self.problem.batch,
                 watch=self.watch,
-                budget=FINAL_BUDGET,
+                budget=self.final_seconds,
                 least=contest.FIRST,
                 until=contest.Referee(names),
             )

@@ -7,13 +7,18 @@ its own, found by maximising the posterior of the length scales under a log-norm
 Williams, "Gaussian Processes for Machine Learning" (2006), sections 5.1 and 5.4.1; Matern 5/2 covariance of
 section 4.2).
 
+Half of what a config takes is expected to be the sum of what each parameter does by itself, so that a few
+measurements say something of all candidates that share a value with them (D. Duvenaud, H. Nickisch, C.
+Rasmussen, "Additive Gaussian processes", NIPS 2011). That half has length scales of its own, which are not
+fitted: its covariances are looked up in a table for each parameter.
+
 Distances of all candidates are one product of matrices. A new point costs a row of them, and one row more of
 the inverse of the triangular factor: that it is kept, and not the factor, saves solving for every try.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +33,12 @@ of them have longer ones (C. Hvarfner, E. Hellsten, L. Nardi, ICML 2024: vanilla
 works)."""
 SPREAD = 0.4
 """Standard deviation of the logarithm of a length scale, beforehand."""
+EACH = 0.5
+"""Share of the variance that parameters explain each by itself."""
+OWN = 1.5
+"""Inverse length scale of every coordinate there."""
+TABLE = 256
+"""Rows of a table of covariances at most, where it is not one parameter's."""
 NOISE = 1e-2
 """Share of the variance that no parameter explains, beforehand."""
 JITTER = 1e-6
@@ -68,6 +79,22 @@ def _covariance(squares: Floats) -> Floats:
     return r
 
 
+def _joined(seen: Sequence[Sequence[Floats]], places: Places) -> Iterator[tuple[Floats, NDArray[np.intp]]]:
+    """Tables of the sums of parameters' covariances, each of several parameters together, which is fewer
+    numbers to look up, and what to look up for each point."""
+    table, joined = np.zeros((1, 1), np.float32), np.zeros(places.shape[1], np.intp)
+    for known, row in zip(seen, places, strict=True):
+        squares = sum((OWN * (each[:, None] - each)) ** 2 for each in known)
+        own = _covariance(np.asarray(squares)).astype(np.float32)
+        if len(table) * len(own) > TABLE and len(table) > 1:
+            yield table, joined
+            table, joined = np.zeros((1, 1), np.float32), np.zeros(places.shape[1], np.intp)
+        count = len(table) * len(own)
+        table = (table[:, None, :, None] + own[None, :, None, :]).reshape(count, count)
+        joined = joined * len(own) + row
+    yield table, joined
+
+
 class Surrogate:
     """What is expected of every candidate, from those that were measured.
 
@@ -83,7 +110,13 @@ class Surrogate:
         hint: Floats | None = None,
         before: Surrogate | None = None,
     ):
-        seen = [(row, each) for row, known in enumerate(values) for each in coordinates(known)]
+        found = [coordinates(known) for known in values]
+        seen = [(row, each) for row, known in enumerate(found) for each in known]
+        # Which values each candidate has of some parameters, and the covariances of these; of the hint
+        # likewise, as numbers that are too many for a table.
+        self._joined = list(_joined(found, candidates))
+        self._parts = len(found)
+        self._hint = None if hint is None else np.asarray(hint, np.float32)
         rows = [each[candidates[row]] for row, each in seen] + ([] if hint is None else [hint])
         self._points = np.array(rows, np.float32).reshape(len(rows), candidates.shape[1])
         expected = np.log(SCALE) - 0.25 * np.log(max(1, len(rows)) / 6)
@@ -110,9 +143,24 @@ class Surrogate:
         squares += self._norms
         squares += self._norms[some, None]
         covariance = _covariance(np.maximum(squares, 0, out=squares))
+        covariance *= 1 - EACH
+        covariance += EACH * self._by_each(some, slice(None))
         # What rounding leaves between a point and itself would be taken for a distance.
         covariance[np.arange(len(some)), some] = 1
         return covariance
+
+    def _by_each(self, some: NDArray[np.intp], others: Any) -> Floats:
+        """The covariances, a row for each of some candidates, by what parameters do each by itself."""
+        total: Any = 0.0
+        for table, places in self._joined:
+            total = total + np.take(table[places[some]], places[others], axis=1, mode="clip")
+        parts = self._parts
+        if self._hint is not None:
+            apart = OWN * (self._hint[some, None] - self._hint[others])
+            # It says as much as all parameters together.
+            total, parts = total + parts * _covariance(apart * apart), 2 * parts
+        by_each: Floats = np.float32(1 / max(1, parts)) * total
+        return by_each
 
     def add(self, chosen: int) -> None:
         """A candidate was measured."""
@@ -160,13 +208,15 @@ class Surrogate:
         points = self._points[:, known].astype(float)
         squares = (points[:, :, None] - points[:, None, :]) ** 2
         count, one, eye = len(known), np.ones(len(known)), np.eye(len(known))
+        by_each = EACH * self._by_each(known, known).astype(float)
         state, step, before = self._state.copy(), np.full(len(self._state), 0.25), np.zeros(len(self._state))
         best, least = state, np.inf
         for _ in range(STEPS):
             weights = np.exp(2 * state[:-1])
             r = np.sqrt(5 * np.tensordot(weights, squares, 1))
             decay = np.exp(-r)
-            covariance = (1 + r + r * r / 3) * decay + (np.exp(state[-1]) + JITTER) * eye
+            covariance = (1 - EACH) * (1 + r + r * r / 3) * decay + by_each
+            covariance += (np.exp(state[-1]) + JITTER) * eye
             inverse = np.linalg.inv(covariance)
             solved = inverse @ one
             centred = costs - (solved @ costs) / (solved @ one)
@@ -177,7 +227,7 @@ class Surrogate:
             if loss < least:
                 best, least = state, loss
             slope = 0.5 * (inverse - np.outer(weighted, weighted) / variance)
-            inner = -(5 / 3) * slope * (1 + r) * decay
+            inner = -(5 / 3) * (1 - EACH) * slope * (1 + r) * decay
             gradient = np.append(
                 weights * np.tensordot(squares, inner, 2), np.trace(slope) * np.exp(state[-1])
             )
