@@ -66,6 +66,12 @@ class Choice:
         self.shape: tuple[int, ...] = ()
         self.index = -1
 
+    def told(self) -> Choice:
+        """What there is to report of it, without the kernel."""
+        made = Choice(self.spelling, self.why)
+        made.calls, made.plan, made.expected = self.calls, self.plan, self.expected
+        return made
+
 
 class Serving:
     """The kernels in PyTorch's tables, and what they remember. ``depth``: how many callers want them."""
@@ -85,7 +91,11 @@ class Serving:
 
     def drop(self) -> None:
         """Decide again on everything: the call cache is emptied, for records changed."""
-        self.past += self.choices.values()
+        for choice in list(self.choices.values()):
+            if len(self.past) < MOST:
+                self.past.append(choice.told())
+            else:
+                self.other += choice.calls
         self.choices.clear()
 
     # ---- on and off
