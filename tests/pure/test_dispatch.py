@@ -104,7 +104,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Any:
         ("d:8x8x8@100000", "tiny", {"alpha": "any"}, "near"),
         ("d:8x8x8@100000", "tiny", {"m": 9}, "default"),
         ("s:300x200x100@5000", "classic", {"k": 104}, "near"),
-        ("hc:100x100x100@5000", "tensor", {"k": 104}, "near"),
+        ("hc:tt:100x100x100@5000", "tensor", {"k": 104}, "near"),
     ],
 )
 def test_what_is_tuned_for_one_size_serves_that_size(

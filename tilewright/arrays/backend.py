@@ -130,7 +130,7 @@ def library(name: str) -> Library:
 
 
 def follower(*values: Any) -> Library | None:
-    """The library of arguments of which it is to know what is done with them, for gradients say; else None."""
+    """The library of arguments that is to know what is done with them, for gradients say; else None."""
     return library("followed") if torch_.listening(*values) else None
 
 

@@ -5,8 +5,9 @@ half-complex precisions" (2020), multiply such batches by tiles of C; where colu
 is read by halves sets the pace. Here a whole matrix is read as one run of bytes, as very small ones are
 (I. Masliah et al. (2018), section 3), and its columns are put in their places in shared memory. Columns that
 begin with words of 16 bytes are multiplied from where they come: so tensor cores can read them, and a run has
-no lines that begin inside others, as boxes of a tensor have. Those that would meet in banks, and padded ones,
-come as such boxes nevertheless, which put them a word further apart.
+no lines that begin inside others, as boxes of a tensor have. Complex half is pairs of rows, and products with
+both parts of B (the paper's third section takes parts from each other in memory); of it those columns that
+would meet in banks, and padded ones, come as such boxes, which put them a word further apart.
 
     tile     columns of C that are computed together, while A stays
     rows, columns   of the part of C that a warp computes
