@@ -11,7 +11,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-ROOMS = ("api", "arrays", "calls", "catalog", "kernels", "loading", "planning", "runtime", "store")
+ROOMS = (
+    "api",
+    "arrays",
+    "calls",
+    "catalog",
+    "contract",
+    "kernels",
+    "loading",
+    "planning",
+    "runtime",
+    "store",
+)
 """Where the frames of a call are."""
 
 F = TypeVar("F", bound=Callable[..., Any])
