@@ -28,9 +28,9 @@ from rich.table import Table
 
 from bench import lines
 from bench.lines import Line
-from tilewright.model import Problem
+from tilewright.model import DTYPES, Problem
 from tilewright.planning import classes, neighbours
-from tilewright.planning.neighbours import Measured, Point
+from tilewright.planning.neighbours import Point
 
 DRAWS = 20
 """Times that problems are held apart, others each time: one draw may be lucky."""
@@ -109,10 +109,10 @@ class Judge:
         self._cells = cells
         self._devices = list(points)
         self._measured = {
-            (device, part, letter): Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
+            (device, part, letter): neighbours.points(letters, letter)
             for device, parts in points.items()
             for part, letters in parts.items()
-            for letter, rows in letters.items()
+            for letter in DTYPES
         }
 
     def standing(self, device: str, line: Line) -> tuple[bool, float]:

@@ -40,6 +40,8 @@ NEAREST, REACH = 9, 4.0
 DOUBT, UNKNOWN, FARTHER = 1.1, 0.15, 0.05
 ALIKE = 1.15
 """Logarithm of the gain above which gains count as equal: whether it is 5 or 50 is no doubt of winning."""
+HALVES = ("h", "b")
+"""Types whose points are one."""
 
 
 class Point(NamedTuple):
@@ -141,11 +143,21 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
+def points(letters: Mapping[str, Any], letter: str) -> Measured | None:
+    """What rows of points by type foretell of a type; None where nothing was measured of it.
+
+    float16 and bfloat16 are one: kernels and cuBLAS move and multiply them alike. (Of 3,961 of their problems
+    that were held apart 49 lost in place of 54, and 21 more of those that gain were taken.)
+    """
+    alike = HALVES if letter in HALVES else (letter,)
+    rows = [row for one in alike for row in letters.get(one, ())]
+    return Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows)) if rows else None
+
+
 @cache
 def measured(device: str, part: str, letter: str) -> Measured | None:
     """What was measured of a part and a type on a device of the table; None where nothing was."""
-    rows = table()[device][part].get(letter)
-    return None if rows is None else Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
+    return points(table()[device][part], letter)
 
 
 def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[bool, float] | None:

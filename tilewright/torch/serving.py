@@ -84,8 +84,7 @@ class Serving:
         self.past: list[Choice] = []
         self.small = self.other = 0
         self.within = threading.local()
-        # With one GPU nobody has to ask which one is current.
-        self.several = torch.cuda.device_count() > 1
+        self.several = False
         self.stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         call_cache.watch(self)
 
@@ -110,6 +109,8 @@ class Serving:
                     raise UnsupportedError(f"torch {torch.__version__}; accepted: 2.9 or later")
                 self.choices.clear()
                 self.past, self.small, self.other = [], 0, 0
+                # With one GPU nobody has to ask which one is current.
+                self.several = torch.cuda.device_count() > 1
                 self.library = torch.library.Library("aten", "IMPL")
                 with warnings.catch_warnings():
                     # PyTorch warns of whoever replaces a kernel, which is what was asked for.
