@@ -724,10 +724,10 @@ def test_the_second_call_is_short(gpu: Log, torch: Any, monkeypatch: pytest.Monk
     weights = torch.nn.Parameter(b)
     with torch.no_grad():
         assert torch.equal(tw.matmul(a, weights), first[0])
+    assert tw.matmul(a, weights).requires_grad
     for change in (
         lambda: tw.matmul(a, b.mT),
         lambda: tw.matmul(a.float(), b),
-        lambda: tw.matmul(a, weights),
         lambda: tw.matmul(a, b, out=a),
         lambda: tw.matmul(a.flatten()[1:193].view(3, 8, 8), b),
         lambda: tw.gemm(a, b, trans_a="c"),

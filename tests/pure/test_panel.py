@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tilewright.stencils.cuda.panel.stencil as module
@@ -119,6 +119,8 @@ def test_matrices_that_lie_anywhere_are_not_its_own() -> None:
 @settings(max_examples=60, deadline=None)
 @given(p=problems(), device=st.sampled_from((A100, H200)))
 def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) -> None:
+    # Not all that fits one fits the other.
+    assume(PANEL.accepts(p, device) is None)
     config = PANEL.default(p, device)
     space = PANEL.space(p, device)
     broken = [rule.name for rule in space.why(config) if rule.kind in (*HARDWARE, "hard")]

@@ -39,7 +39,7 @@ def params(p: Problem, device: Device) -> list[Param]:
     return [
         Param("path", PATHS),
         Param("mma", (0, 8, 16)),
-        Param("packed", (0, 1)),
+        Param("packed", (0, 1), absent=0),
         Param("direct", (0, 1)),
         Param("tile", TILES),
         Param("rows", lengthwise if long_m(p) else other),

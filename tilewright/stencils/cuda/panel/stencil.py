@@ -114,7 +114,7 @@ class PanelStencil(Stencil):
         return args.gemm(problem)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        p, c = problem, config
+        p, c = problem, {"packed": 0} | dict(config)
         return Launch(
             grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
             block=(int(threads(c["path"], c["warps"])), 1, 1),
