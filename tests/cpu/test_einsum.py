@@ -165,8 +165,9 @@ def test_what_is_no_contraction_is_refused(arguments, what):
 
 def test_options_that_do_not_fit_are_refused():
     a, b, c = np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 2))
-    with pytest.raises(tw.ArgumentError, match="optimize='fast'"):
-        tw.einsum("ij,jk,kl->il", a, b, c, optimize="fast")
+    for wrong in ("fast", {}, [(0, 7)]):
+        with pytest.raises(tw.ArgumentError, match="optimize="):
+            tw.einsum("ij,jk,kl->il", a, b, c, optimize=wrong)
     with pytest.raises(tw.ArgumentError, match=r"out has shape \(2, 2\); accepted: \(2, 4\)"):
         tw.einsum("ij,jk->ik", a, b, out=np.ones((2, 2)))
     with pytest.raises(tw.ArgumentError, match="out is float32; accepted: float64"):
@@ -183,6 +184,8 @@ def test_a_path_that_is_given_is_taken():
     steps = planned("ij,jk,kl->il", [a, b, c], [(1, 2), (0, 1)]).products
     assert [(step.left, step.right) for step in steps] == [(1, 2), (0, 1)]
     close(tw.einsum("ij,jk,kl->il", a, b, c, optimize=[(1, 2), (0, 1)]), a @ b @ c)
+    path = np.einsum_path("ij,jk,kl->il", a, b, c)[0]
+    close(tw.einsum("ij,jk,kl->il", a, b, c, optimize=path), a @ b @ c)
     # All at once is from left to right.
     close(tw.einsum("ij,jk,kl->il", a, b, c, optimize=False), a @ b @ c)
 

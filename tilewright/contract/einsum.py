@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from operator import index
 from typing import Any
@@ -86,7 +86,12 @@ def _planned(
     library: Shaping, spec: Any, arrays: Sequence[Any], out: Any, optimize: Any
 ) -> tuple[Program, Any]:
     """The program for some arrays, and the type of the result, None where no kernel knows it."""
-    ways = tuple(map(tuple, optimize)) if isinstance(optimize, list) else optimize
+    ways = optimize
+    if isinstance(optimize, list):
+        # As a path of NumPy's begins, too.
+        ways = tuple(tuple(step) for step in optimize if step != "einsum_path")
+    if not isinstance(ways, Hashable):
+        raise ArgumentError(f"optimize={optimize!r}; accepted: what opt_einsum.contract_path takes")
     target = None if out is None else library.key(out)
     found: tuple[Program, Any] = _program(library, spec, tuple(map(library.key, arrays)), target, ways)
     return found

@@ -105,6 +105,6 @@ def ordered(equation: Equation, shapes: Sequence[tuple[int, ...]], optimize: Any
         return [tuple(range(len(shapes)))]
     try:
         path, _ = opt_einsum.contract_path(equation.text, *shapes, shapes=True, optimize=optimize)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, IndexError) as error:
         raise ArgumentError(f"optimize={optimize!r}: {error}") from error
     return [tuple(sorted(step)) for step in path]
