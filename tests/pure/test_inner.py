@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import tilewright.stencils.cuda.inner.stencil as module
 from bench.batches.skewed import drawn
+from tests.spaces import assert_rules_of_many_are_those_of_each
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.space import HARDWARE, KINDS
+from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.inner.cost import clocks
 from tilewright.stencils.cuda.inner.needs import inside, shared_bytes, streams, team, tiles, unit_k
@@ -125,10 +126,7 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: Device) 
 @settings(max_examples=15, deadline=None)
 @given(p=problems())
 def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
-    space = INNER.space(p, H200)
-    some = space.only((*HARDWARE, "hard")).sample(20, 1)
-    columns = {name: np.array([config[name] for config in some]) for name in some[0]}
-    assert space.allowed(columns, KINDS).tolist() == [not space.why(config) for config in some]
+    assert_rules_of_many_are_those_of_each(INNER.space(p, H200))
 
 
 def test_the_model_counts_what_a_tile_takes() -> None:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright.stencils.cuda.middle.stencil as module
+from tests.spaces import assert_rules_of_many_are_those_of_each
 from tilewright.model import DTYPES, Config, Problem
-from tilewright.space import HARDWARE, KINDS
+from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.middle.cost import clocks
 from tilewright.stencils.cuda.middle.needs import TYPES, exchanged, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import tiles
@@ -111,11 +112,7 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
 @settings(max_examples=10, deadline=None)
 @given(p=problems())
 def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
-    space = MIDDLE.space(p, H200)
-    some = space.only((*HARDWARE, "hard")).sample(20, 1)
-    columns = {name: [config[name] for config in some] for name in some[0]}
-    kept = space.allowed({name: np.array(values) for name, values in columns.items()}, KINDS)
-    assert kept.tolist() == [not space.why(config) for config in some]
+    assert_rules_of_many_are_those_of_each(MIDDLE.space(p, H200))
 
 
 def test_the_model_counts_what_a_product_takes() -> None:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright.stencils.cuda.whole.stencil as module
+from tests.spaces import assert_rules_of_many_are_those_of_each
 from tilewright.model import DTYPES, Problem
-from tilewright.space import HARDWARE, KINDS
+from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.whole.cost import clocks
@@ -123,12 +124,7 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem) -> None:
 @settings(max_examples=6, deadline=None)
 @given(p=problems())
 def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
-    space = WHOLE.space(p, H200)
-    some = space.only((*HARDWARE, "hard")).sample(10, 1)
-    columns = {name: [config[name] for config in some] for name in some[0]} if some else {}
-    if columns:
-        kept = space.allowed({name: np.array(values) for name, values in columns.items()}, KINDS)
-        assert kept.tolist() == [not space.why(config) for config in some]
+    assert_rules_of_many_are_those_of_each(WHOLE.space(p, H200), 10)
 
 
 # -- layouts -----------------------------------------------------------------------------------------------

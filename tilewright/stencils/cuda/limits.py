@@ -140,6 +140,23 @@ def resident_rules(
     )
 
 
+def scheduler_registers(device: Device, needed: Needed) -> Rule:
+    """``needed``: the warps of a block, and the registers of a thread. A warp stays with one of the four
+    schedulers of an SM, and each of these has a quarter of the registers."""
+    sms = device["sms"]
+    return Rule(
+        "scheduler-registers",
+        "tabled",
+        "the warps of each of four schedulers leave each other the registers that sums need",
+        _with_blocks(
+            needed,
+            lambda each, blocks: (
+                32 * each[1] * -(-each[0] * (blocks // sms) // 4) <= device["registers_per_sm"] // 4
+            ),
+        ),
+    )
+
+
 def in_flight(device: Device, flying: Needed) -> Rule:
     """``flying``: bytes that a block has on their way; its persistent blocks hide the latency of memory."""
     sms = device["sms"]

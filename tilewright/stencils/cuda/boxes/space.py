@@ -59,13 +59,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield from limits.resident_rules(
         device, threads, lambda tile_m, tile_n: threads(tile_n) * registers(tile_m), shared
     )
-    yield Rule(
-        "scheduler-registers",
-        "tabled",
-        "the warps of each of four schedulers leave each other the registers that sums need",
-        lambda tile_m, tile_n, blocks: (
-            32 * registers(tile_m) * -(-threads(tile_n) // 32 * (blocks // device["sms"]) // 4)
-            <= device["registers_per_sm"] // 4
-        ),
+    yield limits.scheduler_registers(
+        device, lambda tile_m, tile_n: (threads(tile_n) // 32, registers(tile_m))
     )
     yield limits.in_flight(device, lambda tile_m, tile_n, stages: stages * stage_bytes(p, tile_m, tile_n))

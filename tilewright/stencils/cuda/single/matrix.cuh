@@ -7,7 +7,7 @@ template <int COUNT, int UNIT> struct Matrix {
     static constexpr int BYTES = COUNT * SIZE, ROOM = ceiling(BYTES + 16 - UNIT, 16) * 16;
 
     static INLINE int skew(const Stored *at) { return UNIT == 16 ? 0 : (int)((unsigned long long)at % 16); }
-    // Bytes of bulk copies: vectors of 16 bytes, from the one that it begins in. What it has of another one is copied by itself.
+    // Bytes of bulk copies: whole vectors of 16 bytes, the first of which holds its first byte. A part of one more is copied by itself.
     static INLINE int bytes(const Stored *from) { return UNIT == 16 ? BYTES : (skew(from) + BYTES) / 16 * 16; }
 
     static INLINE void load(unsigned char *to, const Stored *from, unsigned int barrier) {
