@@ -33,6 +33,11 @@ class DType:
     is_complex: bool
 
     @property
+    def sum_bits(self) -> int:
+        """Bits of the real numbers that sums are kept in: 32 for types of 16, else those of the type."""
+        return max(32, self.real_bits)
+
+    @property
     def itemsize(self) -> int:
         """Bytes of one element."""
         return self.real_bits // 8 * (2 if self.is_complex else 1)

@@ -8,6 +8,18 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import Rule, Space
 
 
+def slow_type(problem: Problem, device: Device) -> str | None:
+    """Why the processor has no instructions for the element type; None if it has.
+
+    Numbers of 16 bits are read and written one vector at a time where it turns them into float32 and back:
+    bfloat16 by shifts, which each has, float16 by instructions that older ones lack.
+    """
+    letter = problem.dtype.letter
+    if letter in ("h", "hc") and "half" not in device.supports:
+        return f"type {letter} needs a processor that converts float16 in vectors"
+    return None
+
+
 def packed_results(problem: Problem) -> bool:
     """Whether the results of a batch follow one another in memory without a gap."""
     p = problem

@@ -35,13 +35,20 @@ class Piece:
 
 
 class Ir:
-    """One function body under construction. Every method that computes returns the name of its value."""
+    """One function body under construction. Every method that computes returns the name of its value.
+
+    ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They differ
+    for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two to the
+    even one, as they are written.
+    """
 
     def __init__(self, dtype: DType):
-        self.real = "double" if dtype.real_bits == 64 else "float"
-        self.bits = dtype.real_bits
+        self.bits, self.stored_bits = dtype.sum_bits, dtype.real_bits
+        self.real = "double" if self.bits == 64 else "float"
         self.integer = f"i{self.bits}"
         self.short = f"f{self.bits}"
+        self.brain = dtype.letter == "b"
+        self.stored = self.real if self.bits == self.stored_bits else "bfloat" if self.brain else "half"
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.fma_count = 0
@@ -84,35 +91,112 @@ class Ir:
         return "<" + ", ".join(f"i1 {int(lane < piece.active)}" for lane in range(piece.width)) + ">"
 
     # -- memory ---------------------------------------------------------------------------------
-    def at(self, base: str, offset: int | str) -> str:
-        """The address ``offset`` reals after ``base``."""
-        return base if offset == 0 else self.let(f"getelementptr {self.real}, ptr {base}, i64 {offset}")
+    def at(self, base: str, offset: int | str, held: bool = False) -> str:
+        """The address ``offset`` reals after ``base``: of memory, or ``held`` in the type of registers."""
+        kind = self.real if held else self.stored
+        return base if offset == 0 else self.let(f"getelementptr {kind}, ptr {base}, i64 {offset}")
 
-    def load(self, address: str, piece: Piece) -> str:
-        """A piece read from an address; lanes that are not real are zero."""
-        kind, align = self.vec(piece.width), self.bits // 8
-        if piece.active == piece.width:
+    def load(self, address: str, piece: Piece, held: bool = False) -> str:
+        """A piece read from an address; lanes that are not real are zero.
+
+        ``held``: from a buffer of the type of registers.
+        """
+        if held:
+            return self._read(address, piece, self.real, self.short)
+        return self.widened(self.load_stored(address, piece), piece.width)
+
+    def store(
+        self, value: str, address: str, piece: Piece, stream: bool = False, held: bool = False
+    ) -> None:
+        """A piece written to an address. ``stream``: past the caches; the address is then vector-aligned.
+        ``held``: to a buffer of the type of registers."""
+        if held:
+            self._write(value, address, piece, self.real, self.short, stream)
+        else:
+            self.store_stored(self.narrowed(value, piece.width), address, piece, stream)
+
+    def load_stored(self, address: str, piece: Piece) -> str:
+        """A piece as it lies in memory."""
+        return self._read(address, piece, self.stored, self._suffix)
+
+    def store_stored(self, value: str, address: str, piece: Piece, stream: bool = False) -> None:
+        """A piece of the type of memory written to it."""
+        self._write(value, address, piece, self.stored, self._suffix, stream)
+
+    def _read(self, address: str, piece: Piece, real: str, suffix: str) -> str:
+        width, align = piece.width, self._bytes(real)
+        kind = real if width == 1 else f"<{width} x {real}>"
+        if piece.active == width:
             return self.let(f"load {kind}, ptr {address}, align {align}")
-        name = f"@llvm.masked.load.v{piece.width}{self.short}.p0"
-        self.declared.add(f"declare {kind} {name}(ptr, i32, <{piece.width} x i1>, {kind})")
-        mask = f"<{piece.width} x i1> {self.mask(piece)}"
+        name = f"@llvm.masked.load.v{width}{suffix}.p0"
+        self.declared.add(f"declare {kind} {name}(ptr, i32, <{width} x i1>, {kind})")
+        mask = f"<{width} x i1> {self.mask(piece)}"
         return self.let(f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} zeroinitializer)")
 
-    def store(self, value: str, address: str, piece: Piece, stream: bool = False) -> None:
-        """A piece written to an address. ``stream``: past the caches; the address is then vector-aligned."""
-        kind, align = self.vec(piece.width), self.bits // 8
-        if piece.active == piece.width:
-            tail = f"align {align * piece.width}, !nontemporal !0" if stream else f"align {align}"
+    def _write(self, value: str, address: str, piece: Piece, real: str, suffix: str, stream: bool) -> None:
+        width, align = piece.width, self._bytes(real)
+        kind = real if width == 1 else f"<{width} x {real}>"
+        if piece.active == width:
+            tail = f"align {align * width}, !nontemporal !0" if stream else f"align {align}"
             self.do(f"store {kind} {value}, ptr {address}, {tail}")
             return
-        name = f"@llvm.masked.store.v{piece.width}{self.short}.p0"
-        self.declared.add(f"declare void {name}({kind}, ptr, i32, <{piece.width} x i1>)")
-        mask = f"<{piece.width} x i1> {self.mask(piece)}"
+        name = f"@llvm.masked.store.v{width}{suffix}.p0"
+        self.declared.add(f"declare void {name}({kind}, ptr, i32, <{width} x i1>)")
+        mask = f"<{width} x i1> {self.mask(piece)}"
         self.do(f"call void {name}({kind} {value}, ptr {address}, i32 {align}, {mask})")
+
+    def _bytes(self, real: str) -> int:
+        return (self.bits if real == self.real else self.stored_bits) // 8
+
+    def one(self, address: str, held: bool = False) -> str:
+        """One real read from memory, or from a buffer of the type of registers."""
+        return self.load(address, Piece(0, 1, 1), held)
 
     def broadcast(self, address: str, width: int) -> str:
         """One real read and copied to every lane."""
-        return self.splat(self.let(f"load {self.real}, ptr {address}, align {self.bits // 8}"), width)
+        return self.splat(self.one(address), width)
+
+    # -- numbers of 16 bits ---------------------------------------------------------------------
+    def _stored(self, width: int) -> str:
+        """The type of ``width`` reals in memory."""
+        return self.stored if width == 1 else f"<{width} x {self.stored}>"
+
+    @property
+    def _suffix(self) -> str:
+        """What names of functions say for the type in memory."""
+        return "bf16" if self.stored == "bfloat" else f"f{self.stored_bits}"
+
+    def widened(self, value: str, width: int) -> str:
+        """What was read from memory, in the type of registers."""
+        if self.stored == self.real:
+            return value
+        return self.let(f"fpext {self._stored(width)} {value} to {self.vec(width)}")
+
+    def narrowed(self, value: str, width: int) -> str:
+        """Sums rounded to the type of memory.
+
+        Instructions for bfloat16 make zeros of subnormal numbers, and without one LLVM calls a function for
+        each: the rounding is written in integers.
+        """
+        if self.stored == self.real:
+            return value
+        if not self.brain:
+            return self.let(f"fptrunc {self.vec(width)} {value} to {self._stored(width)}")
+        whole, part = ("i32", "i16") if width == 1 else (f"<{width} x i32>", f"<{width} x i16>")
+
+        def each(number: int) -> str:
+            return str(number) if width == 1 else "<" + ", ".join([f"i32 {number}"] * width) + ">"
+
+        raw = self.let(f"bitcast {self.vec(width)} {value} to {whole}")
+        last = self.let(f"and {whole} {self.let(f'lshr {whole} {raw}, {each(16)}')}, {each(1)}")
+        half = self.let(f"add {whole} {self.let(f'add {whole} {raw}, {last}')}, {each(0x7FFF)}")
+        # What is no number stays none: a carry out of its digits could make an infinity of it.
+        quiet = self.let(f"or {whole} {raw}, {each(1 << 22)}")
+        none = self.let(f"fcmp uno {self.vec(width)} {value}, {value}")
+        bits = "i1" if width == 1 else f"<{width} x i1>"
+        chosen = self.let(f"select {bits} {none}, {whole} {quiet}, {whole} {half}")
+        top = self.let(f"trunc {whole} {self.let(f'lshr {whole} {chosen}, {each(16)}')} to {part}")
+        return self.let(f"bitcast {part} {top} to {self._stored(width)}")
 
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""
@@ -196,10 +280,7 @@ def load_scalars(ir: Ir, problem: Problem) -> Scalars:
     """Read from ``%scalars`` what the alpha and beta classes leave open."""
 
     def pair(first: int) -> tuple[str, str]:
-        size = ir.bits // 8
-        re, im = (
-            ir.let(f"load {ir.real}, ptr {ir.at('%scalars', first + part)}, align {size}") for part in (0, 1)
-        )
+        re, im = (ir.one(ir.at("%scalars", first + part, held=True), held=True) for part in (0, 1))
         return re, im
 
     return Scalars(

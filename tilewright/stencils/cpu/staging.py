@@ -52,17 +52,18 @@ class Stage:
     """
 
     def __init__(self, ir: Ir, most: int, width: int):
-        self.ir, self.width = ir, width
-        self.line = LINE_BYTES * 8 // ir.bits
+        # Numbers of 16 bits lie in the buffer as in memory, and fill a vector with twice as many.
+        self.ir, self.width = ir, width * ir.bits // ir.stored_bits
+        self.line = LINE_BYTES * 8 // ir.stored_bits
         self.full = LINES * self.line
         # Before the last product fewer than ``full`` wait; a line more, because the rest is moved as a line.
-        self.buffer = ir.let(f"alloca [{self.full + most + self.line} x {ir.real}], align {LINE_BYTES}")
+        self.buffer = ir.let(f"alloca [{self.full + most + self.line} x {ir.stored}], align {LINE_BYTES}")
         self.end = ir.let("alloca i64")
         self.begin = ir.let("alloca i64")
         self.target = ir.let("alloca ptr")
         place = ir.let("ptrtoint ptr %C to i64")
         offset = ir.let(f"and i64 {place}, {LINE_BYTES - 1}")
-        phase = ir.let(f"udiv i64 {offset}, {ir.bits // 8}")
+        phase = ir.let(f"udiv i64 {offset}, {ir.stored_bits // 8}")
         first = ir.at("%C", ir.let(f"sub i64 0, {phase}"))
         ir.do(f"store i64 {phase}, ptr {self.end}")
         ir.do(f"store i64 {phase}, ptr {self.begin}")
@@ -98,9 +99,9 @@ class Stage:
 
     def _copy(self, target: str, index: str) -> None:
         """One real by ordinary instructions."""
-        ir, align = self.ir, self.ir.bits // 8
-        value = ir.let(f"load {ir.real}, ptr {ir.at(self.buffer, index)}, align {align}")
-        ir.do(f"store {ir.real} {value}, ptr {ir.at(target, index)}, align {align}")
+        ir, align = self.ir, self.ir.stored_bits // 8
+        value = ir.let(f"load {ir.stored}, ptr {ir.at(self.buffer, index)}, align {align}")
+        ir.do(f"store {ir.stored} {value}, ptr {ir.at(target, index)}, align {align}")
 
     def _stream(self) -> None:
         """Write all whole lines, and carry the rest to the front of the buffer."""
@@ -116,14 +117,14 @@ class Stage:
         def leave(index: str) -> None:
             source, sink = ir.at(self.buffer, index), ir.at(target, index)
             vectors = range(0, self.line, self.width)
-            values = [ir.load(ir.at(source, first), whole) for first in vectors]
+            values = [ir.load_stored(ir.at(source, first), whole) for first in vectors]
             for first, value in zip(vectors, values, strict=True):
-                ir.store(value, ir.at(sink, first), whole, stream=True)
+                ir.store_stored(value, ir.at(sink, first), whole, stream=True)
 
         counted(ir, border, lines, self.line, leave)
         rest = ir.at(self.buffer, lines)
         for first in range(0, self.line, self.width):
-            ir.store(ir.load(ir.at(rest, first), whole), ir.at(self.buffer, first), whole)
+            ir.store_stored(ir.load_stored(ir.at(rest, first), whole), ir.at(self.buffer, first), whole)
         ir.do(f"store i64 {ir.let(f'sub i64 {end}, {lines}')}, ptr {self.end}")
         ir.do(f"store i64 {ir.let(f'select i1 {complete}, i64 0, i64 {begin}')}, ptr {self.begin}")
         ir.do(f"store ptr {ir.at(target, lines)}, ptr {self.target}")

@@ -26,7 +26,8 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
                 for i in range(lanes)
             ]
             for step, vector in enumerate(_turned(ir, block, unit, width)[:steps]):
-                ir.store(vector, ir.at(buffer, row * unit + (k + step) * padded), Piece(0, width, width))
+                target = ir.at(buffer, row * unit + (k + step) * padded, held=True)
+                ir.store(vector, target, Piece(0, width, width), held=True)
 
 
 def _turned(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:

@@ -73,15 +73,18 @@ def prefetch_distance(cpu: str) -> int:
 
 
 FEATURES = {
-    "avx512_fp16": "avx512fp16",
-    "avx512_bf16": "avx512bf16",
-    "amx": "amx-tile",
-    "amx_bf16": "amx-bf16",
-    "sve": "sve",
+    # Vectors of float16 to float32 and back: an extension of x86, part of every 64-bit ARM.
+    "half": ("f16c", "neon"),
+    "avx512_fp16": ("avx512fp16",),
+    "avx512_bf16": ("avx512bf16",),
+    "amx": ("amx-tile",),
+    "amx_bf16": ("amx-bf16",),
+    "sve": ("sve",),
 }
-"""What a processor may support beside its vectors, each with LLVM's name for it (``Device.supports``)."""
+"""What a processor may support beside its vectors, each with LLVM's names for it, one to an architecture
+(``Device.supports``)."""
 
 
 def supported(features: set[str]) -> frozenset[str]:
     """Which of ``FEATURES`` a processor has, from LLVM's names of all that it has."""
-    return frozenset(name for name, needed in FEATURES.items() if needed in features)
+    return frozenset(name for name, names in FEATURES.items() if not features.isdisjoint(names))

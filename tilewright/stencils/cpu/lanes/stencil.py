@@ -39,7 +39,7 @@ from math import gcd
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
-from tilewright.stencils.cpu.common import from_memory, memory_rules
+from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type
 from tilewright.stencils.cpu.ir import (
     ENTRY,
     Ir,
@@ -308,7 +308,7 @@ class Group:
 
     def _read(self, run: Run, order: list[int], size: int, whole: bool) -> Read:
         idle = [-1] * (run.width - run.active)
-        return read_of((*order, *idle), size, self.p.dtype.real_bits, whole)
+        return read_of((*order, *idle), size, self.p.dtype.sum_bits, whole)
 
     def reads(self, operand: str, cmul: str, whole: bool) -> list[Read]:
         """Every different read of A or of B that a group makes."""
@@ -345,7 +345,7 @@ class Lanes:
     def __init__(self, problem: Problem, config: Config, device: Device, store: str):
         self.p, self.c, self.store = problem, config, store
         self.ir = Ir(problem.dtype)
-        width, masks = config["vector_bits"] // problem.dtype.real_bits, bool(device["masks"])
+        width, masks = config["vector_bits"] // problem.dtype.sum_bits, bool(device["masks"])
         self.main = Group(problem, config["group"], width, config["columns"], masks)
         self.single = Group(problem, 1, width, 0, masks)
         self.stage: Stage | None = None
@@ -417,7 +417,7 @@ class Lanes:
 
     def ask_ahead(self, bases: Sequence[str]) -> None:
         """Ask for the lines of the group ``prefetch`` groups ahead."""
-        distance, line = self.c["prefetch"], 64 * 8 // self.ir.bits
+        distance, line = self.c["prefetch"], 64 * 8 // self.ir.stored_bits
         if not distance:
             return
         asked = (True, True, self.store == "plain")
@@ -506,7 +506,7 @@ class Groups:
 
     def lanes(self, vector_bits: int) -> int:
         """Real numbers of a vector."""
-        return vector_bits // self.problem.dtype.real_bits
+        return vector_bits // self.problem.dtype.sum_bits
 
     def group(self, vector_bits: int, columns: int) -> Group:
         """The smallest group."""
@@ -521,7 +521,7 @@ class Groups:
 
 def _params(x: Groups) -> tuple[Param, ...]:
     p = x.problem
-    most_columns = min(p.n, max(1, x.bits[0] // p.dtype.real_bits // x.height))
+    most_columns = min(p.n, max(1, x.bits[0] // p.dtype.sum_bits // x.height))
     return (
         Param("vector_bits", x.bits),
         Param("group", x.groups),
@@ -674,8 +674,8 @@ class LanesStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in "sdcz":
-            return f"type {p.dtype.letter} is not one of s, d, c, z"
+        if reason := slow_type(p, device):
+            return reason
         if min(p.m, p.n, p.k) < 1:
             return "there is nothing to compute"
         most = PRODUCTS[p.dtype.is_complex]
@@ -699,8 +699,8 @@ class LanesStencil(Stencil):
         values = {param.name: param.values for param in space.params}
         height = p.m * (2 if p.dtype.is_complex else 1)
         # A column alone in the narrowest vector that holds it, if most of that is filled; else no idle lane.
-        first = min(values["vector_bits"], key=lambda b: (b < 256, b // p.dtype.real_bits < height, b))
-        lanes = first // p.dtype.real_bits
+        first = min(values["vector_bits"], key=lambda b: (b < 256, b // p.dtype.sum_bits < height, b))
+        lanes = first // p.dtype.sum_bits
         alone = int(lanes < 2 * height < 2 * lanes)
         if not alone and lanes % height:
             first = values["vector_bits"][0]
@@ -720,7 +720,7 @@ class LanesStencil(Stencil):
             if valid:
                 break
         # Four vectors to a turn of the loop are enough to hide the loop itself.
-        size = p.n * height * p.dtype.real_bits
+        size = p.n * height * p.dtype.sum_bits
         best = next((choice for choice in valid if choice["group"] * size >= 4 * bits), valid[-1])
         return from_memory(p, device, space, best)
 
@@ -744,7 +744,7 @@ class LanesStencil(Stencil):
 
 def roomy(problem: Problem, config: Config, device: Device) -> bool:
     """Whether the constants of the shuffles leave nine registers for sums, operands and what is shuffled."""
-    width = config["vector_bits"] // problem.dtype.real_bits
+    width = config["vector_bits"] // problem.dtype.sum_bits
     least = smallest_group(problem, config["vector_bits"])
     group = Group(problem, least, width, config["columns"], bool(device["masks"]))
     whole_a, whole_b = (config[name] == "whole" for name in ("window_a", "window_b"))
@@ -754,5 +754,5 @@ def roomy(problem: Problem, config: Config, device: Device) -> bool:
 def smallest_group(problem: Problem, vector_bits: int) -> int:
     """Matrices whose C is a whole number of vectors."""
     reals = problem.m * problem.n * (2 if problem.dtype.is_complex else 1)
-    width = vector_bits // problem.dtype.real_bits
+    width = vector_bits // problem.dtype.sum_bits
     return width // gcd(width, reals)

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from tilewright.model import Config, Problem
 from tilewright.stencils.cpu.ir import Ir, Piece, Scalars, batch_loop, finish, load_scalars, strides
-from tilewright.stencils.cpu.staging import Stage
+from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.transpose import transposed
 
 
@@ -48,6 +48,9 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
     return out
 
 
+LONG = 8
+"""Vectors in a row beyond which they are widened in a loop."""
+
 Line = tuple[str, int, bool]
 """A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
 
@@ -74,9 +77,10 @@ class Layout:
     conj_b: int
 
     @staticmethod
-    def of(problem: Problem, packed_lda: int | None) -> Layout:
+    def of(problem: Problem, packed_lda: int | None, packed_ldb: int | None) -> Layout:
         unit = 2 if problem.dtype.is_complex else 1
         lda, ldb, ldc = (unit * ld for ld in (problem.lda, problem.ldb, problem.ldc))  # type: ignore[operator]
+        ldb = packed_ldb if packed_ldb is not None else ldb
         b_row, b_col = (ldb, unit) if problem.transposed_b else (unit, ldb)
         return Layout(
             unit,
@@ -99,11 +103,16 @@ class Tile:
         self.rotate = self.complex and config["cmul"] == "rotate"
         self.spread = bool(config["spread"])
         self.rows = problem.m * (2 if self.complex else 1)
-        self.width = config["vector_bits"] // problem.dtype.real_bits
+        self.width = config["vector_bits"] // problem.dtype.sum_bits
         self.pieces = pieces(self.rows, self.width, config["tail"])
         self.transposed = problem.transposed_a
         padded = -(-self.rows // self.width) * self.width
-        self.at = Layout.of(problem, padded if self.transposed else None)
+        # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
+        self.widens = self.ir.stored != self.ir.real
+        self.column_b = (problem.n if problem.transposed_b else problem.k) * (2 if self.complex else 1)
+        self.at = Layout.of(
+            problem, padded if self.transposed else None, self.column_b if self.widens else None
+        )
         self.padded = padded
         self.pending: list[Line] = []
         self.per_tile = 0
@@ -117,11 +126,15 @@ class Tile:
         if len(self.pieces) <= self.c["blk_m"] and p.n <= self.c["blk_n"] and p.k <= self.c["blk_k"]:
             self.scalars = load_scalars(ir, p)
         steps = strides(ir, p)
-        buffer = ""
+        buffer = wide = ""
         if self.transposed:
             buffer = ir.let(f"alloca [{self.padded * p.k} x {ir.real}], align 64")
             if p.stride_a == 0:
                 transposed(ir, p, "%A", buffer, self.padded, self.width)
+        if self.widens:
+            wide = ir.let(f"alloca [{p.k * p.n * self.at.unit} x {ir.real}], align 64")
+            if p.stride_b == 0:
+                self.widen("%B", wide)
         size = p.n * self.at.c_col
         stage = Stage(ir, size, self.width) if self.store == "staged" else None
 
@@ -129,7 +142,11 @@ class Tile:
             self.ask_ahead(a, b, c, steps)
             if self.transposed and p.stride_a != 0:
                 transposed(ir, p, a, buffer, self.padded, self.width)
-            self.matrix(buffer if self.transposed else a, b, stage.next() if stage else c)
+            if self.widens and p.stride_b != 0:
+                self.widen(b, wide)
+            self.matrix(
+                buffer if self.transposed else a, wide if self.widens else b, stage.next() if stage else c
+            )
             if stage:
                 stage.put(size)
 
@@ -138,6 +155,42 @@ class Tile:
             stage.close()
         return ir
 
+    def widen(self, b: str, buffer: str) -> None:
+        """Write the columns of B, as they are stored, to ``buffer`` in the type of registers."""
+        ir, p = self.ir, self.p
+        length, apart = self.column_b, self.at.unit * p.ldb  # type: ignore[operator]
+        columns = p.k * p.n * self.at.unit // length
+        if apart == length:
+            length, columns = length * columns, 1
+
+        def put(source: str, sink: str, piece: Piece) -> None:
+            value = ir.load(ir.at(source, piece.start), piece)
+            ir.store(value, ir.at(sink, piece.start, held=True), piece, held=True)
+
+        for column in range(columns):
+            source, sink = ir.at(b, column * apart), ir.at(buffer, column * length, held=True)
+            parts = pieces(length, self.width, "binary")
+            whole = length // self.width
+            if whole > LONG:
+                full = Piece(0, self.width, self.width)
+
+                def step(at: str, source: str = source, sink: str = sink) -> None:
+                    put(ir.at(source, at), ir.at(sink, at, held=True), full)
+
+                counted(ir, "0", str(whole * self.width), self.width, step)
+                parts = parts[whole:]
+            for piece in parts:
+                put(source, sink, piece)
+
+    # -- where operands lie -----------------------------------------------------------------------
+    def of_a(self, a: str, offset: int) -> str:
+        """An address in A, or in the buffer that it was turned into."""
+        return self.ir.at(a, offset, held=self.transposed)
+
+    def of_b(self, b: str, offset: int) -> str:
+        """An address in B, or in the buffer that it was widened into."""
+        return self.ir.at(b, offset, held=self.widens)
+
     # -- prefetch -------------------------------------------------------------------------------
     def ask_ahead(self, a: str, b: str, c: str, steps: tuple[str, str, str]) -> None:
         """Line up the prefetches of the matrices ``prefetch`` products ahead; ``ask`` issues them."""
@@ -145,7 +198,7 @@ class Tile:
         self.pending, self.per_tile = [], 0
         if not distance:
             return
-        line = 64 * 8 // self.ir.bits
+        line = 64 * 8 // self.ir.stored_bits
         p, unit = self.p, self.at.unit
         sizes = (p.m * p.k * unit, p.k * p.n * unit, p.m * p.n * unit)
         reads = (p.stride_a != 0, p.stride_b != 0, self.store == "plain")
@@ -202,8 +255,8 @@ class Tile:
             column = 0
             for width in dict.fromkeys(widths):
                 times = widths.count(width)
-                start = [self.ir.at(x, column * col) for x, col in ((b, self.at.b_col), (c, self.at.c_col))]
-                self.rolled(groups, width, times, a, start[0], start[1])
+                start = self.of_b(b, column * self.at.b_col), self.ir.at(c, column * self.at.c_col)
+                self.rolled(groups, width, times, a, *start)
                 column += width * times
         self.ask(len(self.pending))
 
@@ -213,7 +266,7 @@ class Tile:
         for group, width in zip(rows, widths, strict=True):
             column = seen.get(group[0].start, 0)
             seen[group[0].start] = column + width
-            here = self.ir.at(b, column * self.at.b_col), self.ir.at(c, column * self.at.c_col)
+            here = self.of_b(b, column * self.at.b_col), self.ir.at(c, column * self.at.c_col)
             self.tile(group, width, a, *here)
 
     def rolled(self, groups: list[list[Piece]], width: int, times: int, a: str, b: str, c: str) -> None:
@@ -232,7 +285,7 @@ class Tile:
         top = len(ir.lines)
         names = [f"%{loop}.{x}" for x in "ibc"]
         # Every turn asks for the lines of its own part of each operand, the first turn's moved on.
-        line = 64 * 8 // ir.bits
+        line = 64 * 8 // ir.stored_bits
         self.pending = []
         for base in dict.fromkeys(entry[0] for entry in mine):
             own = [entry for entry in mine if entry[0] == base]
@@ -249,7 +302,7 @@ class Tile:
         ir.place(latch)
         nexts = [
             ir.let(f"add i64 {names[0]}, 1"),
-            ir.at(names[1], width * self.at.b_col),
+            self.of_b(names[1], width * self.at.b_col),
             ir.at(names[2], width * self.at.c_col),
         ]
         more = ir.let(f"icmp slt i64 {nexts[0]}, {times}")
@@ -308,15 +361,15 @@ class Tile:
         kinds = [ir.vec(piece.width) for piece in self.accumulators(rows, size)]
         phis = [f"%{loop}.s{i}" for i in range(len(sums))]
         inner: list[str | None] = list(phis)
-        line = 64 * 8 // ir.bits
+        line = 64 * 8 // ir.stored_bits
         for step in range(blk_k):
             self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner)
             for pointer, write, each, _ in asks:
                 for number in range(each * step // blk_k, each * (step + 1) // blk_k):
                     ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
         p_nexts = [ir.at(pointer, each * line) for pointer, _, each, _ in asks]
-        a_next = ir.at(f"%{loop}.a", blk_k * self.at.a_col)
-        b_next = ir.at(f"%{loop}.b", blk_k * self.at.b_row)
+        a_next = self.of_a(f"%{loop}.a", blk_k * self.at.a_col)
+        b_next = self.of_b(f"%{loop}.b", blk_k * self.at.b_row)
         i_next = ir.let(f"add i64 %{loop}.i, {blk_k}")
         more = ir.let(f"icmp slt i64 {i_next}, {whole}")
         after = ir.label("tail")
@@ -373,7 +426,7 @@ class Tile:
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
         ir = self.ir
-        value = ir.load(ir.at(a, piece.start + k * self.at.a_col), piece)
+        value = ir.load(self.of_a(a, piece.start + k * self.at.a_col), piece, held=self.transposed)
         if not self.rotate:
             return value, ""
         signs = (-self.at.conj_a * self.at.conj_b, self.at.conj_a * self.at.conj_b)
@@ -384,9 +437,9 @@ class Tile:
     ) -> dict[int, tuple[str, ...]]:
         """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im)."""
         ir = self.ir
-        address = ir.at(b, k * self.at.b_row + column * self.at.b_col)
-        parts = [address] + ([ir.at(address, 1)] if self.complex else [])
-        scalars = [ir.let(f"load {ir.real}, ptr {part}, align {ir.bits // 8}") for part in parts]
+        address = self.of_b(b, k * self.at.b_row + column * self.at.b_col)
+        parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
+        scalars = [ir.one(part, held=self.widens) for part in parts]
         widths = dict.fromkeys(rows[i].width for i in which)
         return {w: tuple(ir.splat(s, w) for s in scalars) for w in widths}
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
-from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
+from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
 from tilewright.stencils.protocol import CostModel, Stencil
@@ -68,8 +68,8 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     p = problem
     complex_ = p.dtype.is_complex
     rows = p.m * (2 if complex_ else 1)
-    width = config["vector_bits"] // p.dtype.real_bits
-    half = 256 // p.dtype.real_bits
+    width = config["vector_bits"] // p.dtype.sum_bits
+    half = 256 // p.dtype.sum_bits
     total = 0.0
     for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
         size = len(tile)
@@ -103,7 +103,7 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     """
     p = problem
     parts = 2 if p.dtype.is_complex else 1
-    width = config["vector_bits"] // p.dtype.real_bits
+    width = config["vector_bits"] // p.dtype.sum_bits
     tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
     sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
     held = 2 if config["cmul"] == "rotate" else 1
@@ -147,8 +147,13 @@ class Columns:
 
     @cached_property
     def real(self) -> int:
-        """Bytes of a real number."""
-        return self.problem.dtype.real_bits // 8
+        """Bytes of a real number in a register."""
+        return self.problem.dtype.sum_bits // 8
+
+    @cached_property
+    def stored(self) -> int:
+        """Bytes of a column of C in memory."""
+        return self.problem.m * self.problem.dtype.itemsize
 
     @cached_property
     def rows(self) -> int:
@@ -264,12 +269,12 @@ def _of_vectors(x: Columns, device: Device) -> Iterator[Rule]:
         ),
     )
     yield from memory_rules(p, device)
-    yield from staged_rules(p, device, x.rows * p.n * x.real)
+    yield from staged_rules(p, device, x.stored * p.n)
     yield Rule(
         "stream-whole-lines",
         "soft",
         "a streaming store of part of a cache line is combined slowly or not at all",
-        lambda store, vector_bits: store != "stream" or vector_bits == 512 or x.rows * x.real % 64 == 0,
+        lambda store, vector_bits: store != "stream" or vector_bits == 512 or x.stored % 64 == 0,
     )
 
 
@@ -442,8 +447,8 @@ class TileStencil(Stencil):
     target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
-        if problem.dtype.letter not in "sdcz":
-            return f"type {problem.dtype.letter} is not one of s, d, c, z"
+        if reason := slow_type(problem, device):
+            return reason
         if max(problem.m, problem.n, problem.k) > LIMIT:
             return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
         if min(problem.m, problem.n) < 1:
@@ -470,7 +475,7 @@ class TileStencil(Stencil):
         fitting = [
             bits
             for bits in params["vector_bits"]
-            if bits // problem.dtype.real_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
+            if bits // problem.dtype.sum_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
         ]
         # Some stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
@@ -485,7 +490,7 @@ class TileStencil(Stencil):
         # A loop over k may turn at every step, so that nothing is read ahead in it.
         least = problem.k if deep == problem.k else 1
         for bits in fitting[:2]:
-            rest = problem.m * unit % (bits // problem.dtype.real_bits)
+            rest = problem.m * unit % (bits // problem.dtype.sum_bits)
             shapes = product(params["tail"] if rest else ("mask",), params["cmul"], params["blk_m"])
             for tail, cmul, blk_m in shapes:
                 shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
