@@ -190,8 +190,44 @@ def test_types_go_together_as_numpy_says() -> None:
     for letter in HALVES:
         y = filled((3, 3), letter)
         plan = tw.plan(y, y).plan
-        assert (plan.origin, plan.problem.dtype.letter) == ("vendor", letter)
-        assert "numpy.matmul in " in tw.explain(y, y)
+        assert plan.problem.dtype.letter == letter
+        # A processor that has no instructions for float16 leaves it to NumPy.
+        served = letter == "b" or "half" in plan.device.supports
+        assert (plan.origin == "default") == served
+        assert ("numpy.matmul in " in tw.explain(y, y)) != served
+        large = filled((65, 65), letter)
+        assert "numpy.matmul in " in tw.explain(large, large)
+
+
+@pytest.mark.parametrize("letter", sorted(HALVES))
+def test_odd_numbers_are_rounded_as_numpy_rounds_them(letter: str) -> None:
+    """Subnormal and large numbers, infinities and what is no number, each by a unit matrix and back."""
+    kind = HALVES[letter] if letter != "hc" else FLOAT16
+    every = np.arange(1 << 16, dtype=np.uint16).view(kind)
+    for n in (2, 16):
+        # Zero by what is not finite is no number, so that it shares its row with itself alone.
+        finite = every[np.isfinite(every.astype(np.float32))]
+        some = finite[: finite.size // (n * n) * n * n].reshape(-1, n, n)
+        a = some if letter != "hc" else paired(np.stack([some, some[::-1]], -1))
+        one = narrowed(np.eye(n), HALVES[letter])
+        got, same = tw.matmul(a, one), exact(a)
+        assert np.array_equal(exact(got), same)
+    rest = every[~np.isfinite(every.astype(np.float32))].reshape(-1, 1, 1)
+    a = rest if letter != "hc" else paired(np.stack([rest, np.zeros_like(rest)], -1))
+    got = tw.matmul(a, narrowed(np.ones((1, 1)), HALVES[letter]))
+    got = got if letter != "hc" else unpaired(got)[..., 0]
+    assert np.array_equal(got.astype(np.float32), rest.astype(np.float32), equal_nan=True)
+    # Halfway between two numbers it is the even one, and the largest sums are infinite.
+    step = 2.0 ** (-8 if letter == "b" else -11)
+    most = 3.3e38 if letter == "b" else 65504.0
+    for left, right, want in (
+        ((1.0, step), (1.0, 1.0), 1.0),
+        ((1.0 + 2 * step, step), (1.0, 1.0), 1.0 + 4 * step),
+        ((most, most), (1.0, 1.0), np.inf),
+        ((most, most), (-1.0, -1.0), -np.inf),
+    ):
+        x, y = narrowed(np.array([left]), HALVES[letter]), narrowed(np.array([right]).T, HALVES[letter])
+        assert exact(tw.matmul(x, y)).real.item() == want
 
 
 # ---- float16 pairs

@@ -206,7 +206,6 @@ def test_streaming_stores_are_whole_vectors_for_every_size() -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"dtype": DTYPES["h"]}, "type"),
         ({"m": 9}, "larger"),
         ({"m": 0}, "nothing"),
         ({"k": 0}, "nothing"),

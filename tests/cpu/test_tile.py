@@ -36,6 +36,7 @@ AVX512 = Device(
     {"vector_bits": 512, "vector_registers": 32, "masks": 1, "cores": 8, "l1d": 32 << 10, "l2": 1 << 20,
      "l3": 32 << 20},
     features="x86_64/skylake-avx512 +avx512dq,+avx512f,+avx512vl,+fma",
+    supports=frozenset({"half"}),
 )  # fmt: skip
 AVX2 = Device(
     "cpu",
@@ -44,7 +45,16 @@ AVX2 = Device(
     {"vector_bits": 256, "vector_registers": 16, "masks": 0, "cores": 4, "l1d": 32 << 10, "l2": 256 << 10,
      "l3": 8 << 20},
     features="x86_64/haswell +avx2,+fma",
+    supports=frozenset({"half"}),
 )  # fmt: skip
+
+
+SERVED = [
+    letter
+    for letter, dtype in DTYPES.items()
+    if TILE.accepts(Problem(dtype, 4, 4, 4), processor.probe()) is None
+]
+"""The types of this processor: an old one has no instructions for float16."""
 
 
 def walk(space: Space, seed: int) -> Config | None:
@@ -89,7 +99,7 @@ def check(problem: Problem, config: Config, device: Device, seed: int = 0) -> No
 def problems(draw: st.DrawFn) -> Problem:
     most = draw(st.sampled_from([4, 9, 20, 20, 33, 64]))
     size = st.integers(1, most)
-    dtype = DTYPES[draw(st.sampled_from("sdcz"))]
+    dtype = DTYPES[draw(st.sampled_from(SERVED))]
     m, n = draw(size), draw(size)
     k = draw(st.one_of(size, size, st.just(0)))
     if m * n * k > 20_000:
@@ -121,7 +131,7 @@ def test_random_configs_are_right(problem: Problem, seed: int, all_rules: bool) 
     check(problem, config, device, seed)
 
 
-@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("letter", [letter for letter in SERVED if letter not in ("s", "c")])
 @pytest.mark.parametrize("bits", [128, 256, 512])
 @pytest.mark.parametrize("tail", ["mask", "narrow", "binary", "overlap"])
 def test_every_tail_of_every_width(letter: str, bits: int, tail: str) -> None:
@@ -140,10 +150,10 @@ def test_every_tail_of_every_width(letter: str, bits: int, tail: str) -> None:
         pytest.skip("no such vectors here")
 
 
-@pytest.mark.parametrize("letter", "sz")
+@pytest.mark.parametrize("letter", "szb")
 def test_streaming_stores_where_they_fit_and_where_not(letter: str) -> None:
     device = processor.probe()
-    n = 64 * 8 // DTYPES[letter].real_bits // (2 if DTYPES[letter].is_complex else 1)
+    n = 64 * 8 // DTYPES[letter].sum_bits // (2 if DTYPES[letter].is_complex else 1)
     problem = Problem(DTYPES[letter], n, 3, 4)
     space = TILE.space(problem, device).only(HARDWARE).restricted(store="stream")
     for seed in range(3):
@@ -189,8 +199,16 @@ def defaults(letter: str, name: str) -> Iterator[Problem]:
     yield Problem(dtype, 9, 11, 10, batch=1 << 20)
 
 
-@pytest.mark.parametrize("letter", "sdcz")
-@pytest.mark.parametrize("name", PROCESSORS)
+HALVES = [letter for letter, dtype in DTYPES.items() if dtype.real_bits == 16]
+# Those of 16 bits each on two of the processors.
+PAIRS = [
+    (name, letter)
+    for number, name in enumerate(PROCESSORS)
+    for letter in ("s", "d", "c", "z", HALVES[number % len(HALVES)])
+]
+
+
+@pytest.mark.parametrize(("name", "letter"), PAIRS)
 def test_defaults_do_not_spill(name: str, letter: str) -> None:
     device = pretended(name)
     for problem in defaults(letter, name):
@@ -204,7 +222,9 @@ def test_defaults_do_not_spill(name: str, letter: str) -> None:
             # With 16 registers LLVM reads the signs of complex remainders before the loops and puts them on
             # the stack: constants, at most three, and no sum among them.
             constants = 3 if problem.dtype.is_complex and not device["masks"] else 0
-            assert facts["spills"] <= constants, f"{problem.key}, {config}"
+            # Of results that are rounded in integers one may wait on the stack until it is written.
+            waiting = int(letter == "b")
+            assert facts["spills"] <= constants + waiting, f"{problem.key}, {config}"
 
 
 @pytest.mark.parametrize(
@@ -256,7 +276,7 @@ def test_registers_are_counted_to_the_last() -> None:
 
 @pytest.mark.parametrize("device", [AVX512, AVX2], ids=lambda d: d.key)
 def test_defaults_pass_every_hardware_rule(device: Device) -> None:
-    for letter in "sdcz":
+    for letter in DTYPES:
         for m, n, k in ((1, 1, 1), (3, 5, 2), (8, 8, 8), (17, 31, 9), (64, 64, 64), (64, 1, 1), (1, 64, 64)):
             for beta in ("0", "any"):
                 problem = Problem(DTYPES[letter], m, n, k, beta=beta)
@@ -274,6 +294,9 @@ KERNELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "tile-d-4x4x4": ("tile", "d:4x4x4", {}),
     "tile-z-3x3x3": ("tile", "z:3x3x3", {}),
     "tile-s-5x3x4-mask": ("tile", "s:5x3x4", {"tail": "mask"}),
+    "tile-h-5x3x4": ("tile", "h:5x3x4", {"beta": "1"}),
+    "tile-b-3x3x3": ("tile", "b:3x3x3", {}),
+    "lanes-hc-2x1x2": ("lanes", "hc:2x1x2", {}),
 }
 
 
@@ -498,9 +521,10 @@ def test_every_rule_can_be_put_to_the_test() -> None:
 
 
 def test_what_the_stencil_does_not_accept() -> None:
-    device = processor.probe()
+    device = dataclasses.replace(processor.probe(), supports=frozenset())
     for problem, words in (
-        (Problem(DTYPES["h"], 4, 4, 4), "type h"),
+        (Problem(DTYPES["h"], 4, 4, 4), "type h needs a processor that converts float16"),
+        (Problem(DTYPES["hc"], 4, 4, 4), "type hc needs"),
         (Problem(DTYPES["d"], 65, 4, 4), "larger than 64"),
         (Problem(DTYPES["d"], 0, 4, 4), "nothing to compute"),
     ):

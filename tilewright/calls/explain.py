@@ -29,8 +29,7 @@ def explain_plan(plan: Plan) -> str:
     if roofline.known(problem, plan.device):
         bound = roofline.bound(problem, plan.device, plan.regime, 1, streaming=streaming)
     if bound is None:
-        none = plan.device.ceilings and not gpu and problem.dtype.real_bits == 16
-        lines.append("  bound  " + ("none for this type" if none else "not measured yet: tilewright doctor"))
+        lines.append("  bound  not measured yet: tilewright doctor")
     else:
         rate = bound.flops_per_s
         lines.append(f"  bound  {_rate(rate)}{'' if gpu else ' on one core'}, by {bound.limit}")

@@ -86,23 +86,29 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
     return found
 
 
+def _letter(problem: Gemm, device: Device) -> str:
+    """The type whose peak is that of a problem: a processor sums numbers of 16 bits in float32."""
+    letter = problem.dtype.letter
+    return letter if device.kind == "cuda" else {"h": "s", "b": "s", "hc": "c"}.get(letter, letter)
+
+
 def known(problem: Gemm, device: Device) -> bool:
-    """Whether ``bound`` knows the speed of a problem's type: a processor's is not measured for 16 bits."""
-    names = [f"{limit}.{problem.dtype.letter}" for limit in ("peak", "tensor")]
+    """Whether ``bound`` knows the speed of a problem's type."""
+    names = [f"{limit}.{_letter(problem, device)}" for limit in ("peak", "tensor")]
     return any(key.rpartition(".")[0] in names for key in device.ceilings)
 
 
 def efficiency(problem: Gemm, device: Device) -> float:
     """The part of the lanes that do work when columns of C are cut into units of price, 0 to 1."""
     unit = int(device.ceilings.get("price_unit_bits") or device["vector_bits"])
-    lanes = unit // problem.dtype.real_bits
+    lanes = unit // problem.dtype.sum_bits
     rows = problem.m * (2 if problem.dtype.is_complex else 1)
     return rows / (lanes * -(-rows // lanes)) if rows else 1.0
 
 
 def ceiling(problem: Gemm, device: Device, cores: int = 1) -> float:
     """Operations per second that no kernel with vectors along the columns of C exceeds."""
-    return _ceiling(device, f"peak.{problem.dtype.letter}", cores) * efficiency(problem, device)
+    return _ceiling(device, f"peak.{_letter(problem, device)}", cores) * efficiency(problem, device)
 
 
 def traffic(problem: Gemm, streaming: bool = False) -> int:

@@ -105,9 +105,7 @@ class Ir:
             return self._read(address, piece, self.real, self.short)
         return self.widened(self.load_stored(address, piece), piece.width)
 
-    def store(
-        self, value: str, address: str, piece: Piece, stream: bool = False, held: bool = False
-    ) -> None:
+    def store(self, value: str, address: str, piece: Piece, stream: bool = False, held: bool = False) -> None:
         """A piece written to an address. ``stream``: past the caches; the address is then vector-aligned.
         ``held``: to a buffer of the type of registers."""
         if held:

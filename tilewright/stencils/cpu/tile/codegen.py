@@ -159,7 +159,7 @@ class Tile:
         """Write the columns of B, as they are stored, to ``buffer`` in the type of registers."""
         ir, p = self.ir, self.p
         length, apart = self.column_b, self.at.unit * p.ldb  # type: ignore[operator]
-        columns = p.k * p.n * self.at.unit // length
+        columns = p.k if p.transposed_b else p.n
         if apart == length:
             length, columns = length * columns, 1
 
@@ -167,7 +167,7 @@ class Tile:
             value = ir.load(ir.at(source, piece.start), piece)
             ir.store(value, ir.at(sink, piece.start, held=True), piece, held=True)
 
-        for column in range(columns):
+        for column in range(columns if length else 0):
             source, sink = ir.at(b, column * apart), ir.at(buffer, column * length, held=True)
             parts = pieces(length, self.width, "binary")
             whole = length // self.width

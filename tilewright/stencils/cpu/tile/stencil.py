@@ -48,6 +48,14 @@ TURNED = 6
 constants of its own, and holds them over the sum. Two more where beta is any number."""
 
 
+WIDENING = 4
+"""Registers of vectors of 16-bit numbers that schedulers read and widen before they are needed."""
+
+
+ROUNDING = 7
+"""Registers of the constants that a bfloat16 is rounded with, and of what is rounded."""
+
+
 @lru_cache(maxsize=1024)
 def row_tiles(rows: int, width: int, tail: str, blk_m: int) -> tuple[tuple[Piece, ...], ...]:
     """The vectors of a column, tile by tile."""
@@ -112,9 +120,11 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
         # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
     most += (max(map(len, tiles)) + EARLY) * parts if early else 0
+    most += WIDENING if p.dtype.real_bits == 16 else 0
     if not kept and max(map(len, tiles)) == 1:
         most += min(config["blk_k"], 4) - 1
     scalars = parts * ((p.alpha == "any") + (p.beta == "any"))
+    scalars += ROUNDING if p.dtype.letter == "b" else 0
     if kept:
         widths = {piece.width for tile in tiles for piece in tile}
         made = (signs(p) + scalars) * len(widths)
