@@ -37,9 +37,9 @@ class Piece:
 class Ir:
     """One function body under construction. Every method that computes returns the name of its value.
 
-    ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They differ
-    for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two to the
-    even one, as they are written.
+    ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
+    differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
+    to the even one, as they are written.
     """
 
     def __init__(self, dtype: DType):

@@ -172,10 +172,10 @@ class Tile:
             parts = pieces(length, self.width, "binary")
             whole = length // self.width
             if whole > LONG:
-                full = Piece(0, self.width, self.width)
 
                 def step(at: str, source: str = source, sink: str = sink) -> None:
-                    put(ir.at(source, at), ir.at(sink, at, held=True), full)
+                    here = ir.at(source, at), ir.at(sink, at, held=True)
+                    put(*here, Piece(0, self.width, self.width))
 
                 counted(ir, "0", str(whole * self.width), self.width, step)
                 parts = parts[whole:]
