@@ -9,7 +9,8 @@ no lock is needed. The global lock is released for the driver, as ``ctypes`` doe
 
 ``start`` is for most kernels: one parameter, in which each address is one word. ``start_patched`` is for
 kernels with several parameters, and for addresses that are in several words or have to be aligned, as those
-in tensor maps have: it goes through tables of parameters and of words.
+in tensor maps have: it goes through tables of parameters and of words. What it does without Python is
+``launch``, which other compiled code calls, too.
 
 The third entry calls the product of cuBLASLt in the same way: its context holds that function's arguments
 but for the addresses and the stream. Where the algorithm needs a workspace, the entry finds that of this
@@ -26,6 +27,7 @@ import functools
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from tilewright.model import Kernel
 from tilewright.runtime import fastcall_cpu
@@ -88,6 +90,8 @@ PRODUCT = [
     "spaces",
     "capturing",
 ]
+ODD = -1
+"""What ``launch`` returns where an address has a bit that has to be 0; else what the driver returns."""
 AT = {name: index for names in (WORDS, PATCHED, PRODUCT) for index, name in enumerate(names)}
 
 
@@ -219,7 +223,7 @@ i64 %size, i64 %stream)
 
 
 def _patched() -> str:
-    """The entry ``start_patched``."""
+    """``launch``, and the entry ``start_patched``, which is that with Python around it."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
     row = "".join(
         f"  %patch.{name}.at = getelementptr i64, ptr %patch, i64 {index}\n"
@@ -232,14 +236,9 @@ def _patched() -> str:
         for index, name in enumerate(("a", "b", "out"))
     )
     return f"""
-define ptr @start_patched(ptr %self, ptr %args, i64 %given) {{
+define i32 @launch(ptr %context, ptr %addresses, i64 %stream) {{
 entry:
-  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
   %configuration = alloca [{words} x i64], align 16
-  %addresses = alloca [3 x i64], align 8
-{_READ}\
-go:
-{given}\
 {_word("configuration", "configuration.from")}{_word("block", "block.from")}\
 {_word("block_words", "block.words", "i64")}\
 {_word("parameters", "offsets")}{_word("patches", "patches")}\
@@ -253,7 +252,7 @@ go:
   %patches.first = getelementptr i64, ptr %patches, i64 1
   br label %parameter
 parameter:
-  %i = phi i64 [ 0, %go ], [ %i.next, %point ]
+  %i = phi i64 [ 0, %entry ], [ %i.next, %point ]
   %i.more = icmp ult i64 %i, %offsets.count
   br i1 %i.more, label %point, label %patching
 point:
@@ -283,14 +282,27 @@ write:
   br label %patching
 patched:
   %aligned = icmp eq i64 %odd, 0
-  br i1 %aligned, label %launched, label %slow
+  br i1 %aligned, label %launched, label %refused
+refused:
+  ret i32 {ODD}
 launched:
   %stream.to = getelementptr i64, ptr %configuration, i64 {stream}
   store i64 %stream, ptr %stream.to
 {_word("launch", "launch")}{_word("kernel", "kernel")}\
+  %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
+  ret i32 %code
+}}
+
+define ptr @start_patched(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
+  %addresses = alloca [3 x i64], align 8
+{_READ}\
+go:
+{given}\
 {_word("save_thread", "save")}{_word("restore_thread", "restore")}\
   %state = call ptr %save()
-  %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
+  %code = call i32 @launch(ptr %context, ptr %addresses, i64 %stream)
   call void %restore(ptr %state)
   %started = icmp eq i32 %code, 0
   br i1 %started, label %done, label %slow
@@ -349,13 +361,15 @@ go:
 """
 
 
-ENTRIES = ("start", "start_patched", "multiply")
+BUILTINS = ("start", "start_patched", "multiply")
+ENTRIES = (*BUILTINS, "launch")
 
 
 @functools.cache
-def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]] | None:
-    """The program for this machine, what makes builtins of its entries, and the words that every context
-    holds; None where it cannot be used. Compiling it takes about 30 ms, once for all processes."""
+def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int], int] | None:
+    """The program for this machine, what makes builtins of its entries, the words that every context of them
+    holds, and where ``launch`` lies; None where it cannot be used. Compiling it takes about 30 ms, once for
+    all processes."""
     # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
     with suppress(Exception):
         if fastcall_cpu.ordinary():
@@ -373,9 +387,32 @@ def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]
             common = {
                 name: fastcall_cpu.address_of(getattr(ctypes.pythonapi, of)) for name, of in python.items()
             }
-            methods = {name: fastcall_cpu.method(address) for name, address in addresses.items()}
-            return program, methods, common | {"none": id(None)}
+            methods = {name: fastcall_cpu.method(addresses[name]) for name in BUILTINS}
+            return program, methods, common | {"none": id(None)}, addresses["launch"]
     return None
+
+
+class Launching(NamedTuple):
+    """``entry`` is the address of ``launch``, which any thread may call, with or without Python: as
+    ``int32_t launch(context, const uint64_t addresses[3], stream)``. It returns 0, ``ODD`` or the driver's
+    code. ``keep`` holds what the context points to."""
+
+    entry: int
+    context: bytes
+    keep: object
+
+
+def launching(launcher: Launcher, words: Sequence[Word]) -> Launching | None:
+    """What launches for three addresses and a stream, for compiled code to call; None where none can be made.
+    ``words`` are those of ``starting``."""
+    loaded = _loaded()
+    values = _described(launcher, words)
+    if loaded is None or values is None:
+        return None
+    tables = _tables(launcher, words)
+    program, _, _, entry = loaded
+    context = struct.pack(f"<{len(PATCHED)}Q", *({**values, **_places(tables)}.get(x, 0) for x in PATCHED))
+    return Launching(entry, context, (program, launcher, tables))
 
 
 def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | None:
@@ -388,32 +425,47 @@ def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | 
 
     The builtin keeps the launcher and ``slow``. Any number of threads may call it at once.
     """
-    handed, words = launcher.parameters, tuple(words)
+    values = _described(launcher, words)
+    if values is None:
+        return None
+    places = _plain(launcher.parameters.offsets, words)
+    if places is not None:
+        values |= dict(zip(("place_a", "place_b", "place_out"), places, strict=True))
+        return _builtin("start", WORDS, values, slow, launcher)
+    tables = _tables(launcher, words)
+    return _builtin("start_patched", PATCHED, values | _places(tables), slow, (launcher, tables))
+
+
+def _described(launcher: Launcher, words: Sequence[Word]) -> dict[str, int] | None:
+    """What a context says of a launch; None where its parameters are no whole words."""
+    handed = launcher.parameters
     size = handed.size // WORD
     if handed.size % WORD or any(offset % WORD for offset in handed.offsets):
         return None
     if not all(0 <= word.at < size and 0 <= word.operand < 3 for word in words):
         return None
-    values = {
+    return {
         "launch": handed.function,
         "kernel": handed.kernel,
         "configuration": handed.configuration,
         "block": handed.block,
         "block_words": size,
     }
-    places = _plain(handed.offsets, words)
-    if places is not None:
-        values |= dict(zip(("place_a", "place_b", "place_out"), places, strict=True))
-        return _builtin("start", WORDS, values, slow, launcher)
-    tables = (
-        _table([(offset // WORD,) for offset in handed.offsets]),
-        _table(words),
-    )
-    values |= {name: ctypes.addressof(x) for name, x in zip(("parameters", "patches"), tables, strict=True)}
-    return _builtin("start_patched", PATCHED, values, slow, (launcher, tables))
 
 
-def _plain(offsets: tuple[int, ...], words: tuple[Word, ...]) -> tuple[int, ...] | None:
+Tables = tuple[ctypes.Array[ctypes.c_uint64], ctypes.Array[ctypes.c_uint64]]
+
+
+def _tables(launcher: Launcher, words: Sequence[Word]) -> Tables:
+    """The tables of ``PATCHED``."""
+    return _table([(offset // WORD,) for offset in launcher.parameters.offsets]), _table(words)
+
+
+def _places(tables: Tables) -> dict[str, int]:
+    return {name: ctypes.addressof(x) for name, x in zip(("parameters", "patches"), tables, strict=True)}
+
+
+def _plain(offsets: tuple[int, ...], words: Sequence[Word]) -> tuple[int, ...] | None:
     """Which words the three addresses are, where each is one word of the only parameter; else None."""
     by_operand = sorted(words, key=lambda word: word.operand)
     if offsets != (0,) or [word.operand for word in by_operand] != [0, 1, 2]:
@@ -449,7 +501,7 @@ def _builtin(
     loaded = _loaded()
     if loaded is None:
         return None
-    program, methods, common = loaded
+    program, methods, common, _ = loaded
     words = {**common, **values, "slow": id(slow)}
     context = struct.pack(f"<{len(names)}Q", *(words[name] for name in names))
     return fastcall_cpu.builtin(methods[entry], context, (program, keep, slow))
