@@ -33,7 +33,7 @@ in ``out``, once in each. ``conj_a`` and ``conj_b``: that operand enters conjuga
 def contract(x: Any, y: Any, **parameters: Any) -> Any:
     """alpha times the sum of x y over every label that is not in ``out``; in ``jax.shard_map`` both vary
     along the same axes of the mesh."""
-    vary = [getattr(jax.typeof(v), "vma", frozenset()) for v in (x, y)]
+    vary = [jax.typeof(v).mat.varying for v in (x, y)]
     both = vary[0] | vary[1]
     x, y = (
         jax.lax.pcast(v, tuple(sorted(both - have)), to="varying") if both - have else v
@@ -58,8 +58,10 @@ def _run(x: Any, y: Any, **parameters: Any) -> Any:
 @CONTRACT.def_abstract_eval
 def _described(x: Any, y: Any, *, a: str, b: str, out: str, **_: Any) -> Any:
     extents = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
-    # What else JAX says of an array (how it is spread over a mesh) is that of both operands.
-    return x.update(shape=tuple(extents[label] for label in out), weak_type=False)
+    shape = tuple(extents[label] for label in out)
+    # Along which axes of a mesh it varies is the same of both operands; XLA does not cut the call itself.
+    spread = x.sharding.update(spec=jax.P(*[None] * len(shape)))
+    return x.update(shape=shape, weak_type=False, sharding=spread)
 
 
 # ---- what JAX makes of it
@@ -96,7 +98,7 @@ def _mapped(
     """One product more, with a label for the mapped axis; its axis comes first in the result."""
     new = next(label for number in range(len(a) + len(b) + 1) if (label := get_symbol(number)) not in a + b)
     a, b = (
-        labels if axis is batching.not_mapped else labels[:axis] + new + labels[axis:]
+        labels if axis is None else labels[:axis] + new + labels[axis:]
         for labels, axis in zip((a, b), axes, strict=True)
     )
     return contract(*arrays, a=a, b=b, out=new + out, **parameters), 0
@@ -109,7 +111,8 @@ batching.primitive_batchers[CONTRACT] = _mapped
 
 
 @lru_cache(maxsize=1)
-def _lowered() -> Lowered:
+def lowered() -> Lowered:
+    """The handlers of this process, made and registered with XLA once."""
     return Lowered()
 
 
@@ -141,7 +144,7 @@ def _by_kernel(
     ]
     letter = LETTERS[jnp.dtype(x.dtype)].letter
     call = Call(kind, letter, *(_lies(view) for view in views), (conj_a, conj_b), complex(alpha))
-    if not _lowered().add(call, _index(kind)):
+    if not lowered().add(call, _index(kind)):
         return _by_xla(x, y, a=a, b=b, out=kept, **parameters).reshape(whole)
     arrays = [_put(v, view, term) for v, view, term in zip((x, y), views, terms, strict=False)]
     return _called(call, arrays, found, kept).reshape(whole)
