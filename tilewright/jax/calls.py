@@ -192,9 +192,7 @@ def _single(x: Any, labels: Labels, sizes: dict[str, int]) -> One:
 
 def _met(left: One, right: One, keep: set[str], wanted: Labels, sizes: dict[str, int]) -> One:
     """Two operands as one, in the order of labels that costs least, or that is ``wanted``."""
-    (x, a), (y, b) = (
-        _summed(one, {*keep, *other[1]}) for one, other in ((left, right), (right, left))
-    )
+    (x, a), (y, b) = (_summed(one, {*keep, *other[1]}) for one, other in ((left, right), (right, left)))
     order = wanted
     if not order:
         order = pair(*(Term.packed(labels, sizes) for labels in (a, b)), keep).made.labels

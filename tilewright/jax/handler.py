@@ -332,7 +332,9 @@ class Planned:
     keep: Any
 
     @staticmethod
-    def of(function: int, context: bytes, swap: bool, starts: list[tuple[int, int, int]], keep: Any) -> Planned:
+    def of(
+        function: int, context: bytes, swap: bool, starts: list[tuple[int, int, int]], keep: Any
+    ) -> Planned:
         """A plan that calls ``function`` with ``context`` once for each of ``starts``: bytes for a, b and c,
         as the function has them."""
         flat = [step for start in starts for step in start]
@@ -415,15 +417,15 @@ class Handlers:
         # Messages stay for good: nobody says when XLA has read one.
         self._messages: list[Any] = []
         self.program: Kernel
-        self.program, entries = fastcall_cpu.load(_COMMON + _CPU + _CUDA, ENTRIES, processor.probe())
+        self.program, self.entries = fastcall_cpu.load(_COMMON + _CPU + _CUDA, ENTRIES, processor.probe())
         self._missing = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64)(
             self._make
         )
         self._failed = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int)(self._say)
-        self._setup = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(entries["setup"])
+        self._setup = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(self.entries["setup"])
         self._show()
         for kind, name in TARGETS.items():
-            capsule = jax.ffi.pycapsule(ctypes.c_void_p(entries[kind]))
+            capsule = jax.ffi.pycapsule(ctypes.c_void_p(self.entries[kind]))
             try:
                 jax.ffi.register_ffi_target(name, capsule, platform=PLATFORMS[kind])
             except Exception as error:
@@ -431,7 +433,9 @@ class Handlers:
 
     def _show(self) -> None:
         """Have handlers read the newest table."""
-        self._setup(self.table.address, *(ctypes.cast(x, ctypes.c_void_p) for x in (self._missing, self._failed)))
+        self._setup(
+            self.table.address, *(ctypes.cast(x, ctypes.c_void_p) for x in (self._missing, self._failed))
+        )
 
     def add(self, call: str, device: int, plan: Planned) -> None:
         """Add a plan for a call on one device."""

@@ -181,8 +181,6 @@ def _called(call: Call, arrays: Sequence[Any], found: Pair, kept: str) -> Any:
     return run(*arrays, call=call.text, key=np.int64(key_of(call.text)))
 
 
-
-
 def _index(kind: str) -> int:
     """The number of the device that calls are planned for."""
     if kind == "cpu":

@@ -1,0 +1,325 @@
+"""Products from JAX's programs on this processor, and handlers handed frames that are made here."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilewright.errors import ArgumentError, DTypeError
+
+pytestmark = pytest.mark.cpu
+jax: Any = pytest.importorskip("jax")
+jnp: Any = jax.numpy
+
+
+@pytest.fixture(scope="module")
+def tj() -> Iterator[Any]:
+    # Before anything runs on JAX's devices.
+    jax.config.update("jax_num_cpu_devices", 2)
+    jax.config.update("jax_enable_x64", True)
+    import tilewright.jax
+
+    yield tilewright.jax
+    jax.config.update("jax_enable_x64", False)
+
+
+def drawn(*shape: int, dtype: Any = np.float64, seed: int = 0) -> Any:
+    random = np.random.default_rng(seed)
+    x = random.standard_normal(shape)
+    if np.issubdtype(dtype, np.complexfloating):
+        x = x + 1j * random.standard_normal(shape)
+    return jnp.asarray(x.astype(dtype))
+
+
+def plans() -> dict[int, Any]:
+    """The plans that handlers have, by key."""
+    from tilewright.jax import primitive
+
+    return primitive.lowered().handlers.table.made
+
+
+# ---- what comes out
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "bound"),
+    [
+        ("float64", (2, 1, 3, 4), (5, 4, 6), 1e-13),
+        ("complex128", (4,), (2, 4, 3), 1e-13),
+        ("float32", (30, 3, 4), (4, 5), 1e-5),
+        ("complex64", (30, 3, 4), (30, 4), 1e-5),
+        ("float16", (9, 4, 4), (9, 4, 4), 2e-2),
+        ("bfloat16", (9, 4, 4), (9, 4, 4), 2e-1),
+    ],
+)
+def test_products_are_those_of_numpy(tj: Any, kind: str, one: Any, other: Any, bound: float) -> None:
+    dtype = jnp.dtype(kind)
+    a, b = drawn(*one, dtype=dtype), drawn(*other, dtype=dtype, seed=1)
+    if b.ndim == 2 and a.ndim == 3 and b.shape[0] == a.shape[0]:
+        b = b[0]
+    got = tj.matmul(a, b)
+    wide = np.complex128 if kind.startswith("complex") else np.float64
+    want = np.matmul(np.asarray(a).astype(wide), np.asarray(b).astype(wide))
+    assert isinstance(got, jax.Array)
+    assert (got.shape, got.dtype) == (want.shape, dtype)
+    np.testing.assert_allclose(np.asarray(got).astype(wide), want, atol=8 * bound)
+
+
+def test_edges_have_the_results_of_jax(tj: Any) -> None:
+    for one, other in (((0, 3, 4), (0, 4, 2)), ((3, 0), (0, 2)), ((4,), (4,))):
+        a, b = drawn(*one), drawn(*other)
+        np.testing.assert_allclose(tj.matmul(a, b), jnp.matmul(a, b))
+    # A type that no kernel knows is JAX's, and types are promoted as JAX does.
+    np.testing.assert_array_equal(tj.matmul(jnp.ones((2, 3), int), jnp.ones((3, 2), int)), np.full((2, 2), 3))
+    assert tj.matmul(drawn(2, 3, dtype=np.float32), drawn(3, 2)).dtype == np.float64
+
+
+def test_what_does_not_fit_is_refused_by_name(tj: Any) -> None:
+    a = drawn(3, 4)
+    with pytest.raises(ArgumentError, match="4 columns do not meet 3 rows"):
+        tj.matmul(a, a)
+    for given, what in (
+        ({"trans_a": "x"}, "trans_a='x'"),
+        ({"alpha": "2"}, "alpha='2'"),
+        ({"alpha": 1j, "trans_b": "t"}, "alpha=1j for arrays of float64"),
+    ):
+        with pytest.raises(ArgumentError, match=what):
+            tj.gemm(a, a, **given)
+    with pytest.raises(ArgumentError, match="a has shape"):
+        tj.gemm(a[0], a)
+    with pytest.raises(DTypeError, match="int"):
+        tj.gemm(jnp.ones((2, 2), int), jnp.ones((2, 2), int))
+    with pytest.raises(ArgumentError, match="label 'j'"):
+        tj.einsum("ij,jk->ik", a, a)
+
+
+# ---- what JAX makes of it
+
+
+def test_gradients_and_letters_of_gemm(tj: Any) -> None:
+    from jax.test_util import check_grads
+
+    a, b, c = (drawn(*shape, dtype=np.complex128) for shape in ((5, 4, 3), (5, 2, 4), (3, 2)))
+
+    def call(a: Any, b: Any, c: Any) -> Any:
+        return tj.gemm(a, b, c, alpha=2 - 1j, beta=0.5j, trans_a="t", trans_b="c")
+
+    want = (2 - 1j) * np.swapaxes(a, 1, 2) @ np.conj(np.swapaxes(b, 1, 2)) + 0.5j * np.asarray(c)
+    np.testing.assert_allclose(call(a, b, c), want, rtol=1e-12)
+    check_grads(call, (a, b, c), 2, rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_of_complex_and_broadcast_operands_are_those_of_jax(tj: Any) -> None:
+    a, b = drawn(3, 1, 2, 4, dtype=np.complex128), drawn(5, 4, 2, dtype=np.complex128, seed=1)
+
+    def gradients(multiply: Callable[..., Any]) -> Any:
+        # Twice, so that the gradients' own gradients are looked at.
+        def first(a: Any, b: Any) -> Any:
+            return jnp.sum(jnp.abs(multiply(a, b)) ** 2)
+
+        def second(a: Any, b: Any) -> Any:
+            return sum(jnp.sum(jnp.abs(x) ** 2) for x in jax.grad(first, (0, 1))(a, b))
+
+        return jax.grad(second, (0, 1))(a, b)
+
+    for got, want in zip(gradients(tj.matmul), gradients(jnp.matmul), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("axes", [(None, 0), (2, 1)])
+def test_mapped_axes_are_read_where_they_lie(tj: Any, axes: Any) -> None:
+    a = drawn(*((3, 4) if axes[0] is None else (3, 4, 40)))
+    b = drawn(*((40, 4, 5) if axes[1] == 0 else (4, 40, 5)))
+    call = jax.jit(jax.vmap(tj.matmul, axes))
+    np.testing.assert_allclose(call(a, b), jax.vmap(jnp.matmul, axes)(a, b), rtol=1e-12)
+    text = call.lower(a, b).as_text()
+    assert "tilewright_cpu" in text
+    if axes == (None, 0):
+        assert "broadcast_in_dim" not in text
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("xab,xbc->xca", [(6, 3, 4), (6, 4, 5)]),
+        ("ii,ij,jk->k", [(4, 4), (4, 5), (5, 6)]),
+        ("...ij,...jk->...ik", [(2, 1, 3, 4), (5, 4, 6)]),
+        ("abij,bjk->aik", [(3, 4, 5, 6), (4, 6, 7)]),
+        ("ab,cd->abcd", [(3, 4), (2, 5)]),
+    ],
+)
+def test_contractions_are_those_of_numpy(tj: Any, equation: str, shapes: Any) -> None:
+    operands = [drawn(*shape) for shape in shapes]
+    want = np.einsum(equation, *map(np.asarray, operands))
+    np.testing.assert_allclose(tj.einsum(equation, *operands), want, rtol=1e-10, atol=1e-12)
+
+
+def test_parts_of_arrays_on_several_devices(tj: Any) -> None:
+    if len(jax.devices()) < 2:
+        pytest.skip("JAX was started before with one device")
+    part = jax.sharding.PartitionSpec
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("x",))
+    spread = jax.jit(jax.shard_map(tj.matmul, mesh=mesh, in_specs=(part("x"), part()), out_specs=part("x")))
+    a, b = drawn(6, 3, 4), drawn(4, 5)
+    np.testing.assert_allclose(spread(a, b), np.asarray(a) @ np.asarray(b), rtol=1e-12)
+    # The gradient of what both devices have is a sum over both.
+    found = jax.grad(lambda a, b: jnp.sum(spread(a, b) ** 2), (0, 1))(a, b)
+    want = jax.grad(lambda a, b: jnp.sum((a @ b) ** 2), (0, 1))(a, b)
+    for got, right in zip(found, want, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-10)
+
+
+# ---- programs of other processes
+
+
+def test_calls_that_nobody_lowered_here_are_planned_when_they_run(tj: Any) -> None:
+    from tilewright.jax.handler import TARGETS, key_of
+    from tilewright.jax.plans import Call
+
+    a, b = drawn(11, 3, 4), drawn(11, 4, 5)
+    lies = [(x.shape, (x.shape[1] * x.shape[2], x.shape[2], 1)) for x in (a, b)]
+    call = Call("cpu", "d", *lies, ((11, 3, 5), (15, 5, 1)), alpha=3)
+    assert Call.parse(call.text) == call
+
+    def run(text: str) -> Any:
+        shape = jax.ShapeDtypeStruct((11, 3, 5), np.float64)
+        made = jax.ffi.ffi_call(TARGETS["cpu"], shape)
+        return jax.jit(lambda a, b: made(a, b, call=text, key=np.int64(key_of(text))))(a, b)
+
+    before = len(plans())
+    np.testing.assert_allclose(run(call.text), 3 * np.asarray(a) @ np.asarray(b), rtol=1e-12)
+    assert len(plans()) == before + 1
+    with pytest.raises(Exception, match="tilewright: "):
+        run(call.text[:-9])
+
+
+# ---- frames
+
+
+class Frame:
+    """A frame as XLA hands it over, and functions of XLA's that say what they are asked."""
+
+    def __init__(self, text: str, key: int, buffers: list[int], stage: int = 3):
+        from tilewright.jax import frames
+
+        self.errors: list[tuple[str, int]] = []
+        asked = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+        def error(given: int) -> int:
+            said = frames.Error.from_address(given)
+            self.errors.append((ctypes.string_at(said.message).decode(), said.code))
+            return 0xE0
+
+        def tells(value: int, kind: Any) -> Any:
+            def tell(given: int) -> None:
+                at = given + frames.at(frames.Asked, "found")
+                kind.from_address(at).value = value
+
+            return asked(tell)
+
+        self.functions = {
+            "error_create": asked(error),
+            "stream_get": tells(0x57, ctypes.c_uint64),
+            "device_ordinal": tells(0, ctypes.c_int32),
+        }
+        self.api = frames.Api(ctypes.sizeof(frames.Api), None, frames.Version(24, None, 0, 4))
+        for name, function in self.functions.items():
+            setattr(self.api, name, ctypes.cast(function, ctypes.c_void_p))
+        self.buffers = [frames.Buffer(ctypes.sizeof(frames.Buffer), None, 12, at) for at in buffers]
+        places = [ctypes.addressof(x) for x in self.buffers]
+        self.args, self.rets = (ctypes.c_void_p * 2)(*places[:2]), (ctypes.c_void_p * 1)(*places[2:])
+        self.text = ctypes.create_string_buffer(text.encode())
+        self.key = ctypes.c_int64(key)
+        self.span = frames.Span(ctypes.addressof(self.text), len(text))
+        self.number = frames.Number(5, ctypes.addressof(self.key))
+        self.attributes = (ctypes.c_void_p * 2)(ctypes.addressof(self.span), ctypes.addressof(self.number))
+        self.frame = frames.Frame(
+            *(ctypes.sizeof(frames.Frame), None, ctypes.addressof(self.api), 0xC0, stage),
+            frames.Values(40, None, 2, None, ctypes.addressof(self.args)),
+            frames.Values(40, None, 1, None, ctypes.addressof(self.rets)),
+            frames.Attributes(48, None, 2, None, None, ctypes.addressof(self.attributes)),
+        )
+
+    def ask(self) -> Any:
+        """Ask for what the handler is: the metadata that it fills in."""
+        from tilewright.jax import frames
+
+        self.metadata = frames.Metadata(ctypes.sizeof(frames.Metadata))
+        self.extension = frames.Extension(32, frames.METADATA, None, ctypes.addressof(self.metadata))
+        self.frame.extension_start = ctypes.addressof(self.extension)
+        return self.metadata
+
+
+@pytest.fixture
+def cuda(tj: Any) -> Callable[[Frame], int]:
+    """The handler for GPUs, which asks nothing of one itself."""
+    from tilewright.jax import primitive
+
+    entry = primitive.lowered().handlers.entries["cuda"]
+    call = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(entry)
+    return lambda frame: call(ctypes.addressof(frame.frame)) or 0
+
+
+def test_a_handler_says_that_it_is_fit_for_command_buffers(cuda: Any) -> None:
+    frame = Frame("", 1, [0, 0, 0])
+    said = frame.ask()
+    assert cuda(frame) == 0
+    assert (said.version.major, said.version.minor, said.traits) == (0, 3, 1)
+    # Of an interface that ends before what is called, or that is another one, nothing is read.
+    for change in ({"struct_size": 100}, {"version": type(frame.api.version)(24, None, 1, 0)}):
+        frame = Frame("", 1, [0, 0, 0])
+        frame.ask()
+        for name, value in change.items():
+            setattr(frame.api, name, value)
+        assert cuda(frame) == 0xE0
+        assert frame.errors[0][0].startswith("jaxlib has another interface")
+
+
+def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -> None:
+    from tilewright.jax import primitive
+    from tilewright.jax.handler import Planned, key_of
+
+    seen: list[Any] = []
+    codes = [0, 0, -1, 719]
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64)
+
+    def launch(context: bytes, addresses: int, stream: int) -> int:
+        seen.append((context, tuple((ctypes.c_uint64 * 3).from_address(addresses)), stream))
+        return codes.pop(0)
+
+    function = kind(launch)
+    entry = ctypes.cast(function, ctypes.c_void_p).value
+    assert entry
+    plan = Planned.of(entry, b"context\0", True, [(0, 0, 0), (8, 16, 24)], function)
+    primitive.lowered().handlers.add("launches", 0, plan)
+    frame = Frame("launches", key_of("launches"), [1000, 2000, 3000])
+    assert cuda(frame) == 0
+    assert seen == [
+        (b"context", (2000, 1000, 3000), 0x57),
+        (b"context", (2008, 1016, 3024), 0x57),
+    ]
+    for words in ("an address that the kernel cannot read", "code 719"):
+        assert cuda(frame) == 0xE0
+        assert words in frame.errors.pop()[0]
+    # What comes before the execution, and what comes after, is none of ours.
+    assert cuda(Frame("launches", key_of("launches"), [0, 0, 0], stage=1)) == 0
+    assert len(seen) == 4
+
+
+def test_tables_grow_and_keep_what_they_hold(tj: Any) -> None:
+    from tilewright.jax.handler import SMALLEST, Planned, Table, key_of
+
+    table = Table()
+    made = {key_of(str(number)): Planned.of(number, b"", False, [], None) for number in range(3 * SMALLEST)}
+    grown = [table.add(key, plan) for key, plan in made.items()]
+    assert sum(grown) == len(table.tables) - 1 == 3
+    newest = table.tables[-1]
+    found = {newest[at]: newest[at + 1] for at in range(1, len(newest), 2) if newest[at]}
+    assert found == {key: ctypes.addressof(plan.words) for key, plan in made.items()}
+    key = next(iter(made))
+    assert not table.add(key, Planned.of(0, b"", False, [], None))
+    assert table.made[key] is made[key]
