@@ -3,9 +3,8 @@
 Parts, each a line of the file for each of its cases; the first line says on what all of it ran.
 
     calls    one call after the other, each a compiled program of its own, as a user's ``matmul(a, b)`` is;
-             ``jnp`` is ``jax.numpy.matmul`` as JAX computes it by itself, ``highest`` with the precision of the
-             type (JAX's own choice for float32 on a GPU is TensorFloat-32), ``copy`` adds as many bytes as
-             the product moves
+             ``jnp`` is ``jax.numpy.matmul`` as JAX computes it by itself, ``highest`` with the precision of
+             the type (JAX's own choice for float32 on a GPU may be TensorFloat-32), ``copy`` adds a and b
     chain    ``STEPS`` products in one compiled program, each of the one before: what a handler costs inside
     loop     the same as a loop of ``jax.lax.fori_loop``
     step     the gradients of a sum of products with regard to both operands
@@ -138,8 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     platform = jax.default_backend()
     device = dispatch.device("cuda" if platform == "gpu" else "cpu", 0)
     with given.output.open("a") as file:
-        for line in ({"jax": jax.__version__} | lines.facts(device), *()):
-            print(json.dumps(line), file=file, flush=True)
+        print(json.dumps({"jax": jax.__version__} | lines.facts(device)), file=file, flush=True)
         for line in measured(platform, given.parts.split(","), end):
             print(json.dumps(line), file=file, flush=True)
             print(json.dumps(line), flush=True)

@@ -177,12 +177,13 @@ def test_parts_of_arrays_on_several_devices(tj: Any) -> None:
 
 
 def test_calls_that_nobody_lowered_here_are_planned_when_they_run(tj: Any) -> None:
-    from tilewright.jax.handler import TARGETS, key_of
+    from tilewright.jax.handler import TARGETS
     from tilewright.jax.plans import Call
+    from tilewright.jax.table import key_of
 
     a, b = drawn(11, 3, 4), drawn(11, 4, 5)
-    lies = [(x.shape, (x.shape[1] * x.shape[2], x.shape[2], 1)) for x in (a, b)]
-    call = Call("cpu", "d", *lies, ((11, 3, 5), (15, 5, 1)), alpha=3)
+    one, other = ((x.shape, (x.shape[1] * x.shape[2], x.shape[2], 1)) for x in (a, b))
+    call = Call("cpu", "d", one, other, ((11, 3, 5), (15, 5, 1)), alpha=3)
     assert Call.parse(call.text) == call
 
     def run(text: str) -> Any:
@@ -281,7 +282,7 @@ def test_a_handler_says_that_it_is_fit_for_command_buffers(cuda: Any) -> None:
 
 def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -> None:
     from tilewright.jax import primitive
-    from tilewright.jax.handler import Planned, key_of
+    from tilewright.jax.table import Planned, key_of
 
     seen: list[Any] = []
     codes = [0, 0, -1, 719]
@@ -294,7 +295,7 @@ def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -
     function = kind(launch)
     entry = ctypes.cast(function, ctypes.c_void_p).value
     assert entry
-    plan = Planned.of(entry, b"context\0", True, [(0, 0, 0), (8, 16, 24)], function)
+    plan = Planned.of(b"context\0", True, [(0, 0, 0), (8, 16, 24)], function, function=entry)
     primitive.lowered().handlers.add("launches", 0, plan)
     frame = Frame("launches", key_of("launches"), [1000, 2000, 3000])
     assert cuda(frame) == 0
@@ -311,15 +312,15 @@ def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -
 
 
 def test_tables_grow_and_keep_what_they_hold(tj: Any) -> None:
-    from tilewright.jax.handler import SMALLEST, Planned, Table, key_of
+    from tilewright.jax.table import SMALLEST, Planned, Table, key_of
 
     table = Table()
-    made = {key_of(str(number)): Planned.of(number, b"", False, [], None) for number in range(3 * SMALLEST)}
+    made = {key_of(str(number)): Planned.of(b"", False, [], None) for number in range(3 * SMALLEST)}
     grown = [table.add(key, plan) for key, plan in made.items()]
     assert sum(grown) == len(table.tables) - 1 == 3
     newest = table.tables[-1]
     found = {newest[at]: newest[at + 1] for at in range(1, len(newest), 2) if newest[at]}
     assert found == {key: ctypes.addressof(plan.words) for key, plan in made.items()}
     key = next(iter(made))
-    assert not table.add(key, Planned.of(0, b"", False, [], None))
+    assert not table.add(key, Planned.of(b"", False, [], None))
     assert table.made[key] is made[key]

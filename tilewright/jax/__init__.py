@@ -1,5 +1,5 @@
-"""Products and contractions on arrays of JAX's, inside ``jit``, ``vmap`` and ``grad``: Tilewright's kernels called
-by XLA, without Python in between.
+"""Products and contractions on arrays of JAX's, inside ``jit``, ``vmap`` and ``grad``: Tilewright's kernels
+called by XLA, without Python in between.
 
 ``import tilewright.jax`` needs JAX (the extra ``jax``); nothing else of the package does.
 """

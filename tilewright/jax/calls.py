@@ -22,7 +22,7 @@ from tilewright.jax.primitive import contract
 ACCEPTED = "float16, bfloat16, float32, float64, complex64 and complex128"
 
 
-@jax.jit
+@jax.jit  # type: ignore[untyped-decorator]  # JAX's types are not read
 def matmul(a: Any, b: Any) -> Any:
     """``a @ b`` with the shapes of ``jax.numpy.matmul``, by Tilewright's kernels where these are faster.
 
@@ -69,8 +69,8 @@ def gemm(
     """alpha * op(a) @ op(b) + beta * c, for one product or a stack of them, as ``tilewright.gemm`` says.
 
     a, b: (..., rows, columns); op is "n" (as it is), "t" (transposed) or "c" (conjugated and transposed),
-    read by the kernel where it lies. c: what broadcasts to the result, not looked at if beta is 0; it is added
-    by XLA. ``alpha`` and ``beta`` are plain numbers, compiled in. Gradients are those of a, b and c.
+    read by the kernel where it lies. c: what broadcasts to the result, not looked at if beta is 0; it is
+    added by XLA. ``alpha`` and ``beta`` are plain numbers, compiled in. Gradients are those of a, b and c.
 
     Raises ``ArgumentError`` for letters, scalars and shapes that do not fit, ``DTypeError`` for types that no
     kernel knows.
@@ -195,7 +195,7 @@ def _met(left: One, right: One, keep: set[str], wanted: Labels, sizes: dict[str,
     (x, a), (y, b) = (_summed(one, {*keep, *other[1]}) for one, other in ((left, right), (right, left)))
     order = wanted
     if not order:
-        order = pair(*(Term.packed(labels, sizes) for labels in (a, b)), keep).made.labels
+        order = pair(Term.packed(a, sizes), Term.packed(b, sizes), keep).made.labels
     parameters = {"conj_a": False, "conj_b": False, "alpha": 1}
     made = contract(x, y, a="".join(a), b="".join(b), out="".join(order), **parameters)
     return made, order

@@ -1,8 +1,8 @@
 """What XLA hands to a handler: the structures of its C interface, as far as they are read here.
 
-Source: ``xla/ffi/api/c_api.h`` of OpenXLA, which jaxlib ships (``jax.ffi.include_dir()``), interface 0.3. Fields
-are only ever added at the end of a structure, and each says its own size, which ``handler`` compares with
-the sizes below before it reads.
+Source: ``xla/ffi/api/c_api.h`` of OpenXLA, which jaxlib ships (``jax.ffi.include_dir()``), interface 0.3.
+Fields are only ever added at the end of a structure, and each says its own size, which ``handler`` compares
+with the sizes below before it reads.
 """
 
 from __future__ import annotations
@@ -136,6 +136,18 @@ class Error(ctypes.Structure):
     """``XLA_FFI_Error_Create_Args``."""
 
     _fields_ = (*_HEAD, ("message", ctypes.c_void_p), ("code", ctypes.c_int))
+
+
+class Destroy(ctypes.Structure):
+    """``XLA_FFI_Error_Destroy_Args``."""
+
+    _fields_ = (*_HEAD, ("error", ctypes.c_void_p))
+
+
+class Schedule(ctypes.Structure):
+    """``XLA_FFI_ThreadPool_Schedule_Args``."""
+
+    _fields_ = (*_HEAD, ("context", ctypes.c_void_p), ("task", ctypes.c_void_p), ("data", ctypes.c_void_p))
 
 
 class Asked(ctypes.Structure):

@@ -1,7 +1,7 @@
 """From what is asked of two arrays of JAX's to a plan that a handler runs.
 
-A ``Call`` is all that a plan depends on but the device and the records: where the elements of two operands and
-of a result lie, their type, and the scalars. As text it travels in compiled programs.
+A ``Call`` is all that a plan depends on but the device and the records: where the elements of two operands
+and of a result lie, their type, and the scalars. As text it travels in compiled programs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from tilewright.calls import product
 from tilewright.calls.spec import Options
 from tilewright.errors import UnsupportedError
 from tilewright.jax.backends import backend_on
-from tilewright.jax.handler import Handlers, Planned
+from tilewright.jax.handler import Handlers
+from tilewright.jax.table import Planned
 from tilewright.model import DTYPES, Plan
-from tilewright.runtime import fastcall_cpu, fastcall_cuda
+from tilewright.runtime import fastcall_cuda
 
 Lies = tuple[tuple[int, ...], tuple[int, ...]]
 """A shape of three axes or more, (..., rows, columns), and the strides of it in elements."""
@@ -48,8 +49,8 @@ class Call:
     def parse(text: str) -> Call:
         """What ``text`` was made of."""
         kind, letter, a, b, out, conj, scalar = json.loads(text)
-        lies = [(tuple(shape), tuple(steps)) for shape, steps in (a, b, out)]
-        return Call(kind, letter, *lies, (conj[0], conj[1]), complex(*scalar))
+        one, other, made = ((tuple(shape), tuple(steps)) for shape, steps in (a, b, out))
+        return Call(kind, letter, one, other, made, (conj[0], conj[1]), complex(*scalar))
 
 
 def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Planned | None]:
@@ -74,8 +75,7 @@ def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Plann
 
 
 def _on_cpu(bound: Any) -> Planned:
-    run = fastcall_cpu.address_of(bound.native.run)
-    return Planned.of(run, bound.context, bound.job.swap, _starts(bound.job), bound)
+    return Planned.of(bound.context, bound.job.swap, _starts(bound.job), bound, threads=bound.threads)
 
 
 def _on_cuda(bound: Any) -> Planned | None:
@@ -84,7 +84,8 @@ def _on_cuda(bound: Any) -> Planned | None:
     found = None if words is None else fastcall_cuda.launching(bound.binding.launcher, words)
     if found is None:
         return None
-    return Planned.of(found.entry, found.context, bound.job.swap, _starts(bound.job), (bound, found.keep))
+    keep = bound, found.keep
+    return Planned.of(found.context, bound.job.swap, _starts(bound.job), keep, function=found.entry)
 
 
 def _starts(job: Job) -> list[tuple[int, int, int]]:

@@ -1,9 +1,9 @@
 """Products of two arrays as one primitive of JAX, and its rules.
 
 The primitive is a contraction of two operands by labels, ``einsum`` with two terms: batched products,
-transposed ones and broadcast ones differ in their labels alone. So is all that JAX makes of them: a mapped axis
-is one more label wherever it lies, and the gradients are contractions of the same labels in other roles. No rule
-moves an element, and each of them gives the primitive back, so that they can be applied again and again.
+transposed ones and broadcast ones differ in their labels alone. So is all that JAX makes of them: a mapped
+axis is one more label wherever it lies, and the gradients are contractions of the same labels in other roles.
+No rule moves an element, and each of them gives the primitive back, so that they can be applied again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from opt_einsum import get_symbol
 from tilewright.arrays.layout import LETTERS
 from tilewright.contract.pair import Pair, Term, pair
 from tilewright.contract.program import View
-from tilewright.jax.handler import TARGETS, key_of
+from tilewright.jax.handler import TARGETS
 from tilewright.jax.plans import Call, Lies, Lowered
+from tilewright.jax.table import key_of
 
 CONTRACT = Primitive("tilewright_contract")
-"""Parameters: ``a``, ``b`` and ``out``, a text of labels each; every label of an operand is in the other one or
-in ``out``, once in each. ``conj_a`` and ``conj_b``: that operand enters conjugated. ``alpha``: a factor."""
+"""Parameters: ``a``, ``b`` and ``out``, a text of labels each; every label of an operand is in the other one
+or in ``out``, once in each. ``conj_a``, ``conj_b``: that operand enters conjugated. ``alpha``: a factor."""
 
 
 def contract(x: Any, y: Any, **parameters: Any) -> Any:
@@ -50,12 +51,12 @@ def _compiled(parameters: tuple[tuple[str, Any], ...]) -> Any:
     return jax.jit(partial(CONTRACT.bind, **dict(parameters)))
 
 
-@CONTRACT.def_impl
+@CONTRACT.def_impl  # type: ignore[untyped-decorator]  # JAX's types are not read
 def _run(x: Any, y: Any, **parameters: Any) -> Any:
     return _compiled(tuple(sorted(parameters.items())))(x, y)
 
 
-@CONTRACT.def_abstract_eval
+@CONTRACT.def_abstract_eval  # type: ignore[untyped-decorator]  # the same
 def _described(x: Any, y: Any, *, a: str, b: str, out: str, **_: Any) -> Any:
     extents = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
     shape = tuple(extents[label] for label in out)
@@ -136,18 +137,17 @@ def _by_kernel(
     summed = set(a) & set(b) - set(kept)
     if not summed or 0 in extents.values():
         return _by_xla(x, y, a=a, b=b, out=kept, **parameters).reshape(whole)
-    terms = [Term.packed(tuple(labels), extents) for labels in (a, b)]
-    found = pair(*terms, keep=kept, wanted=tuple(kept))
-    views = [
+    one, other = Term.packed(tuple(a), extents), Term.packed(tuple(b), extents)
+    found = pair(one, other, kept, wanted=tuple(kept))
+    of_x, of_y, made = (
         View.of(term, reading.labels, reading.shape, reading.copied)
-        for term, reading in zip((*terms, found.made), (found.a, found.b, found.out), strict=True)
-    ]
+        for term, reading in ((one, found.a), (other, found.b), (found.made, found.out))
+    )
     letter = LETTERS[jnp.dtype(x.dtype)].letter
-    call = Call(kind, letter, *(_lies(view) for view in views), (conj_a, conj_b), complex(alpha))
+    call = Call(kind, letter, _lies(of_x), _lies(of_y), _lies(made), (conj_a, conj_b), complex(alpha))
     if not lowered().add(call, _index(kind)):
         return _by_xla(x, y, a=a, b=b, out=kept, **parameters).reshape(whole)
-    arrays = [_put(v, view, term) for v, view, term in zip((x, y), views, terms, strict=False)]
-    return _called(call, arrays, found, kept).reshape(whole)
+    return _called(call, (_put(x, of_x), _put(y, of_y)), found, kept).reshape(whole)
 
 
 def _without_units(x: Any, labels: str, extents: dict[str, int]) -> tuple[Any, str]:
@@ -165,11 +165,9 @@ def _lies(view: View) -> Lies:
     return view.shape, steps
 
 
-def _put(x: Any, view: View, term: Term) -> Any:
-    """An operand as the kernel reads it: as it lies, or in another order."""
-    if view.steps is not None:
-        return x
-    return x if view.axes is None else jnp.transpose(x, view.axes)
+def _put(x: Any, view: View) -> Any:
+    """An operand as it lies, or in the order in which the kernel can read it."""
+    return x if view.steps is not None or view.axes is None else jnp.transpose(x, view.axes)
 
 
 def _called(call: Call, arrays: Sequence[Any], found: Pair, kept: str) -> Any:

@@ -100,6 +100,28 @@ def _field(array: str, offset: int, value: str, kind: str) -> str:
     return f"  {address}\n  %{value} = load {kind}, ptr %{value}.at\n"
 
 
+PART = f"""
+define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
+entry:
+{_word("kernel", "%context", "kernel", "ptr")}{_word("itemsize", "%context", "size")}\
+{_word("stride_a", "%context", "sa")}{_word("stride_b", "%context", "sb")}\
+{_word("stride_c", "%context", "sc")}\
+  %scalars = getelementptr i64, ptr %context, i64 {AT["scalar0"]}
+  %skip = mul i64 %first, %size
+  %a.skip = mul i64 %skip, %sa
+  %b.skip = mul i64 %skip, %sb
+  %c.skip = mul i64 %skip, %sc
+  %a.here = getelementptr i8, ptr %a, i64 %a.skip
+  %b.here = getelementptr i8, ptr %b, i64 %b.skip
+  %c.here = getelementptr i8, ptr %c, i64 %c.skip
+  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
+i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  ret void
+}}
+"""
+"""IR of ``part``: the kernel of a context on some products of its batch."""
+
+
 def _program() -> str:
     """The program: ``same`` (is an array as planned), ``run`` and ``team``, and the entry ``call``."""
     same = f"""
@@ -163,25 +185,6 @@ entry:
   %after = icmp ule i64 %c.last, %x.first
   %apart = or i1 %before, %after
   ret i1 %apart
-}}
-"""
-    part = f"""
-define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
-entry:
-{_word("kernel", "%context", "kernel", "ptr")}{_word("itemsize", "%context", "size")}\
-{_word("stride_a", "%context", "sa")}{_word("stride_b", "%context", "sb")}\
-{_word("stride_c", "%context", "sc")}\
-  %scalars = getelementptr i64, ptr %context, i64 {AT["scalar0"]}
-  %skip = mul i64 %first, %size
-  %a.skip = mul i64 %skip, %sa
-  %b.skip = mul i64 %skip, %sb
-  %c.skip = mul i64 %skip, %sc
-  %a.here = getelementptr i8, ptr %a, i64 %a.skip
-  %b.here = getelementptr i8, ptr %b, i64 %b.skip
-  %c.here = getelementptr i8, ptr %c, i64 %c.skip
-  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
-i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
-  ret void
 }}
 """
     team = f"""
@@ -342,7 +345,7 @@ finish:
   ret ptr %result
 }}
 """
-    return same + apart + part + team + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
+    return same + apart + PART + team + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
 
 
 class MethodDef(ctypes.Structure):
