@@ -22,7 +22,7 @@ ROOT = Path(tilewright.__file__).parent
 
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
-    *("__main__", "cli", "api", "contract", "tutorial", "kernels", "tuning", "jax", "torch", "calls"),
+    *("__main__", "cli", "api", "jax", "contract", "tutorial", "kernels", "tuning", "torch", "calls"),
     "runtime",
     *("planning", "catalog", "arrays", "store", "stencils", "targets", "custom", "space", "diagram"),
     *("model", "task", "dtypes"),

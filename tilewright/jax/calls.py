@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import jax
@@ -22,7 +21,6 @@ from tilewright.jax.primitive import contract
 ACCEPTED = "float16, bfloat16, float32, float64, complex64 and complex128"
 
 
-@jax.jit  # type: ignore[untyped-decorator]  # JAX's types are not read
 def matmul(a: Any, b: Any) -> Any:
     """``a @ b`` with the shapes of ``jax.numpy.matmul``, by Tilewright's kernels where these are faster.
 
@@ -34,6 +32,10 @@ def matmul(a: Any, b: Any) -> Any:
     Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not fit, ``DeviceError`` where the device
     of the call has no kernels of ours because something is not installed.
     """
+    return _matmul(a, b)
+
+
+def _multiplied(a: Any, b: Any) -> Any:
     x, y = _promoted(a, b)
     found = matmul_spec(PLAIN[False], _layout(x), _layout(y))
     if x.dtype not in LETTERS:
@@ -43,8 +45,11 @@ def matmul(a: Any, b: Any) -> Any:
     return _product(x, y, found.shape).reshape(found.final)
 
 
-@partial(jax.jit, static_argnames=("alpha", "beta", "trans_a", "trans_b"))
-def _gemm(a: Any, b: Any, c: Any, alpha: Any, beta: Any, trans_a: str, trans_b: str) -> Any:
+# A program for each kind of call, as JAX's own functions are: a repeated call is a look at a cache.
+_matmul = jax.jit(_multiplied)
+
+
+def _updated(a: Any, b: Any, c: Any, alpha: Any, beta: Any, trans_a: str, trans_b: str) -> Any:
     x, y, *rest = _promoted(a, b) if c is None else _promoted(a, b, c)
     shapes = [
         v.shape if trans == "n" else (*v.shape[:-2], v.shape[-1], v.shape[-2])
@@ -54,6 +59,9 @@ def _gemm(a: Any, b: Any, c: Any, alpha: Any, beta: Any, trans_a: str, trans_b: 
     for update in rest:
         made = made + (update if beta == 1 else update * jnp.asarray(beta, made.dtype))
     return made
+
+
+_gemm = jax.jit(_updated, static_argnames=("alpha", "beta", "trans_a", "trans_b"))
 
 
 def gemm(
