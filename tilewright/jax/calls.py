@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import jax
@@ -113,6 +113,19 @@ def einsum(*arguments: Any, optimize: Any = "auto") -> Any:
     another ``optimize``.
     """
     spec, operands = separated(arguments)
+    # As a path of NumPy's begins, too.
+    ways = optimize if not isinstance(optimize, list) else tuple(map(tuple, _without_name(optimize)))
+    if not isinstance(ways, Hashable):
+        raise ArgumentError(f"optimize={optimize!r}; accepted: what opt_einsum.contract_path takes")
+    return _einsum(spec, *operands, optimize=ways)
+
+
+def _without_name(path: list[Any]) -> list[Any]:
+    return [step for step in path if step != "einsum_path"]
+
+
+def _contracted(spec: Any, *operands: Any, optimize: Any) -> Any:
+    optimize = list(optimize) if isinstance(optimize, tuple) else optimize
     arrays = _promoted(*operands)
     equation = read(spec, [x.shape for x in arrays])
     if arrays[0].dtype not in LETTERS:
@@ -132,6 +145,9 @@ def einsum(*arguments: Any, optimize: Any = "auto") -> Any:
     ((x, labels),) = held
     x = jnp.einsum(f"{''.join(labels)}->{''.join(wanted)}", x)
     return x.reshape(equation.shape)
+
+
+_einsum = jax.jit(_contracted, static_argnums=(0,), static_argnames=("optimize",))
 
 
 # ---- products as contractions

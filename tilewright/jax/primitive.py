@@ -22,6 +22,7 @@ from opt_einsum import get_symbol
 from tilewright.arrays.layout import LETTERS
 from tilewright.contract.pair import Pair, Term, pair
 from tilewright.contract.program import View
+from tilewright.forks import making
 from tilewright.jax.handler import TARGETS
 from tilewright.jax.plans import Call, Lies, Lowered
 from tilewright.jax.table import key_of
@@ -112,9 +113,14 @@ batching.primitive_batchers[CONTRACT] = _mapped
 
 
 @lru_cache(maxsize=1)
+def _made() -> Lowered:
+    return Lowered()
+
+
 def lowered() -> Lowered:
     """The handlers of this process, made and registered with XLA once."""
-    return Lowered()
+    with making:
+        return _made()
 
 
 def _by_xla(x: Any, y: Any, *, a: str, b: str, out: str, conj_a: bool, conj_b: bool, alpha: Any) -> Any:
