@@ -187,6 +187,8 @@ def test_calls_that_nobody_lowered_here_are_planned_when_they_run(tj: Any) -> No
     call = Call("cpu", "d", one, other, ((11, 3, 5), (15, 5, 1)), alpha=3)
     assert Call.parse(call.text) == call
 
+    tj.register()
+
     def run(text: str) -> Any:
         shape = jax.ShapeDtypeStruct((11, 3, 5), np.float64)
         made = jax.ffi.ffi_call(TARGETS["cpu"], shape)

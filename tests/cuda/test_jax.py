@@ -126,11 +126,12 @@ for plan in list(primitive.lowered().handlers.table.made.values()):
     launch = kind(plan.words[0])
     counting = kind(lambda *given: calls.append(1) or launch(*given))
     plan.words[0] = ctypes.cast(counting, ctypes.c_void_p).value
-made = [compiled(a, a) for _ in range(20)]
 want = np.asarray(a)
 for _ in range(8):
     want = np.cos(want @ np.asarray(a))
-assert all(np.abs(x - want).max() < 1e-9 for x in made)
+for _ in range(20):
+    # What is made is given back, so that the next one lies where it lay: XLA records for addresses.
+    assert np.abs(np.asarray(compiled(a, a)) - want).max() < 1e-9
 print(len(calls))
 """
 

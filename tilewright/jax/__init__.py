@@ -4,6 +4,6 @@ called by XLA, without Python in between.
 ``import tilewright.jax`` needs JAX (the extra ``jax``); nothing else of the package does.
 """
 
-from tilewright.jax.calls import einsum, gemm, matmul
+from tilewright.jax.calls import einsum, gemm, matmul, register
 
-__all__ = ["einsum", "gemm", "matmul"]
+__all__ = ["einsum", "gemm", "matmul", "register"]

@@ -16,7 +16,7 @@ from tilewright.calls.spec import PLAIN, matmul_spec, product_shape
 from tilewright.contract.equation import Labels, ordered, read, separated
 from tilewright.contract.pair import Term, pair
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.jax.primitive import contract
+from tilewright.jax.primitive import contract, lowered
 
 ACCEPTED = "float16, bfloat16, float32, float64, complex64 and complex128"
 
@@ -148,6 +148,15 @@ def _contracted(spec: Any, *operands: Any, optimize: Any) -> Any:
 
 
 _einsum = jax.jit(_contracted, static_argnums=(0,), static_argnames=("optimize",))
+
+
+def register() -> None:
+    """Tell XLA of the handlers, which the first call that is lowered does by itself: for programs that were
+    lowered by another process, and are only run in this one.
+
+    Raises ``UnsupportedError`` for a JAX with another interface.
+    """
+    lowered()
 
 
 # ---- products as contractions
