@@ -106,7 +106,7 @@ def _mapped(
     return contract(*arrays, a=a, b=b, out=new + out, **parameters), 0
 
 
-batching.primitive_batchers[CONTRACT] = _mapped
+batching.primitive_batchers.update({CONTRACT: _mapped})
 
 
 # ---- how it is compiled
