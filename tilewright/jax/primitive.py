@@ -20,6 +20,7 @@ from jax.interpreters import ad, batching, mlir
 from opt_einsum import get_symbol
 
 from tilewright.arrays.layout import LETTERS
+from tilewright.contract.equation import Labels
 from tilewright.contract.pair import Pair, Term, pair
 from tilewright.contract.program import View
 from tilewright.forks import making
@@ -106,7 +107,8 @@ def _mapped(
     return contract(*arrays, a=a, b=b, out=new + out, **parameters), 0
 
 
-batching.primitive_batchers.update({CONTRACT: _mapped})
+# By its name, for what stands for JAX where the pages are made without it has no other way in.
+batching.primitive_batchers.__setitem__(CONTRACT, _mapped)
 
 
 # ---- how it is compiled
@@ -144,7 +146,7 @@ def _by_kernel(
     if not summed or 0 in extents.values():
         return _by_xla(x, y, a=a, b=b, out=kept, **parameters).reshape(whole)
     one, other = Term.packed(tuple(a), extents), Term.packed(tuple(b), extents)
-    found = pair(one, other, kept, wanted=tuple(kept))
+    found = _read(one, other, tuple(kept), extents)
     of_x, of_y, made = (
         View.of(term, reading.labels, reading.shape, reading.copied)
         for term, reading in ((one, found.a), (other, found.b), (found.made, found.out))
@@ -154,6 +156,14 @@ def _by_kernel(
     if not lowered().add(call, _index(kind)):
         return _by_xla(x, y, a=a, b=b, out=kept, **parameters).reshape(whole)
     return _called(call, (_put(x, of_x), _put(y, of_y)), found, kept).reshape(whole)
+
+
+def _read(one: Term, other: Term, kept: Labels, extents: dict[str, int]) -> Pair:
+    """How two operands are read. The result is written as its labels stand, for XLA would else have to put it
+    in that order, unless that saves copies of more than the result."""
+    free, made = pair(one, other, kept, wanted=kept), Term.packed(kept, extents)
+    fixed = pair(one, other, kept, made)
+    return fixed if fixed.copies < free.copies + made.size and fixed.apart <= free.apart else free
 
 
 def _without_units(x: Any, labels: str, extents: dict[str, int]) -> tuple[Any, str]:
