@@ -40,9 +40,9 @@ def drawn(*shape: int, dtype: Any = np.float64, seed: int = 0) -> Any:
 
 def plans() -> dict[int, Any]:
     """The plans that handlers have, by key."""
-    from tilewright.jax import primitive
+    from tilewright.jax import lowering
 
-    return primitive.lowered().handlers.table.made
+    return lowering.lowered().handlers.table.made
 
 
 # ---- what comes out
@@ -114,6 +114,25 @@ def test_gradients_and_letters_of_gemm(tj: Any) -> None:
     want = (2 - 1j) * np.swapaxes(a, 1, 2) @ np.conj(np.swapaxes(b, 1, 2)) + 0.5j * np.asarray(c)
     np.testing.assert_allclose(call(a, b, c), want, rtol=1e-12)
     check_grads(call, (a, b, c), 2, rtol=1e-5, atol=1e-5)
+
+
+def test_updates_are_made_in_place_and_mapped(tj: Any) -> None:
+    a, b, c = drawn(7, 3, 4), drawn(4, 3), drawn(7, 3, 3)
+
+    def call(a: Any, b: Any, c: Any) -> Any:
+        return tj.gemm(a, b, c, beta=-2.0)
+
+    text = jax.jit(call).lower(a, a.swapaxes(1, 2), c).as_text()
+    assert "output_operand_alias" in text
+    for axes in ((0, None, 0), (None, None, 0), (0, 0, None)):
+        pairs = zip((a, b, c), axes, strict=True)
+        given = [x if axis is None else jnp.stack([x, 3 * x], axis) for x, axis in pairs]
+        want = jax.vmap(lambda a, b, c: a @ b - 2 * c, axes)(*given)
+        np.testing.assert_allclose(jax.vmap(call, axes)(*given), want, rtol=1e-12, atol=1e-12)
+    # More of c than of the product, and what does not fit.
+    np.testing.assert_allclose(call(a[0], b, c), np.asarray(a[0] @ b) - 2 * np.asarray(c), rtol=1e-12)
+    with pytest.raises(ArgumentError, match="c has shape"):
+        call(a, b, c[:, :2])
 
 
 def test_gradients_of_complex_and_broadcast_operands_are_those_of_jax(tj: Any) -> None:
@@ -318,9 +337,9 @@ class Frame:
 @pytest.fixture
 def cuda(tj: Any) -> Callable[[Frame], int]:
     """The handler for GPUs, which asks nothing of one itself."""
-    from tilewright.jax import primitive
+    from tilewright.jax import lowering
 
-    entry = primitive.lowered().handlers.entries["cuda"]
+    entry = lowering.lowered().handlers.entries["cuda"]
     call = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(entry)
     return lambda frame: call(ctypes.addressof(frame.frame)) or 0
 
@@ -341,7 +360,7 @@ def test_a_handler_says_that_it_is_fit_for_command_buffers(cuda: Any) -> None:
 
 
 def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -> None:
-    from tilewright.jax import primitive
+    from tilewright.jax import lowering
     from tilewright.jax.table import Planned, key_of
 
     seen: list[Any] = []
@@ -356,7 +375,7 @@ def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -
     entry = ctypes.cast(function, ctypes.c_void_p).value
     assert entry
     plan = Planned.of(b"context\0", True, [(0, 0, 0), (8, 16, 24)], function, function=entry)
-    primitive.lowered().handlers.add("launches", 0, plan)
+    lowering.lowered().handlers.add("launches", 0, plan)
     frame = Frame("launches", key_of("launches"), [1000, 2000, 3000])
     assert cuda(frame) == 0
     assert seen == [
@@ -373,7 +392,7 @@ def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -
 
 @pytest.mark.parametrize("pool", ["at once", "late", "none"])
 def test_a_batch_is_shared_with_whoever_comes(tj: Any, pool: str) -> None:
-    from tilewright.jax import primitive, table
+    from tilewright.jax import lowering, table
     from tilewright.jax.plans import Call, planned
 
     lies = (1003, 4, 4), (16, 4, 1)
@@ -382,7 +401,7 @@ def test_a_batch_is_shared_with_whoever_comes(tj: Any, pool: str) -> None:
     assert plan is not None
     plan.words[table.PLAN.index("threads")] = 3
     text = f"shared {pool}"
-    handlers = primitive.lowered().handlers
+    handlers = lowering.lowered().handlers
     handlers.add(text, 0, plan)
     a, b, c = (np.random.default_rng(seed).standard_normal(lies[0]) for seed in range(3))
     frame = Frame(text, table.key_of(text), [x.ctypes.data for x in (a, b, c)])

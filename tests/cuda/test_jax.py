@@ -43,9 +43,9 @@ def drawn(*shape: int, dtype: Any = np.float64, seed: int = 0) -> Any:
 
 def launches(tj: Any) -> list[Any]:
     """The plans that handlers have."""
-    from tilewright.jax import primitive
+    from tilewright.jax import lowering
 
-    return list(primitive.lowered().handlers.table.made.values())
+    return list(lowering.lowered().handlers.table.made.values())
 
 
 BOUNDS = {"float16": 2e-2, "bfloat16": 2e-1, "float32": 1e-5, "complex64": 1e-5}
@@ -85,6 +85,13 @@ def test_gradients_maps_and_transposed_operands(tj: Any) -> None:
     want = 2j * np.asarray(a).swapaxes(1, 2) @ np.asarray(b).conj().swapaxes(1, 2)
     np.testing.assert_allclose(call(a, b), want, rtol=1e-12)
     check_grads(call, (a, b), 2, rtol=1e-5, atol=1e-5)
+    c = drawn(40, 3, 5, dtype=np.complex128, seed=2)
+    update = jax.jit(lambda a, b, c: tj.gemm(a, b, c, beta=1j, trans_a="t", trans_b="t"), donate_argnums=2)
+    want = np.asarray(a).swapaxes(1, 2) @ np.asarray(b).swapaxes(1, 2) + 1j * np.asarray(c)
+    kept = c + 0
+    for _ in range(2):
+        np.testing.assert_allclose(update(a, b, c), want, rtol=1e-12)
+        c = kept
     x, y = drawn(6, 50, 7), drawn(7, 6, 50, seed=1)
     found = jax.vmap(tj.matmul, (1, 2))(x, y)
     np.testing.assert_allclose(found, np.einsum("axk,kcx->xac", x, y), rtol=1e-12)
@@ -111,7 +118,7 @@ import numpy as np
 import jax
 jax.config.update("jax_enable_x64", True)
 import tilewright.jax as tj
-from tilewright.jax import primitive
+from tilewright.jax import lowering
 a = jax.numpy.asarray(np.random.default_rng(0).standard_normal((500, 4, 4)))
 @jax.jit
 def program(x, y):
@@ -121,7 +128,7 @@ def program(x, y):
 compiled = program.lower(a, a).compile()
 calls = []
 # The word of the plan that says what launches: a function that counts, and launches.
-for plan in list(primitive.lowered().handlers.table.made.values()):
+for plan in list(lowering.lowered().handlers.table.made.values()):
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
     launch = kind(plan.words[0])
     counting = kind(lambda *given: calls.append(1) or launch(*given))

@@ -16,7 +16,8 @@ from tilewright.calls.spec import PLAIN, matmul_spec, product_shape
 from tilewright.contract.equation import Labels, ordered, read, separated
 from tilewright.contract.pair import Term, pair
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.jax.primitive import contract, lowered
+from tilewright.jax.lowering import lowered, scaled
+from tilewright.jax.primitive import contract, update
 
 ACCEPTED = "float16, bfloat16, float32, float64, complex64 and complex128"
 
@@ -55,10 +56,10 @@ def _updated(a: Any, b: Any, c: Any, alpha: Any, beta: Any, trans_a: str, trans_
         v.shape if trans == "n" else (*v.shape[:-2], v.shape[-1], v.shape[-2])
         for v, trans in ((x, trans_a), (y, trans_b))
     ]
-    made = _product(x, y, product_shape(*shapes), trans_a, trans_b, alpha)
-    for update in rest:
-        made = made + (update if beta == 1 else update * jnp.asarray(beta, made.dtype))
-    return made
+    shape = product_shape(*shapes)
+    if not rest:
+        return _product(x, y, shape, trans_a, trans_b, alpha)
+    return _product(x, y, shape, trans_a, trans_b, alpha, rest[0], beta)
 
 
 _gemm = jax.jit(_updated, static_argnames=("alpha", "beta", "trans_a", "trans_b"))
@@ -77,8 +78,9 @@ def gemm(
     """alpha * op(a) @ op(b) + beta * c, for one product or a stack of them, as ``tilewright.gemm`` says.
 
     a, b: (..., rows, columns); op is "n" (as it is), "t" (transposed) or "c" (conjugated and transposed),
-    read by the kernel where it lies. c: what broadcasts to the result, not looked at if beta is 0; it is
-    added by XLA. ``alpha`` and ``beta`` are plain numbers, compiled in. Gradients are those of a, b and c.
+    read by the kernel where it lies. c: what broadcasts to the result, not looked at if beta is 0; the kernel
+    adds to it in place where nothing else needs it, and else to a copy that XLA makes. ``alpha`` and ``beta``
+    are plain numbers, compiled in. Gradients are those of a, b and c.
 
     Raises ``ArgumentError`` for letters, scalars and shapes that do not fit, ``DTypeError`` for types that no
     kernel knows.
@@ -175,9 +177,19 @@ def _layout(x: Any) -> ArrayView:
 
 
 def _product(
-    x: Any, y: Any, shape: tuple[int, ...], trans_x: str = "n", trans_y: str = "n", alpha: Any = 1
+    x: Any,
+    y: Any,
+    shape: tuple[int, ...],
+    trans_x: str = "n",
+    trans_y: str = "n",
+    alpha: Any = 1,
+    z: Any = None,
+    beta: Any = 0,
 ) -> Any:
-    """alpha op(x) op(y), of a shape (..., m, n)."""
+    """alpha op(x) op(y), of a shape (..., m, n), and beta z where there is a z, which may make more of it.
+
+    Raises ``ArgumentError`` for a z that does not fit.
+    """
     lead = "".join(map(get_symbol, range(3, len(shape) + 1)))
     m, n, k = (get_symbol(number) for number in range(3))
     of_x = (m, k) if trans_x == "n" else (k, m)
@@ -185,15 +197,24 @@ def _product(
     x, a = _apart(x, lead, shape[:-2])
     y, b = _apart(y, lead, shape[:-2])
     complex_type = jnp.issubdtype(x.dtype, jnp.complexfloating)
-    return contract(
-        *(x, y),
-        a=a + "".join(of_x),
-        b=b + "".join(of_y),
-        out=f"{lead}{m}{n}",
-        conj_a=complex_type and trans_x == "c",
-        conj_b=complex_type and trans_y == "c",
-        alpha=alpha,
-    )
+    parameters = {
+        "a": a + "".join(of_x),
+        "b": b + "".join(of_y),
+        "out": f"{lead}{m}{n}",
+        "conj_a": complex_type and trans_x == "c",
+        "conj_b": complex_type and trans_y == "c",
+        "alpha": alpha,
+    }
+    if z is None:
+        return contract(x, y, **parameters)
+    try:
+        whole = np.broadcast_shapes(shape, z.shape)
+    except ValueError as error:
+        raise ArgumentError(f"c has shape {z.shape}; accepted: what broadcasts to {shape}") from error
+    if whole != shape:
+        # One product for several parts of z.
+        return contract(x, y, **parameters) + scaled(z, beta)
+    return update(x, y, jnp.broadcast_to(z, shape), beta=beta, **parameters)
 
 
 def _apart(x: Any, lead: str, shape: Sequence[int]) -> tuple[Any, str]:

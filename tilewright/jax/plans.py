@@ -27,8 +27,8 @@ Lies = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """out = alpha a b on a kind of device, a and b conjugated where ``conj`` says so. ``letter`` is the
-    type's."""
+    """out = alpha a b + beta out on a kind of device, a and b conjugated where ``conj`` says so. ``letter``
+    is the type's."""
 
     kind: str
     letter: str
@@ -37,20 +37,21 @@ class Call:
     out: Lies
     conj: tuple[bool, bool] = (False, False)
     alpha: complex = 1
+    beta: complex = 0
 
     @property
     def text(self) -> str:
         """The call as text, the same in every process."""
-        scalar = complex(self.alpha)
-        found = [self.kind, self.letter, self.a, self.b, self.out, self.conj, [scalar.real, scalar.imag]]
+        scalars = [[x.real, x.imag] for x in map(complex, (self.alpha, self.beta))]
+        found = [self.kind, self.letter, self.a, self.b, self.out, self.conj, *scalars]
         return json.dumps(found, separators=(",", ":"))
 
     @staticmethod
     def parse(text: str) -> Call:
         """What ``text`` was made of."""
-        kind, letter, a, b, out, conj, scalar = json.loads(text)
+        kind, letter, a, b, out, conj, alpha, beta = json.loads(text)
         one, other, made = ((tuple(shape), tuple(steps)) for shape, steps in (a, b, out))
-        return Call(kind, letter, one, other, made, (conj[0], conj[1]), complex(*scalar))
+        return Call(kind, letter, one, other, made, (conj[0], conj[1]), complex(*alpha), complex(*beta))
 
 
 def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Planned | None]:
@@ -67,7 +68,7 @@ def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Plann
     )
     backend = backend_on(call.kind, index, alone)
     with backend.current():
-        found = product.plan(backend, Options(call.alpha), a, b, out, fresh=True, imagine=True)
+        found = product.plan(backend, Options(call.alpha, call.beta), a, b, out, fresh=True, imagine=True)
         if found.bound is None or (found.a, found.b, found.out) != (a, b, out):
             return found.plan, None
         runs = _on_cpu if call.kind == "cpu" else _on_cuda
