@@ -442,6 +442,11 @@ def test_tables_grow_and_keep_what_they_hold(tj: Any) -> None:
     newest = table.tables[-1]
     found = {newest[at]: newest[at + 1] for at in range(1, len(newest), 2) if newest[at]}
     assert found == {key: ctypes.addressof(plan.words) for key, plan in made.items()}
+    # The same again stays as it is; of another kernel it is read from now on.
     key = next(iter(made))
+    other = Planned.of(b"", False, [], "another")
     assert not table.add(key, Planned.of(b"", False, [], None))
     assert table.made[key] is made[key]
+    assert not table.add(key, other)
+    assert newest[newest[:].index(key, 1) + 1] == ctypes.addressof(other.words)
+    assert table.replaced == [made[key]]

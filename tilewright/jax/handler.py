@@ -73,7 +73,6 @@ class Handlers:
         try:
             call = ctypes.string_at(text, length).decode()
             self.add(call, device, self.make(call, device))
-            # Of two threads that made it, the first one's stays.
             return ctypes.addressof(self.table.made[key_of(call) + device].words)
         except Exception as error:
             return self._kept(f"tilewright: {error}") + 1

@@ -85,8 +85,8 @@ def _on_cuda(bound: Any) -> Planned | None:
     found = None if words is None else fastcall_cuda.launching(bound.binding.launcher, words)
     if found is None:
         return None
-    keep = bound, found.keep
-    return Planned.of(found.context, bound.job.swap, _starts(bound.job), keep, function=found.entry)
+    job, entry = bound.job, found.entry
+    return Planned.of(found.context, job.swap, _starts(job), bound, function=entry, keep=found.keep)
 
 
 def _starts(job: Job) -> list[tuple[int, int, int]]:

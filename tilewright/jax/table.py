@@ -23,32 +23,39 @@ class Planned:
     """A plan as handlers read it: the address of its words, and what they point to."""
 
     words: ctypes.Array[ctypes.c_int64]
-    keep: Any
+    bound: Any
+    keep: Any = None
 
     @staticmethod
     def of(
         context: bytes,
         swap: bool,
         starts: list[tuple[int, int, int]],
-        keep: Any,
+        bound: Any,
         *,
         function: int = 0,
         threads: int = 1,
+        keep: Any = None,
     ) -> Planned:
-        """A plan of one run for each of ``starts``: bytes for a, b and c, in the kernel's order."""
+        """A plan of one run for each of ``starts``: bytes for a, b and c, in the kernel's order. ``bound`` is
+        what the context belongs to, and ``keep`` is held beside it."""
         flat = [step for start in starts for step in start]
         table = (ctypes.c_int64 * len(flat))(*flat)
         held = ctypes.create_string_buffer(context, len(context))
         places = ctypes.addressof(held), ctypes.addressof(table)
         values = (function, places[0], int(swap), len(starts), places[1], threads)
-        return Planned((ctypes.c_int64 * len(PLAN))(*values), (table, held, keep))
+        return Planned((ctypes.c_int64 * len(PLAN))(*values), bound, (table, held, keep))
 
 
 @dataclass
 class Table:
-    """Plans by key. Nothing in it is taken back: a compiled program may come to any of its plans again."""
+    """Plans by key. What a handler has once read stays in memory: it may be at it for a long time.
+
+    Where a call is planned anew, after tuning say, compiled programs go by the new plan, too.
+    """
 
     made: dict[int, Planned] = field(default_factory=dict)
+    replaced: list[Planned] = field(default_factory=list)
     tables: list[ctypes.Array[ctypes.c_int64]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -61,16 +68,20 @@ class Table:
         return ctypes.addressof(self.tables[-1])
 
     def add(self, key: int, plan: Planned) -> bool:
-        """Add a plan; whether that made a new table. The first of a key stays."""
+        """Add a plan, or put it in the place of one that was bound to something else; whether that made a new
+        table."""
         with self.lock:
-            if key in self.made:
+            before = self.made.get(key)
+            if before is not None and before.bound is plan.bound:
                 return False
+            if before is not None:
+                self.replaced.append(before)
             self.made[key] = plan
             table = self.tables[-1]
             if 2 * len(self.made) <= table[0] + 1:
                 _enter(table, key, plan)
                 return False
-            # Handlers may be reading the old one, which therefore stays.
+            # Handlers may be reading the old one.
             larger = _empty(2 * (table[0] + 1))
             for each, found in self.made.items():
                 _enter(larger, each, found)
@@ -88,7 +99,7 @@ def _enter(table: ctypes.Array[ctypes.c_int64], key: int, plan: Planned) -> None
     """Write an entry. Whoever reads the key finds the plan beside it, so that is written first."""
     mask = table[0]
     i = (key >> DEVICE_BITS) & mask
-    while table[1 + 2 * i]:
+    while table[1 + 2 * i] not in (0, key):
         i = (i + 1) & mask
     table[2 + 2 * i] = ctypes.addressof(plan.words)
     table[1 + 2 * i] = key
