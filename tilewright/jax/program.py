@@ -17,9 +17,14 @@ from tilewright.runtime.fastcall_cpu import word
 
 PIECES = 4
 """A thread's share of a batch is cut in so many pieces."""
-JOB = ["readers", "next", "done", "pieces", "piece", "count", "context", "a", "b", "c"]
-"""Words of a batch that is shared: who may still read them, the next piece, how many are done, how many there
-are and of how many products, and what ``part`` is called with."""
+JOB = [
+    *("readers", "wanted", "next", "done"),
+    *("pieces", "piece", "count", "context", "a", "b", "c"),
+    *("xla", "schedule", "destroy"),
+]
+"""Words of a batch that is shared: who may still read them, how many more are to be asked to come, the next
+piece, how many are done; how many there are and of how many products, and what ``part`` is called with; what
+XLA is asked for threads with."""
 
 
 def _load(structure: type[ctypes.Structure], name: str, pointer: str, value: str, kind: str = "ptr") -> str:
@@ -255,16 +260,43 @@ def _place(name: str) -> str:
 
 
 _SHARED = f"""
+; Who takes a piece asks for one more to come, as long as some are wanted: so many are woken in little time,
+; and none for nothing. Until the piece is done the call is not, nor what XLA answers by.
 define internal void @work(ptr %job) {{
 entry:
+  %asked = alloca [{ctypes.sizeof(frames.Schedule)} x i8], align 8
+  %dropped = alloca [{ctypes.sizeof(frames.Destroy)} x i8], align 8
 {_job("pieces", "pieces")}{_job("piece", "piece")}{_job("count", "count")}{_job("context", "context", "ptr")}\
-{_job("a", "a", "ptr")}{_job("b", "b", "ptr")}{_job("c", "c", "ptr")}\
-{_place("next")}{_place("done")}\
+{_job("a", "a", "ptr")}{_job("b", "b", "ptr")}{_job("c", "c", "ptr")}{_job("xla", "xla", "ptr")}\
+{_job("schedule", "schedule", "ptr")}{_job("destroy", "destroy", "ptr")}\
+{_place("next")}{_place("done")}{_place("wanted")}{_place("readers")}\
   br label %take
 take:
   %number = atomicrmw add ptr %next, i64 1 monotonic
   %some = icmp slt i64 %number, %pieces
-  br i1 %some, label %run, label %out
+  br i1 %some, label %look, label %out
+look:
+  %lacking = load atomic i64, ptr %wanted monotonic, align 8
+  %lack = icmp sgt i64 %lacking, 0
+  br i1 %lack, label %claim, label %run
+claim:
+  %lacked = atomicrmw sub ptr %wanted, i64 1 monotonic
+  %mine.to.ask = icmp sgt i64 %lacked, 0
+  br i1 %mine.to.ask, label %ask, label %run
+ask:
+  %readers.before = atomicrmw add ptr %readers, i64 1 monotonic
+{_head(frames.Schedule, "data", "%asked")}{_store(frames.Schedule, "context", "%asked", "%xla")}\
+{_store(frames.Schedule, "task", "%asked", "@task")}{_store(frames.Schedule, "data", "%asked", "%job")}\
+  %error = call ptr %schedule(ptr %asked)
+  %comes = icmp eq ptr %error, null
+  br i1 %comes, label %run, label %refused
+refused:
+  ; There is no pool.
+{_head(frames.Destroy, "error", "%dropped")}{_store(frames.Destroy, "error", "%dropped", "%error")}\
+  call void %destroy(ptr %dropped)
+  %readers.less = atomicrmw sub ptr %readers, i64 1 monotonic
+  store atomic i64 0, ptr %wanted monotonic, align 8
+  br label %run
 run:
   %first = mul i64 %number, %piece
   %left = sub i64 %count, %first
@@ -299,8 +331,6 @@ entry:
 
 define internal void @share(ptr %frame, ptr %context, ptr %a, ptr %b, ptr %c, i64 %threads) {{
 entry:
-  %asked = alloca [{ctypes.sizeof(frames.Schedule)} x i8], align 8
-  %dropped = alloca [{ctypes.sizeof(frames.Destroy)} x i8], align 8
 {_count("count", "count")}{_count("unit", "unit")}\
   %alone = icmp slt i64 %threads, 2
   br i1 %alone, label %one, label %several
@@ -313,8 +343,8 @@ several:
   br i1 %none, label %one, label %cut
 cut:
   ; A piece is a whole number of units.
-  %wanted = mul i64 %threads, {PIECES}
-  %span = mul i64 %wanted, %unit
+  %cuts = mul i64 %threads, {PIECES}
+  %span = mul i64 %cuts, %unit
   %count.up = add i64 %count, %span
   %count.less = sub i64 %count.up, 1
   %piece.units = sdiv i64 %count.less, %span
@@ -324,32 +354,12 @@ cut:
   %pieces = sdiv i64 %pieces.less, %piece
   %most = call i64 @llvm.smin.i64(i64 %threads, i64 %pieces)
   %helpers = sub i64 %most, 1
-{_put("readers", "%most")}{_put("next", "0")}{_put("done", "0")}{_put("pieces", "%pieces")}\
-{_put("piece", "%piece")}{_put("count", "%count")}{_put("context", "%context", "ptr")}\
-{_put("a", "%a", "ptr")}{_put("b", "%b", "ptr")}{_put("c", "%c", "ptr")}\
 {_load(frames.Frame, "api", "%frame", "api")}{_load(frames.Frame, "context", "%frame", "xla")}\
 {_load(frames.Api, "schedule", "%api", "schedule")}{_load(frames.Api, "error_destroy", "%api", "destroy")}\
-{_head(frames.Schedule, "data", "%asked")}{_store(frames.Schedule, "context", "%asked", "%xla")}\
-{_store(frames.Schedule, "task", "%asked", "@task")}{_store(frames.Schedule, "data", "%asked", "%job")}\
-{_head(frames.Destroy, "error", "%dropped")}\
-  br label %ask
-ask:
-  %i = phi i64 [ 0, %cut ], [ %i.next, %more ]
-  %i.some = icmp slt i64 %i, %helpers
-  br i1 %i.some, label %more, label %mine
-more:
-  %i.next = add i64 %i, 1
-  %error = call ptr %schedule(ptr %asked)
-  %taken = icmp eq ptr %error, null
-  br i1 %taken, label %ask, label %refused
-refused:
-  ; There is no pool: those who were not asked will read nothing.
-{_store(frames.Destroy, "error", "%dropped", "%error")}\
-  call void %destroy(ptr %dropped)
-  %unasked = sub i64 %helpers, %i
-  %readers.before = atomicrmw sub ptr %job.readers, i64 %unasked monotonic
-  br label %mine
-mine:
+{_put("readers", "1")}{_put("wanted", "%helpers")}{_put("next", "0")}{_put("done", "0")}\
+{_put("pieces", "%pieces")}{_put("piece", "%piece")}{_put("count", "%count")}\
+{_put("context", "%context", "ptr")}{_put("a", "%a", "ptr")}{_put("b", "%b", "ptr")}{_put("c", "%c", "ptr")}\
+{_put("xla", "%xla", "ptr")}{_put("schedule", "%schedule", "ptr")}{_put("destroy", "%destroy", "ptr")}\
   call void @work(ptr %job)
   br label %wait
 wait:
