@@ -364,23 +364,23 @@ def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -
     from tilewright.jax.table import Planned, key_of
 
     seen: list[Any] = []
-    codes = [0, 0, -1, 719]
-    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64)
+    codes = [0, 0, 1, 719]
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * 4)
 
-    def launch(context: bytes, addresses: int, stream: int) -> int:
-        seen.append((context, tuple((ctypes.c_uint64 * 3).from_address(addresses)), stream))
+    def launch(context: int, a: int, b: int, c: int, stream: int) -> int:
+        seen.append((context, (a, b, c), stream))
         return codes.pop(0)
 
     function = kind(launch)
     entry = ctypes.cast(function, ctypes.c_void_p).value
     assert entry
-    plan = Planned.of(b"context\0", True, [(0, 0, 0), (8, 16, 24)], function, function=entry)
+    plan = Planned.of(0xC0DE, True, [(0, 0, 0), (8, 16, 24)], function, function=entry)
     lowering.lowered().handlers.add("launches", 0, plan)
     frame = Frame("launches", key_of("launches"), [1000, 2000, 3000])
     assert cuda(frame) == 0
     assert seen == [
-        (b"context", (2000, 1000, 3000), 0x57),
-        (b"context", (2008, 1016, 3024), 0x57),
+        (0xC0DE, (2000, 1000, 3000), 0x57),
+        (0xC0DE, (2008, 1016, 3024), 0x57),
     ]
     for words in ("an address that the kernel cannot read", "code 719"):
         assert cuda(frame) == 0xE0
@@ -436,7 +436,7 @@ def test_tables_grow_and_keep_what_they_hold(tj: Any) -> None:
     from tilewright.jax.table import SMALLEST, Planned, Table, key_of
 
     table = Table()
-    made = {key_of(str(number)): Planned.of(b"", False, [], None) for number in range(3 * SMALLEST)}
+    made = {key_of(str(number)): Planned.of(0, False, [], None) for number in range(3 * SMALLEST)}
     grown = [table.add(key, plan) for key, plan in made.items()]
     assert sum(grown) == len(table.tables) - 1 == 3
     newest = table.tables[-1]
@@ -444,8 +444,8 @@ def test_tables_grow_and_keep_what_they_hold(tj: Any) -> None:
     assert found == {key: ctypes.addressof(plan.words) for key, plan in made.items()}
     # The same again stays as it is; of another kernel it is read from now on.
     key = next(iter(made))
-    other = Planned.of(b"", False, [], "another")
-    assert not table.add(key, Planned.of(b"", False, [], None))
+    other = Planned.of(0, False, [], "another")
+    assert not table.add(key, Planned.of(0, False, [], None))
     assert table.made[key] is made[key]
     assert not table.add(key, other)
     assert newest[newest[:].index(key, 1) + 1] == ctypes.addressof(other.words)

@@ -169,32 +169,23 @@ def test_every_parameter_is_what_the_driver_would_make_of_the_addresses(fake: Fa
     assert bytes(made.packed.block) == before
 
 
-def test_compiled_code_launches_without_python(fake: Fake) -> None:
+def test_compiled_code_launches_as_python_does(fake: Fake) -> None:
     made = bound(fake, MANY, {"beta": 0.5 - 2j})
-    assert made.words is not None
-    found = fastcall_cuda.launching(made.launcher, made.words)
+    start, slow = compiled(made)
+    found = fastcall_cuda.raw(start)
     assert found is not None
-    launch = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64)(found.entry)
-
-    def start(*addresses: int) -> int:
-        return int(launch(found.context, (ctypes.c_uint64 * 3)(*addresses), 9))
-
+    entry, context = found
+    launch = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctypes.c_uint64] * 4)(entry)
     addresses = 0x7F00_0000_1000, 0x7F00_1234_5680, 0x7F55_0000_0001
-    assert start(*addresses) == 0
+    assert launch(context, *addresses, 9) == 0
     assert fake.seen[-1].parameters == expected(addresses)
     assert fake.seen[-1].stream == 9
     # No map has such an address; and what the driver says is handed on.
-    assert start(24, 32, 48) == fastcall_cuda.ODD
+    assert launch(context, 24, 32, 48, 9) != 0
     assert len(fake.seen) == 1
     fake.codes = [CODE]
-    assert start(16, 32, 48) == CODE
-    # The one parameter of most kernels is no other case.
-    one = bound(fake, (Struct("S", (Pointer("a", 0), Pointer("b", 1), Pointer("c", 2))),))
-    assert one.words is not None
-    found = fastcall_cuda.launching(one.launcher, one.words)
-    assert found is not None
-    assert start(1, 2, 3) == 0
-    assert fake.seen[-1].parameters == (struct.pack("<3Q", 1, 2, 3),)
+    assert launch(context, 16, 32, 48, 9) == CODE
+    assert slow.calls == []
 
 
 def test_parameters_are_copied_to_where_the_hardware_may_read_them(fake: Fake) -> None:

@@ -129,7 +129,7 @@ compiled = program.lower(a, a).compile()
 calls = []
 # The word of the plan that says what launches: a function that counts, and launches.
 for plan in list(lowering.lowered().handlers.table.made.values()):
-    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * 4)
     launch = kind(plan.words[0])
     counting = kind(lambda *given: calls.append(1) or launch(*given))
     plan.words[0] = ctypes.cast(counting, ctypes.c_void_p).value
@@ -168,7 +168,7 @@ def test_a_launch_that_fails_is_an_error_of_the_program(tj: Any) -> None:
     before = {id(plan) for plan in launches(tj)}
     compiled = jax.jit(tj.matmul).lower(a, a).compile()
     (plan,) = [plan for plan in launches(tj) if id(plan) not in before]
-    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * 4)
     refused = kind(lambda *_: 700)
     was = plan.words[0]
     plan.words[0] = ctypes.cast(refused, ctypes.c_void_p).value

@@ -79,9 +79,9 @@ class Handlers:
 
     def _say(self, code: int) -> int:
         """The message for what the driver answered to a launch."""
-        if code < 0:
-            return self._kept("tilewright: an operand lies at an address that the kernel cannot read from")
-        return self._kept(f"tilewright: launching a kernel failed with code {code} of the CUDA driver")
+        # The driver's code for arguments that are none, too.
+        why = " (an operand at an address that the kernel cannot read from?)" if code == 1 else ""
+        return self._kept(f"tilewright: launching a kernel failed with code {code} of the CUDA driver{why}")
 
     def _kept(self, message: str) -> int:
         """The address of a message, even, which stays for good."""

@@ -19,7 +19,7 @@ from tilewright.jax.backends import backend_on
 from tilewright.jax.handler import Handlers
 from tilewright.jax.table import Planned
 from tilewright.model import DTYPES, Plan
-from tilewright.runtime import fastcall_cuda
+from tilewright.runtime import fastcall_cpu, fastcall_cuda
 
 Lies = tuple[tuple[int, ...], tuple[int, ...]]
 """A shape of three axes or more, (..., rows, columns), and the strides of it in elements."""
@@ -76,17 +76,24 @@ def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Plann
 
 
 def _on_cpu(bound: Any) -> Planned:
-    return Planned.of(bound.context, bound.job.swap, _starts(bound.job), bound, threads=bound.threads)
+    context = fastcall_cpu.context_at(bound.context)
+    return Planned.of(context, bound.job.swap, _starts(bound.job), bound, threads=bound.threads)
 
 
 def _on_cuda(bound: Any) -> Planned | None:
     words = bound.binding.words
-    # Textures are made for an address, and workspaces taken for a launch, by Python.
-    found = None if words is None else fastcall_cuda.launching(bound.binding.launcher, words)
+    if words is None:
+        return None  # Textures are made for an address, and workspaces taken for a launch, by Python.
+    start = fastcall_cuda.starting(bound.binding.launcher, words, _never)
+    found = None if start is None else fastcall_cuda.raw(start)
     if found is None:
         return None
-    job, entry = bound.job, found.entry
-    return Planned.of(found.context, job.swap, _starts(job), bound, function=entry, keep=found.keep)
+    entry, context = found
+    return Planned.of(context, bound.job.swap, _starts(bound.job), bound, function=entry, keep=start)
+
+
+def _never(*_: int) -> None:
+    """What a launch from Python would fall back to, which there is none of."""
 
 
 def _starts(job: Job) -> list[tuple[int, int, int]]:

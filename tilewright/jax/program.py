@@ -260,6 +260,24 @@ def _place(name: str) -> str:
 
 
 _SHARED = f"""
+; The kernel on some products of its batch.
+define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
+entry:
+{word(fastcall_cpu.AT["kernel"], "%context", "kernel", "ptr")}\
+{_count("itemsize", "size")}{_count("stride_a", "sa")}{_count("stride_b", "sb")}{_count("stride_c", "sc")}\
+  %scalars = getelementptr i64, ptr %context, i64 {fastcall_cpu.AT["scalar0"]}
+  %bytes = mul i64 %first, %size
+  %a.skip = mul i64 %bytes, %sa
+  %b.skip = mul i64 %bytes, %sb
+  %c.skip = mul i64 %bytes, %sc
+  %a.here = getelementptr i8, ptr %a, i64 %a.skip
+  %b.here = getelementptr i8, ptr %b, i64 %b.skip
+  %c.here = getelementptr i8, ptr %c, i64 %c.skip
+  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
+i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  ret void
+}}
+
 ; Who takes a piece asks for one more to come, as long as some are wanted: so many are woken in little time,
 ; and none for nothing. Until the piece is done the call is not, nor what XLA answers by.
 define internal void @work(ptr %job) {{
@@ -422,7 +440,6 @@ define ptr @cuda(ptr %frame) {{
 entry:
   %stream.asked = alloca [{ctypes.sizeof(frames.Asked)} x i8], align 8
   %device.asked = alloca [{ctypes.sizeof(frames.Asked)} x i8], align 8
-  %addresses = alloca [3 x i64], align 8
 {_begin(frames.FIT_FOR_COMMAND_BUFFERS)}\
 run:
 {_load(frames.Frame, "api", "%frame", "api")}{_load(frames.Frame, "context", "%frame", "xla")}\
@@ -431,12 +448,7 @@ run:
   %device = sext i32 %device_ordinal.found to i64
   %plan = call i64 @find(ptr %frame, i64 %device)
 {_PLANNED}\
-  store i64 %a.here, ptr %addresses
-  %addresses.b = getelementptr i64, ptr %addresses, i64 1
-  store i64 %b.here, ptr %addresses.b
-  %addresses.c = getelementptr i64, ptr %addresses, i64 2
-  store i64 %c.here, ptr %addresses.c
-  %code = call i32 %function(ptr %context, ptr %addresses, i64 %stream_get.found)
+  %code = call i32 %function(ptr %context, i64 %a.here, i64 %b.here, i64 %c.here, i64 %stream_get.found)
   %started = icmp eq i32 %code, 0
   br i1 %started, label %done, label %broken
 done:
@@ -451,5 +463,5 @@ broken:
 """
 
 ENTRIES = ("setup", "cpu", "cuda")
-TEXT = _COMMON + fastcall_cpu.PART + _SHARED + _CPU + _CUDA
+TEXT = _COMMON + _SHARED + _CPU + _CUDA
 """The whole program, whose entries these are."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PLAN = ["function", "context", "swap", "runs", "starts", "threads"]
-"""Words of a plan: what launches (``launch`` of ``fastcall_cuda``; 0 on a processor, where the context says
+"""Words of a plan: what launches (a raw entry of ``fastcall_cuda``; 0 on a processor, where the context says
 the kernel) and its context; whether b goes first; how many runs there are, and where the bytes from the first
 to each lie, three words each; how many threads share a run."""
 DEVICE_BITS = 12
@@ -28,7 +28,7 @@ class Planned:
 
     @staticmethod
     def of(
-        context: bytes,
+        context: int,
         swap: bool,
         starts: list[tuple[int, int, int]],
         bound: Any,
@@ -37,14 +37,12 @@ class Planned:
         threads: int = 1,
         keep: Any = None,
     ) -> Planned:
-        """A plan of one run for each of ``starts``: bytes for a, b and c, in the kernel's order. ``bound`` is
-        what the context belongs to, and ``keep`` is held beside it."""
+        """A plan of one run for each of ``starts``: bytes for a, b and c, in the kernel's order. ``context``
+        lies in what is ``bound`` or in ``keep``, which are held."""
         flat = [step for start in starts for step in start]
         table = (ctypes.c_int64 * len(flat))(*flat)
-        held = ctypes.create_string_buffer(context, len(context))
-        places = ctypes.addressof(held), ctypes.addressof(table)
-        values = (function, places[0], int(swap), len(starts), places[1], threads)
-        return Planned((ctypes.c_int64 * len(PLAN))(*values), bound, (table, held, keep))
+        values = (function, context, int(swap), len(starts), ctypes.addressof(table), threads)
+        return Planned((ctypes.c_int64 * len(PLAN))(*values), bound, (table, keep))
 
 
 @dataclass

@@ -24,8 +24,9 @@ import os
 import struct
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -100,30 +101,9 @@ def _field(array: str, offset: int, value: str, kind: str) -> str:
     return f"  {address}\n  %{value} = load {kind}, ptr %{value}.at\n"
 
 
-PART = f"""
-define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
-entry:
-{_word("kernel", "%context", "kernel", "ptr")}{_word("itemsize", "%context", "size")}\
-{_word("stride_a", "%context", "sa")}{_word("stride_b", "%context", "sb")}\
-{_word("stride_c", "%context", "sc")}\
-  %scalars = getelementptr i64, ptr %context, i64 {AT["scalar0"]}
-  %skip = mul i64 %first, %size
-  %a.skip = mul i64 %skip, %sa
-  %b.skip = mul i64 %skip, %sb
-  %c.skip = mul i64 %skip, %sc
-  %a.here = getelementptr i8, ptr %a, i64 %a.skip
-  %b.here = getelementptr i8, ptr %b, i64 %b.skip
-  %c.here = getelementptr i8, ptr %c, i64 %c.skip
-  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
-i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
-  ret void
-}}
-"""
-"""IR of ``part``: the kernel of a context on some products of its batch."""
-
-
 def _program() -> str:
-    """The program: ``same`` (is an array as planned), ``run`` and ``team``, and the entry ``call``."""
+    """The program: ``same`` (is an array as planned), ``run`` and ``team``, and the entries ``call`` and
+    ``raw``."""
     same = f"""
 define internal i1 @same(ptr %array, ptr %plan, ptr %context, i32 %need) {{
 entry:
@@ -185,6 +165,25 @@ entry:
   %after = icmp ule i64 %c.last, %x.first
   %apart = or i1 %before, %after
   ret i1 %apart
+}}
+"""
+    part = f"""
+define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
+entry:
+{_word("kernel", "%context", "kernel", "ptr")}{_word("itemsize", "%context", "size")}\
+{_word("stride_a", "%context", "sa")}{_word("stride_b", "%context", "sb")}\
+{_word("stride_c", "%context", "sc")}\
+  %scalars = getelementptr i64, ptr %context, i64 {AT["scalar0"]}
+  %skip = mul i64 %first, %size
+  %a.skip = mul i64 %skip, %sa
+  %b.skip = mul i64 %skip, %sb
+  %c.skip = mul i64 %skip, %sc
+  %a.here = getelementptr i8, ptr %a, i64 %a.skip
+  %b.here = getelementptr i8, ptr %b, i64 %b.skip
+  %c.here = getelementptr i8, ptr %c, i64 %c.skip
+  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
+i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  ret void
 }}
 """
     team = f"""
@@ -288,6 +287,20 @@ launch:
   ret void
 }}
 """
+    raw = f"""
+define i32 @raw(ptr %context, i64 %x, i64 %y, i64 %c, i64 %stream) {{
+entry:
+{_word("swap", "%context", "swap")}\
+  %swapped = icmp ne i64 %swap, 0
+  %a.address = select i1 %swapped, i64 %y, i64 %x
+  %b.address = select i1 %swapped, i64 %x, i64 %y
+  %a = inttoptr i64 %a.address to ptr
+  %b = inttoptr i64 %b.address to ptr
+  %out = inttoptr i64 %c to ptr
+  call void @run(ptr %context, ptr %a, ptr %b, ptr %out)
+  ret i32 0
+}}
+"""
     plans = len(WORDS)
     call = f"""
 define ptr @call(ptr %self, ptr %args, i64 %given) {{
@@ -345,7 +358,7 @@ finish:
   ret ptr %result
 }}
 """
-    return same + apart + PART + team + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
+    return same + apart + part + team + raw + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
 
 
 class MethodDef(ctypes.Structure):
@@ -359,15 +372,17 @@ class MethodDef(ctypes.Structure):
     )
 
 
+METHOD = "call"
+"""The name of builtins that serve a call on arrays."""
 _METH_FASTCALL = 0x0080
 _make_builtin = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
 
 
-def method(entry: int) -> MethodDef:
-    """What makes builtins of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
-    return MethodDef(b"tilewright", entry, _METH_FASTCALL, None)
+def method(entry: int, name: str = "tilewright") -> MethodDef:
+    """What makes builtins of a name of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
+    return MethodDef(name.encode(), entry, _METH_FASTCALL, None)
 
 
 def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., Any]:
@@ -375,6 +390,24 @@ def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., A
     # CPython asks nothing of the module of a builtin but to hold it, and its garbage collector looks in.
     function: Callable[..., Any] = _make_builtin(ctypes.addressof(made_of), context, (made_of, keep))
     return function
+
+
+def raw(function: Callable[..., Any], threads: int) -> tuple[int, bytes] | None:
+    """For compiled callers: the address of ``Native.raw`` behind a builtin of ``Native.function``, and a
+    context of its call on no more than ``threads`` threads; None for any other function. The context has to
+    be kept, and its kernel is there as long as the builtin is."""
+    if getattr(function, "__name__", "") != METHOD or not isinstance(function, BuiltinFunctionType):
+        return None
+    context = bytearray(function.__self__)  # type: ignore[call-overload]  # a builtin's context
+    place = 8 * AT["threads"]
+    (most,) = struct.unpack_from("<q", context, place)
+    struct.pack_into("<q", context, place, min(most, threads))
+    return next(iter(_natives.values())).raw, bytes(context)
+
+
+def context_at(context: bytes) -> int:
+    """Where the words of a context lie, for as long as it lives."""
+    return id(context) + BYTES_HEAD
 
 
 def ordinary() -> bool:
@@ -388,15 +421,18 @@ def ordinary() -> bool:
     )
 
 
-def load(text: str, entries: tuple[str, ...], device: Device) -> tuple[Kernel, dict[str, int]]:
+def load(
+    text: str, entries: tuple[str, ...], device: Device, imports: Mapping[str, int] | None = None
+) -> tuple[Kernel, dict[str, int]]:
     """A program in memory, from the disk or compiled and put there, and the address of each entry.
+    ``imports``: where names lie that it refers to.
 
     Raises ``CompileError`` when LLVM refuses it.
     """
     source = Source(text, entries[0])
     name = hashlib.sha256(f"{source.digest} {device.features} {llvm.toolchain()}".encode()).hexdigest()[:32]
     return binaries.loaded(
-        name, lambda binary: llvm.load_entries(binary, entries), lambda: llvm.compile(source, device)
+        name, lambda binary: llvm.load_entries(binary, entries, imports), lambda: llvm.compile(source, device)
     )
 
 
@@ -453,10 +489,15 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True)
 class Native:
-    """The compiled program and the addresses that every context holds."""
+    """The compiled program and the addresses that every context holds.
+
+    ``raw`` is the address of a function of C, for compiled callers: of a context, three addresses and a word
+    that it does not read; it runs the kernel, compares nothing and returns 0.
+    """
 
     program: Kernel
     call: int
+    raw: int
     run: Callable[..., None]
     common: dict[str, int]
     trusted: bool
@@ -496,7 +537,7 @@ def native(device: Device) -> Native:
 
 
 def _make(device: Device) -> Native:
-    program, addresses = load(_program(), ("call", "run"), device)
+    program, addresses = load(_program(), ("call", "run", "raw"), device)
     team = find_team()
     api = ctypes.pythonapi
     common = {
@@ -511,7 +552,15 @@ def _make(device: Device) -> Native:
         "teams_allowed": ctypes.addressof(_teams_allowed),
     }
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
-    return Native(program, addresses["call"], run, common, _trusted(), method(addresses["call"]))
+    return Native(
+        program,
+        addresses["call"],
+        addresses["raw"],
+        run,
+        common,
+        _trusted(),
+        method(addresses["call"], METHOD),
+    )
 
 
 def _trusted() -> bool:

@@ -9,8 +9,7 @@ no lock is needed. The global lock is released for the driver, as ``ctypes`` doe
 
 ``start`` is for most kernels: one parameter, in which each address is one word. ``start_patched`` is for
 kernels with several parameters, and for addresses that are in several words or have to be aligned, as those
-in tensor maps have: it goes through tables of parameters and of words. What it does without Python is
-``launch``, which other compiled code calls, too.
+in tensor maps have: it goes through tables of parameters and of words.
 
 The third entry calls the product of cuBLASLt in the same way: its context holds that function's arguments
 but for the addresses and the stream. Where the algorithm needs a workspace, the entry finds that of this
@@ -27,6 +26,7 @@ import functools
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from types import BuiltinFunctionType
 from typing import NamedTuple
 
 from tilewright.model import Kernel
@@ -90,8 +90,6 @@ PRODUCT = [
     "spaces",
     "capturing",
 ]
-ODD = -1
-"""What ``launch`` returns where an address has a bit that has to be 0; else what the driver returns."""
 AT = {name: index for names in (WORDS, PATCHED, PRODUCT) for index, name in enumerate(names)}
 
 
@@ -154,8 +152,27 @@ slow:
 """What a call returns: None, or what the function of Python makes of its arguments."""
 
 
+def _entry(name: str) -> str:
+    """The entry of Python's calling convention over a raw one, during which the global lock is released."""
+    return f"""
+define ptr @{name}(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
+{_READ}\
+go:
+{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
+  %state = call ptr %save()
+  %code = call i32 @raw_{name}(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream)
+  call void %restore(ptr %state)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %slow
+{_END}\
+}}
+"""
+
+
 def _product() -> str:
-    """The entry ``multiply``."""
+    """The entries ``multiply`` and ``raw_multiply``."""
     pointers = (
         *("matmul", "handle", "operation", "alpha", "beta"),
         *("layout_a", "layout_b", "layout_c", "algorithm"),
@@ -166,16 +183,31 @@ def _product() -> str:
         for index, name in enumerate(("stream", "thread", "space"))
     )
     return f"""
+define internal i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space) {{
+entry:
+{_word("swap", "swap", "i64")}{"".join(_word(name, name) for name in pointers)}{_word("size", "size", "i64")}\
+  %swapped = icmp ne i64 %swap, 0
+  %left = select i1 %swapped, i64 %b, i64 %a
+  %right = select i1 %swapped, i64 %a, i64 %b
+  %code = call i32 %matmul(ptr %handle, ptr %operation, ptr %alpha, i64 %left, ptr %layout_a, i64 %right, \
+ptr %layout_b, ptr %beta, i64 %out, ptr %layout_c, i64 %out, ptr %layout_c, ptr %algorithm, i64 %space, \
+i64 %size, i64 %stream)
+  ret i32 %code
+}}
+
+define i32 @raw_multiply(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
+entry:
+  %code = call i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 0)
+  ret i32 %code
+}}
+
 define ptr @multiply(ptr %self, ptr %args, i64 %given) {{
 entry:
   %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
   %status = alloca i32
 {_READ}\
 go:
-{_word("spaces", "spaces")}{_word("swap", "swap", "i64")}\
-  %swapped = icmp ne i64 %swap, 0
-  %left = select i1 %swapped, i64 %b, i64 %a
-  %right = select i1 %swapped, i64 %a, i64 %b
+{_word("spaces", "spaces")}\
   %needs = icmp ne ptr %spaces, null
   br i1 %needs, label %look, label %call
 look:
@@ -208,12 +240,9 @@ found:
   br i1 %eager, label %call, label %slow
 call:
   %space = phi i64 [ 0, %go ], [ %row.space, %found ]
-{"".join(_word(name, name) for name in pointers)}{_word("size", "size", "i64")}\
 {_word("save_thread", "save")}{_word("restore_thread", "restore")}\
   %state = call ptr %save()
-  %code = call i32 %matmul(ptr %handle, ptr %operation, ptr %alpha, i64 %left, ptr %layout_a, i64 %right, \
-ptr %layout_b, ptr %beta, i64 %out, ptr %layout_c, i64 %out, ptr %layout_c, ptr %algorithm, i64 %space, \
-i64 %size, i64 %stream)
+  %code = call i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space)
   call void %restore(ptr %state)
   %started = icmp eq i32 %code, 0
   br i1 %started, label %done, label %slow
@@ -223,7 +252,7 @@ i64 %size, i64 %stream)
 
 
 def _patched() -> str:
-    """``launch``, and the entry ``start_patched``, which is that with Python around it."""
+    """The entry ``start_patched``."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
     row = "".join(
         f"  %patch.{name}.at = getelementptr i64, ptr %patch, i64 {index}\n"
@@ -236,9 +265,11 @@ def _patched() -> str:
         for index, name in enumerate(("a", "b", "out"))
     )
     return f"""
-define i32 @launch(ptr %context, ptr %addresses, i64 %stream) {{
+define i32 @raw_start_patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
 entry:
   %configuration = alloca [{words} x i64], align 16
+  %addresses = alloca [3 x i64], align 8
+{given}\
 {_word("configuration", "configuration.from")}{_word("block", "block.from")}\
 {_word("block_words", "block.words", "i64")}\
 {_word("parameters", "offsets")}{_word("patches", "patches")}\
@@ -282,37 +313,21 @@ write:
   br label %patching
 patched:
   %aligned = icmp eq i64 %odd, 0
-  br i1 %aligned, label %launched, label %refused
-refused:
-  ret i32 {ODD}
+  br i1 %aligned, label %launched, label %refuse
 launched:
   %stream.to = getelementptr i64, ptr %configuration, i64 {stream}
   store i64 %stream, ptr %stream.to
 {_word("launch", "launch")}{_word("kernel", "kernel")}\
   %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
   ret i32 %code
+refuse:
+  ret i32 1
 }}
-
-define ptr @start_patched(ptr %self, ptr %args, i64 %given) {{
-entry:
-  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
-  %addresses = alloca [3 x i64], align 8
-{_READ}\
-go:
-{given}\
-{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
-  %state = call ptr %save()
-  %code = call i32 @launch(ptr %context, ptr %addresses, i64 %stream)
-  call void %restore(ptr %state)
-  %started = icmp eq i32 %code, 0
-  br i1 %started, label %done, label %slow
-{_END}\
-}}
-"""
+{_entry("start_patched")}"""
 
 
 def _program() -> str:
-    """The program: ``copy``, and the entries ``start``, ``start_patched`` and ``multiply``."""
+    """The program: ``copy``, the entries ``start``, ``start_patched`` and ``multiply``, and the raw ones."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
     return f"""{_product()}{_patched()}
 define internal void @copy(ptr %to, ptr %from, i64 %words) {{
@@ -333,13 +348,10 @@ done:
   ret void
 }}
 
-define ptr @start(ptr %self, ptr %args, i64 %given) {{
+define i32 @raw_start(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
 entry:
-  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
   %configuration = alloca [{words} x i64], align 16
   %parameters = alloca ptr
-{_READ}\
-go:
 {_word("configuration", "configuration.from")}{_word("block", "block.from")}\
 {_word("block_words", "block.words", "i64")}\
   call void @copy(ptr %configuration, ptr %configuration.from, i64 {words})
@@ -350,30 +362,32 @@ go:
   store i64 %stream, ptr %stream.to
   store ptr %block, ptr %parameters
 {_word("launch", "launch")}{_word("kernel", "kernel")}\
-{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
-  %state = call ptr %save()
   %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
-  call void %restore(ptr %state)
-  %started = icmp eq i32 %code, 0
-  br i1 %started, label %done, label %slow
-{_END}\
+  ret i32 %code
 }}
-"""
+{_entry("start")}"""
 
 
-BUILTINS = ("start", "start_patched", "multiply")
-ENTRIES = (*BUILTINS, "launch")
+ENTRIES = ("start", "start_patched", "multiply")
+RAW = tuple(f"raw_{name}" for name in ENTRIES)
+
+
+class _Loaded(NamedTuple):
+    program: Kernel
+    methods: dict[str, fastcall_cpu.MethodDef]
+    common: dict[str, int]
+    addresses: dict[str, int]
 
 
 @functools.cache
-def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int], int] | None:
-    """The program for this machine, what makes builtins of its entries, the words that every context of them
-    holds, and where ``launch`` lies; None where it cannot be used. Compiling it takes about 30 ms, once for
-    all processes."""
+def _loaded() -> _Loaded | None:
+    """The program for this machine, what makes builtins of its entries, the words that every context holds,
+    and where the raw entries lie; None where it cannot be used. Compiling it takes about 30 ms, once for all
+    processes."""
     # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
     with suppress(Exception):
         if fastcall_cpu.ordinary():
-            program, addresses = fastcall_cpu.load(_program(), ENTRIES, processor.probe())
+            program, addresses = fastcall_cpu.load(_program(), ENTRIES + RAW, processor.probe())
             python = {
                 "as_word": "PyLong_AsUnsignedLongLong",
                 "occurred": "PyErr_Occurred",
@@ -387,32 +401,9 @@ def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]
             common = {
                 name: fastcall_cpu.address_of(getattr(ctypes.pythonapi, of)) for name, of in python.items()
             }
-            methods = {name: fastcall_cpu.method(addresses[name]) for name in BUILTINS}
-            return program, methods, common | {"none": id(None)}, addresses["launch"]
+            methods = {name: fastcall_cpu.method(addresses[name], name) for name in ENTRIES}
+            return _Loaded(program, methods, common | {"none": id(None)}, addresses)
     return None
-
-
-class Launching(NamedTuple):
-    """``entry`` is the address of ``launch``, which any thread may call, with or without Python: as
-    ``int32_t launch(context, const uint64_t addresses[3], stream)``. It returns 0, ``ODD`` or the driver's
-    code. ``keep`` holds what the context points to."""
-
-    entry: int
-    context: bytes
-    keep: object
-
-
-def launching(launcher: Launcher, words: Sequence[Word]) -> Launching | None:
-    """What launches for three addresses and a stream, for compiled code to call; None where none can be made.
-    ``words`` are those of ``starting``."""
-    loaded = _loaded()
-    values = _described(launcher, words)
-    if loaded is None or values is None:
-        return None
-    tables = _tables(launcher, words)
-    program, _, _, entry = loaded
-    context = struct.pack(f"<{len(PATCHED)}Q", *({**values, **_places(tables)}.get(x, 0) for x in PATCHED))
-    return Launching(entry, context, (program, launcher, tables))
 
 
 def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | None:
@@ -425,47 +416,32 @@ def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | 
 
     The builtin keeps the launcher and ``slow``. Any number of threads may call it at once.
     """
-    values = _described(launcher, words)
-    if values is None:
-        return None
-    places = _plain(launcher.parameters.offsets, words)
-    if places is not None:
-        values |= dict(zip(("place_a", "place_b", "place_out"), places, strict=True))
-        return _builtin("start", WORDS, values, slow, launcher)
-    tables = _tables(launcher, words)
-    return _builtin("start_patched", PATCHED, values | _places(tables), slow, (launcher, tables))
-
-
-def _described(launcher: Launcher, words: Sequence[Word]) -> dict[str, int] | None:
-    """What a context says of a launch; None where its parameters are no whole words."""
-    handed = launcher.parameters
+    handed, words = launcher.parameters, tuple(words)
     size = handed.size // WORD
     if handed.size % WORD or any(offset % WORD for offset in handed.offsets):
         return None
     if not all(0 <= word.at < size and 0 <= word.operand < 3 for word in words):
         return None
-    return {
+    values = {
         "launch": handed.function,
         "kernel": handed.kernel,
         "configuration": handed.configuration,
         "block": handed.block,
         "block_words": size,
     }
+    places = _plain(handed.offsets, words)
+    if places is not None:
+        values |= dict(zip(("place_a", "place_b", "place_out"), places, strict=True))
+        return _builtin("start", WORDS, values, slow, launcher)
+    tables = (
+        _table([(offset // WORD,) for offset in handed.offsets]),
+        _table(words),
+    )
+    values |= {name: ctypes.addressof(x) for name, x in zip(("parameters", "patches"), tables, strict=True)}
+    return _builtin("start_patched", PATCHED, values, slow, (launcher, tables))
 
 
-Tables = tuple[ctypes.Array[ctypes.c_uint64], ctypes.Array[ctypes.c_uint64]]
-
-
-def _tables(launcher: Launcher, words: Sequence[Word]) -> Tables:
-    """The tables of ``PATCHED``."""
-    return _table([(offset // WORD,) for offset in launcher.parameters.offsets]), _table(words)
-
-
-def _places(tables: Tables) -> dict[str, int]:
-    return {name: ctypes.addressof(x) for name, x in zip(("parameters", "patches"), tables, strict=True)}
-
-
-def _plain(offsets: tuple[int, ...], words: Sequence[Word]) -> tuple[int, ...] | None:
+def _plain(offsets: tuple[int, ...], words: tuple[Word, ...]) -> tuple[int, ...] | None:
     """Which words the three addresses are, where each is one word of the only parameter; else None."""
     by_operand = sorted(words, key=lambda word: word.operand)
     if offsets != (0,) or [word.operand for word in by_operand] != [0, 1, 2]:
@@ -505,3 +481,21 @@ def _builtin(
     words = {**common, **values, "slow": id(slow)}
     context = struct.pack(f"<{len(names)}Q", *(words[name] for name in names))
     return fastcall_cpu.builtin(methods[entry], context, (program, keep, slow))
+
+
+def raw(start: Start) -> tuple[int, int] | None:
+    """For compiled callers: the address of a function of C behind a builtin of this module, and that of its
+    context, which it takes before the three addresses and the stream; None for any other function, and for
+    products that need a workspace, of which only a holder of the global lock knows a free one.
+
+    It returns 0, or another number where nothing was launched, which ``start`` is then to be called for: what
+    the driver refuses, and addresses that are not aligned. It needs no lock, and is there as long as
+    ``start`` is.
+    """
+    loaded, name = _loaded(), getattr(start, "__name__", "")
+    if loaded is None or name not in ENTRIES or not isinstance(start, BuiltinFunctionType):
+        return None
+    context: bytes = start.__self__  # type: ignore[assignment]  # as ``_builtin`` made it
+    if name == "multiply" and struct.unpack_from("<Q", context, 8 * AT["spaces"])[0]:
+        return None
+    return loaded.addresses[f"raw_{name}"], fastcall_cpu.context_at(context)
