@@ -11,7 +11,7 @@ html_theme = "furo"
 html_title = "Tilewright"
 
 # The pages are the same where there is no PyTorch.
-autodoc_mock_imports = ["torch"]
+autodoc_mock_imports = ["jax", "torch"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True, "show-inheritance": False}

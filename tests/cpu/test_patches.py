@@ -169,6 +169,25 @@ def test_every_parameter_is_what_the_driver_would_make_of_the_addresses(fake: Fa
     assert bytes(made.packed.block) == before
 
 
+def test_compiled_code_launches_as_python_does(fake: Fake) -> None:
+    made = bound(fake, MANY, {"beta": 0.5 - 2j})
+    start, slow = compiled(made)
+    found = fastcall_cuda.raw(start)
+    assert found is not None
+    entry, context = found
+    launch = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctypes.c_uint64] * 4)(entry)
+    addresses = 0x7F00_0000_1000, 0x7F00_1234_5680, 0x7F55_0000_0001
+    assert launch(context, *addresses, 9) == 0
+    assert fake.seen[-1].parameters == expected(addresses)
+    assert fake.seen[-1].stream == 9
+    # No map has such an address; and what the driver says is handed on.
+    assert launch(context, 24, 32, 48, 9) != 0
+    assert len(fake.seen) == 1
+    fake.codes = [CODE]
+    assert launch(context, 16, 32, 48, 9) == CODE
+    assert slow.calls == []
+
+
 def test_parameters_are_copied_to_where_the_hardware_may_read_them(fake: Fake) -> None:
     made = bound(fake, MANY, {"beta": 0})
     start, _ = compiled(made)

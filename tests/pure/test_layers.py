@@ -22,12 +22,13 @@ ROOT = Path(tilewright.__file__).parent
 
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
+    "jax",
     *("__main__", "cli", "api", "contract", "tutorial", "kernels", "tuning", "torch", "calls", "runtime"),
     *("planning", "catalog", "arrays", "store", "stencils", "targets", "custom", "space", "diagram"),
     *("model", "task", "dtypes"),
     *("errors", "loading", "forks"),
 )
-OPTIONAL = {"torch", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "sklearn", "distributed"}
+OPTIONAL = {"torch", "jax", "plotly", "cuda", "cupy", "cloudpickle", "jsonschema", "sklearn", "distributed"}
 # The functions that import modules of this package when they are called: what tuning needs and a product does
 # not, and what GPUs need and a product of this process's memory does not.
 DOORS = {
@@ -311,8 +312,8 @@ def test_what_multiplies_is_loaded_without_the_tuner_and_without_what_is_for_gpu
 
 def test_what_may_be_missing_is_imported_in_functions_only() -> None:
     for module, tree in MODULES.items():
-        # The room for PyTorch is opened by who has it.
-        if room(module) == "torch":
+        # The rooms for PyTorch and JAX are opened by who has them.
+        if room(module) in {"jax", "torch"}:
             continue
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):

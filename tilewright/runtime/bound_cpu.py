@@ -119,7 +119,7 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 class Host(NumpyArrays):
     """Calls on arrays in this process's memory: see ``backend.Backend``."""
 
-    key = ("cpu",)
+    key: tuple[Any, ...] = ("cpu",)
     calls = None
 
     def here(self) -> Host:

@@ -194,7 +194,7 @@ class Gpu(GpuArrays):
 
     def __init__(self, library: Library | None, index: int, stream: int):
         super().__init__(library, index, stream)
-        self.key = (self.kind, index, self.vendor)
+        self.key: tuple[Any, ...] = (self.kind, index, self.vendor)
 
     @staticmethod
     def of(values: dict[str, Any]) -> Gpu | None:

@@ -29,7 +29,7 @@ from tilewright.targets.cuda.memory import (
     stream_new,
     upload,
 )
-from tilewright.targets.cuda.modules import context, current_device, synchronize
+from tilewright.targets.cuda.modules import context, current_device, synchronize, within
 from tilewright.targets.cuda.streams import Sides
 from tilewright.targets.cuda.texture import Texture, texture1d, texture2d
 from tilewright.targets.cuda.timer import Stopwatch, clocks
@@ -59,4 +59,5 @@ __all__ = [
     "texture1d",
     "texture2d",
     "upload",
+    "within",
 ]

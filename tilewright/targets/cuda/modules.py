@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tilewright.errors import CompileError
@@ -34,6 +35,19 @@ def context(index: int = 0) -> int:
         current = _primary(index)
         check(api.cuCtxSetCurrent(current), f"making the context of device {index} current")
     return int(current)
+
+
+@contextmanager
+def within(index: int) -> Iterator[None]:
+    """Within it the primary context of a device is the current one, whichever was before. Raises as
+    ``probe``."""
+    _need_device()
+    api = bindings()
+    check(api.cuCtxPushCurrent(_primary(index)), f"making the context of device {index} current")
+    try:
+        yield
+    finally:
+        check(api.cuCtxPopCurrent(), "going back to the context of before")
 
 
 def current_device() -> int:

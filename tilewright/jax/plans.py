@@ -1,0 +1,124 @@
+"""From what is asked of two arrays of JAX's to a plan that a handler runs.
+
+A ``Call`` is all that a plan depends on but the device and the records: where the elements of two operands
+and of a result lie, their type, and the scalars. As text it travels in compiled programs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.arrays.layout import Job
+from tilewright.arrays.view import NOWHERE, view_at
+from tilewright.calls import product
+from tilewright.calls.spec import Options
+from tilewright.errors import UnsupportedError
+from tilewright.jax.backends import backend_on
+from tilewright.jax.handler import Handlers
+from tilewright.jax.table import Planned
+from tilewright.model import DTYPES, Plan
+from tilewright.runtime import fastcall_cpu, fastcall_cuda
+
+Lies = tuple[tuple[int, ...], tuple[int, ...]]
+"""A shape of three axes or more, (..., rows, columns), and the strides of it in elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """out = alpha a b + beta out on a kind of device, a and b conjugated where ``conj`` says so. ``letter``
+    is the type's."""
+
+    kind: str
+    letter: str
+    a: Lies
+    b: Lies
+    out: Lies
+    conj: tuple[bool, bool] = (False, False)
+    alpha: complex = 1
+    beta: complex = 0
+
+    @property
+    def text(self) -> str:
+        """The call as text, the same in every process."""
+        scalars = [[x.real, x.imag] for x in map(complex, (self.alpha, self.beta))]
+        found = [self.kind, self.letter, self.a, self.b, self.out, self.conj, *scalars]
+        return json.dumps(found, separators=(",", ":"))
+
+    @staticmethod
+    def parse(text: str) -> Call:
+        """What ``text`` was made of."""
+        kind, letter, a, b, out, conj, alpha, beta = json.loads(text)
+        one, other, made = ((tuple(shape), tuple(steps)) for shape, steps in (a, b, out))
+        return Call(kind, letter, one, other, made, (conj[0], conj[1]), complex(*alpha), complex(*beta))
+
+
+def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Planned | None]:
+    """The plan of a call on a device, and how a handler runs it: None where JAX's own product is faster, as
+    far as records and the model say, or where no kernel can be run from a handler. ``alone``: there is no
+    other product, whatever is faster.
+
+    Raises ``DeviceError`` where no device of the kind can be used.
+    """
+    dtype = DTYPES[call.letter].numpy
+    a, b, out = (
+        view_at(NOWHERE, shape, tuple(step * dtype.itemsize for step in steps), dtype, conj=conj)
+        for (shape, steps), conj in zip((call.a, call.b, call.out), (*call.conj, False), strict=True)
+    )
+    backend = backend_on(call.kind, index, alone)
+    with backend.current():
+        found = product.plan(backend, Options(call.alpha, call.beta), a, b, out, fresh=True, imagine=True)
+        if found.bound is None or (found.a, found.b, found.out) != (a, b, out):
+            return found.plan, None
+        runs = _on_cpu if call.kind == "cpu" else _on_cuda
+        return found.plan, runs(found.bound)
+
+
+def _on_cpu(bound: Any) -> Planned:
+    context = fastcall_cpu.context_at(bound.context)
+    return Planned.of(context, bound.job.swap, _starts(bound.job), bound, threads=bound.threads)
+
+
+def _on_cuda(bound: Any) -> Planned | None:
+    words = bound.binding.words
+    if words is None:
+        return None  # Textures are made for an address, and workspaces taken for a launch, by Python.
+    start = fastcall_cuda.starting(bound.binding.launcher, words, _never)
+    found = None if start is None else fastcall_cuda.raw(start)
+    if found is None:
+        return None
+    entry, context = found
+    return Planned.of(context, bound.job.swap, _starts(bound.job), bound, function=entry, keep=start)
+
+
+def _never(*_: int) -> None:
+    """What a launch from Python would fall back to, which there is none of."""
+
+
+def _starts(job: Job) -> list[tuple[int, int, int]]:
+    """The runs of a job, in the kernel's order of operands."""
+    return [(b, a, out) if job.swap else (a, b, out) for a, b, out in job.starts()]
+
+
+def _missing(text: str, index: int) -> Planned:
+    """The plan of a call that was lowered elsewhere, where no product but a kernel's can be had any more."""
+    call = Call.parse(text)
+    plan, found = planned(call, index, alone=True)
+    if found is None:
+        raise UnsupportedError(f"no kernel runs {plan.problem.spelling} here: {plan.why}; lower it again")
+    return found
+
+
+class Lowered:
+    """The handlers of this process, and the plans that were lowered in it."""
+
+    def __init__(self) -> None:
+        self.handlers = Handlers(_missing)
+
+    def add(self, call: Call, index: int) -> bool:
+        """Plan a call; whether a handler runs it."""
+        _, found = planned(call, index)
+        if found is not None:
+            self.handlers.add(call.text, index, found)
+        return found is not None
