@@ -12,14 +12,21 @@ from typing import Any
 import tilewright
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
-from tilewright.export import processors, text
+from tilewright.export import gpus, processors, text
 from tilewright.export.problems import of
+from tilewright.export.gpus import Built
 from tilewright.export.processors import Written
 from tilewright.model import Problem
 from tilewright.planning import dispatch
 
 SCHEMA = 1
 """The version of ``record.json``."""
+_FIXED = (
+    *("CMakeLists.txt", f"{text.LIBRARY}.pc.in", f"include/{text.LIBRARY}.hpp", "src/runtime.h", "src/runtime.c"),
+    *("test/check.h", "test/test.c", "test/test.cpp", "test/bench.c"),
+)
+"""Files that are the same in every library, by where they go."""
+_FIXED_CUDA = ("src/cuda.h", "src/cuda.c", "test/test_cuda.c")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -36,8 +43,8 @@ def export_kernels(
     ``problems``: spellings or ``Problem``s of packed matrices of float32, float64, complex64 and complex128
     (``"d:8x8x8"``, ``"z:nt:3x3x3@100000"``); sizes and transpositions are fixed, and the number of products,
     strides (in elements), alpha and beta are arguments in C. ``targets``: instruction sets of processors (avx512,
-    avx2, neon, vsx), those of this machine's architecture where None; at run time the best one that is there
-    is taken. ``name`` is that of the library and its headers, ``prefix`` begins its symbols: two libraries of one
+    avx2, neon, vsx), those of this machine's architecture where None, and architectures of GPUs (sm_90a, sm_80, and
+    ptx for all others from 8.0 on); at run time the best one that is there is taken. ``name`` is that of the library and its headers, ``prefix`` begins its symbols: two libraries of one
     program need other ones.
 
     The folder is made if need be, and files of an earlier export in it are replaced. It holds headers for C99 and
@@ -59,19 +66,18 @@ def export_kernels(
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise ArgumentError(f"path={str(path)!r} is no folder; accepted: a folder, or a path where one is made")
-    written = [processors.write(asked, isa) for isa in wanted]
+    written = [processors.write(asked, each) for each in wanted if each in processors.names()]
+    built = [gpus.build(asked, each) for each in wanted if each in gpus.names()]
+    record = _record(asked, written, built, name, prefix)
     files: dict[str, str | bytes] = {
-        "CMakeLists.txt": text.fixed("CMakeLists.txt"),
-        f"{text.LIBRARY}.pc.in": text.fixed(f"{text.LIBRARY}.pc.in"),
-        f"include/{text.LIBRARY}.h": text.header(asked, False),
-        f"include/{text.LIBRARY}.hpp": text.fixed(f"{text.LIBRARY}.hpp"),
-        "src/problems.c": text.problems_c(asked, False),
+        f"include/{text.LIBRARY}.h": text.header(asked, bool(built)),
+        "src/problems.c": text.problems_c(asked, bool(built)),
         "src/processors.c": text.processors_c(written),
-        **{f"src/{file}": text.fixed(file) for file in ("runtime.h", "runtime.c")},
-        **{f"test/{file}": text.fixed(file) for file in ("test.c", "test.cpp", "bench.c")},
+        "record.json": json.dumps(record, indent=1) + "\n",
     }
-    record = _record(asked, written, name, prefix)
-    files["record.json"] = json.dumps(record, indent=1) + "\n"
+    if built:
+        files["src/gpus.c"] = text.gpus_c(built)
+    files |= {where: text.fixed(Path(where).name) for where in (*_FIXED, *(_FIXED_CUDA if built else ()))}
     for each in written:
         files |= {f"objects/{each.isa.arch}/{x}_{each.isa.name}.o": y for x, y in each.objects.items()}
     _put(folder, files, name, prefix)
@@ -79,16 +85,15 @@ def export_kernels(
 
 
 def _targets(targets: str | Sequence[str] | None) -> list[str]:
-    """The instruction sets that were asked for, the best of each architecture first."""
-    known = processors.names()
+    """The instruction sets and architectures that were asked for, the best of each kind first."""
+    known = [*processors.names(), *gpus.names()]
     given = processors.here() if targets is None else [targets] if isinstance(targets, str) else list(targets)
-    unknown = [each for each in given if each not in known]
-    if unknown or not given:
+    if not given or any(each not in known for each in given):
         raise ArgumentError(f"targets={targets!r}; accepted: {', '.join(known)}")
     return [each for each in known if each in given]
 
 
-def _record(asked: Sequence[Any], written: Sequence[Written], name: str, prefix: str) -> dict[str, Any]:
+def _record(asked: Sequence[Any], written: Sequence[Written], built: Sequence[Built], name: str, prefix: str) -> dict[str, Any]:
     """What the library is made of and by whom, as plain data."""
     device = dispatch.device()
     return {
@@ -98,7 +103,10 @@ def _record(asked: Sequence[Any], written: Sequence[Written], name: str, prefix:
         "made_by": f"tilewright {tilewright.__version__}",
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "licence": "BSD-3-Clause",
-        "compiler": TARGETS["cpu"].toolchain(),
+        "compilers": [
+            *([TARGETS["cpu"].toolchain()] if written else []),
+            *([TARGETS["cuda"].toolchain()] if built else []),
+        ],
         "device": {"key": device.key, "name": device.name},
         "problems": [each.problem.key for each in asked],
         "targets": {
@@ -108,6 +116,14 @@ def _record(asked: Sequence[Any], written: Sequence[Written], name: str, prefix:
                 "problems": each.told,
             }
             for each in written
+        }
+        | {
+            each.arch.name: {
+                "compiled_for": each.arch.device.features,
+                "chosen_for": each.arch.device.name,
+                "problems": each.told,
+            }
+            for each in built
         },
     }
 

@@ -111,10 +111,13 @@ def _plans(problem: Problem, device: Device) -> Iterator[Plan]:
             batch = max(2, device.knee(1) // (4 * bytes_))
         else:
             batch = 8 * max(device.knee(), device.knee(1), device["l2"]) // bytes_ + 2
-        plan = dispatch.plan(asked.with_(batch=batch), device, cores=1, vendor=False)
-        if plan.stencil is None:
-            raise UnsupportedError(f"problem={problem.spelling!r} for {device.key}: {plan.why}")
-        yield plan
+        asked = asked.with_(batch=batch)
+        if dispatch.stranger(asked, device):
+            raise UnsupportedError(
+                f"problem={problem.spelling!r} has no kernel for {device.name}; accepted: sizes that have one, or "
+                "targets that are GPUs"
+            )
+        yield dispatch.plan(asked, device, cores=1, vendor=False)
 
 
 def _source(plan: Plan) -> Source:

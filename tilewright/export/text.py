@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tilewright.export.gpus import Built, Image
 from tilewright.export.problems import Exported
 from tilewright.export.processors import CLASSES, LAYOUTS, REGIMES, Written
 
@@ -129,3 +130,41 @@ def _nested(order: Sequence[str]) -> str:
     fours = ["{" + ", ".join(order[at : at + classes]) + "}" for at in range(0, len(order), classes)]
     twos = ["{" + ", ".join(fours[at : at + len(REGIMES)]) + "}" for at in range(0, len(fours), len(REGIMES))]
     return "{" + ",\n      ".join(twos) + "}"
+
+
+def gpus_c(built: Sequence[Built]) -> str:
+    """The images of all architectures, their launch rules, and the tables that say which serves what."""
+    lines = ["/* Images of kernels for GPUs, how they are launched, and which serve which problem. */"]
+    lines += ['#include "cuda.h"']
+    archs = ["", "const tw_cuda_arch tw_cuda_archs[] = {"]
+    for each in built:
+        name = each.arch.name
+        kernels = ["", f"static const tw_cuda_kernel kernels_{name}[] = {{"]
+        for number, image in enumerate(each.images):
+            lines += ["", f"static const uint64_t image_{name}_{number}[] = {{", *_words(image.code), "};"]
+            kernels.append(f"    {{image_{name}_{number}, {_launch(image)}}},")
+        rules = ["};", f"static const tw_cuda_rules rules_{name}[] = {{"]
+        for rows in each.rules.values():
+            inner = ", ".join("{" + ", ".join(map(str, row)) + "}" for row in rows)
+            rules.append(f"    {{{{{inner}}}}},")
+        lines += [*kernels, *rules, "};"]
+        served = f"{each.arch.first}, {each.arch.last}, {len(each.images)}"
+        archs.append(f'    {{"{name}", {served}, kernels_{name}, rules_{name}}},')
+    most = max(len(each.images) for each in built)
+    archs += ['    {"", 0, 0, 0, 0, 0},', "};"]
+    room = f"tw_loaded tw_cuda_room[TW_CONTEXTS * {most}];"
+    return "\n".join([*lines, *archs, room, f"const int tw_cuda_most = {most};"]) + "\n"
+
+
+def _words(code: bytes) -> Iterable[str]:
+    """Bytes as words of 64 bits, the lowest byte first, as every host of these GPUs has them."""
+    padded = code + bytes(-len(code) % 8)
+    words = [f"0x{int.from_bytes(padded[at : at + 8], 'little'):x}u" for at in range(0, len(padded), 8)]
+    return ("    " + ", ".join(words[at : at + 8]) + "," for at in range(0, len(words), 8))
+
+
+def _launch(image: Image) -> str:
+    """What follows the image in the initialiser of ``tw_cuda_kernel``."""
+    rule = image.rule
+    axes = ", ".join(f"{{{x.most}, {x.least}, {x.times}, {x.each}}}" for x in rule.grid)
+    return f'"{image.entry}", {rule.block}, {rule.shared}, {image.sms}, {{{axes}}}'
