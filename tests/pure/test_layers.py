@@ -23,6 +23,7 @@ ROOT = Path(tilewright.__file__).parent
 # The rooms from the roof down: a room imports only from those that stand after it.
 ROOMS = (
     *("__main__", "cli", "api", "contract", "tutorial", "kernels", "tuning", "torch", "calls", "runtime"),
+    "export",
     *("planning", "catalog", "arrays", "store", "stencils", "targets", "custom", "space", "diagram"),
     *("model", "task", "dtypes"),
     *("errors", "loading", "forks"),

@@ -26,8 +26,8 @@ from tilewright.targets.cuda import capability, disassemble
 LAYOUTS = ("packed", "apart", "pointers")
 """How matrices lie, in the order of ``cuda.h``."""
 _SERVED_BY = {"packed": (0, 3, 2, 3), "apart": (2, 3, 2, 3), "pointers": (2, 3, 2, 3)}
-"""By layout, which class of ``CLASSES`` has the kernel that serves each: beside reading C multiplying by 1 costs a
-GPU nothing, and images are large."""
+"""By layout, which class of ``CLASSES`` has the kernel that serves each: beside reading C multiplying by 1
+costs a GPU nothing, and images are large."""
 TRIED = 24
 """Configs of a part of a space that the cost model is asked about."""
 NONE = -1
@@ -38,8 +38,8 @@ GAPS = (1, 5, 64)
 
 @dataclass(frozen=True, slots=True)
 class Arch:
-    """What images are made for: its name, the compute capabilities that they serve, and the device that kernels are
-    chosen for."""
+    """What images are made for: its name, the compute capabilities that they serve, and the device that
+    kernels are chosen for."""
 
     name: str
     first: int
@@ -61,7 +61,8 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A kernel of an architecture as it is loaded: ``code`` is machine code, or PTX with a zero at its end."""
+    """A kernel of an architecture as it is loaded: ``code`` is machine code, or PTX with a zero at its
+    end."""
 
     code: bytes
     entry: str
@@ -102,8 +103,8 @@ def arch_of(name: str) -> Arch:
 def build(problems: Sequence[Exported], name: str) -> Built:
     """All kernels of problems for the architecture of that name.
 
-    Raises ``UnsupportedError`` for a problem without a kernel that serves every batch, ``CompileError`` where NVRTC
-    refuses a program, ``DeviceError`` without NVRTC.
+    Raises ``UnsupportedError`` for a problem without a kernel that serves every batch, ``CompileError`` where
+    NVRTC refuses a program, ``DeviceError`` without NVRTC.
     """
     arch = arch_of(name)
     images: list[Image] = []
@@ -120,8 +121,8 @@ def build(problems: Sequence[Exported], name: str) -> Built:
                 chosen = choose(asked, arch.device, layout == "apart")
                 if chosen is None and layout != "pointers":
                     raise UnsupportedError(
-                        f"problem={asked.spelling!r} has no kernel for {name} that serves every batch; accepted: "
-                        "sizes and transpositions that have one"
+                        f"problem={asked.spelling!r} has no kernel for {name} that serves every batch; "
+                        "accepted: sizes and transpositions that have one"
                     )
                 if chosen is None:
                     row.append(NONE)
@@ -131,7 +132,7 @@ def build(problems: Sequence[Exported], name: str) -> Built:
                     known[key] = len(images)
                     image, facts = _compiled(chosen, arch)
                     images.append(image)
-                    said[known[key]] = _told(chosen, facts)
+                    said[known[key]] = _told(chosen, f"{each.symbol}_{name}_{known[key]}", facts)
                 row.append(known[key])
             rows.append(row)
         rules[each.symbol] = rows
@@ -158,8 +159,8 @@ def _spread(p: Problem, gap: int) -> Problem:
 
 
 def choose(problem: Problem, device: Device, apart: bool) -> Chosen | None:
-    """The kernel of a problem that one program and one rule describe for every batch, and with ``apart`` for all
-    batch strides; None where there is none."""
+    """The kernel of a problem that one program and one rule describe for every batch, and with ``apart`` for
+    all batch strides; None where there is none."""
     if dispatch.stranger(problem, device):
         return None
     plan = dispatch.plan(problem, device, vendor=False)
@@ -177,8 +178,8 @@ def choose(problem: Problem, device: Device, apart: bool) -> Chosen | None:
 
 
 def _configs(stencil: Stencil, problem: Problem, device: Device) -> Iterator[Config]:
-    """The default of a stencil, and the best of each part of its space that a word makes: the ways in which it
-    brings operands differ in what they need to know of them."""
+    """The default of a stencil, and the best of each part of its space that a word makes: the ways in which
+    it brings operands differ in what they need to know of them."""
     yield stencil.default(problem, device)
     space: Space = stencil.space(problem, device)
     model = stencil.cost_model(problem, device)
@@ -221,9 +222,10 @@ def _compiled(chosen: Chosen, arch: Arch) -> tuple[Image, dict[str, int]]:
     return Image(code, chosen.source.entry, chosen.rule, scales), facts
 
 
-def _told(chosen: Chosen, facts: dict[str, int]) -> dict[str, Any]:
+def _told(chosen: Chosen, symbol: str, facts: dict[str, int]) -> dict[str, Any]:
     """Where a kernel comes from, as plain data."""
     return {
+        "function": symbol,
         "key": chosen.problem.key,
         "chosen_for_batch": chosen.problem.batch,
         "stencil": chosen.stencil,

@@ -6,15 +6,15 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import tilewright
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.export import gpus, processors, text
-from tilewright.export.problems import of
 from tilewright.export.gpus import Built
+from tilewright.export.problems import of
 from tilewright.export.processors import Written
 from tilewright.model import Problem
 from tilewright.planning import dispatch
@@ -22,7 +22,13 @@ from tilewright.planning import dispatch
 SCHEMA = 1
 """The version of ``record.json``."""
 _FIXED = (
-    *("CMakeLists.txt", f"{text.LIBRARY}.pc.in", f"include/{text.LIBRARY}.hpp", "src/runtime.h", "src/runtime.c"),
+    *(
+        "CMakeLists.txt",
+        f"{text.LIBRARY}.pc.in",
+        f"include/{text.LIBRARY}.hpp",
+        "src/runtime.h",
+        "src/runtime.c",
+    ),
     *("test/check.h", "test/test.c", "test/test.cpp", "test/bench.c"),
 )
 """Files that are the same in every library, by where they go."""
@@ -42,17 +48,18 @@ def export_kernels(
 
     ``problems``: spellings or ``Problem``s of packed matrices of float32, float64, complex64 and complex128
     (``"d:8x8x8"``, ``"z:nt:3x3x3@100000"``); sizes and transpositions are fixed, and the number of products,
-    strides (in elements), alpha and beta are arguments in C. ``targets``: instruction sets of processors (avx512,
-    avx2, neon, vsx), those of this machine's architecture where None, and architectures of GPUs (sm_90a, sm_80, and
-    ptx for all others from 8.0 on); at run time the best one that is there is taken. ``name`` is that of the library and its headers, ``prefix`` begins its symbols: two libraries of one
+    strides (in elements), alpha and beta are arguments in C. ``targets``: instruction sets of processors
+    (avx512, avx2, neon, vsx), those of this machine's architecture where None, and architectures of GPUs
+    (sm_90a, sm_80, and ptx for all others from 8.0 on); at run time the best one that is there is taken.
+    ``name`` is that of the library and its headers, ``prefix`` begins its symbols: two libraries of one
     program need other ones.
 
-    The folder is made if need be, and files of an earlier export in it are replaced. It holds headers for C99 and
-    C++17, sources, objects (ELF, position independent, of the platform's C convention), ``CMakeLists.txt``, tests,
-    a bench and ``record.json``.
+    The folder is made if need be, and files of an earlier export in it are replaced. It holds headers for C99
+    and C++17, sources, objects (ELF, position independent, of the platform's C convention),
+    ``CMakeLists.txt``, tests, a bench and ``record.json``.
 
-    Kernels are what calls in this process would run on one core: records and measured ceilings of this machine
-    count for its own instruction set; others get the default of the cost model.
+    Kernels are what calls in this process would run on one core: records and measured ceilings of this
+    machine count for its own instruction set; others get the default of the cost model.
 
     Raises ``ArgumentError`` for no problems, unknown targets, bad names and a path that is no folder,
     ``UnsupportedError`` for problems that have no form in C or no kernel, ``CompileError`` where the compiler
@@ -65,7 +72,9 @@ def export_kernels(
     wanted = _targets(targets)
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
-        raise ArgumentError(f"path={str(path)!r} is no folder; accepted: a folder, or a path where one is made")
+        raise ArgumentError(
+            f"path={str(path)!r} is no folder; accepted: a folder, or a path where one is made"
+        )
     written = [processors.write(asked, each) for each in wanted if each in processors.names()]
     built = [gpus.build(asked, each) for each in wanted if each in gpus.names()]
     record = _record(asked, written, built, name, prefix)
@@ -93,14 +102,16 @@ def _targets(targets: str | Sequence[str] | None) -> list[str]:
     return [each for each in known if each in given]
 
 
-def _record(asked: Sequence[Any], written: Sequence[Written], built: Sequence[Built], name: str, prefix: str) -> dict[str, Any]:
+def _record(
+    asked: Sequence[Any], written: Sequence[Written], built: Sequence[Built], name: str, prefix: str
+) -> dict[str, Any]:
     """What the library is made of and by whom, as plain data."""
     device = dispatch.device()
     return {
         "schema": SCHEMA,
         "library": name,
         "prefix": prefix,
-        "made_by": f"tilewright {tilewright.__version__}",
+        "made_by": f"tilewright {_version()}",
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "licence": "BSD-3-Clause",
         "compilers": [
@@ -126,6 +137,13 @@ def _record(asked: Sequence[Any], written: Sequence[Written], built: Sequence[Bu
             for each in built
         },
     }
+
+
+def _version() -> str:
+    try:
+        return version("tilewright")
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _put(folder: Path, files: dict[str, str | bytes], name: str, prefix: str) -> None:

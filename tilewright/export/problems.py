@@ -15,8 +15,8 @@ _ELEMENTS = {"s": "float", "d": "double", "c": "tw_complex64", "z": "tw_complex1
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A problem of a library: packed, its batch, alpha and beta left to the call. ``spelled``: its batch as it
-    was asked for, 1 where none was, which GPUs' kernels are chosen by."""
+    """A problem of a library: packed, its batch, alpha and beta left to the call. ``spelled``: its batch as
+    it was asked for, 1 where none was, which GPUs' kernels are chosen by."""
 
     problem: Problem
     spelled: int
@@ -36,8 +36,9 @@ class Exported:
 def of(problems: str | Problem | Sequence[str | Problem]) -> list[Exported]:
     """The problems of spellings and of ``Problem``s, each once.
 
-    Raises ``ArgumentError`` where there is none or one is not understood, and ``UnsupportedError`` for what has
-    no form in C: lists, interleaved matrices, padded columns, several batch axes, types other than s, d, c, z.
+    Raises ``ArgumentError`` where there is none or one is not understood, and ``UnsupportedError`` for what
+    has no form in C: lists, interleaved matrices, padded columns, several batch axes, types other than s, d,
+    c, z.
     """
     given = [problems] if isinstance(problems, str | Problem) else list(problems)
     if not given:
@@ -65,4 +66,6 @@ def _check(problem: Problem, plain: Problem) -> None:
         raise UnsupportedError(f"problem={name!r}; accepted: one batch of matrices, each in one piece")
     leading = (problem.lda, problem.ldb, problem.ldc)
     if leading != (plain.lda, plain.ldb, plain.ldc):
-        raise UnsupportedError(f"problem={name!r} with leading dimensions {leading}; accepted: packed columns")
+        raise UnsupportedError(
+            f"problem={name!r} with leading dimensions {leading}; accepted: packed columns"
+        )

@@ -1,8 +1,8 @@
 """Kernels of processors: which ones each instruction set gets of a problem, and the objects that hold them.
 
-A kernel is what a call in this process would run, chosen by the same ladder and the same records, but compiled
-for every processor that has the instruction set. What is left to run time is the batch, so there is a kernel for
-batches in the caches and one for those in memory, as the planner tells them apart.
+A kernel is what a call in this process would run, chosen by the same ladder and the same records, but
+compiled for every processor that has the instruction set. What is left to run time is the batch, so there is
+a kernel for batches in the caches and one for those in memory, as the planner tells them apart.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tilewright.targets.cpu import llvm
 from tilewright.targets.cpu.isa import ISAS, Isa
 
 CLASSES = (("1", "0"), ("1", "1"), ("any", "0"), ("any", "any"))
-"""Classes of alpha and beta, in the order of ``runtime.h``. At run time a scalar's value says which; beta 0 has
-always its own, because nothing is read there."""
+"""Classes of alpha and beta, in the order of ``runtime.h``. At run time a scalar's value says which; beta 0
+has always its own, because nothing is read there."""
 LAYOUTS = ("packed", "apart")
 REGIMES = ("cached", "memory")
 GAP = 1
@@ -31,9 +31,9 @@ GAP = 1
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The kernels of all problems for one instruction set: an object for each problem, and by problem the names
-    of its functions in the order of ``itertools.product(LAYOUTS, REGIMES, CLASSES)``. ``told`` is what the record
-    of the export says of each problem."""
+    """The kernels of all problems for one instruction set: an object for each problem, and by problem the
+    names of its functions in the order of ``itertools.product(LAYOUTS, REGIMES, CLASSES)``. ``told`` is what
+    the record of the export says of each problem."""
 
     isa: Isa
     knee: int
@@ -53,8 +53,9 @@ def here() -> list[str]:
 
 
 def device_of(isa: Isa) -> Device:
-    """A processor with an instruction set, as the planner is asked about it: this machine's, with its records and
-    caches, where that is its own, else one of which nothing was measured. Code is for all that have it."""
+    """A processor with an instruction set, as the planner is asked about it: this machine's, with its records
+    and caches, where that is its own, else one of which nothing was measured. Code is for all that have
+    it."""
     mine = dispatch.device()
     features = f"{isa.arch}/{isa.baseline}"
     if mine.key.endswith(f"-{isa.name}"):
@@ -65,7 +66,9 @@ def device_of(isa: Isa) -> Device:
         "masks": int(isa.masks),
         "prefetch": 0,
         "cores": 1,
-        **{"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20},
+        "l1d": 32 << 10,
+        "l2": 1 << 20,
+        "l3": 32 << 20,
     }
     return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features)
 
@@ -73,8 +76,8 @@ def device_of(isa: Isa) -> Device:
 def write(problems: Sequence[Exported], name: str) -> Written:
     """All kernels of problems for the instruction set of that name.
 
-    Raises ``ArgumentError`` for a name that is not in ``names``, ``UnsupportedError`` for a problem that no stencil
-    accepts, ``CompileError`` where LLVM refuses a program.
+    Raises ``ArgumentError`` for a name that is not in ``names``, ``UnsupportedError`` for a problem that no
+    stencil accepts, ``CompileError`` where LLVM refuses a program.
     """
     isa = next((isa for isa in ISAS if isa.name == name), None)
     if isa is None:
@@ -114,8 +117,8 @@ def _plans(problem: Problem, device: Device) -> Iterator[Plan]:
         asked = asked.with_(batch=batch)
         if dispatch.stranger(asked, device):
             raise UnsupportedError(
-                f"problem={problem.spelling!r} has no kernel for {device.name}; accepted: sizes that have one, or "
-                "targets that are GPUs"
+                f"problem={problem.spelling!r} has no kernel for {device.name}; accepted: sizes that have "
+                "one, or targets that are GPUs"
             )
         yield dispatch.plan(asked, device, cores=1, vendor=False)
 

@@ -1,8 +1,8 @@
 """Launch rules as data: what a stencil launches for any number of products, as numbers that C computes with.
 
-A stencil says its launch for one batch at a time. Here it is asked for many, and a rule of one form is found that
-says the same; where there is none, or where the number of products changes more than the grid, the kernel is
-not exported.
+A stencil says its launch for one batch at a time. Here it is asked for many, and a rule of one form is found
+that says the same; where there is none, or where the number of products changes more than the grid, the
+kernel is not exported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a kernel is started with any number of products: threads of a block, bytes of shared memory, grid."""
+    """How a kernel is started with any number of products: threads of a block, bytes of shared memory,
+    grid."""
 
     block: int
     shared: int
@@ -41,8 +42,8 @@ class Rule:
 
 
 def rule(launches: Mapping[int, Launch]) -> Rule | None:
-    """The rule behind launches by the number of products; None where no rule of this form says the same, or where
-    they need clusters, textures, or blocks of several dimensions.
+    """The rule behind launches by the number of products; None where no rule of this form says the same, or
+    where they need clusters, textures, or blocks of several dimensions.
 
     For few products a rule may start more blocks than the stencil, as many as for somewhat more: a kernel
     has no work for some blocks at other counts, too.

@@ -1,7 +1,8 @@
 """What of a library is written for its problems: declarations, tables and typed functions in C.
 
-All else is the same in every library and lies beside, in ``c/``, as files that compile as they stand. There the
-library is called ``tilewright_kernels`` and its symbols begin with ``tw_``; ``named`` gives them other names.
+All else is the same in every library and lies beside, in ``c/``, as files that compile as they stand. There
+the library is called ``tilewright_kernels`` and its symbols begin with ``tw_``; ``named`` gives them other
+names.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def _functions(x: Exported, cuda: bool) -> Iterable[tuple[str, str]]:
         )
         pointers = "(const void *const *)a, (const void *const *)b, &beta, (void *const *)c"
         yield (
-            f"int {x.symbol}{on}_pointers(size_t count, {e} alpha, const {e} *const *a, const {e} *const *b,\n"
-            f"    {e} beta, {e} *const *c{stream})",
+            f"int {x.symbol}{on}_pointers(size_t count, {e} alpha, const {e} *const *a,\n"
+            f"    const {e} *const *b, {e} beta, {e} *const *c{stream})",
             f"tw_gemm{on}_pointers({problem}, count, &alpha, {pointers}{last})",
         )
 
@@ -99,8 +100,8 @@ def processors_c(written: Sequence[Written]) -> str:
         "/* Which kernels serve which problem, by instruction set. */",
         '#include "runtime.h"',
         "",
-        f"/* By layout ({', '.join(LAYOUTS)}), by regime ({', '.join(REGIMES)}), by classes of alpha and beta",
-        f" * ({', '.join(f'{alpha} {beta}' for alpha, beta in CLASSES)}). */",
+        f"/* By layout ({', '.join(LAYOUTS)}), by regime ({', '.join(REGIMES)}), by classes of",
+        f" * alpha and beta ({', '.join(f'{alpha} {beta}' for alpha, beta in CLASSES)}). */",
     ]
     rows: dict[str, list[str]] = {}
     for each in written:

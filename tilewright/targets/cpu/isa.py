@@ -13,9 +13,10 @@ class Isa:
     """Vector width and registers of an instruction set, and how to recognise it.
 
     ``needs`` are names of LLVM features that must all be present; ``fma_text`` begins every fused
-    multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every processor
-    that has the instruction set, its name of a core and features, and ``asked`` what a C program asks
-    ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has it.
+    multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
+    processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
+    asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
+    it.
     """
 
     name: str
@@ -43,7 +44,17 @@ ISAS = (
         asked=_AVX2,
     ),
     Isa("neon", "aarch64", ("neon",), 128, 32, False, ("fmla", "fmadd"), baseline="generic +neon"),
-    Isa("vsx", "ppc64le", ("vsx",), 128, 64, False, ("xvmadd", "xsmadd", "fmadd"), baseline="pwr8 +vsx", asked=("arch_2_07", "vsx")),
+    Isa(
+        "vsx",
+        "ppc64le",
+        ("vsx",),
+        128,
+        64,
+        False,
+        ("xvmadd", "xsmadd", "fmadd"),
+        baseline="pwr8 +vsx",
+        asked=("arch_2_07", "vsx"),
+    ),
 )
 
 

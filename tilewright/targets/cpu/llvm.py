@@ -113,11 +113,11 @@ def _static(features: str) -> llvm.TargetMachine:
 
 
 def library(programs: Mapping[str, Source], device: Device) -> tuple[bytes, dict[str, int]]:
-    """One relocatable ELF object (position independent, hidden symbols) with a program under each name, and the
-    facts of ``compile`` for all of them together.
+    """One relocatable ELF object (position independent, hidden symbols) with a program under each name, and
+    the facts of ``compile`` for all of them together.
 
-    A program's functions are named by its entry and what follows it. Raises ``CompileError`` when LLVM refuses
-    a program.
+    A program's functions are named by its entry and what follows it. Raises ``CompileError`` when LLVM
+    refuses a program.
     """
 
     def linked() -> llvm.ModuleRef:
