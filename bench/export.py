@@ -1,12 +1,13 @@
 """An exported library beside the plan that it was exported from: ``python -m bench.export d:8x8x8 z:3x3x3``.
 
 The library is written, built with the machine's C compiler (``--cc``) and loaded into this process. Then each
-problem runs on the same operands by ``tw.plan`` and by the library, in turns: on one core a batch in the caches
-and one in memory, on a GPU (``--device cuda``) one in memory, packed and with a gap between matrices. Operations
-have to be n, because operands are NumPy's or PyTorch's arrays in C order, read as columns.
+problem runs on the same operands by ``tw.plan`` and by the library, in turns: on one core a batch in the
+caches and one in memory, on a GPU (``--device cuda``) one in memory, packed and with a gap between matrices.
+Operations have to be n, because operands are NumPy's or PyTorch's arrays in C order, read as columns.
 
-On the processor the library is called in a loop of C's, so that what ``ctypes`` takes for a call is not counted;
-Python's plan is called as a program in Python calls it. ``ratio``: the library's time over the plan's.
+On the processor the library is called in a loop of C's, so that what ``ctypes`` takes for a call is not
+counted; Python's plan is called as a program in Python calls it. ``ratio``: the library's time over the
+plan's.
 """
 
 from __future__ import annotations
