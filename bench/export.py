@@ -92,7 +92,7 @@ def operands(p: Problem, gap: int, batch: int, kind: str) -> list[Any]:
     rng, found = np.random.default_rng(0), []
     for rows, columns in ((p.m, p.k), (p.k, p.n), (p.m, p.n)):
         size = rows * columns
-        values = rng.standard_normal((batch, size + gap)).astype(p.dtype.numpy)
+        values: Any = rng.standard_normal((batch, size + gap)).astype(p.dtype.numpy)
         if p.dtype.is_complex:
             values += 1j * rng.standard_normal((batch, size + gap)).astype(values.real.dtype)
         if kind == "cuda":

@@ -14,7 +14,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.export import gpus, processors, text
 from tilewright.export.gpus import Built
-from tilewright.export.problems import of
+from tilewright.export.problems import Exported, of
 from tilewright.export.processors import Written
 from tilewright.model import Problem
 from tilewright.planning import dispatch
@@ -75,14 +75,14 @@ def export_kernels(
         raise ArgumentError(
             f"path={str(path)!r} is no folder; accepted: a folder, or a path where one is made"
         )
-    written = [processors.write(asked, each) for each in wanted if each in processors.names()]
+    written = [processors.write(asked, each, prefix) for each in wanted if each in processors.names()]
     built = [gpus.build(asked, each) for each in wanted if each in gpus.names()]
-    record = _record(asked, written, built, name, prefix)
+    record = text.named(json.dumps(_record(asked, written, built), indent=1) + "\n", name, prefix)
     files: dict[str, str | bytes] = {
         f"include/{text.LIBRARY}.h": text.header(asked, bool(built)),
         "src/problems.c": text.problems_c(asked, bool(built)),
         "src/processors.c": text.processors_c(written),
-        "record.json": json.dumps(record, indent=1) + "\n",
+        "record.json": record,
     }
     if built:
         files["src/gpus.c"] = text.gpus_c(built)
@@ -90,7 +90,8 @@ def export_kernels(
     for each in written:
         files |= {f"objects/{each.isa.arch}/{x}_{each.isa.name}.o": y for x, y in each.objects.items()}
     _put(folder, files, name, prefix)
-    return record
+    found: dict[str, Any] = json.loads(record)
+    return found
 
 
 def _targets(targets: str | Sequence[str] | None) -> list[str]:
@@ -102,15 +103,12 @@ def _targets(targets: str | Sequence[str] | None) -> list[str]:
     return [each for each in known if each in given]
 
 
-def _record(
-    asked: Sequence[Any], written: Sequence[Written], built: Sequence[Built], name: str, prefix: str
-) -> dict[str, Any]:
+def _record(asked: Sequence[Exported], written: Sequence[Written], built: Sequence[Built]) -> dict[str, Any]:
     """What the library is made of and by whom, as plain data."""
     device = dispatch.device()
     return {
         "schema": SCHEMA,
-        "library": name,
-        "prefix": prefix,
+        "library": text.LIBRARY,
         "made_by": f"tilewright {_version()}",
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "licence": "BSD-3-Clause",

@@ -73,8 +73,9 @@ def device_of(isa: Isa) -> Device:
     return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features)
 
 
-def write(problems: Sequence[Exported], name: str) -> Written:
-    """All kernels of problems for the instruction set of that name.
+def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
+    """All kernels of problems for the instruction set of that name; ``prefix`` begins the symbols of objects,
+    in place of ``tw``.
 
     Raises ``ArgumentError`` for a name that is not in ``names``, ``UnsupportedError`` for a problem that no
     stencil accepts, ``CompileError`` where LLVM refuses a program.
@@ -93,7 +94,7 @@ def write(problems: Sequence[Exported], name: str) -> Written:
             source = _source(plan)
             # What several rules run is in the library once.
             symbol = known.setdefault(source.digest, f"{each.symbol}_{isa.name}_{len(known)}")
-            programs[symbol] = source
+            programs[prefix + symbol.removeprefix("tw")] = source
             order.append(symbol)
         objects[each.symbol], facts = llvm.library(programs, device)
         functions[each.symbol] = order

@@ -78,6 +78,6 @@ def _axes(blocks: Mapping[int, int], most: int) -> Iterable[Axis]:
 
 def _says(axis: Axis, blocks: Mapping[int, int]) -> bool:
     return all(
-        made == axis.blocks(count) or made < axis.blocks(count) == axis.least
+        made == axis.blocks(count) or (made < axis.blocks(count) and count * axis.times <= axis.each)
         for count, made in blocks.items()
     )
