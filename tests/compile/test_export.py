@@ -1,4 +1,4 @@
-"""Images of GPUs in exported libraries: they compile without spills, and so does what holds and launches them."""
+"""Images of GPUs in exported libraries compile without spills, and so does what holds and launches them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 import tilewright as tw
 from tilewright.export import gpus
-from tilewright.export.problems import of
 
 pytestmark = pytest.mark.compile
 
@@ -30,8 +29,8 @@ def test_a_library_with_images_builds_without_cuda(tmp_path: Path, monkeypatch: 
     ]
     assert [kernel["facts"]["spills"] for kernel in kernels] == [0, 0, 0]
     sources = [*tmp_path.glob("src/*.c"), tmp_path / "test" / "test_cuda.c"]
-    subprocess.run(["gcc", *STRICT, "-otest", *sources, "-lm", "-ldl"], cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "test"], capture_output=True, text=True, check=False)
+    subprocess.run(["gcc", *STRICT, "-orun", *sources, "-lm", "-ldl"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "run"], capture_output=True, text=True, check=False)
     # 77: there is no GPU, or none that these images are for. What it prints says which.
     assert done.returncode in (0, 77), done.stdout
     assert done.stdout.splitlines()[-1] in (
@@ -39,13 +38,3 @@ def test_a_library_with_images_builds_without_cuda(tmp_path: Path, monkeypatch: 
         "no kernel of this library runs on this device",
         "GPU: 1 problems, 0 wrong",
     )
-
-
-def test_ptx_is_for_all_later_devices_and_ends_with_a_zero() -> None:
-    arch = gpus.arch_of("ptx")
-    (each,) = of("s:2x2x2")
-    chosen = gpus.choose(gpus._asked(each, "packed", "1", "0", arch.device), arch.device, False)
-    assert chosen is not None
-    image, _ = gpus._compiled(chosen, arch)
-    assert b".target sm_80" in image.code
-    assert image.code[-1] == 0

@@ -21,9 +21,9 @@ def test_an_exported_library_is_right_on_this_gpu(targets: tuple[str, ...], tmp_
     tw.export_kernels(["d:3x2x5", "c:ct:17x9x6"], tmp_path, targets=targets)
     sources = [*tmp_path.glob("src/*.c"), tmp_path / "test" / "test_cuda.c"]
     subprocess.run(
-        ["gcc", "-std=c99", "-Iinclude", "-otest", *sources, "-lm", "-ldl"], cwd=tmp_path, check=True
+        ["gcc", "-std=c99", "-Iinclude", "-orun", *sources, "-lm", "-ldl"], cwd=tmp_path, check=True
     )
-    done = subprocess.run([tmp_path / "test"], capture_output=True, text=True, check=False)
+    done = subprocess.run([tmp_path / "run"], capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip(done.stdout)
     assert (done.returncode, done.stdout) == (0, "GPU: 2 problems, 0 wrong\n")
