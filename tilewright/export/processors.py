@@ -141,4 +141,13 @@ def _told(plan: Plan, symbol: str) -> dict[str, Any]:
         "config": dict(plan.config or {}),
         "origin": plan.origin,
         "why": plan.why,
+        "measured_gflops": _measured(plan),
     }
+
+
+def _measured(plan: Plan) -> float | None:
+    """The speed that the record behind a tuned plan has; None where nothing was measured of this problem."""
+    record = dispatch.best(plan.problem.key, plan.regime, plan.device) if plan.origin == "tuned" else None
+    if record is None or record.timing is None or record.config != plan.config:
+        return None
+    return round(record.problem.flops * record.timing.batch / record.timing.median / 1e9, 3)

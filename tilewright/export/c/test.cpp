@@ -22,11 +22,17 @@ static std::complex<T> conjugated(std::complex<T> x)
     return std::conj(x);
 }
 
-template <char Op, class T, int Rows, int Columns>
-static auto taken(const tk::batch<T, Rows, Columns> &x)
+template <char Op, class Batch>
+static auto taken(const Batch &x)
 {
-    auto s = x.as_stored();
-    return tk::operand<std::remove_const_t<T>, Rows, Columns, Op>{s.data, s.count, s.stride};
+    if constexpr (Op == 't')
+        return tk::transposed(x);
+    else if constexpr (Op == 'c')
+        return tk::adjoint(x);
+    else if constexpr (Op == 'j')
+        return tk::conjugated(x);
+    else
+        return x;
 }
 
 template <class T, int Rows>
@@ -35,6 +41,23 @@ static T element(const T *x, char op, int row, int column)
     bool turned = op == 't' || op == 'c';
     T found = turned ? x[column + row * Rows] : x[row + column * Rows];
     return op == 'c' || op == 'j' ? conjugated(found) : found;
+}
+
+// Whether c = factor op(a) op(b), where a may be shared.
+template <class T, int M, int N, int K, char OpA, char OpB, class A, class B>
+static bool right(const A &a, const B &b, const tk::batch<T, M, N> &c, T factor)
+{
+    constexpr int rows_a = OpA == 't' || OpA == 'c' ? K : M, rows_b = OpB == 't' || OpB == 'c' ? N : K;
+    bool good = true;
+    for (std::size_t at = 0; at < c.count(); ++at)
+        for (int j = 0; j < N; ++j)
+            for (int i = 0; i < M; ++i) {
+                T sum = 0;
+                for (int l = 0; l < K; ++l)
+                    sum += element<T, rows_a>(a(at), OpA, i, l) * element<T, rows_b>(b(at), OpB, l, j);
+                good = good && std::abs(c(at)[i + j * M] - factor * sum) < 1e-4;
+            }
+    return good;
 }
 
 template <class T, int M, int N, int K, char OpA, char OpB>
@@ -55,16 +78,13 @@ static void test(const char *name)
     int status = (cs = taken<OpA>(as) * taken<OpB>(bs));
     status |= (cs += T(2) * (taken<OpA>(as) * taken<OpB>(bs)));
     status |= (cs -= taken<OpA>(as) * taken<OpB>(bs));
-    bool good = status == TW_OK;
-    for (std::size_t at = 0; at < count; ++at)
-        for (int j = 0; j < N; ++j)
-            for (int i = 0; i < M; ++i) {
-                T sum = 0;
-                for (int l = 0; l < K; ++l)
-                    sum += element<T, rows_a>(as(at), OpA, i, l) * element<T, rows_b>(bs(at), OpB, l, j);
-                good = good && std::abs(cs(at)[i + j * M] - T(2) * sum) < 1e-4;
-            }
-    if (!good) {
+    bool good = right<T, M, N, K, OpA, OpB>(as, bs, cs, T(2));
+    auto one = tk::shared<rows_a, columns_a>(static_cast<const T *>(a.data()));
+    status |= (cs = taken<OpA>(one) * taken<OpB>(bs));
+    good = good && right<T, M, N, K, OpA, OpB>(one, bs, cs, T(1));
+    tk::batch<const T, rows_b, columns_b> fewer(b.data(), count - 1);
+    good = good && (cs = taken<OpA>(as) * taken<OpB>(fewer)) == TW_BAD_ARGUMENT;
+    if (!good || status != TW_OK) {
         ++failures;
         std::printf("WRONG %s: status %d\n", name, status);
     }

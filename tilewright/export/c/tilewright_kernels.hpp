@@ -26,7 +26,8 @@ struct served : std::false_type {};
 TW_PROBLEMS(TW_SERVED)
 #undef TW_SERVED
 
-// One operand as a product takes it: stored rows x columns, column-major, op n, t, c or j of each matrix.
+// One operand as a product takes it: stored rows x columns, column-major, op n, t, c or j of each matrix. A batch is
+// one with op n; transposed, adjoint and conjugated below make the others.
 template <class T, int Rows, int Columns, char Op>
 struct operand {
     const T *data;
@@ -119,6 +120,13 @@ auto adjoint(const batch<T, R, C> &x)
 {
     auto s = x.as_stored();
     return operand<std::remove_const_t<T>, R, C, 'c'>{s.data, s.count, s.stride};
+}
+
+template <class T, int R, int C>
+auto conjugated(const batch<T, R, C> &x)
+{
+    auto s = x.as_stored();
+    return operand<std::remove_const_t<T>, R, C, 'j'>{s.data, s.count, s.stride};
 }
 
 template <class T, int R, int C, char Op>
