@@ -11,7 +11,7 @@ import numpy as np
 import tilewright as tw
 
 folder = Path(tempfile.mkdtemp())
-record = tw.export_kernels("d:6x6x6", folder)
+record = tw.export_kernels("d:3x3x3", folder)
 print("instruction sets:", ", ".join(record["targets"]))
 
 compiler = shutil.which("cc")
@@ -30,10 +30,10 @@ print("what runs here:", library.tw_cpu().decode())
 
 # Column-major matrices are the transposes of NumPy's, so the operands change places.
 rng = np.random.default_rng(0)
-a, b = rng.standard_normal((2, 10_000, 6, 6))
+a, b = rng.standard_normal((2, 10_000, 3, 3))
 c = np.empty_like(a)
-one, none, step = ctypes.c_double(1), ctypes.c_double(0), ctypes.c_ssize_t(36)
+one, none, step = ctypes.c_double(1), ctypes.c_double(0), ctypes.c_ssize_t(9)
 first, second, result = (ctypes.c_void_p(x.ctypes.data) for x in (b, a, c))
-status = library.tw_d_nn_6x6x6(ctypes.c_size_t(len(a)), one, first, step, second, step, none, result, step)
+status = library.tw_d_nn_3x3x3(ctypes.c_size_t(len(a)), one, first, step, second, step, none, result, step)
 print("status:", status, "right:", np.allclose(c, a @ b))
 shutil.rmtree(folder)

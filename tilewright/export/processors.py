@@ -150,4 +150,4 @@ def _measured(plan: Plan) -> float | None:
     record = dispatch.best(plan.problem.key, plan.regime, plan.device) if plan.origin == "tuned" else None
     if record is None or record.timing is None or record.config != plan.config:
         return None
-    return round(record.problem.flops * record.timing.batch / record.timing.median / 1e9, 3)
+    return float(round(record.problem.flops * record.timing.batch / record.timing.median / 1e9, 3))
