@@ -65,7 +65,7 @@ def device_of(isa: Isa) -> Device:
         "vector_registers": isa.vector_registers,
         "masks": int(isa.masks),
         "prefetch": 0,
-        "cores": 1,
+        "cores": 16,
         "l1d": 32 << 10,
         "l2": 1 << 20,
         "l3": 32 << 20,

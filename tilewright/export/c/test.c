@@ -7,7 +7,7 @@ static void test_problem(const tw_problem *p)
 {
     int s, n;
     for (s = 0; s < pairs_of(p); ++s)
-        for (n = 0; n < COUNTS; ++n) {
+        for (n = 0; n < counts_of(p); ++n) {
             const double *alpha = SCALARS[s], *beta = SCALARS[s] + 2;
             double factors[2][2];
             int count = COUNT[n], reads = beta[0] != 0, form, at, status;

@@ -108,7 +108,7 @@ int main(void)
     expect(tw_gemm_cuda(tw_problems, 2, NULL, x, 0, x, 0, NULL, x, 0, NULL), TW_BAD_ARGUMENT, "a shared C");
     for (at = 0; at < tw_problem_count && !status; ++at)
         for (s = 0; s < pairs_of(tw_problems + at); ++s)
-            for (n = 0; n < COUNTS; ++n)
+            for (n = 0; n < counts_of(tw_problems + at); ++n)
                 for (form = 0; form < 6; ++form)
                     run(tw_problems + at, COUNT[n], SCALARS[s], SCALARS[s] + 2, form);
     expect(tw_cuda_unload(), TW_OK, "tw_cuda_unload");
