@@ -107,3 +107,15 @@ def test_objects_are_made_for_other_architectures_and_an_older_export_goes(tmp_p
     assert "int my_s_nn_2x2x2(size_t count, float alpha" in (tmp_path / "include" / "mine.h").read_text()
     tw.export_kernels("s:1x1x1", tmp_path, targets="neon", name="mine", prefix="my")
     assert [path.name for path in tmp_path.glob("objects/*/*.o")] == ["my_s_nn_1x1x1_neon.o"]
+
+
+EMULATED = ("aarch64-linux-gnu-gcc", "qemu-aarch64")
+
+
+@pytest.mark.skipif(not all(map(shutil.which, EMULATED)), reason=f"needs {' and '.join(EMULATED)}")
+def test_a_library_for_another_architecture_is_right_under_an_emulator(tmp_path: Path) -> None:
+    tw.export_kernels("c:tn:2x3x1", tmp_path, targets="neon")
+    sources = ("src/*.c", "objects/aarch64/*.o", "test/test.c", "-lm", "-static", "-orun")
+    compiled(tmp_path, EMULATED[0], "-std=c99", *STRICT, *sources)
+    done = subprocess.run([EMULATED[1], tmp_path / "run"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "neon: 1 problems, 0 wrong\n")
