@@ -1,4 +1,5 @@
-/* Speed of every problem of the library on one core: packed batches in the caches and in memory, alpha 1, beta 0. */
+/* Speed of every problem of the library on one core: packed batches in the caches and in memory, alpha 1,
+ * beta 0. */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,9 @@ static double now(void)
 
 static void measure(const tw_problem *p, double bytes, const char *where)
 {
-    size_t size = p->type == 's' ? 4 : p->type == 'z' ? 16 : 8, real = p->type == 's' || p->type == 'c' ? 4 : 8;
-    size_t mk = (size_t)p->m * (size_t)p->k, kn = (size_t)p->k * (size_t)p->n, mn = (size_t)p->m * (size_t)p->n;
+    size_t size = p->type == 's' ? 4 : p->type == 'z' ? 16 : 8;
+    size_t real = p->type == 's' || p->type == 'c' ? 4 : 8;
+    size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k, mk = m * k, kn = k * n, mn = m * n;
     size_t count = (size_t)(bytes / (double)((mk + kn + mn) * size)), i, passes = 0, turn;
     double flops = (size == real ? 2.0 : 8.0) * p->m * p->n * p->k, best = 1e30;
     char *a, *b, *c;
@@ -47,7 +49,8 @@ static void measure(const tw_problem *p, double bytes, const char *where)
                 best = seconds / (double)passes;
         }
         printf("%-24s %-7s %9lu products %9.2f Gflop/s %9.2f GB/s\n", p->name, where, (unsigned long)count,
-               flops * (double)count / best * 1e-9, (double)((mk + kn + mn) * size) * (double)count / best * 1e-9);
+               flops * (double)count / best * 1e-9,
+               (double)((mk + kn + mn) * size) * (double)count / best * 1e-9);
     }
     free(a);
     free(b);

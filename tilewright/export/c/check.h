@@ -63,8 +63,8 @@ static void *memory(size_t bytes)
 /* Element (row, column) of op(X), where X has so many stored rows. */
 static void of_op(char type, char op, const void *x, int stored, int row, int column, double *re, double *im)
 {
-    int turned = op == 't' || op == 'c';
-    get(type, x, turned ? column + (ptrdiff_t)row * stored : row + (ptrdiff_t)column * stored, re, im);
+    int is_transposed = op == 't' || op == 'c';
+    get(type, x, is_transposed ? column + (ptrdiff_t)row * stored : row + (ptrdiff_t)column * stored, re, im);
     if (op == 'c' || op == 'j')
         *im = -*im;
 }
@@ -75,8 +75,8 @@ static const void *moved(const void *from, ptrdiff_t elements, char type)
 }
 
 /* Whether a C is alpha op(A) op(B) + beta old within the bound of |A||B| for sums of so many terms. */
-static int right(const tw_problem *p, const void *a, const void *b, const void *old, const void *c, const double *alpha,
-                 const double *beta)
+static int right(const tw_problem *p, const void *a, const void *b, const void *old, const void *c,
+                 const double *alpha, const double *beta)
 {
     int i, j, l, reads = beta[0] != 0 || beta[1] != 0;
     double unit = p->type == 's' || p->type == 'c' ? 6e-8 : 1.2e-16;
@@ -84,8 +84,10 @@ static int right(const tw_problem *p, const void *a, const void *b, const void *
         for (i = 0; i < p->m; ++i) {
             double re = 0, im = 0, size = 0, x, y, u, v, got_re, got_im, want_re, want_im, bound;
             for (l = 0; l < p->k; ++l) {
-                of_op(p->type, p->trans_a, a, p->trans_a == 't' || p->trans_a == 'c' ? p->k : p->m, i, l, &x, &y);
-                of_op(p->type, p->trans_b, b, p->trans_b == 't' || p->trans_b == 'c' ? p->n : p->k, l, j, &u, &v);
+                of_op(p->type, p->trans_a, a, p->trans_a == 't' || p->trans_a == 'c' ? p->k : p->m, i, l,
+                      &x, &y);
+                of_op(p->type, p->trans_b, b, p->trans_b == 't' || p->trans_b == 'c' ? p->n : p->k, l, j,
+                      &u, &v);
                 re += x * u - y * v;
                 im += x * v + y * u;
                 size += (fabs(x) + fabs(y)) * (fabs(u) + fabs(v));
@@ -113,8 +115,8 @@ typedef struct operands {
     ptrdiff_t step[3], length[3], offset;
 } operands;
 
-/* Random A and B, C as it was before and a copy of it; elements of C that no product owns are guards. Matrices begin
- * an offset of elements after a multiple of 16 bytes. */
+/* Random A and B, C as it was before and a copy of it; elements of C that no product owns are guards.
+ * Matrices begin an offset of elements after a multiple of 16 bytes. */
 static operands make(const tw_problem *p, int count, int gap, int shared, int reads, int offset)
 {
     operands x;
@@ -136,7 +138,8 @@ static operands make(const tw_problem *p, int count, int gap, int shared, int re
         ptrdiff_t length = x.length[which < 2 ? which : 2];
         x.memory[which] = memory((size_t)length * size);
         for (i = 0; i < length; ++i)
-            put(p->type, x.memory[which], i, which < 2 ? uniform() : GUARDED, which < 2 ? uniform() : GUARDED);
+            put(p->type, x.memory[which], i, which < 2 ? uniform() : GUARDED,
+                which < 2 ? uniform() : GUARDED);
     }
     x.a = x.memory[0] + (size_t)offset * size;
     x.b = x.memory[1] + (size_t)offset * size;
@@ -151,14 +154,15 @@ static operands make(const tw_problem *p, int count, int gap, int shared, int re
     return x;
 }
 
-static void check(const tw_problem *p, operands *x, int count, const double *alpha, const double *beta, int status,
-                  const char *what)
+static void check(const tw_problem *p, operands *x, int count, const double *alpha, const double *beta,
+                  int status, const char *what)
 {
     ptrdiff_t i, size = (ptrdiff_t)size_of(p->type);
     int at, good = status == TW_OK;
     for (at = 0; good && at < count; ++at) {
         const void *old = moved(x->old, at * x->step[2], p->type), *c = moved(x->c, at * x->step[2], p->type);
-        good = right(p, moved(x->a, at * x->step[0], p->type), moved(x->b, at * x->step[1], p->type), old, c, alpha, beta);
+        good = right(p, moved(x->a, at * x->step[0], p->type), moved(x->b, at * x->step[1], p->type), old,
+                     c, alpha, beta);
     }
     for (i = 0; good && i < x->length[2]; ++i) {
         ptrdiff_t from = i - GUARD - x->offset, inside = from >= 0 ? from % x->step[2] : -1;
@@ -167,8 +171,8 @@ static void check(const tw_problem *p, operands *x, int count, const double *alp
     }
     if (!good) {
         ++failures;
-        printf("WRONG %s %s: count %d, alpha %g%+gi, beta %g%+gi, status %d (%s)\n", p->name, what, count, alpha[0],
-               alpha[1], beta[0], beta[1], status, tw_status_text(status));
+        printf("WRONG %s %s: count %d, alpha %g%+gi, beta %g%+gi, status %d (%s)\n", p->name, what, count,
+               alpha[0], alpha[1], beta[0], beta[1], status, tw_status_text(status));
     }
     for (at = 0; at < 4; ++at)
         free(x->memory[at]);
@@ -189,7 +193,8 @@ static void expect(int got, int wanted, const char *what)
 
 /* alpha and beta of every class, the last pair for complex types alone, and counts that few widths divide. */
 enum { PAIRS = 5, COUNTS = 5 };
-static const double SCALARS[PAIRS][4] = {{1, 0, 0, 0}, {1, 0, 1, 0}, {-0.75, 0, 0, 0}, {0.5, 0, -2, 0}, {1.5, -0.5, 0.25, 1}};
+static const double SCALARS[PAIRS][4] = {{1, 0, 0, 0}, {1, 0, 1, 0}, {-0.75, 0, 0, 0}, {0.5, 0, -2, 0},
+                                         {1.5, -0.5, 0.25, 1}};
 static const int COUNT[COUNTS] = {1, 2, 7, 33, MOST};
 
 static int pairs_of(const tw_problem *p)

@@ -1,4 +1,5 @@
-/* Products on a GPU: the driver's library found at run time, kernels loaded once for each context, and launches. */
+/* Products on a GPU: the driver's library found at run time, kernels loaded once for each context, and
+ * launches. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -13,14 +14,15 @@ static struct driver {
     int (*unload)(void *);
     int (*find)(void **, void *, const char *);
     int (*allow)(void *, int, int);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                  void **, void **);
 } driver;
 
 enum { MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76 };     /* CUdevice_attribute */
 enum { DYNAMIC_SHARED = 8, SHARED_CARVEOUT = 9 };          /* CUfunction_attribute */
 
-/* The contexts that kernels are loaded into, and what each is. A context is written last, so that who finds it
- * finds all of it. */
+/* The contexts that kernels are loaded into, and what each is. A context is written last, so that who
+ * finds it finds all of it. */
 static struct slot {
     void *context;
     const tw_cuda_arch *arch;
@@ -56,7 +58,8 @@ static int find_driver(void)
     if (!library)
         return TW_NO_DRIVER;
     if (!found(library, "cuCtxGetCurrent", &d.context) || !found(library, "cuCtxGetDevice", &d.device) ||
-        !found(library, "cuDeviceGetAttribute", &d.attribute) || !found(library, "cuModuleLoadData", &d.load) ||
+        !found(library, "cuDeviceGetAttribute", &d.attribute) ||
+        !found(library, "cuModuleLoadData", &d.load) ||
         !found(library, "cuModuleUnload", &d.unload) || !found(library, "cuModuleGetFunction", &d.find) ||
         !found(library, "cuFuncSetAttribute", &d.allow) || !found(library, "cuLaunchKernel", &d.launch)) {
         dlclose(library);
@@ -191,7 +194,8 @@ static int blocks(const tw_axis *axis, long long count, int most)
     return (int)(found < most ? found : most);
 }
 
-static int start(const struct slot *slot, const tw_problem *problem, int layout, int class_, arguments *g, void *stream)
+static int start(const struct slot *slot, const tw_problem *problem, int layout, int class_, arguments *g,
+                 void *stream)
 {
     const tw_cuda_kernel *kernel;
     int at = slot->arch->rules[problem->index].kernel[layout][class_], most;
@@ -207,14 +211,16 @@ static int start(const struct slot *slot, const tw_problem *problem, int layout,
     return failed(driver.launch(room_of(slot)[at].function, (unsigned)blocks(kernel->grid, g->batch, most),
                                 (unsigned)blocks(kernel->grid + 1, g->batch, kernel->grid[1].most),
                                 (unsigned)blocks(kernel->grid + 2, g->batch, kernel->grid[2].most),
-                                (unsigned)kernel->block, 1, 1, (unsigned)kernel->shared, stream, parameters, NULL));
+                                (unsigned)kernel->block, 1, 1, (unsigned)kernel->shared, stream,
+                                parameters, NULL));
 }
 
 /* The largest batch of one launch. */
 static const size_t MOST = (size_t)1 << 30;
 
-static int run(const tw_problem *p, int layout, size_t count, const void *alpha, const void *a, ptrdiff_t stride_a,
-               const void *b, ptrdiff_t stride_b, const void *beta, void *c, ptrdiff_t stride_c, void *stream)
+static int run(const tw_problem *p, int layout, size_t count, const void *alpha, const void *a,
+               ptrdiff_t stride_a, const void *b, ptrdiff_t stride_b, const void *beta, void *c,
+               ptrdiff_t stride_c, void *stream)
 {
     const struct slot *slot;
     tw_scalars read;
@@ -264,8 +270,9 @@ static int far(ptrdiff_t stride)
     return stride > INT32_MAX || stride < -INT32_MAX;
 }
 
-int tw_gemm_cuda(const tw_problem *problem, size_t count, const void *alpha, const void *a, ptrdiff_t stride_a,
-                 const void *b, ptrdiff_t stride_b, const void *beta, void *c, ptrdiff_t stride_c, void *stream)
+int tw_gemm_cuda(const tw_problem *problem, size_t count, const void *alpha, const void *a,
+                 ptrdiff_t stride_a, const void *b, ptrdiff_t stride_b, const void *beta, void *c,
+                 ptrdiff_t stride_c, void *stream)
 {
     ptrdiff_t whole_a, whole_b, whole_c;
     int layout;
@@ -291,8 +298,8 @@ int tw_gemm_cuda(const tw_problem *problem, size_t count, const void *alpha, con
 int tw_gemm_cuda_pointers(const tw_problem *problem, size_t count, const void *alpha, const void *const *a,
                           const void *const *b, const void *beta, void *const *c, void *stream)
 {
-    return run(problem, TW_POINTERS, count, alpha, (const void *)a, 0, (const void *)b, 0, beta, (void *)(uintptr_t)c, 0,
-               stream);
+    return run(problem, TW_POINTERS, count, alpha, (const void *)a, 0, (const void *)b, 0, beta,
+               (void *)(uintptr_t)c, 0, stream);
 }
 
 int tw_gemm_cuda_grouped(const tw_group *groups, size_t count, void *stream)
@@ -309,8 +316,8 @@ int tw_gemm_cuda_grouped(const tw_group *groups, size_t count, void *stream)
     }
     for (at = 0; at < count; ++at) {
         const tw_group *g = groups + at;
-        status = tw_gemm_cuda(g->problem, g->count, g->alpha, g->a, g->stride_a, g->b, g->stride_b, g->beta, g->c,
-                              g->stride_c, stream);
+        status = tw_gemm_cuda(g->problem, g->count, g->alpha, g->a, g->stride_a, g->b, g->stride_b, g->beta,
+                              g->c, g->stride_c, stream);
         if (status)
             return status;
     }

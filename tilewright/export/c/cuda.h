@@ -4,8 +4,8 @@
 
 #include "runtime.h"
 
-/* How matrices lie, which kernels are compiled for: packed and at multiples of 16 bytes, evenly spaced anywhere, and
- * where arrays of addresses say. */
+/* How matrices lie, which kernels are compiled for: packed and at multiples of 16 bytes, evenly spaced
+ * anywhere, and where arrays of addresses say. */
 enum { TW_PACKED, TW_APART, TW_POINTERS, TW_LAYOUTS };
 
 /* The launch rule of one axis of the grid: min(most, max(least, ceil(count * times / each))) blocks. */
@@ -13,8 +13,9 @@ typedef struct tw_axis {
     int most, least, times, each;
 } tw_axis;
 
-/* A kernel: its image (machine code, or PTX that the driver compiles), its launch, and, where the most blocks along x
- * are a multiple of the multiprocessors that it was chosen for, how many those are (else 0). */
+/* A kernel: its image (machine code, or PTX that the driver compiles), its launch, and, where the most
+ * blocks along x are a multiple of the multiprocessors that it was chosen for, how many those are (else
+ * 0). */
 typedef struct tw_cuda_kernel {
     const uint64_t *image;
     const char *entry;
@@ -27,8 +28,8 @@ typedef struct tw_cuda_rules {
     short kernel[TW_LAYOUTS][TW_CLASSES];
 } tw_cuda_rules;
 
-/* An architecture: which compute capabilities it serves (major * 10 + minor), and its kernels. The table goes from
- * the first that is asked to the last, which has no name. */
+/* An architecture: which compute capabilities it serves (major * 10 + minor), and its kernels. The table
+ * goes from the first that is asked to the last, which has no name. */
 typedef struct tw_cuda_arch {
     const char *name;
     int from, to, count;

@@ -16,8 +16,8 @@ typedef void tw_cpu_kernel(const void *a, const void *b, void *c, int64_t stride
 /* Classes of the scalars, which kernels are compiled for. */
 enum { TW_ONE_ZERO, TW_ONE_ONE, TW_ANY_ZERO, TW_ANY_ANY, TW_CLASSES };
 
-/* The kernels of one problem: by whether the batch is packed or not, by whether it is in the caches or in memory,
- * and by the class of the scalars. */
+/* The kernels of one problem: by whether the batch is packed or not, by whether it is in the caches or in
+ * memory, and by the class of the scalars. */
 typedef struct tw_cpu_rules {
     tw_cpu_kernel *kernel[2][2][TW_CLASSES];
 } tw_cpu_rules;
@@ -39,7 +39,8 @@ typedef struct tw_scalars {
     int class_;
 } tw_scalars;
 
-TW_HIDDEN int tw_read_scalars(const tw_problem *problem, const void *alpha, const void *beta, tw_scalars *read);
+TW_HIDDEN int tw_read_scalars(const tw_problem *problem, const void *alpha, const void *beta,
+                              tw_scalars *read);
 
 /* Bytes of an element. */
 TW_HIDDEN ptrdiff_t tw_size(const tw_problem *problem);

@@ -1,6 +1,7 @@
-/* Every problem of the library against a reference in double precision: odd counts, alpha and beta of every class,
- * beta 0 over NaN, matrices that lie apart, shared operands, addresses that only an element divides, and guard
- * elements around every C that must stay as they are. Exit code 0: all is right; 77: nothing here could run. */
+/* Every problem of the library against a reference in double precision: odd counts, alpha and beta of
+ * every class, beta 0 over NaN, matrices that lie apart, shared operands, addresses that only an element
+ * divides, and guard elements around every C that must stay as they are. Exit code 0: all is right; 77:
+ * nothing here could run. */
 #include "check.h"
 
 static void test_problem(const tw_problem *p)
@@ -14,9 +15,11 @@ static void test_problem(const tw_problem *p)
             scalar(p->type, alpha, factors[0]);
             scalar(p->type, beta, factors[1]);
             for (form = 0; form < 5; ++form) {
-                static const char *const FORMS[] = {"packed", "packed, off by one", "apart", "shared A", "shared B"};
+                static const char *const FORMS[] = {"packed", "packed, off by one", "apart", "shared A",
+                                                    "shared B"};
                 operands x = make(p, count, form == 2 ? GAP : 0, form > 2 ? form - 2 : 0, reads, form > 0);
-                status = tw_gemm(p, (size_t)count, factors[0], x.a, x.step[0], x.b, x.step[1], factors[1], x.c, x.step[2]);
+                status = tw_gemm(p, (size_t)count, factors[0], x.a, x.step[0], x.b, x.step[1], factors[1],
+                                 x.c, x.step[2]);
                 check(p, &x, count, alpha, beta, status, FORMS[form]);
             }
             for (form = 0; form < 2; ++form) {

@@ -1,5 +1,5 @@
-// The operators of tilewright_kernels.hpp on every exported problem, beside a plain loop. Exit code 0: all is right;
-// 77: nothing here could run.
+// The operators of tilewright_kernels.hpp on every exported problem, beside a plain loop. Exit code 0: all is
+// right; 77: nothing here could run.
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -38,8 +38,8 @@ static auto taken(const Batch &x)
 template <class T, int Rows>
 static T element(const T *x, char op, int row, int column)
 {
-    bool turned = op == 't' || op == 'c';
-    T found = turned ? x[column + row * Rows] : x[row + column * Rows];
+    bool is_transposed = op == 't' || op == 'c';
+    T found = is_transposed ? x[column + row * Rows] : x[row + column * Rows];
     return op == 'c' || op == 'j' ? conjugated(found) : found;
 }
 
@@ -63,9 +63,9 @@ static bool right(const A &a, const B &b, const tk::batch<T, M, N> &c, T factor)
 template <class T, int M, int N, int K, char OpA, char OpB>
 static void test(const char *name)
 {
-    constexpr bool turned_a = OpA == 't' || OpA == 'c', turned_b = OpB == 't' || OpB == 'c';
-    constexpr int rows_a = turned_a ? K : M, columns_a = turned_a ? M : K;
-    constexpr int rows_b = turned_b ? N : K, columns_b = turned_b ? K : N;
+    constexpr bool transposed_a = OpA == 't' || OpA == 'c', transposed_b = OpB == 't' || OpB == 'c';
+    constexpr int rows_a = transposed_a ? K : M, columns_a = transposed_a ? M : K;
+    constexpr int rows_b = transposed_b ? N : K, columns_b = transposed_b ? K : N;
     constexpr std::size_t count = 11;
     std::vector<T> a(count * M * K), b(count * K * N), c(count * M * N, T(NAN));
     double seed = 0;

@@ -1,5 +1,6 @@
-/* Every problem of the library on the first GPU, as test.c does it on the processor, in each layout and class that has
- * kernels of its own. Exit code 0: all is right; 77: there is no GPU. Needs nothing of CUDA but its driver. */
+/* Every problem of the library on the first GPU, as test.c does it on the processor, in each layout and
+ * class that has kernels of its own. Exit code 0: all is right; 77: there is no GPU. Needs nothing of CUDA
+ * but its driver. */
 #include <dlfcn.h>
 
 #include "check.h"
@@ -20,7 +21,8 @@ static int start_driver(void)
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
     int device;
     return library && found(library, "cuInit", &init) && found(library, "cuDeviceGet", &get_device) &&
-           found(library, "cuDevicePrimaryCtxRetain", &retain) && found(library, "cuCtxSetCurrent", &set_current) &&
+           found(library, "cuDevicePrimaryCtxRetain", &retain) &&
+           found(library, "cuCtxSetCurrent", &set_current) &&
            found(library, "cuMemAlloc_v2", &take) && found(library, "cuMemFree_v2", &give) &&
            found(library, "cuMemcpyHtoD_v2", &up) && found(library, "cuMemcpyDtoH_v2", &down) &&
            found(library, "cuCtxSynchronize", &finish) && !init(0) && !get_device(&device, 0) &&
@@ -44,9 +46,11 @@ static void *device(uintptr_t address)
 
 static void run(const tw_problem *p, int count, const double *alpha, const double *beta, int form)
 {
-    static const char *const FORMS[] = {"packed", "packed, off by one", "apart", "shared A", "shared B", "pointers"};
+    static const char *const FORMS[] = {"packed", "packed, off by one", "apart", "shared A", "shared B",
+                                        "pointers"};
     int reads = beta[0] != 0, offset = form == 1 || form == 2 || form == 5, at, which, status;
-    operands x = make(p, count, form == 2 || form == 5 ? GAP : 0, form == 3 || form == 4 ? form - 2 : 0, reads, offset);
+    operands x = make(p, count, form == 2 || form == 5 ? GAP : 0, form == 3 || form == 4 ? form - 2 : 0,
+                      reads, offset);
     size_t size = size_of(p->type);
     double factors[2][2];
     uintptr_t there[3], begin[3];
@@ -63,8 +67,8 @@ static void run(const tw_problem *p, int count, const double *alpha, const doubl
                 lists[which][at] = begin[which] + (size_t)(shuffled(at, count) * x.step[which]) * size;
             list[which] = sent(lists[which], (size_t)count * sizeof **lists);
         }
-        status = tw_gemm_cuda_pointers(p, (size_t)count, factors[0], device(list[0]), device(list[1]), factors[1],
-                                       device(list[2]), NULL);
+        status = tw_gemm_cuda_pointers(p, (size_t)count, factors[0], device(list[0]), device(list[1]),
+                                       factors[1], device(list[2]), NULL);
         if (!status && finish())
             status = TW_DRIVER;
         for (which = 0; which < 3; ++which)
@@ -93,7 +97,8 @@ int main(void)
 {
     int at, s, n, form, status;
     double x[1] = {0};
-    expect(tw_gemm_cuda(tw_problems, 1, NULL, x, 0, x, 0, NULL, x, 0, NULL), TW_NOT_LOADED, "before tw_cuda_load");
+    expect(tw_gemm_cuda(tw_problems, 1, NULL, x, 0, x, 0, NULL, x, 0, NULL), TW_NOT_LOADED,
+           "before tw_cuda_load");
     if (!start_driver()) {
         printf("there is no GPU\n");
         return failures ? 1 : 77;

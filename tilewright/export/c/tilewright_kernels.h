@@ -1,16 +1,16 @@
 /* Products of small matrices, C = alpha op(A) op(B) + beta C, for each matrix of a batch.
  *
  * Matrices are column-major and without gaps between their columns; op is as a problem's letters say: n as
- * stored, t transposed, c conjugate transposed, j conjugated. Elements are float (type s), double (d), and pairs
- * (re, im) of them (c, z), which is how C's and C++'s complex numbers lie. Strides count elements from one matrix
- * to the next; a stride of 0 is an A or B that the whole batch shares. Addresses need no alignment beyond their
- * elements'.
+ * stored, t transposed, c conjugate transposed, j conjugated. Elements are float (type s), double (d), and
+ * pairs (re, im) of them (c, z), which is how C's and C++'s complex numbers lie. Strides count elements
+ * from one matrix to the next; a stride of 0 is an A or B that the whole batch shares. Addresses need no
+ * alignment beyond their elements'.
  *
  * C is not read where beta is 0. C must not overlap A or B, and no two C's may overlap.
  *
- * Every function returns a status and nothing else: none exits, prints, allocates, takes a lock or waits, but
- * where that is said. Those of the processor may be called by many threads at once, each on a part of a batch.
- */
+ * Every function returns a status and nothing else: none exits, prints, allocates, takes a lock or waits,
+ * but where that is said. Those of the processor may be called by many threads at once, each on a part of
+ * a batch. */
 #ifndef TILEWRIGHT_KERNELS_H
 #define TILEWRIGHT_KERNELS_H
 
@@ -67,7 +67,8 @@ typedef struct tw_group {
     ptrdiff_t stride_c;
 } tw_group;
 
-/* A problem by its value, on evenly spaced matrices. alpha and beta: addresses of one element; null: 1 and 0. */
+/* A problem by its value, on evenly spaced matrices. alpha and beta: addresses of one element; null: 1 and
+ * 0. */
 int tw_gemm(const tw_problem *problem, size_t count, const void *alpha, const void *a, ptrdiff_t stride_a,
             const void *b, ptrdiff_t stride_b, const void *beta, void *c, ptrdiff_t stride_c);
 /* The same on matrices that lie anywhere: a, b and c are arrays of count addresses. */

@@ -1,8 +1,9 @@
-// Batches of small matrices in C++17, and their product: c = a * b, c += transposed(a) * b, c = 2.0 * (a * b).
+// Batches of small matrices in C++17, and their product: c = a * b, c += transposed(a) * b, and
+// c = 2.0 * (a * b).
 //
-// A batch is a view: it owns nothing, and an element is T, float, double or std::complex of one of them. Sizes are
-// part of its type, so that what this library has no kernel for does not compile. An assignment runs the product
-// on this processor, in the calling thread, and returns a status; it throws nothing.
+// A batch is a view: it owns nothing, and an element is T, float, double or std::complex of one of them.
+// Sizes are part of its type, so that what this library has no kernel for does not compile. An assignment
+// runs the product on this processor, in the calling thread, and returns a status; it throws nothing.
 #ifndef TILEWRIGHT_KERNELS_HPP
 #define TILEWRIGHT_KERNELS_HPP
 
@@ -18,23 +19,24 @@ namespace tilewright_kernels {
 template <class T, int M, int N, int K, char OpA, char OpB>
 struct served : std::false_type {};
 
-#define TW_SERVED(symbol, real, is_complex, M, N, K, OpA, OpB)                                           \
-    template <>                                                                                        \
-    struct served<std::conditional_t<is_complex, std::complex<real>, real>, M, N, K, OpA, OpB> : std::true_type { \
-        static const tw_problem *problem() { return &tw_problems[symbol##_index]; }                    \
+#define TW_SERVED(symbol, real, is_complex, M, N, K, OpA, OpB)                                 \
+    template <>                                                                                \
+    struct served<std::conditional_t<is_complex, std::complex<real>, real>, M, N, K, OpA, OpB> \
+        : std::true_type {                                                                     \
+        static const tw_problem *problem() { return &tw_problems[symbol##_index]; }            \
     };
 TW_PROBLEMS(TW_SERVED)
 #undef TW_SERVED
 
-// One operand as a product takes it: stored rows x columns, column-major, op n, t, c or j of each matrix. A batch is
-// one with op n; transposed, adjoint and conjugated below make the others.
+// One operand as a product takes it: stored rows x columns, column-major, op n, t, c or j of each matrix. A
+// batch is one with op n; transposed, adjoint and conjugated below make the others.
 template <class T, int Rows, int Columns, char Op>
 struct operand {
     const T *data;
     std::size_t count;
     std::ptrdiff_t stride;
-    static constexpr bool turned = Op == 't' || Op == 'c';
-    static constexpr int rows = turned ? Columns : Rows, columns = turned ? Rows : Columns;
+    static constexpr bool is_transposed = Op == 't' || Op == 'c';
+    static constexpr int rows = is_transposed ? Columns : Rows, columns = is_transposed ? Rows : Columns;
 };
 
 template <class A, class B, class T>
@@ -91,8 +93,8 @@ public:
         static_assert(kernel::value, "this product was not exported");
         if ((p.a.count != count_ && p.a.stride) || (p.b.count != count_ && p.b.stride))
             return TW_BAD_ARGUMENT;
-        return tw_gemm(kernel::problem(), count_, &p.alpha, p.a.data, p.a.stride, p.b.data, p.b.stride, &beta, data_,
-                       stride_);
+        return tw_gemm(kernel::problem(), count_, &p.alpha, p.a.data, p.a.stride, p.b.data, p.b.stride,
+                       &beta, data_, stride_);
     }
 
 private:
@@ -143,7 +145,8 @@ auto as_operand(const batch<T, R, C> &x)
 
 template <class X, class Y>
 auto operator*(const X &x, const Y &y)
-    -> product<decltype(as_operand(x)), decltype(as_operand(y)), std::remove_const_t<std::remove_pointer_t<decltype(as_operand(x).data)>>>
+    -> product<decltype(as_operand(x)), decltype(as_operand(y)),
+        std::remove_const_t<std::remove_pointer_t<decltype(as_operand(x).data)>>>
 {
     return {as_operand(x), as_operand(y), 1};
 }
