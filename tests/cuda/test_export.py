@@ -18,7 +18,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("targets", [("sm_90a", "sm_80"), ("ptx",)])
 def test_an_exported_library_is_right_on_this_gpu(targets: tuple[str, ...], tmp_path: Path) -> None:
-    tw.export_kernels(["d:3x2x5", "c:ct:17x9x6"], tmp_path, targets=targets)
+    tw.export_kernels("c:ct:17x9x6", tmp_path, targets=targets)
     sources = [*tmp_path.glob("src/*.c"), tmp_path / "test" / "test_cuda.c"]
     subprocess.run(
         ["gcc", "-std=c99", "-Iinclude", "-orun", *sources, "-lm", "-ldl"], cwd=tmp_path, check=True
@@ -26,4 +26,4 @@ def test_an_exported_library_is_right_on_this_gpu(targets: tuple[str, ...], tmp_
     done = subprocess.run([tmp_path / "run"], capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip(done.stdout)
-    assert (done.returncode, done.stdout) == (0, "GPU: 2 problems, 0 wrong\n")
+    assert (done.returncode, done.stdout) == (0, "GPU: 1 problems, 0 wrong\n")
