@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test coverage mutants lint docs clean
+.PHONY: demo test coverage mutants lint docs export-check clean
 
 demo: $(READY)
 	@$(BIN)/tilewright demo
@@ -11,7 +11,7 @@ demo: $(READY)
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu.
-SHARED := batch_last build chain cli compact cores cublaslt einsum examples fast_calls forms gemm halves jax kernels lanes \
+SHARED := batch_last build chain cli compact cores cublaslt einsum examples export fast_calls forms gemm halves jax kernels lanes \
 	libraries matmul numpy_rules plans stores tensors tile torch verify
 SHARING := $(SHARED:%=tests/cpu/test_%.py)
 test: $(READY)
@@ -29,6 +29,10 @@ coverage: test
 # Whether the tests see one-line slips.
 mutants: $(READY)
 	@$(BIN)/python -m bench.mutants
+
+# Exported libraries by every compiler, as C99 and C++17, for other architectures under QEMU, and by CMake. Minutes.
+export-check: $(READY)
+	@$(BIN)/python -m bench.exported
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -32,6 +32,7 @@ __all__ = [
     "count_gaps",
     "einsum",
     "explain",
+    "export_kernels",
     "forget",
     "gaps",
     "gemm",
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
         TilewrightError,
         UnsupportedError,
     )
+    from tilewright.export.library import export_kernels
     from tilewright.kernels.stencil import Stencil
     from tilewright.model import Problem
 else:
@@ -101,6 +103,7 @@ else:
             *("ArgumentError", "CompileError", "DTypeError", "DeviceError", "KernelError"),
             *("RecordsError", "TilewrightError", "UnsupportedError"),
         ),
+        "tilewright.export.library": ("export_kernels",),
         "tilewright.kernels.stencil": ("Stencil",),
         "tilewright.model": ("Problem",),
     }

@@ -69,6 +69,10 @@ PRINTED: dict[str, list[str]] = {
         "solve: 124 configs of 432",
         f"{NO_GPU}|right: True",
     ],
+    "17_export": [
+        r"instruction sets: \w+",
+        r"what runs here: \w+\nstatus: 0 right: True|needs a C compiler; there is none here\.",
+    ],
     "14_pytorch": [
         r"needs PyTorch; it is not here\.|"
         r"right: True gradients: True\ncompiled: True\nserved alike: True\n\d+ calls",

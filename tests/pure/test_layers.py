@@ -24,6 +24,7 @@ ROOT = Path(tilewright.__file__).parent
 ROOMS = (
     "jax",
     *("__main__", "cli", "api", "contract", "tutorial", "kernels", "tuning", "torch", "calls", "runtime"),
+    "export",
     *("planning", "catalog", "arrays", "store", "stencils", "targets", "custom", "space", "diagram"),
     *("model", "task", "dtypes"),
     *("errors", "loading", "forks"),

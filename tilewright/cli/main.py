@@ -1,5 +1,5 @@
 """The command ``tilewright``: doctor, space, explain, show, gaps, tune, set, tune-kernel, bench, ladder,
-report, export, import, demo.
+report, export, import, export-kernels, demo.
 
 Each command gathers plain data (``answers``) and then prints it: by ``screens``, or with ``--json``
 as it is.
@@ -27,6 +27,8 @@ from tilewright.cli import compare, kernels, progress, queries, render
 from tilewright.cli.queries import accepted
 from tilewright.cli.report import differences, markup, pages
 from tilewright.errors import ArgumentError, TilewrightError
+from tilewright.export.library import export_kernels
+from tilewright.export.text import LIBRARY, PREFIX
 from tilewright.model import Gemm, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.store import gaps as store_gaps
@@ -555,6 +557,29 @@ def import_(
             print(f"{len(taken.refused)} left out:", *taken.refused[:MOST_NAMED], sep="\n  ")
 
     _put({"path": str(path), "new": taken.new, "refused": list(taken.refused)}, as_json, draw)
+
+
+@app.command("export-kernels")
+def export_kernels_(
+    problems: Spellings,
+    c: Annotated[Path, typer.Option("--c", help="The folder to write.", show_default=False)],
+    targets: Annotated[
+        str | None,
+        typer.Option(
+            "--for", help="With commas: avx512, avx2, neon, vsx, sm_90a, sm_80, ptx.", show_default=False
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Name of the library and its headers.")] = LIBRARY,
+    prefix: Annotated[str, typer.Option(help="What its symbols begin with.")] = PREFIX,
+    as_json: Json = False,
+) -> None:
+    """Write kernels as a library in C: headers, objects, sources, tests, CMakeLists.txt. Without --for it is
+    for the instruction sets of this machine's architecture. The batch of a spelling says what GPUs' kernels
+    are chosen for.
+    """
+    wanted = None if targets is None else [each.strip() for each in targets.split(",")]
+    record = export_kernels(problems, c, targets=wanted, name=name, prefix=prefix)
+    _put(record, as_json, lambda record: render.exported(c, record))
 
 
 # -- the main job ----------------------------------------------------------------------------------

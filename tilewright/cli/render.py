@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rich import box
@@ -456,3 +457,12 @@ def ladder(data: Row) -> None:
             console.print(f"WRONG: rung {row['rung']}, {config}: {row['error']:.3g} times the bound")
     for text in data["missing"]:
         console.print(f"missing: {text}", markup=False)
+
+
+def exported(folder: Path, record: Row) -> None:
+    """What a library in C has, and how it is built."""
+    for target, row in record["targets"].items():
+        functions = [each["function"] for problem in row["problems"].values() for each in problem["kernels"]]
+        count, problems = len(set(functions)), len(row["problems"])
+        print(f"{target}: {count} kernels of {problems} problems, compiled for {row['compiled_for']}")
+    print(f"{folder}: cmake -S {folder} -B build && cmake --build build && ctest --test-dir build")

@@ -13,7 +13,10 @@ class Isa:
     """Vector width and registers of an instruction set, and how to recognise it.
 
     ``needs`` are names of LLVM features that must all be present; ``fma_text`` begins every fused
-    multiply-add in assembly.
+    multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
+    processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
+    asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
+    it.
     """
 
     name: str
@@ -23,13 +26,35 @@ class Isa:
     vector_registers: int
     masks: bool
     fma_text: tuple[str, ...]
+    baseline: str
+    asked: tuple[str, ...] = ()
 
 
+_AVX2 = ("avx2", "bmi", "bmi2", "fma", "popcnt")
 ISAS = (
-    Isa("avx512", "x86_64", ("avx512f", "avx512vl", "avx512dq", "fma"), 512, 32, True, ("vfmadd",)),
-    Isa("avx2", "x86_64", ("avx2", "fma"), 256, 16, False, ("vfmadd",)),
-    Isa("neon", "aarch64", ("neon",), 128, 32, False, ("fmla", "fmadd")),
-    Isa("vsx", "ppc64le", ("vsx",), 128, 64, False, ("xvmadd", "xsmadd", "fmadd")),
+    Isa(
+        *("avx512", "x86_64", ("avx512f", "avx512vl", "avx512dq", "fma"), 512, 32, True, ("vfmadd",)),
+        baseline="x86-64-v4 +avx512f",
+        asked=(*_AVX2, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
+    ),
+    Isa(
+        *("avx2", "x86_64", ("avx2", "fma"), 256, 16, False, ("vfmadd",)),
+        # What compilers older than GCC 11 cannot ask for, and no product needs, is left out.
+        baseline="x86-64-v3 -f16c,-lzcnt,-movbe",
+        asked=_AVX2,
+    ),
+    Isa("neon", "aarch64", ("neon",), 128, 32, False, ("fmla", "fmadd"), baseline="generic +neon"),
+    Isa(
+        "vsx",
+        "ppc64le",
+        ("vsx",),
+        128,
+        64,
+        False,
+        ("xvmadd", "xsmadd", "fmadd"),
+        baseline="pwr8 +vsx",
+        asked=("arch_2_07", "vsx"),
+    ),
 )
 
 

@@ -100,6 +100,43 @@ def compile(source: Source, device: Device) -> Binary:
     return Binary(code, source.entry, source.digest, facts | {"code_bytes": len(code)})
 
 
+@functools.cache
+def _static(features: str) -> llvm.TargetMachine:
+    """A back end for objects that a linker takes, as libraries hold them."""
+    arch, _, rest = features.partition("/")
+    cpu, _, wanted = rest.partition(" ")
+    machine = _target(arch).create_target_machine(
+        cpu=cpu, features=wanted, opt=3, reloc="pic", codemodel="small"
+    )
+    machine.set_asm_verbosity(True)
+    return machine
+
+
+def library(programs: Mapping[str, Source], device: Device) -> tuple[bytes, dict[str, int]]:
+    """One relocatable ELF object (position independent, hidden symbols) with a program under each name, and
+    the facts of ``compile`` for all of them together.
+
+    A program's functions are named by its entry and what follows it. Raises ``CompileError`` when LLVM
+    refuses a program.
+    """
+
+    def linked() -> llvm.ModuleRef:
+        whole = parse(f'target triple = "{_target(_arch(device)).triple}"\n')
+        for name, source in programs.items():
+            whole.link_in(parse(source.text.replace(f"@{source.entry}", f"@{name}")))
+        for function in whole.functions:
+            if not function.is_declaration:
+                function.visibility = "hidden"
+        return whole
+
+    machine = _static(device.features)
+    text = machine.emit_assembly(linked())
+    # Generating code changes a module, so the object is made of another one.
+    code = machine.emit_object(linked())
+    expected = sum(value for source in programs.values() for name, value in source.expect if name == "fma")
+    return code, {"fma_expected": expected} | _facts(text, device) | {"code_bytes": len(code)}
+
+
 def _arch(device: Device) -> str:
     return device.features.partition("/")[0]
 

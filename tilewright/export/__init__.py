@@ -1,0 +1,1 @@
+"""Kernels as a library in C, for programs without Python: see ``library.export_kernels``."""
