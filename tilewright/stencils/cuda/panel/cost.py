@@ -126,7 +126,8 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
     )
     held = np.minimum(
-        resident(shared, needed, threads(found["path"], found["warps"]) // 32, device), x["blocks"]
+        resident(shared, needed, threads(found["path"], found["direct"], found["warps"]) // 32, device),
+        x["blocks"],
     )
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
