@@ -148,7 +148,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
 def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
     """The same for configs of one kind. A tile takes what is longest of five things that go on at once, and a
     little of the others: memory; the issue of instructions and the units of an SM; what one block waits for
-    itself while it multiplies a tile, and its warp that moves tiles, which the blocks of an SM share; and the
+    itself while it multiplies a tile, and its warps that move tiles, which the blocks of an SM share; and the
     latency of memory, which the tiles on their way share."""
     tile, bulk = columns["tile"], columns["path"] != "async"
     per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
@@ -162,7 +162,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     # Device memory takes whole words more readily than what is narrower.
     narrow = columns["direct"] * (_vector_of_c(p, columns) * size < 4)
     of_part += x["kept"] * _stores(p, columns) * (1 + updates) * (1 + x["narrow"] * narrow)
-    # What all threads of a block do beside their parts, and what the warp that moves tiles does.
+    # What all threads of a block do beside their parts, and what the warps that move tiles do.
     words, halves = _copies(p, columns, count)
     moved = (
         np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
@@ -170,12 +170,12 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
     stores = (columns["direct"] == 0) * (short(p) if long_m(p) else 1)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)
-    served = bulk * (x["run"] * (loads + stores) + x["edge"] * edges)
-    issued = (columns["warps"] * rounds * of_part + moved + served) / 4
+    loading, storing = bulk * x["run"] * loads, bulk * (x["run"] * stores + x["edge"] * edges)
+    issued = (columns["warps"] * rounds * of_part + moved + loading + storing) / 4
     power = x["power"]
     units_of_all = columns["warps"] * rounds * np.maximum(units_busy, reads)
     waited = x["latency"] + x["alone"] * (rounds * of_part + moved / columns["warps"])
-    serving = x["serve"] * served
+    serving = x["serve"] * np.maximum(loading, storing)
     flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
     longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
     longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
