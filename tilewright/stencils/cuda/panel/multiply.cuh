@@ -27,6 +27,19 @@ INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT>
     }
 }
 
+// The part of a tile of a thread. Threads that read the same of the panel, or of the small operand, are served by one read of
+// shared memory: with FOLD a warp has so many parts across the panel and fewer along it, of the last ones what is left over.
+INLINE int part_of(int thread) {
+    if constexpr (FOLD == 0) return thread;
+    constexpr int ALONG_IT = LONG_M ? TILES_M : TILES / TILES_M, ACROSS_IT = TILES / ALONG_IT;
+    constexpr int REST = ACROSS_IT % larger(FOLD, 1), WHOLE = (ACROSS_IT - REST) * ALONG_IT;
+    const bool last = REST > 0 && thread >= WHOLE;
+    const int number = last ? thread - WHOLE : thread, fold = last ? larger(REST, 1) : larger(FOLD, 1);
+    const int column = number / fold, at = column % ALONG_IT;
+    const int across = (last ? ACROSS_IT - REST : column / ALONG_IT * fold) + number % fold;
+    return LONG_M || PACKED ? across * ALONG_IT + at : at * ACROSS_IT + across;
+}
+
 // Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.
 template <typename LeadPanel, typename LeadC>
 INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *small, int ld_small, int buffer, const Stored *c,
@@ -43,11 +56,12 @@ INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *sma
 #else
         Stored *const to = out;
 #endif
+        const int part = part_of(tile);
 #if PACKED
-        multiply_packed<(LONG_M ? AT_A : AT_B), AT_C>(tile, panel, lead, buffer, c, to, ldc, s);
+        multiply_packed<(LONG_M ? AT_A : AT_B), AT_C>(part, panel, lead, buffer, c, to, ldc, s);
 #else
-        if constexpr (LONG_M) multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, panel, lead, small, ld_small, c, to, ldc, s);
-        else multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, small, ld_small, panel, lead, c, to, ldc, s);
+        if constexpr (LONG_M) multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(part, 0, panel, lead, small, ld_small, c, to, ldc, s);
+        else multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(part, 0, small, ld_small, panel, lead, c, to, ldc, s);
 #endif
 #endif
     }
