@@ -165,7 +165,6 @@ BASE = Config(
         "path": "async",
         "mma": 0,
         "packed": 0,
-        "fold": 0,
         "direct": 0,
         "tile": 128,
         "rows": 4,

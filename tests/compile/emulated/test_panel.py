@@ -19,11 +19,11 @@ pytestmark = marks.COMPILED
         ("s:nn:67x3x4@2", "dense", {"path": "bulk", "direct": 1}),
         ("c:nt:3x66x3@2", "shared", {"path": "bulk", "packed": 1}),
         # Streams that do, with a rest of a tile, and columns that are counted one by one.
-        ("d:tn:67x5x3@2", "dense", {"path": "bulk", "direct": 0, "fold": 2, "rows": 4, "columns": 2}),
-        ("s:nn:3x67x5@2", "dense", {"path": "bulk", "packed": 1, "fold": 2, "rows": 1, "columns": 4}),
+        ("d:tn:67x5x3@2", "dense", {"path": "bulk", "direct": 0, "rows": 4, "columns": 2}),
+        ("s:nn:3x67x5@2", "dense", {"path": "bulk", "packed": 1, "rows": 1, "columns": 4}),
         ("c:cj:66x4x3@2", "padded", {"path": "async", "direct": 0, "packed": 1}),
-        ("z:jn:5x66x2@2", "padded", {"path": "async", "fold": 2, "rows": 1, "columns": 4}),
-        ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1, "fold": 4, "rows": 4, "columns": 1}),
+        ("z:jn:5x66x2@2", "padded", {"path": "async", "rows": 1, "columns": 4}),
+        ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1, "rows": 4, "columns": 1}),
         # Tensor cores.
         ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
         ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),
@@ -35,7 +35,7 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     p = problem(text, (1, 0, 1), (0, 0, 2), beta="0") if layout == "padded" else problem(text, beta="any")
     if layout == "shared":
         p = p.with_(**{"stride_b" if p.m > p.n else "stride_a": 0})
-    few = {"mma": 0, "packed": 0, "fold": 0, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
+    few = {"mma": 0, "packed": 0, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
     found = allowed("panel", p, H200, 60, 1, **few)
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
     assert found_wrong("panel", [(p, config)], grid_x=2) == []

@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.panel.needs import (
     strides,
     width,
 )
-from tilewright.stencils.cuda.panel.space import ALONG, FOLDS, PER_SM, TILES, bulk_takes, slots, threads
+from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots, threads
 from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
@@ -76,7 +76,6 @@ def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     mma, rows, columns = np.array(of_threads).T
     found = {"mma": mma, "rows": rows, "columns": columns, "direct": np.ones_like(mma)}
     found |= {"packed": np.ones_like(mma), "path": np.full(len(mma), "bulk")}
-    found["fold"] = np.zeros_like(mma)
     issued, _, reads = _fma(p, found, x[f"fma {p.dtype.real_bits}"])
     each = columns if long_m(p) else rows
     cost = np.maximum(issued / 4, reads) / (rows * columns) * (-(-other // each) * each / other)
@@ -96,27 +95,23 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
     paths = [path for path in PATHS if path == "async" or ("bulk_copy" in device.supports and bulk_takes(p))]
     directly = np.arange(1 + long_m(p))
-    # Reads of shared memory are in the way where both other extents are large.
-    folds = FOLDS if p.dtype.real_bits != 16 and min(p.k, short(p)) >= x["folded"] else FOLDS[:1]
     axes = (
         np.arange(len(part)),
         np.arange(len(paths)),
         directly,
-        np.array(folds),
         np.arange(2),
         np.array(tiles),
         *map(np.array, _RINGS),
     )
-    which, path, direct, fold, packed, tile, warps, stages = (
+    which, path, direct, packed, tile, warps, stages = (
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
-    left = ((direct == 0) & (packed == 0) & (fold == 0)) | (mma == 0)
+    left = ((direct == 0) & (packed == 0)) | (mma == 0)
     found = {
         "path": np.array(paths)[path],
         "mma": mma,
         "direct": direct,
-        "fold": fold,
         "tile": tile,
         "rows": rows,
         "packed": packed,
@@ -255,15 +250,11 @@ def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any
     words = max(size / 4, 0.5)
     passes = lengthwise * words * (1 if along(p) else _conflicts(p, columns, wide))
     staged = 2 * (1 - columns["direct"]) * lengthwise * across * words
-    # Lanes read the same of the small operand, but for rows of it that are not packed.
+    # Lanes read the same of the small operand, but for two neighbouring parts of it that is not packed.
     several = np.where(
-        (packed == 1) | long_m(p) | (not small_along_k(p)), 1, np.minimum(32, -(-short(p) // rows))
+        (packed == 1) | long_m(p) | (not small_along_k(p)), 1, np.minimum(2, -(-short(p) // rows))
     )
     met = np.minimum(several, _met(p, p.k * size, deep))
-    # Folded threads read the same of the panel, and each something else of the small operand.
-    fold = np.maximum(columns["fold"], 1)
-    passes = np.where(fold > 1, np.maximum(of_panel, passes / fold), passes)
-    met = np.maximum(met, fold / 4)
     return issued, pipes, x["reads"] * (p.k * (passes + of_small * met) + staged)
 
 

@@ -69,9 +69,6 @@
 #ifndef PACKED
 #define PACKED 0  // 1: the small operand is packed before it is multiplied (without MMA), 0: it is read as it came
 #endif
-#ifndef FOLD
-#define FOLD 0  // neighbouring threads with neighbouring parts across the panel (without MMA); 0: as the multiplier counts them
-#endif
 #ifndef TILE
 #define TILE 128  // rows (LONG_M) or columns of a tile of C
 #endif
@@ -107,7 +104,6 @@ static_assert(!BULK || ALONG || PANEL_STREAMS, "bulk-panel: bulk copies take str
 static_assert(!BULK || LONG_M || C_STREAMS, "bulk-result: bulk copies take streams, or columns along the panel");
 static_assert(!DIRECT || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
 static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply-add units");
-static_assert(FOLD == 0 || !MMA, "fold: threads are folded that multiply by multiply-add units");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),

@@ -27,17 +27,15 @@ INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT>
     }
 }
 
-// The part of a tile of a thread. Threads that read the same of the panel, or of the small operand, are served by one read of
-// shared memory: with FOLD a warp has so many parts across the panel and fewer along it, of the last ones what is left over.
+// The part of a tile of a thread. Those of C are counted by its rows first. Where these are few and n is long, neighbours would
+// read so many rows of the small operand at once, which meet in banks: two have neighbouring parts of a column, and of an odd
+// last one one, and the next threads those of the next columns.
 INLINE int part_of(int thread) {
-    if constexpr (FOLD == 0) return thread;
-    constexpr int ALONG_IT = LONG_M ? TILES_M : TILES / TILES_M, ACROSS_IT = TILES / ALONG_IT;
-    constexpr int REST = ACROSS_IT % larger(FOLD, 1), WHOLE = (ACROSS_IT - REST) * ALONG_IT;
-    const bool last = REST > 0 && thread >= WHOLE;
-    const int number = last ? thread - WHOLE : thread, fold = last ? larger(REST, 1) : larger(FOLD, 1);
-    const int column = number / fold, at = column % ALONG_IT;
-    const int across = (last ? ACROSS_IT - REST : column / ALONG_IT * fold) + number % fold;
-    return LONG_M || PACKED ? across * ALONG_IT + at : at * ACROSS_IT + across;
+    if constexpr (LONG_M || PACKED) return thread;
+    constexpr int TILES_N = TILES / TILES_M, PAIRED = TILES_M / 2 * 2 * TILES_N;
+    if (thread >= PAIRED) return (thread - PAIRED) * TILES_M + TILES_M - 1;
+    const int pair = thread / 2;
+    return pair % TILES_N * TILES_M + pair / TILES_N * 2 + thread % 2;
 }
 
 // Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.

@@ -31,7 +31,6 @@ from tilewright.stencils.cuda.tiny.space import sides
 TILES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512)
 ALONG = (1, 2, 4, 8, 16)
 """Rows along the panel of a thread; a warp with tensor cores has 8 times as many, or 16."""
-FOLDS = (0, 2, 4, 8)
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 
 
@@ -42,7 +41,6 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("mma", (0, 8, 16)),
         Param("packed", (0, 1), absent=0),
         Param("direct", (0, 1)),
-        Param("fold", FOLDS, absent=0),
         Param("tile", TILES),
         Param("rows", lengthwise if long_m(p) else other),
         Param("columns", other if long_m(p) else lengthwise),
@@ -84,12 +82,6 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         lambda mma, packed: (packed == 0) | (mma == 0),
     )
     yield Rule(
-        "fold",
-        "hard",
-        "threads are folded that multiply by multiply-add units",
-        lambda mma, fold: (fold == 0) | (mma == 0),
-    )
-    yield Rule(
         "direct",
         "hard",
         "C leaves from registers where neighbouring threads have neighbouring rows",
@@ -100,14 +92,6 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     """What tensor cores take, and how large a part of a tile a thread or a warp computes."""
     words, other = words_of_sum(p), short(p)
-
-    # A rule reads what it depends on, and nothing else.
-    def by_columns(fold: Any, columns: Any) -> Any:
-        return fold <= -(-other // columns)
-
-    def by_rows(fold: Any, rows: Any) -> Any:
-        return fold <= -(-other // rows)
-
     yield from limits.tensor_cores(p, device)
     yield Rule(
         "part-in-c",
@@ -128,12 +112,6 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "a thread has 128 registers of sums at most",
         lambda mma, rows, columns: rows * columns * words <= 128 * ((mma == 0) + 32 * (mma != 0)),
-    )
-    yield Rule(
-        "fold-across",
-        "soft",
-        "there are as many parts across the panel as threads are folded",
-        by_columns if long_m(p) else by_rows,
     )
     yield limits.registers_per_thread(device, lambda mma, rows, columns: registers(p, mma, rows, columns))
 

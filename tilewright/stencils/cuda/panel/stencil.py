@@ -8,7 +8,6 @@ section 4), and memory sets its pace as it does for very small matrices (I. Masl
     path     "async" or "bulk": how tiles come into shared memory, by words of all threads or by bulk copies
     packed   the small operand is brought into the order in which multiply-add units read it
     direct   C leaves from registers, not through shared memory (m is long)
-    fold     neighbouring threads that have neighbouring parts across the panel, and so read the same of it
     tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
     warps    of a block that multiply; with bulk copies one more loads, and, unless direct, another one writes
