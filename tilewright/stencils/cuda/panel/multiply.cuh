@@ -27,9 +27,9 @@ INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT>
     }
 }
 
-// The part of a tile of a thread. Those of C are counted by its rows first. Where these are few and n is long, neighbours would
-// read so many rows of the small operand at once, which meet in banks: two have neighbouring parts of a column, and of an odd
-// last one one, and the next threads those of the next columns.
+// The part of a tile of a thread. The multiplier counts parts down the columns of C. Where n is long neighbours would so read many
+// rows of the small operand at once, which meet in banks: two of them take parts of one column and the next two those of the
+// next one. A last, odd row of parts is taken by itself.
 INLINE int part_of(int thread) {
     if constexpr (LONG_M || PACKED) return thread;
     constexpr int TILES_N = TILES / TILES_M, PAIRED = TILES_M / 2 * 2 * TILES_N;
