@@ -36,7 +36,10 @@ def padded(p: Problem) -> Problem:
 
 @pytest.mark.parametrize(
     "size",
-    ["65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56"],
+    [
+        *("65x66x33", "95x95x95", "65x34x74", "97x128x40", "129x66x57", "197x41x66", "72x88x56"),
+        *("583x5x2", "5x683x23", "81x40x31", "27x13x91"),
+    ],
 )
 @pytest.mark.parametrize("letter", ["h", "b"])
 def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:

@@ -19,11 +19,11 @@ pytestmark = marks.COMPILED
         ("s:nn:67x3x4@2", "dense", {"path": "bulk", "direct": 1}),
         ("c:nt:3x66x3@2", "shared", {"path": "bulk", "packed": 1}),
         # Streams that do, with a rest of a tile, and columns that are counted one by one.
-        ("d:tn:67x5x3@2", "dense", {"path": "bulk", "direct": 0}),
-        ("s:nn:3x67x5@2", "dense", {"path": "bulk", "packed": 1}),
+        ("d:tn:67x5x3@2", "dense", {"path": "bulk", "direct": 0, "rows": 4, "columns": 2}),
+        ("s:nn:3x67x5@2", "dense", {"path": "bulk", "packed": 1, "rows": 1, "columns": 4}),
         ("c:cj:66x4x3@2", "padded", {"path": "async", "direct": 0, "packed": 1}),
-        ("z:jn:5x66x2@2", "padded", {"path": "async"}),
-        ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1}),
+        ("z:jn:5x66x2@2", "padded", {"path": "async", "rows": 1, "columns": 4}),
+        ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1, "rows": 4, "columns": 1}),
         # Tensor cores.
         ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
         ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),

@@ -24,6 +24,9 @@ pytestmark = marks.COMPILED
         ("h:nn:36x10x18@2", "0", 16, {}),
         # Tiles of C, the last one narrower, and several turns.
         ("b:tn:20x45x17@3", "any", 2, {"tile": 32, "rows": 16, "columns": 8}),
+        # One long extent: tiles of few columns below a long m, and of a long n, where k is part of a product.
+        ("h:tn:67x9x2@3", "0", 2, {"tile": 8, "columns": 8}),
+        ("b:nn:5x69x3@3", "1", 2, {"tile": 32, "rows": 16}),
         # All columns at multiples of 16 bytes, multiplied from where they come; parts that reach out of C.
         ("b:nn:24x11x40@3", "any", 16, {"piece": 2048, "columns": 24}),
         # The same as boxes: columns of even numbers of such words, all of them, or those of A alone.

@@ -40,19 +40,20 @@ struct Run {
     static INLINE const unsigned char *smaller_of(const unsigned char *a, const unsigned char *b) { return a < b ? a : b; }
     static INLINE const unsigned char *larger_of(const unsigned char *a, const unsigned char *b) { return a < b ? b : a; }
 
-    // Writes its bytes from at to end, fewer than a word.
+    // Writes its bytes from at to end, fewer than a word, which lie in one. Pieces grow up to a multiple of 8 and shrink behind it;
+    // each is there or not, so that lanes whose runs begin elsewhere do not wait for each other.
     INLINE void store_edge(const unsigned char *here, int at, int end) const {
-        // Pieces grow up to a multiple of 16, and shrink behind it.
-        _Pragma("unroll 1") while (at < end) {
-            int piece = (head() + at) & -(head() + at);
-            piece = piece && piece < 16 ? piece : 8;
-            while (piece > end - at) piece /= 2;
-            unsigned char *const there = (unsigned char *)from + at;
-            if (piece == 8) *(uint2 *)there = *(const uint2 *)(here + at);
-            else if (piece == 4) *(unsigned int *)there = *(const unsigned int *)(here + at);
-            else *(unsigned short *)there = *(const unsigned short *)(here + at);
-            at += piece;
-        }
+        if constexpr (SIZE <= 2) piece<unsigned short>(here, at, end, (head() + at) & 2);
+        if constexpr (SIZE <= 4) piece<unsigned int>(here, at, end, (head() + at) & 4);
+        piece<uint2>(here, at, end, true);
+        if constexpr (SIZE <= 4) piece<unsigned int>(here, at, end, true);
+        if constexpr (SIZE <= 2) piece<unsigned short>(here, at, end, true);
+    }
+    // One of them, if it is asked for and as much is left.
+    template <typename Piece> INLINE void piece(const unsigned char *here, int &at, int end, bool asked) const {
+        if (!asked || end - at < (int)sizeof(Piece)) return;
+        *(Piece *)((unsigned char *)from + at) = *(const Piece *)(here + at);
+        at += sizeof(Piece);
     }
 
     // Bytes before the first whole word, and in whole words.

@@ -126,7 +126,8 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
     )
     held = np.minimum(
-        resident(shared, needed, threads(found["path"], found["warps"]) // 32, device), x["blocks"]
+        resident(shared, needed, threads(found["path"], found["direct"], found["warps"]) // 32, device),
+        x["blocks"],
     )
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
@@ -147,7 +148,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
 def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
     """The same for configs of one kind. A tile takes what is longest of five things that go on at once, and a
     little of the others: memory; the issue of instructions and the units of an SM; what one block waits for
-    itself while it multiplies a tile, and its warp that moves tiles, which the blocks of an SM share; and the
+    itself while it multiplies a tile, and its warps that move tiles, which the blocks of an SM share; and the
     latency of memory, which the tiles on their way share."""
     tile, bulk = columns["tile"], columns["path"] != "async"
     per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
@@ -161,7 +162,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     # Device memory takes whole words more readily than what is narrower.
     narrow = columns["direct"] * (_vector_of_c(p, columns) * size < 4)
     of_part += x["kept"] * _stores(p, columns) * (1 + updates) * (1 + x["narrow"] * narrow)
-    # What all threads of a block do beside their parts, and what the warp that moves tiles does.
+    # What all threads of a block do beside their parts, and what the warps that move tiles do.
     words, halves = _copies(p, columns, count)
     moved = (
         np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
@@ -169,12 +170,12 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
     stores = (columns["direct"] == 0) * (short(p) if long_m(p) else 1)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)
-    served = bulk * (x["run"] * (loads + stores) + x["edge"] * edges)
-    issued = (columns["warps"] * rounds * of_part + moved + served) / 4
+    loading, storing = bulk * x["run"] * loads, bulk * (x["run"] * stores + x["edge"] * edges)
+    issued = (columns["warps"] * rounds * of_part + moved + loading + storing) / 4
     power = x["power"]
     units_of_all = columns["warps"] * rounds * np.maximum(units_busy, reads)
     waited = x["latency"] + x["alone"] * (rounds * of_part + moved / columns["warps"])
-    serving = x["serve"] * served
+    serving = x["serve"] * np.maximum(loading, storing)
     flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
     longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
     longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
@@ -249,9 +250,9 @@ def _fma(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any
     words = max(size / 4, 0.5)
     passes = lengthwise * words * (1 if along(p) else _conflicts(p, columns, wide))
     staged = 2 * (1 - columns["direct"]) * lengthwise * across * words
-    # Lanes read the same of the small operand, but for rows of it that are not packed.
+    # Lanes read the same of the small operand, but for two neighbouring parts of it that is not packed.
     several = np.where(
-        (packed == 1) | long_m(p) | (not small_along_k(p)), 1, np.minimum(32, -(-short(p) // rows))
+        (packed == 1) | long_m(p) | (not small_along_k(p)), 1, np.minimum(2, -(-short(p) // rows))
     )
     met = np.minimum(several, _met(p, p.k * size, deep))
     return issued, pipes, x["reads"] * (p.k * (passes + of_small * met) + staged)

@@ -18,7 +18,7 @@
 // B transposed), or across: then its tiles are streams of bytes if there is no padding, which are copied by words
 // of 16 bytes wherever they begin. Persistent blocks walk over the tiles of all products, so any grid is right.
 //
-// PATH  2  bulk copies (sm_90) by a warp of their own, of words of 16 bytes: columns along the panel and streams keep their place
+// PATH  2  bulk copies (sm_90) by warps of their own, of words of 16 bytes: columns along the panel and streams keep their place
 //          in them.
 //       1  vectors of 4, 8 or 16 bytes (cp.async, sm_80) by all threads: any leading dimensions, gaps and addresses.
 //
@@ -82,7 +82,7 @@
 #define COLUMNS 4  // columns of C that a thread computes (MMA: a warp)
 #endif
 #ifndef WARPS
-#define WARPS 2  // warps of a block that multiply; with bulk copies one more moves what they do
+#define WARPS 2  // warps of a block that multiply; with bulk copies one more loads, and another one writes unless DIRECT
 #endif
 #ifndef STAGES
 #define STAGES 3  // tiles in shared memory, all but one of them on their way

@@ -3,7 +3,9 @@
 
 #include "lib/sizes.cuh"
 
-constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + (BULK ? 32 : 0);  // those that multiply, and all
+// With BULK a warp asks for tiles, and another one writes those results that do not leave from registers.
+constexpr int MOVERS = !BULK ? 0 : DIRECT ? 1 : 2;
+constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + 32 * MOVERS;  // those that multiply, and all
 
 // The product of one tile.
 constexpr int SIZE_M = LONG_M ? TILE : SHORT, SIZE_N = LONG_M ? SHORT : TILE;

@@ -27,6 +27,17 @@ INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT>
     }
 }
 
+// The part of a tile of a thread. The multiplier counts parts down the columns of C. Where n is long neighbours would so read many
+// rows of the small operand at once, which meet in banks: two of them take parts of one column and the next two those of the
+// next one. A last, odd row of parts is taken by itself.
+INLINE int part_of(int thread) {
+    if constexpr (LONG_M || PACKED) return thread;
+    constexpr int TILES_N = TILES / TILES_M, PAIRED = TILES_M / 2 * 2 * TILES_N;
+    if (thread >= PAIRED) return (thread - PAIRED) * TILES_M + TILES_M - 1;
+    const int pair = thread / 2;
+    return pair % TILES_N * TILES_M + pair / TILES_N * 2 + thread % 2;
+}
+
 // Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.
 template <typename LeadPanel, typename LeadC>
 INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *small, int ld_small, int buffer, const Stored *c,
@@ -43,11 +54,12 @@ INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *sma
 #else
         Stored *const to = out;
 #endif
+        const int part = part_of(tile);
 #if PACKED
-        multiply_packed<(LONG_M ? AT_A : AT_B), AT_C>(tile, panel, lead, buffer, c, to, ldc, s);
+        multiply_packed<(LONG_M ? AT_A : AT_B), AT_C>(part, panel, lead, buffer, c, to, ldc, s);
 #else
-        if constexpr (LONG_M) multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, panel, lead, small, ld_small, c, to, ldc, s);
-        else multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(tile, 0, small, ld_small, panel, lead, c, to, ldc, s);
+        if constexpr (LONG_M) multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(part, 0, panel, lead, small, ld_small, c, to, ldc, s);
+        else multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, false>(part, 0, small, ld_small, panel, lead, c, to, ldc, s);
 #endif
 #endif
     }

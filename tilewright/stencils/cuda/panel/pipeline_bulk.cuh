@@ -1,7 +1,8 @@
-// The pipeline of bulk copies by a warp of their own (PATH 2): it fills a ring of stages and writes results, and the warps that
+// The pipeline of bulk copies by warps of their own (PATH 2): they fill a ring of stages and write results, and the warps that
 // multiply never wait for each other.
 //
-//   the last warp     asks for tile i + STAGES and writes C of tile i, when all have multiplied tile i
+//   a warp            asks for tile i + STAGES, when all have multiplied tile i
+//   another warp      writes C of tile i then, unless it leaves from registers
 //   the others        multiply tile i when it has arrived, into one of two buffers that C leaves from
 #pragma once
 
@@ -12,7 +13,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     unsigned char *const ring = shared_memory + AT_RING;
     // Barriers: the bytes of a stage have arrived; it has been read, and its result is complete; a buffer of results is free.
     const unsigned int arrived = shared_address(shared_memory), done = arrived + 8 * STAGES, left = done + 8 * STAGES;
-    const bool serves = threadIdx.x >= WORKERS;
+    const bool loads = threadIdx.x / 32 == WARPS, writes = !DIRECT && threadIdx.x / 32 > WARPS;
     const long long stride_panel = LONG_M ? g.stride_a : g.stride_b, stride_small = LONG_M ? g.stride_b : g.stride_a;
     const void *const end_panel = end_of(tiles.panels(), stride_panel, g.batch, tiles.ld_panel(),
                                          ALONG ? SIZE_K : tiles.length, ALONG ? tiles.length : SIZE_K);
@@ -28,11 +29,11 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
         if (BETA != 0) expected += ResultRuns::load(stage + STAGE_C, x.c, g.ldc, x.count, g.c, end_c, barrier);
         barrier_expect(barrier, expected);
     };
-    if (serves) {
+    if (loads) {
         if (threadIdx.x == WORKERS) {
             UNROLL for (int i = 0; i < STAGES; i++) {
                 barrier_start_for(arrived + 8 * i, 32);
-                barrier_start_for(done + 8 * i, WARPS);
+                barrier_start_for(done + 8 * i, WORKERS);
             }
             UNROLL for (int i = 0; i < 2; i++) barrier_start_for(left + 8 * i, 32);
             barriers_started();
@@ -53,17 +54,18 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     _Pragma("unroll 1") for (int item = blockIdx.x; item < tiles.items; item += (int)gridDim.x) {
         unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + buffer * BYTES_C;
         const Item x = tiles.at(item);
-        if (serves) {
+        if (loads || writes) {
             barrier_wait(done + 8 * now, parity);
-            __syncwarp();
+            __syncwarp();  // lanes may leave the wait apart
+        }
+        if (loads) {
             async_fence();
             fetch(item + STAGES * (int)gridDim.x, now);
-            if (!DIRECT) {
-                ResultRuns::store(x.c, to, g.ldc, x.count);
-                ResultRuns::store_edges<32>(x.c, to, g.ldc, x.count);
-                bulk_read<0>();
-                barrier_expect(left + 8 * buffer, 0);
-            }
+        } else if (writes) {
+            ResultRuns::store(x.c, to, g.ldc, x.count);
+            ResultRuns::store_edges<32>(x.c, to, g.ldc, x.count);
+            bulk_read<0>();
+            barrier_expect(left + 8 * buffer, 0);
         } else {
             const int head = ALONG ? 0 : Run(x.panel, 0).head(), head_c = LONG_M ? 0 : Run(x.c, 0).head();
             const Stored *const panel = (const Stored *)(stage + head);
@@ -73,7 +75,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             const Stored *const c = (const Stored *)(stage + STAGE_C + head_c);
             Stored *const out = (Stored *)(to + head_c);
             barrier_wait(arrived + 8 * now, parity);
-            __syncwarp();  // lanes may leave the wait apart
+            __syncwarp();
             if constexpr (PACKED && !SHARED) {
                 pack<WORKERS>(small, SMALL_ROWS, buffer);
                 workers_sync();
@@ -84,8 +86,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             const auto lead_c = Lead<(LONG_M && UNIT_C < 16), LD_C>::of(x.c, g.ldc);
             multiply_tile(panel, lead, small, LD_SMALL, SHARED ? 0 : buffer, c, out, lead_c, x, g.ldc, scalars);
             async_fence();
-            __syncwarp();
-            if (threadIdx.x % 32 == 0) barrier_expect(done + 8 * now, 0);
+            barrier_expect(done + 8 * now, 0);
         }
         buffer ^= 1;
         if (buffer == 0) parity_left ^= 1;
@@ -94,5 +95,5 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             parity ^= 1;
         }
     }
-    if (serves && !DIRECT) bulk_done();
+    if (writes) bulk_done();
 }

@@ -148,9 +148,10 @@ def _of_the_tile(p: Problem) -> Iterator[Rule]:
     )
 
 
-def threads(path: Any, warps: Any) -> Any:
-    """Threads of a block: with bulk copies one more warp moves what the others multiply."""
-    return 32 * (warps + 1 * (path == "bulk"))
+def threads(path: Any, direct: Any, warps: Any) -> Any:
+    """Threads of a block: with bulk copies one more warp loads, and another one writes what does not leave
+    from registers."""
+    return 32 * (warps + (path == "bulk") * (2 - direct))
 
 
 def slots(mma: Any, warps: Any) -> Any:
@@ -165,7 +166,7 @@ def _busy(p: Problem, mma: Any, tile: Any, rows: Any, columns: Any, warps: Any) 
 
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
-    yield limits.threads_per_block(device, lambda path, warps: threads(path, warps))
+    yield limits.threads_per_block(device, lambda path, direct, warps: threads(path, direct, warps))
 
     def by_columns(
         path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, columns: Any
@@ -180,8 +181,10 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,
-        lambda path, warps: threads(path, warps),
-        lambda path, mma, rows, columns, warps: threads(path, warps) * registers(p, mma, rows, columns),
+        lambda path, direct, warps: threads(path, direct, warps),
+        lambda path, mma, direct, rows, columns, warps: (
+            threads(path, direct, warps) * registers(p, mma, rows, columns)
+        ),
         shared,
     )
     yield limits.in_flight(

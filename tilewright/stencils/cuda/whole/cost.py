@@ -16,12 +16,14 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
 from tilewright.stencils.cuda.whole.needs import (
+    LARGEST,
     direct,
     numbers,
     parts,
     pieces,
     registers,
     shared_bytes,
+    skewed,
     stored,
     turns,
 )
@@ -45,9 +47,13 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 
 def candidates(p: Problem, device: Device) -> Columns:
     """Columns of configs worth a thought, each with as many resident blocks as the SM holds."""
-    # The shortest tiles of which one, two, three or four are all of C.
-    counts = (1,) if p.transposed_b else (1, 2, 3, 4)
-    tiles = sorted({min(tile for tile in TILES if tile * count >= p.n) for count in counts})
+    # The shortest tiles of which one, two, three or four are all of C, and many of one with long rows.
+    counts: tuple[int, ...] = (1,) if p.transposed_b else (1, 2, 3, 4)
+    if p.n > LARGEST and not p.transposed_b:
+        counts += (6, 8, 12, 16, 32)
+    shortest = TILES[0] if skewed(p) else 32
+    covering = ([tile for tile in TILES if tile >= max(shortest, -(-p.n // count))] for count in counts)
+    tiles = sorted({min(some) for some in covering if some})
     grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, *_RINGS)), indexing="ij")
     found = dict(zip(_NAMES, (x.ravel() for x in grid), strict=True))
     tile, rows, columns, warps = (found[name] for name in _NAMES[:4])

@@ -14,7 +14,9 @@ from tilewright.model import Problem
 from tilewright.stencils.cuda.common import WIDEST, units
 
 SMALLEST, LARGEST = 33, 256
-"""Extents, of which other ones were not measured."""
+"""Extents, of which other ones were not measured, but for those of real products with one long extent."""
+SHORTEST, LONGEST = 2, 4096
+"""Extents of a product with one long extent: two of ``SMALL`` at most, and one above it."""
 SMALL = 64
 """Of no more in each direction, where columns begin at even places, `tiny` was faster on an H200 (squares of
 34, 44 and 50: 0.81 to 0.96 of a copy, and 0.63 to 0.92)."""
@@ -26,6 +28,12 @@ STAYS = 45_000
 
 def _rounded(count: Any) -> Any:
     return -(-count // 128) * 128
+
+
+def skewed(p: Problem) -> bool:
+    """Whether one extent is long and two are short, of real numbers."""
+    shortest, middle, longest = sorted(p.extents)
+    return not p.dtype.is_complex and shortest >= SHORTEST and middle <= SMALL < longest <= LONGEST
 
 
 def numbers(p: Problem) -> int:

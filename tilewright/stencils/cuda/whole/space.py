@@ -16,7 +16,7 @@ from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.whole.needs import direct, numbers, parts, registers, shared_bytes, turns
 
-TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
+TILES = (8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 384, 512, 768, 1024)
 ROWS = (16, 32, 48, 64, 80, 96, 112, 128)
 COLUMNS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128)
 WARPS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -64,6 +64,8 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         lambda piece: (piece == PIECES[0]) | (not direct(p)),
     )
     least = min(tile for tile in TILES if tile >= min(p.n, TILES[-1]))
+    # Of a C with fewer rows or columns than a product of tensor cores all of such a product is counted.
+    covered = max(pair * p.m, ROWS[0]) * max(p.n, COLUMNS[0])
     yield Rule("tile-once", "hard", "a longer tile is another name of all of C", lambda tile: tile <= least)
     yield Rule(
         "part-in-m",
@@ -97,8 +99,7 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "C is half of what its parts cover, or more",
         lambda tile, rows, columns: (
-            -(-p.n // np.minimum(tile, p.n)) * parts(p, tile, rows, columns) * rows * columns
-            <= 2 * pair * p.m * p.n
+            -(-p.n // np.minimum(tile, p.n)) * parts(p, tile, rows, columns) * rows * columns <= 2 * covered
         ),
     )
 

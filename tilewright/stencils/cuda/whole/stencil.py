@@ -43,6 +43,7 @@ from tilewright.stencils.cuda.whole.needs import (
     numbers,
     packed,
     shared_bytes,
+    skewed,
     stored,
 )
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
@@ -73,7 +74,7 @@ class WholeStencil(Stencil):
             return reason
         if "bulk_copy" not in device.supports:
             return "the device has no bulk copies (9.0 and above)"
-        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
+        if not skewed(p) and not SMALLEST <= min(p.extents) <= max(p.extents) <= LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if max(p.extents) <= SMALL and min(units(p)) > p.dtype.itemsize:
             return f"of {SMALL} at most, with columns at even places, the stencil of tiny matrices is faster"
@@ -95,7 +96,10 @@ class WholeStencil(Stencil):
             return f"a batch of {p.batch} is over 2^30"
         if p.batch > 1 and p.strides[2] < (p.ldc or 0) * (p.n - 1) + p.m:
             return "products would be written over each other"
-        tile = TILES[-1] if p.transposed_b or direct(p) else TILES[0]
+        together = p.transposed_b or direct(p)
+        if together and p.n > TILES[-1]:
+            return f"{p.n} columns are not computed together"
+        tile = TILES[-1] if together else TILES[0]
         least = int(shared_bytes(p, tile, ROWS[0], 8, 16, 1, 1))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
