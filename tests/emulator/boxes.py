@@ -102,7 +102,7 @@ def copy(
 
 
 def _shifts(address: int, mask: int) -> list[int]:
-    """Bytes from an address of shared memory to its likes in the blocks of a mask; none, to itself, without."""
+    """Bytes from an address of shared memory to its likes in the blocks of a mask; without one, 0."""
     ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
     return [rank * BLOCK - address // BLOCK * BLOCK for rank in ranks] or [0]
 

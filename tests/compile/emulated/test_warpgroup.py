@@ -1,4 +1,4 @@
-"""Warp groups with roles on the interpreter of PTX: edges, both ways to share tiles, and blocks that share slices."""
+"""Warp groups with roles on the interpreter of PTX: edges, turns of groups, and blocks that share slices."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ RATE = 2048
 BROUGHT = 96
 """Bytes of slices that an SM is brought in a clock."""
 STORED = 24
-"""Bytes of C that a block rounds and stores in a clock, while its tensor cores wait unless groups take turns."""
+"""Bytes of C that a block rounds and stores in a clock; tensor cores wait unless groups take turns."""
 BEGUN = 1500
 """Clocks of a launch and of the first slice of a block."""
 
@@ -51,4 +51,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED
     stored = stored * np.where(ping_pong > 0, 0.3, 1.0) / np.minimum(columns["outs"], 2) ** 0.25
     width = np.abs(np.log2(columns["band"] / 2048))
-    return waves * (slices * slice_clocks + stored) * (1 + 0.004 * width - 0.004 * columns["backwards"]) + BEGUN
+    return (
+        waves * (slices * slice_clocks + stored) * (1 + 0.004 * width - 0.004 * columns["backwards"]) + BEGUN
+    )

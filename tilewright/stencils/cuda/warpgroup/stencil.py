@@ -29,7 +29,7 @@ from tilewright.stencils.cuda.warpgroup.space import params, rules
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Scalar, Struct, TensorMap
 
-SMALLEST = 64
+SMALLEST = 33
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
