@@ -226,7 +226,7 @@ SLIPS: tuple[Slip, ...] = (
         f"{_NESTED} tiles",
     ),
     Slip(
-        "tilewright/stencils/cuda/boxes/multiply.cuh",
+        "tilewright/stencils/cuda/lib/slices.cuh",
         "add | step",
         "step",
         f"{_EMULATED}/test_boxes.py",

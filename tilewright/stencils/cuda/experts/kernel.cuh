@@ -81,7 +81,7 @@ experts(const __grid_constant__ Segments g, const __grid_constant__ TensorMap ma
         const __grid_constant__ TensorMap map_c) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const bool loads = warp == MULTIPLYING;
-    Turn turn;
+    Turn<STAGES> turn;
     int place = 0;
     turn.parity = loads;  // nothing has to be read before the first slices come
     if (threadIdx.x == 0) start_barriers();

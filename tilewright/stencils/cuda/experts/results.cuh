@@ -3,10 +3,9 @@
 // split, threads store what is the group's.
 #pragma once
 
-typedef float Sums[TILE_N / 2];
+#include "lib/meet.cuh"  // 1 to 4 are the barriers of warp groups
 
-// So many threads meet at a barrier of their own: 0 is that of the block, 1 to 4 those of warp groups.
-INLINE void meet(int barrier, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory"); }
+typedef float Sums[TILE_N / 2];
 
 // Columns of results, of which thread by thread stores those that are inside.
 INLINE void store_columns(const Stored *out, Stored *c, long long ldc, int rows, int columns, int thread) {

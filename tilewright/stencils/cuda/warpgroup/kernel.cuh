@@ -58,7 +58,6 @@
 #include "lib/fragment.cuh"
 #include "lib/mma.cuh"
 #include "lib/registers.cuh"
-#include "lib/ring.cuh"
 #include "lib/sizes.cuh"
 #include "lib/wgmma.cuh"
 

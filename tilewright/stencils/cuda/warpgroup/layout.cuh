@@ -1,7 +1,9 @@
 // What is where in shared memory: the ring of slices, boxes of results on their way, and barriers.
 #pragma once
 
+#include "lib/meet.cuh"
 #include "lib/multicast.cuh"
+#include "lib/slices.cuh"
 
 // What the kernel is called with beside the tensor maps. `band`: tiles of clusters that a band has along n.
 struct Product {
@@ -11,8 +13,6 @@ struct Product {
 
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1);     // warp groups that multiply; one more loads
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;              // blocks that share what comes of one operand
-constexpr int SLICE = 64, LINE = 128;                       // elements along k of a slice, and bytes of the swizzle
-constexpr int BOX = 64 * LINE;                              // bytes of a box of 64 x 64
 constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;
 constexpr int READERS = CLUSTER * (PING_PONG ? 4 : 4 * GROUPS);  // warps that read a slice
 constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + GROUPS * OUTS * BOX;
@@ -31,8 +31,3 @@ INLINE void start_barriers() {
     if (BETA != 0) UNROLL for (int i = 0; i < GROUPS * OUTS; i++) barrier_start(old_barrier(0, i));
     barriers_started();
 }
-
-// So many threads meet at a named barrier, of which 0 is that of the block.
-INLINE void meet(int name, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory"); }
-// They arrive there, and others wait.
-INLINE void arrive(int name, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(name), "r"(threads) : "memory"); }

@@ -1,16 +1,6 @@
 // The products of a warp group: its columns of each tile, or all columns of every other tile.
 #pragma once
 
-// Adds a slice, of which `add` says whether there were others before it.
-INLINE void multiply_slice(Sums &sum, unsigned long long b, unsigned long long a, int add) {
-    wgmma_fence();
-    UNROLL for (int step = 0; step < SLICE / 16; step++)
-        UNROLL for (int i = 0; i < STACKS; i++)
-            wgmma_16_shared<TILE_M, !B_ALONG, !A_ALONG>(sum[i], b + i * (BOX / 16) + step * (B_ALONG ? 2 : LINE),
-                                                        a + step * (A_ALONG ? 2 : LINE), add | step);
-    wgmma_commit();
-}
-
 // All blocks that share what came wait for each other's readers.
 INLINE void read(int slot, int lane) {
     if (CLUSTER == 1) {
@@ -27,15 +17,14 @@ INLINE void multiply_tiles(const Product &g, const TensorMap &map_c, int warp, i
     const Tiles tiles(g);
     const int all = tiles.all(), slices = tiles.slices(), group = warp / 4, step = (PING_PONG ? GROUPS : 1) * gridDim.x;
     const unsigned char *const a = shared_memory, *const b = shared_memory + OF_A + (PING_PONG ? 0 : group * GROUP_N * LINE);
-    const unsigned long long of_a = A_ALONG ? wgmma_operand(a) : wgmma_operand_across(a, BOX);
-    const unsigned long long of_b = B_ALONG ? wgmma_operand(b) : wgmma_operand_across(b, BOX);
+    const unsigned long long of_a = slice_operand<A_ALONG>(a), of_b = slice_operand<B_ALONG>(b);
     Results results(g, map_c, group, threadIdx.x % 128);
     Turn<STAGES> turn;
     if (results.acts) map_prefetch(map_c);
     __syncwarp();
     if (PING_PONG && group == 1) {
         turn.skip(slices);
-        arrive(FIRST_TURN, 256);
+        pass(FIRST_TURN, 256);
     }
     Sums sum;
     _Pragma("unroll 1") for (int number = blockIdx.x + (PING_PONG ? group * (int)gridDim.x : 0); number < all; number += step) {
@@ -45,12 +34,13 @@ INLINE void multiply_tiles(const Product &g, const TensorMap &map_c, int warp, i
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            multiply_slice(sum, of_b + turn.at * (STAGE / 16), of_a + turn.at * (STAGE / 16), slice);
+            multiply_slice<TILE_M, B_ALONG, A_ALONG, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
+                                                             of_a + turn.at * (STAGE / 16), slice);
             wgmma_wait<1>();
             if (slice > 0) read(turn.before(), lane);
             turn.next();
         }
-        if (PING_PONG) arrive(FIRST_TURN + (group ^ 1), 256);
+        if (PING_PONG) pass(FIRST_TURN + (group ^ 1), 256);
         wgmma_wait<0>();
         UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
         read(turn.before(), lane);
