@@ -17,12 +17,11 @@ SMALL |= {"band": 512, "backwards": 1, "blocks": 132}
 @pytest.mark.parametrize(
     ("text", "beta", "fixed"),
     [
-        ("h:nn:72x144x72", "0", {}),
+        ("h:nn:72x72x72", "0", {}),
         # Two tiles of 64 columns in turns, three to a block, and C is read.
         ("b:tt:64x320x88", "any", {"ping_pong": 1, "tile_n": 64, "outs": 2}),
-        # Two blocks share B, then A.
-        ("h:nt:136x72x136", "1", {"cluster_m": 2}),
-        ("b:tn:136x80x64", "0", {"cluster_n": 2, "tile_m": 128, "stages": 3}),
+        # Two blocks share what comes of B, in two slices.
+        ("h:nt:72x40x72", "1", {"cluster_m": 2}),
     ],
 )
 def test_tiles_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:
