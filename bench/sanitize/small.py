@@ -150,8 +150,8 @@ def boxes(device: Device) -> Iterator[Job]:
 
 
 def warpgroup(device: Device) -> Iterator[Job]:
-    """Products of float16 and bfloat16 of several tiles, in two blocks or two clusters: halves of tiles, tiles
-    in turns, and either operand shared by two blocks."""
+    """Products of float16 and bfloat16 of several tiles, in two blocks or two clusters: halves of tiles,
+    tiles in turns, and an operand that two blocks share."""
     stencil = STENCILS["warpgroup"]
     forms: tuple[dict[str, int], ...] = (
         {"tile_m": 128, "tile_n": 128, "stages": 4},

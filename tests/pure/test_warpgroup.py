@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import tilewright.stencils.cuda.warpgroup.stencil as module
 from tilewright.model import DTYPES, Config, Problem
-from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.cost import clocks
@@ -85,11 +84,8 @@ def test_extents_that_are_contiguous_nowhere_may_be_any() -> None:
     assert "16 bytes" in (WARPGROUP.accepts(problem("h:nt:512x333x128"), H200) or "")
 
 
-def test_where_nothing_was_measured_the_library_multiplies() -> None:
-    """Of a size that no record is near."""
-    p = problem("h:nn:9976x10264x5544")
-    assert dispatch.plan(p, H200).stencil is None
-    assert dispatch.plan(p, H200, stencil="warpgroup").stencil == "warpgroup"
+def test_where_nothing_was_measured_the_library_is_the_better_guess() -> None:
+    assert WARPGROUP.needs_record(problem("h:512x512x512"))
 
 
 # -- tensor maps -------------------------------------------------------------------------------------------
