@@ -34,7 +34,7 @@ CALLS = 10
 """Products of a burst."""
 BASE = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
-    | {"band": 2048, "backwards": 1, "blocks": 132}
+    | {"band": 2048, "backwards": 1, "flight": 1, "blocks": 132}
 )
 NAMED: Mapping[str, Mapping[str, int]] = {
     "tall": {"cluster_n": 2},
@@ -45,8 +45,18 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "wide": {"tile_m": 128, "tile_n": 256, "cluster_m": 2},
     "large": {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "band": 2560},
     "large alone": {"tile_m": 192, "tile_n": 256, "stages": 3, "outs": 3, "band": 2560},
+    "large done": {
+        "tile_m": 192,
+        "tile_n": 256,
+        "cluster_m": 2,
+        "stages": 3,
+        "outs": 3,
+        "band": 2560,
+        "flight": 0,
+    },
     "square": {"tile_m": 128, "cluster_n": 2, "stages": 6},
     "turns": {"tile_m": 128, "ping_pong": 1, "cluster_m": 2, "stages": 6},
+    "turns 192": {"tile_m": 192, "ping_pong": 1, "cluster_m": 2, "stages": 5, "outs": 1},
     "turns tall": {"tile_n": 64, "ping_pong": 1, "cluster_n": 2},
 }
 """Configs by name: what differs from ``BASE``."""
@@ -54,13 +64,11 @@ Run = Callable[[], object]
 
 
 def config_of(name: str, p: Problem, device: Device) -> Config:
-    """A named config, ``default``, or ``tile_m=128/stages=6`` as changes of ``BASE``."""
-    if name == "default":
-        return STENCIL.default(p, device)
-    if name in NAMED:
-        return BASE.with_(**NAMED[name])
-    pairs = (part.split("=") for part in name.split("/"))
-    return BASE.with_(**{key: int(value) for key, value in pairs})
+    """A named config or ``default``, with changes behind it: ``tall/stages=3/band=1024``."""
+    first, *changes = name.split("/")
+    config = STENCIL.default(p, device) if first == "default" else BASE.with_(**NAMED[first])
+    pairs = (change.split("=") for change in changes)
+    return config.with_(**{key: int(value) for key, value in pairs})
 
 
 def compiled(source: Source, device: Device) -> Binary:
@@ -191,7 +199,9 @@ def main() -> None:
     add("--types", default="h,b", help="default: h,b")
     add("--sizes", default="8192,4096", help="orders or MxNxK (default: 8192,4096)")
     add("--trans", default="nn,nt,tn,tt", help="default: nn,nt,tn,tt")
-    add("--configs", default="default", help="names, default, or such as tile_m=128/stages=6")
+    add(
+        "--configs", default="default", help="names, each with changes as in tall/stages=3 (default: default)"
+    )
     add("--rounds", type=int, default=5, help="samples of each (default: 5)")
     add("--idle", type=float, default=2.0, help="seconds before a burst (default: 2)")
     add("--slice", type=float, default=2.0, help="seconds of a slice (default: 2)")

@@ -51,6 +51,5 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED
     stored = stored * np.where(ping_pong > 0, 0.3, 1.0) / np.minimum(columns["outs"], 2) ** 0.25
     width = np.abs(np.log2(columns["band"] / 2048))
-    return (
-        waves * (slices * slice_clocks + stored) * (1 + 0.004 * width - 0.004 * columns["backwards"]) + BEGUN
-    )
+    order = 1 + 0.004 * width - 0.004 * columns["backwards"] - 0.001 * columns["flight"]
+    return waves * (slices * slice_clocks + stored) * order + BEGUN

@@ -48,6 +48,9 @@
 #ifndef PING_PONG
 #define PING_PONG 0  // whether each group multiplies tiles of its own, while the other one stores
 #endif
+#ifndef FLIGHT
+#define FLIGHT 1  // slices whose products go on while those of the next one are asked for
+#endif
 #ifndef BACKWARDS
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
 #endif

@@ -36,14 +36,15 @@ INLINE void multiply_tiles(const Product &g, const TensorMap &map_c, int warp, i
             __syncwarp();  // lanes may leave the wait apart
             multiply_slice<TILE_M, B_ALONG, A_ALONG, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
                                                              of_a + turn.at * (STAGE / 16), slice);
-            wgmma_wait<1>();
-            if (slice > 0) read(turn.before(), lane);
+            wgmma_wait<FLIGHT>();
+            if (FLIGHT == 0) read(turn.at, lane);
+            if (FLIGHT == 1 && slice > 0) read(turn.before(), lane);
             turn.next();
         }
         if (PING_PONG) pass(FIRST_TURN + (group ^ 1), 256);
         wgmma_wait<0>();
         UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
-        read(turn.before(), lane);
+        if (FLIGHT == 1) read(turn.before(), lane);
         if (PING_PONG) turn.skip(slices);
         results.store(sum, of_group(Tile(tiles, number), group), warp, lane);
     }

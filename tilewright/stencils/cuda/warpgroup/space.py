@@ -22,8 +22,8 @@ from tilewright.stencils.cuda.warpgroup.needs import (
 TILE_M = (64, 128, 192, 256)
 TILE_N = (64, 128, 256)
 STAGES = (2, 3, 4, 5, 6, 8)
-OUTS = (1, 2, 3, 4)
-BANDS = (512, 1024, 2048, 2560, 4096)
+OUTS = (1, 2, 3)
+BANDS = (1024, 2048, 2560, 4096)
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -35,6 +35,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("cluster_n", (1, 2)),
         Param("stages", STAGES),
         Param("outs", OUTS),
+        Param("flight", (0, 1)),
         Param("band", BANDS),
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
