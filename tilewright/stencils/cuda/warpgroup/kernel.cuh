@@ -48,6 +48,9 @@
 #ifndef PING_PONG
 #define PING_PONG 0  // whether each group multiplies tiles of its own, while the other one stores
 #endif
+#ifndef LAG
+#define LAG 0  // slices by which the second group is behind the first, so that one stores while the other multiplies
+#endif
 #ifndef FLIGHT
 #define FLIGHT 1  // slices whose products go on while those of the next one are asked for
 #endif
@@ -73,6 +76,7 @@ static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 
 static_assert(TILE_M * GROUP_N <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
+static_assert(!PING_PONG || LAG == 0, "lag: groups that take turns are behind each other by a whole tile");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     cluster_m, cluster_n   blocks that share what comes of B, of A
     stages   slices of 64 along k in shared memory
     outs     boxes of 64 x 64 of C of each group in shared memory
+    lag      slices by which the second group is behind the first
     flight   slices whose products go on while those of the next one are asked for
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
