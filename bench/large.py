@@ -34,7 +34,7 @@ CALLS = 10
 """Products of a burst."""
 BASE = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
-    | {"band": 2048, "backwards": 1, "lag": 0, "flight": 1, "blocks": 132}
+    | {"band": 2048, "backwards": 1, "lag": 0, "flight": 1, "overlap": 0, "blocks": 132}
 )
 NAMED: Mapping[str, Mapping[str, int]] = {
     "tall": {"cluster_n": 2},

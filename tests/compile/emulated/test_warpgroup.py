@@ -11,13 +11,13 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
-SMALL |= {"lag": 0, "flight": 1, "band": 1024, "backwards": 1, "blocks": 132}
+SMALL |= {"lag": 0, "flight": 1, "overlap": 0, "band": 1024, "backwards": 1, "blocks": 132}
 
 
 @pytest.mark.parametrize(
     ("text", "beta", "fixed"),
     [
-        ("h:nn:72x72x136", "0", {"lag": 1}),
+        ("h:nn:72x72x136", "0", {"lag": 1, "overlap": 1}),
         # Two tiles of 64 columns in turns, three to a block, and C is read.
         ("b:tt:64x320x88", "any", {"ping_pong": 1, "tile_n": 64, "outs": 2}),
         # Two blocks share what comes of B, in two slices.

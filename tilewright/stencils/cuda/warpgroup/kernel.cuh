@@ -54,6 +54,9 @@
 #ifndef FLIGHT
 #define FLIGHT 1  // slices whose products go on while those of the next one are asked for
 #endif
+#ifndef OVERLAP
+#define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
+#endif
 #ifndef BACKWARDS
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
 #endif
@@ -95,6 +98,8 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap m
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
+    // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
+    if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= 4 * GROUPS) {
         registers_given<24>();
         if (warp == 4 * GROUPS) come(g, map_a, map_b, lane == 0);

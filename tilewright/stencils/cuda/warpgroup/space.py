@@ -37,6 +37,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("outs", OUTS),
         Param("lag", (0, 1, 2)),
         Param("flight", (0, 1)),
+        Param("overlap", (0, 1)),
         Param("band", BANDS),
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),

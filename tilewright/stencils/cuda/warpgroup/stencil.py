@@ -12,6 +12,7 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     outs     boxes of 64 x 64 of C of each group in shared memory
     lag      slices by which the second group is behind the first
     flight   slices whose products go on while those of the next one are asked for
+    overlap  whether blocks make ready while the kernel before them in the stream ends
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
     blocks   of the whole grid: they stay and walk over the tiles
@@ -110,6 +111,7 @@ class WarpGroupStencil(Stencil):
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"], c["outs"])),
             cluster=cluster,
+            overlap=bool(c["overlap"]),
         )
 
 
