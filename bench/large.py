@@ -12,9 +12,11 @@ holds from an order of 3,200 on.
 from __future__ import annotations
 
 import argparse
+import itertools
+import random
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import repeat
@@ -24,14 +26,18 @@ from typing import Any
 
 from bench import lines
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.model import DTYPES, Binary, Config, Device, Problem, Source
+from tilewright.model import Binary, Config, Device, Problem, Source
+from tilewright.planning import dispatch
 from tilewright.runtime import launch
 from tilewright.targets.cuda import modules, nvrtc, timer
 
 STENCIL = STENCILS["warpgroup"]
 CUBLAS = "cublas"
+DEFAULT = "default"
 CALLS = 10
 """Products of a burst."""
+DRAWN = (10.0, 14.0)
+"""Logarithms to the base 2 of extents that are drawn."""
 BASE = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
     | {"band": 2048, "backwards": 1, "lag": 0, "flight": 1, "overlap": 0, "blocks": 132}
@@ -66,7 +72,7 @@ Run = Callable[[], object]
 def config_of(name: str, p: Problem, device: Device) -> Config:
     """A named config or ``default``, with changes behind it: ``tall/stages=3/band=1024``."""
     first, *changes = name.split("/")
-    config = STENCIL.default(p, device) if first == "default" else BASE.with_(**NAMED[first])
+    config = STENCIL.default(p, device) if first == DEFAULT else BASE.with_(**NAMED[first])
     pairs = (change.split("=") for change in changes)
     return config.with_(**{key: int(value) for key, value in pairs})
 
@@ -179,6 +185,23 @@ def shown(line: lines.Line) -> str:
     return " | ".join(parts)
 
 
+def spoken(line: lines.Line, p: Problem, device: Device) -> lines.Line:
+    """A line with what ``bench.classes`` goes by, where the default was timed."""
+    if DEFAULT not in line:
+        return line
+    about = {"stencil": STENCIL.name, "origin": "default", "against_cublas": line[DEFAULT]["ratio"]}
+    return line | about | {"layout": p.layout, "beta": p.beta, "regime": dispatch.regime(p, device)}
+
+
+def drawn(types: Iterable[str], orders: Iterable[str], count: int, seed: int) -> Iterator[Problem]:
+    """Random products: extents are multiples of 8, their logarithms uniform, types and orders in turns."""
+    draw, kinds = random.Random(seed), list(itertools.product(orders, types))
+    for number in range(count):
+        m, n, k = (8 * round(2 ** draw.uniform(*DRAWN) / 8) for _ in "mnk")
+        order, letter = kinds[number % len(kinds)]
+        yield Problem.parse(f"{letter}:{order}:{m}x{n}x{k}")[0]
+
+
 def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str]) -> list[Problem]:
     """All of them; a size is an order or MxNxK."""
     return [
@@ -202,6 +225,13 @@ def main() -> None:
     add(
         "--configs", default="default", help="names, each with changes as in tall/stages=3 (default: default)"
     )
+    add(
+        "--draw",
+        type=int,
+        default=0,
+        help="random shapes beside the sizes (default: 0)",
+    )
+    add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--rounds", type=int, default=5, help="samples of each (default: 5)")
     add("--idle", type=float, default=2.0, help="seconds before a burst (default: 2)")
     add("--slice", type=float, default=2.0, help="seconds of a slice (default: 2)")
@@ -212,12 +242,10 @@ def main() -> None:
     if reason is not None:
         raise SystemExit(f"nothing to measure on: {reason}")
     begin = time.monotonic()
-    device = TARGETS["cuda"].probe()
-    asked = problems(
-        (letter for letter in lines.words(options.types) if letter in DTYPES),
-        lines.words(options.sizes),
-        lines.words(options.trans),
-    )
+    device = dispatch.device("cuda")
+    types, orders = lines.letters(options.types), lines.words(options.trans)
+    asked = problems(types, lines.words(options.sizes), orders)
+    asked += drawn(types, orders, options.draw, options.seed)
     names = lines.words(options.configs)
     jobs = {(p, name): (p, config_of(name, p, device)) for p in asked for name in names}
     # Sizes are arguments, so there is one program for all of them.
@@ -239,7 +267,7 @@ def main() -> None:
                 samples = bursts(torch, case, options.rounds, options.idle)
             else:
                 samples = sustained(torch, case, options.rounds, options.slice)
-            line = line_of(case, way, samples)
+            line = spoken(line_of(case, way, samples), p, device)
             sink.write(line | {"configs": {name: dict(jobs[p, name][1]) for name in names}})
             console.print(shown(line), markup=False, soft_wrap=True)
 
