@@ -145,6 +145,15 @@ def test_large_products_get_large_tiles_that_blocks_share() -> None:
     assert small["tile_m"] * small["tile_n"] <= 128 * 128
 
 
+def test_a_search_is_told_what_the_default_goes_by() -> None:
+    p = problem("b:4096x4096x4096")
+    costs = WARPGROUP.cost_model(p, H200)
+    default = WARPGROUP.default(p, H200)
+    sampled = costs(WARPGROUP.space(p, H200).sample(48, 1))
+    assert (sampled > 0).all()
+    assert costs([default])[0] <= sampled.min()
+
+
 def test_every_hard_rule_removes_what_it_names() -> None:
     space = WARPGROUP.space(problem("h:4096x4096x4096"), H200)
     assert space.why(TALL) == []

@@ -6,6 +6,7 @@ may be.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
 from tilewright.stencils.cuda.warpgroup.needs import SLICE, stage_bytes, tiles
 
-Columns = dict[str, Any]
+Columns = Mapping[str, Any]
+SETTLED = {"lag": 0, "flight": 1, "overlap": 0, "band": 2048, "backwards": 1}
+"""What was best or level with the best for all tiles."""
 RATE = 2048
 """Multiply-adds of an SM in a clock."""
 BROUGHT = 96
@@ -28,8 +31,9 @@ BEGUN = 1500
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    grid = np.meshgrid(*(np.array(param.values) for param in space.params), indexing="ij")
-    columns = {param.name: x.ravel() for param, x in zip(space.params, grid, strict=True)}
+    varied = [param for param in space.params if param.name not in SETTLED]
+    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
+    columns: Columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | SETTLED
     cost = clocks(p, device, columns)
     found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
     if found is None:

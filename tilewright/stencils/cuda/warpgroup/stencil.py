@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
+from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, program
-from tilewright.stencils.cuda.warpgroup.cost import best
+from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import SLICE, THREADS, shared_bytes, tiles
 from tilewright.stencils.cuda.warpgroup.space import params, rules
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Scalar, Struct, TensorMap
 
 SMALLEST = 33
@@ -83,6 +83,9 @@ class WarpGroupStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
