@@ -40,7 +40,7 @@ DRAWN = (10.0, 14.0)
 """Logarithms to the base 2 of extents that are drawn."""
 BASE = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
-    | {"band": 2048, "backwards": 1, "lag": 0, "flight": 1, "overlap": 0, "blocks": 132}
+    | {"band": 2048, "backwards": 1, "overlap": 0, "blocks": 132}
 )
 NAMED: Mapping[str, Mapping[str, int]] = {
     "tall": {"cluster_n": 2},
@@ -51,15 +51,6 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "wide": {"tile_m": 128, "tile_n": 256, "cluster_m": 2},
     "large": {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "band": 2560},
     "large alone": {"tile_m": 192, "tile_n": 256, "stages": 3, "outs": 3, "band": 2560},
-    "large done": {
-        "tile_m": 192,
-        "tile_n": 256,
-        "cluster_m": 2,
-        "stages": 3,
-        "outs": 3,
-        "band": 2560,
-        "flight": 0,
-    },
     "square": {"tile_m": 128, "cluster_n": 2, "stages": 6},
     "turns": {"tile_m": 128, "ping_pong": 1, "cluster_m": 2, "stages": 6},
     "turns 192": {"tile_m": 192, "ping_pong": 1, "cluster_m": 2, "stages": 5, "outs": 1},
@@ -124,12 +115,18 @@ class Clock:
         return float(1e-3 * self.start.elapsed_time(self.stop) / calls)
 
 
+def ordered(case: Case, turn: int) -> list[tuple[str, Run]]:
+    """The runs of a case in the order of a turn: each is behind another one in the next turn."""
+    runs = list(case.runs.items())
+    return random.Random(turn).sample(runs, len(runs))
+
+
 def bursts(torch: Any, case: Case, rounds: int, idle: float) -> dict[str, list[tuple[float, str]]]:
     """Seconds of a product and the clocks, of each run in turns, each after the GPU has idled."""
     clock = Clock(torch)
     samples: dict[str, list[tuple[float, str]]] = {name: [] for name in case.runs}
-    for _ in range(rounds):
-        for name, run in case.runs.items():
+    for turn in range(rounds):
+        for name, run in ordered(case, turn):
             torch.cuda.synchronize()
             time.sleep(idle)
             samples[name].append((clock.seconds(run, CALLS), timer.clocks()))
@@ -143,7 +140,7 @@ def sustained(torch: Any, case: Case, rounds: int, slice_: float) -> dict[str, l
     calls = max(1, round(slice_ / once))
     samples: dict[str, list[tuple[float, str]]] = {name: [] for name in case.runs}
     for turn in range(rounds + 1):
-        for name, run in case.runs.items():
+        for name, run in ordered(case, turn):
             # The power meter is some 0.1 s behind, so it is asked while the last products run.
             clock.start.record()
             for _ in range(calls):

@@ -19,7 +19,7 @@ pytestmark = [
 
 WARPGROUP = WarpGroupStencil()
 LARGE = {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
-LARGE |= {"band": 1024, "lag": 0, "flight": 1, "overlap": 0, "backwards": 1, "blocks": 132}
+LARGE |= {"band": 1024, "overlap": 0, "backwards": 1, "blocks": 132}
 
 
 def served() -> bool:
@@ -47,7 +47,7 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
     p = padded(Problem.parse(f"{letter}:{trans}:1099x1213x603", alpha="any", beta="any")[0], (0, 1, 2))
     assert WARPGROUP.accepts(p, device) is None
     for fixed in (
-        {"blocks": 4, "lag": 2, "overlap": 1},
+        {"blocks": 4, "overlap": 1},
         {"tile_m": 192, "tile_n": 256, "stages": 3, "cluster_m": 2, "cluster_n": 1, "outs": 3, "blocks": 6},
         {"tile_m": 128, "ping_pong": 1, "stages": 5, "cluster_n": 1, "blocks": 5},
     ):

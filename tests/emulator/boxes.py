@@ -127,6 +127,8 @@ def _load(w: Warp, box: Box, barrier: Phases) -> None:
 
 def _store(w: Warp, box: Box) -> None:
     data, places = w.cluster.shared.bytes(box.shared, box.bytes), box.places()
+    if any(many % 16 for _, _, many in box.lines()):
+        raise Fault("a box that is stored ends inside a word of 16 bytes, which is written whole")
     rooms = [(at, w.block.memory.bytes(there, many, write=True)) for at, there, many in box.lines()]
 
     def land() -> None:

@@ -11,17 +11,17 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
-SMALL |= {"lag": 0, "flight": 1, "overlap": 0, "band": 1024, "backwards": 1, "blocks": 132}
+SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132}
 
 
 @pytest.mark.parametrize(
     ("text", "beta", "fixed"),
     [
-        ("h:nn:72x72x136", "0", {"lag": 1, "overlap": 1}),
+        ("h:nn:77x72x72", "0", {"overlap": 1}),
         # Two tiles of 64 columns in turns, three to a block, and C is read.
         ("b:tt:64x320x88", "any", {"ping_pong": 1, "tile_n": 64, "outs": 2}),
         # Two blocks share what comes of B, in two slices.
-        ("h:nt:72x40x72", "1", {"cluster_m": 2, "flight": 0}),
+        ("h:nt:72x40x72", "1", {"cluster_m": 2}),
     ],
 )
 def test_tiles_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:

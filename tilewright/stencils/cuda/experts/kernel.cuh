@@ -49,7 +49,6 @@
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/element.cuh"
 #include "lib/fragment.cuh"
-#include "lib/global.cuh"
 #include "lib/mma.cuh"
 #include "lib/wgmma.cuh"
 

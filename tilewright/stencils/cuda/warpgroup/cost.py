@@ -14,15 +14,17 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
-from tilewright.stencils.cuda.warpgroup.needs import SLICE, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import LINE, SLICE, stage_bytes, tiles
 
 Columns = Mapping[str, Any]
-SETTLED = {"lag": 0, "flight": 1, "overlap": 0, "band": 2048, "backwards": 1}
+SETTLED = {"overlap": 0, "band": 2048, "backwards": 1}
 """What was best or level with the best for all tiles."""
 RATE = 2048
 """Multiply-adds of an SM in a clock."""
-BROUGHT = 96
-"""Bytes of slices that an SM is brought in a clock."""
+BROUGHT, READ = 275, 3200
+"""Bytes of slices that an SM is brought, and that its tensor cores read from shared memory, for which a clock
+is counted beside that of the products: they take power, and so clocks, more than time. As the speed of ten
+tiles beside each other on an H200 at 4,096, 6,144 and 8,192 says."""
 STORED = 24
 """Bytes of C that a block rounds and stores in a clock; tensor cores wait unless groups take turns."""
 BEGUN = 1500
@@ -49,11 +51,13 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     waves = -(-tiles(p, tile_m, tile_n, cluster_m, cluster_n) // clusters)
     slices = -(-p.k // SLICE)
     products = tile_m * tile_n * SLICE / RATE
-    brought = (tile_m / cluster_n + tile_n / cluster_m) * 128 / BROUGHT
-    # What comes is half hidden behind products, and hidden the better the more slices are on their way.
-    slice_clocks = products + 0.25 * brought + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
+    brought = (tile_m / cluster_n + tile_n / cluster_m) * LINE / BROUGHT
+    # Tensor cores read 64 columns of B and all of the tile's rows of A for each of their products.
+    read = tile_n / 64 * (tile_m + 64) * LINE / READ
+    # Slices that are not there yet are waited for less often the more are on their way.
+    slice_clocks = products + brought + read + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
     stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED
     stored = stored * np.where(ping_pong > 0, 0.3, 1.0) / np.minimum(columns["outs"], 2) ** 0.25
     width = np.abs(np.log2(columns["band"] / 2048))
-    order = 1 + 0.004 * width - 0.004 * columns["backwards"] - 0.001 * columns["flight"]
+    order = 1 + 0.004 * width - 0.004 * columns["backwards"]
     return waves * (slices * slice_clocks + stored) * order + BEGUN

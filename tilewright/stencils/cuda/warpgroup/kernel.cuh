@@ -48,12 +48,6 @@
 #ifndef PING_PONG
 #define PING_PONG 0  // whether each group multiplies tiles of its own, while the other one stores
 #endif
-#ifndef LAG
-#define LAG 0  // slices by which the second group is behind the first, so that one stores while the other multiplies
-#endif
-#ifndef FLIGHT
-#define FLIGHT 1  // slices whose products go on while those of the next one are asked for
-#endif
 #ifndef OVERLAP
 #define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
 #endif
@@ -72,6 +66,8 @@
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
+// Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all.
+constexpr int FLIGHT = PING_PONG;
 
 static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
@@ -79,7 +75,6 @@ static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 
 static_assert(TILE_M * GROUP_N <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
-static_assert(!PING_PONG || LAG == 0, "lag: groups that take turns are behind each other by a whole tile");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
 
 // What the kernel is called with beside the tensor maps. `band`: tiles of clusters that a band has along n.
 struct Product {
+    Stored *c;
+    long long ldc;
     int m, n, k, band;
     double alpha[2], beta[2];
 };

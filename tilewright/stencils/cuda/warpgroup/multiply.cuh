@@ -11,7 +11,7 @@ INLINE void read(int slot, int lane) {
 }
 
 // In turns: a group begins to multiply when the other one has asked for the last products of its tile.
-constexpr int FIRST_TURN = 3, BEHIND = 5;  // names of barriers; 1 and 2 are those of the groups alone
+constexpr int FIRST_TURN = 3;  // names of barriers; 1 and 2 are those of the groups alone
 
 INLINE void multiply_tiles(const Product &g, const TensorMap &map_c, int warp, int lane) {
     const Tiles tiles(g);
@@ -26,21 +26,17 @@ INLINE void multiply_tiles(const Product &g, const TensorMap &map_c, int warp, i
         turn.skip(slices);
         pass(FIRST_TURN, 256);
     }
-    // The first group cannot come to the next tile before the second one has begun with this one.
-    const bool lags = LAG && slices >= STAGES;
     Sums sum;
     _Pragma("unroll 1") for (int number = blockIdx.x + (PING_PONG ? group * (int)gridDim.x : 0); number < all; number += step) {
         if (BETA != 0) results.begin(of_group(Tile(tiles, number), group));
         __syncwarp();
         if (PING_PONG) meet(FIRST_TURN + group, 256);
-        if (lags && group == 1) meet(BEHIND, 256);
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
             multiply_slice<TILE_M, B_ALONG, A_ALONG, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
                                                              of_a + turn.at * (STAGE / 16), slice);
             wgmma_wait<FLIGHT>();
-            if (lags && group == 0 && slice == LAG - 1) pass(BEHIND, 256);
             if (FLIGHT == 0) read(turn.at, lane);
             if (FLIGHT == 1 && slice > 0) read(turn.before(), lane);
             turn.next();

@@ -2,6 +2,8 @@
 // group goes on. Where C is read, its boxes come to the same places before.
 #pragma once
 
+#include "lib/columns.cuh"
+
 constexpr int STACKS = GROUP_N / 64, BOXES_M = TILE_M / 64, RESULTS = STACKS * BOXES_M;  // boxes of a group's results
 
 typedef float Sums[STACKS][TILE_M / 2];
@@ -15,12 +17,12 @@ INLINE Tile of_group(Tile tile, int group) {
 struct Results {
     const Product &g;
     const TensorMap &map;
-    const int group;
+    const int group, thread;
     const bool acts;            // one thread of the group
     unsigned int parities = 0;  // bits: of what is waited for at each place of C
 
-    INLINE Results(const Product &product, const TensorMap &map_c, int number, int thread)
-        : g(product), map(map_c), group(number), acts(thread == 0) {}
+    INLINE Results(const Product &product, const TensorMap &map_c, int number, int own)
+        : g(product), map(map_c), group(number), thread(own), acts(own == 0) {}
 
     INLINE unsigned char *place(int i) const { return shared_memory + AT_OUT + (group * OUTS + i % OUTS) * BOX; }
 
@@ -70,9 +72,15 @@ struct Results {
             put(sum[i / BOXES_M] + i % BOXES_M * 32, place(i), warp, lane);
             async_fence();
             meet(1 + group, 128);
+            const int m = tile.m + i % BOXES_M * 64, n = tile.n + i / BOXES_M * 64, rows = g.m - m;
+            const bool ragged = rows % 8 && rows > 0 && rows < 64;
+            if (ragged) {
+                store_columns<64, 8>((const Stored *)place(i), g.c + m + n * g.ldc, g.ldc, rows, g.n - n, thread);
+                meet(1 + group, 128);  // nobody reads it any more
+            }
             if (acts) {
-                box_store(map, tile.m + i % BOXES_M * 64, tile.n + i / BOXES_M * 64, 0, place(i));
-                bulk_commit();
+                if (!ragged) box_store(map, m, n, 0, place(i));
+                bulk_commit();  // of nothing, too: waits count groups
                 // The place of the box before, or of this one if it is the only one.
                 constexpr int AFTER = OUTS > 1 ? OUTS - 1 : 1;
                 if (BETA != 0 && i + AFTER < RESULTS && i + AFTER >= OUTS) {

@@ -35,8 +35,6 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("cluster_n", (1, 2)),
         Param("stages", STAGES),
         Param("outs", OUTS),
-        Param("lag", (0, 1, 2)),
-        Param("flight", (0, 1)),
         Param("overlap", (0, 1)),
         Param("band", BANDS),
         Param("backwards", (0, 1)),
@@ -72,12 +70,6 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda tile_m, tile_n, cluster_m, cluster_n: (
             (tile_m % (SLICE * cluster_n) == 0) & (tile_n % (SLICE * cluster_m) == 0)
         ),
-    )
-    yield Rule(
-        "lag",
-        "hard",
-        "groups that take turns are behind each other by a whole tile",
-        lambda ping_pong, lag: (ping_pong == 0) | (lag == 0),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
     yield Rule(

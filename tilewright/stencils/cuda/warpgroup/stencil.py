@@ -10,8 +10,6 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     cluster_m, cluster_n   blocks that share what comes of B, of A
     stages   slices of 64 along k in shared memory
     outs     boxes of 64 x 64 of C of each group in shared memory
-    lag      slices by which the second group is behind the first
-    flight   slices whose products go on while those of the next one are asked for
     overlap  whether blocks make ready while the kernel before them in the stream ends
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
@@ -30,7 +28,7 @@ from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import SLICE, THREADS, shared_bytes, tiles
 from tilewright.stencils.cuda.warpgroup.space import params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
 
 SMALLEST = 33
 """Extents below which most of a tile would be empty."""
@@ -99,7 +97,17 @@ class WarpGroupStencil(Stencil):
         sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k"))
         band = Scalar("band", "i", max(1, c["band"] // (c["tile_n"] * c["cluster_n"])))
         return (
-            Struct("Product", (*sizes, band, Scalar("alpha", "2d"), Scalar("beta", "2d"))),
+            Struct(
+                "Product",
+                (
+                    Pointer("c", C),
+                    Scalar("ldc", "q", p.ldc or 0),
+                    *sizes,
+                    band,
+                    Scalar("alpha", "2d"),
+                    Scalar("beta", "2d"),
+                ),
+            ),
             _map(p, A, a, c["tile_m"] // c["cluster_n"] if p.transposed_a else SLICE),
             _map(p, B, b, SLICE if p.transposed_b else c["tile_n"] // c["cluster_m"]),
             _map(p, C, (p.m, p.n), SLICE),
