@@ -237,4 +237,22 @@ SLIPS: tuple[Slip, ...] = (
         "// read",
         f"{_EMULATED}/test_boxes.py",
     ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/multiply.cuh",
+        "if (FLIGHT == 0) read(turn.at, lane);",
+        "",
+        f"{_EMULATED}/test_warpgroup.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/results.cuh",
+        "rows % 8 && rows > 0 && rows < 64;",
+        "false;",
+        f"{_EMULATED}/test_warpgroup.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/lib/ring.cuh",
+        "parity ^= at / COUNT & 1;",
+        "",
+        f"{_EMULATED}/test_warpgroup.py",
+    ),
 )
