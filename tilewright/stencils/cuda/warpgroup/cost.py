@@ -21,12 +21,18 @@ SETTLED = {"overlap": 0, "band": 2048, "backwards": 1}
 """What was best or level with the best for all tiles."""
 RATE = 2048
 """Multiply-adds of an SM in a clock."""
-BROUGHT, READ = 275, 3200
-"""Bytes of slices that an SM is brought, and that its tensor cores read from shared memory, for which a clock
-is counted beside that of the products: they take power, and so clocks, more than time. As the speed of ten
-tiles beside each other on an H200 at 4,096, 6,144 and 8,192 says."""
+BROUGHT = (0.0091, 0.0117, 0.0156, 0.0195, 0.03)
+SPEED = (1.025, 1.0, 0.75, 0.65, 0.4)
+"""The speed of tiles, where every SM has one, by the elements of A and B that a block is brought for a
+multiply-add: of 256 x 192, 256 x 128 and 128 x 128 from eleven shapes of 1,000 to 8,192 on an H200, waves
+taken out, of smaller ones from two."""
+ALONE = 1.01
+"""Times longer that blocks take that share nothing."""
+READ = 20000
+"""Bytes that tensor cores read from shared memory for which a clock is counted: what tells tiles apart that
+differ in nothing else."""
 STORED = 24
-"""Bytes of C that a block rounds and stores in a clock; tensor cores wait unless groups take turns."""
+"""Bytes of C that a block rounds and stores in a clock."""
 BEGUN = 1500
 """Clocks of a launch and of the first slice of a block."""
 
@@ -45,19 +51,17 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 
 def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a product: waves of tiles, each as long as its products and what these wait for."""
-    tile_m, tile_n, ping_pong = (columns[name] for name in ("tile_m", "tile_n", "ping_pong"))
+    tile_m, tile_n = columns["tile_m"], columns["tile_n"]
     cluster_m, cluster_n = columns["cluster_m"], columns["cluster_n"]
-    clusters = columns["blocks"] // (cluster_m * cluster_n)
-    waves = -(-tiles(p, tile_m, tile_n, cluster_m, cluster_n) // clusters)
-    slices = -(-p.k // SLICE)
-    products = tile_m * tile_n * SLICE / RATE
-    brought = (tile_m / cluster_n + tile_n / cluster_m) * LINE / BROUGHT
-    # Tensor cores read 64 columns of B and all of the tile's rows of A for each of their products.
+    shared = cluster_m * cluster_n
+    waves = -(-tiles(p, tile_m, tile_n, cluster_m, cluster_n) // (columns["blocks"] // shared))
+    products = tile_m * tile_n * SLICE / RATE / np.interp(1 / tile_m + 1 / tile_n, BROUGHT, SPEED)
     read = tile_n / 64 * (tile_m + 64) * LINE / READ
     # Slices that are not there yet are waited for less often the more are on their way.
-    slice_clocks = products + brought + read + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
-    stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED
-    stored = stored * np.where(ping_pong > 0, 0.3, 1.0) / np.minimum(columns["outs"], 2) ** 0.25
+    slice_clocks = products * np.where(shared > 1, 1.0, ALONE) + read
+    slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
+    stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED / np.minimum(columns["outs"], 2) ** 0.25
+    slices = -(-p.k // SLICE)
     width = np.abs(np.log2(columns["band"] / 2048))
     order = 1 + 0.004 * width - 0.004 * columns["backwards"]
     return waves * (slices * slice_clocks + stored) * order + BEGUN
