@@ -37,7 +37,7 @@ DEFAULT = "default"
 CALLS = 10
 """Products of a burst."""
 AHEAD = 2_000_000
-"""Clocks that the GPU waits before a burst, while the host asks for all of it: PyTorch's calls take longer."""
+"""Clocks that the GPU waits before a burst, while the host asks for all of it, which takes PyTorch longer."""
 DRAWN = (10.0, 14.0)
 """Logarithms to the base 2 of extents that are drawn."""
 BASE = Config(
