@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 LANE = np.arange(LANES)
 NOTHING = (
-    "fence.", "membar.", "griddepcontrol.", "createpolicy.", "prefetch.", "prefetchu.", "nanosleep."
+    "fence.", "membar.", "griddepcontrol.", "createpolicy.", "prefetch.", "prefetchu.", "nanosleep.",
+    "setmaxnreg.",
 )  # fmt: skip
 """Opcodes that change no number."""
 _SPACES = ("global", "shared", "param", "local")
@@ -49,8 +50,8 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         return _cluster_barrier(parts, following)
     if opcode == "bar.warp.sync":
         return _warp_barrier(following)
-    if opcode in ("bar.sync", "barrier.sync", "barrier.sync.aligned"):
-        return _barrier(compiler, operands, following)
+    if opcode in ("bar.sync", "barrier.sync", "barrier.sync.aligned", "bar.arrive"):
+        return _barrier(compiler, operands, following, waits=opcode != "bar.arrive")
     if opcode.startswith("mbarrier."):
         return _phases(compiler, parts, operands, following)
     if opcode.startswith("cp.async.bulk.tensor.3d."):
@@ -234,7 +235,7 @@ def _pass(w: Warp, barrier: Barrier, expected: int, following: int) -> int:
     return w.wait(following, lambda: barrier.generation != generation)
 
 
-def _barrier(compiler: Compiler, operands: tuple[str, ...], following: int) -> Operation:
+def _barrier(compiler: Compiler, operands: tuple[str, ...], following: int, waits: bool) -> Operation:
     number = compiler.reader(operands[0], "u32")
     threads = compiler.reader(operands[1], "u32") if len(operands) > 1 else None
 
@@ -244,6 +245,9 @@ def _barrier(compiler: Compiler, operands: tuple[str, ...], following: int) -> O
         which = (w.block.rank, int(number(w)[0]))
         barrier = w.cluster.bars.setdefault(which, Barrier())
         expected = int(threads(w)[0]) if threads else w.block.threads
+        if not waits:
+            barrier.arrive(LANES, expected)
+            return following
         return _pass(w, barrier, expected, following)
 
     return sync

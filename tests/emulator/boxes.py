@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tests.emulator.machine import BLOCK
 from tests.emulator.memory import Array, Fault
 from tilewright.model import DTYPES
 from tilewright.targets.cuda.arguments import MAP_BYTES, Addressed, TensorMap
@@ -81,19 +82,29 @@ def copy(
     map_at, room_at = compiler.address(f"[{at}]"), compiler.address(room)
     where = [compiler.reader(name.strip(), "s32") for name in corner.strip(" {}").split(",")]
     barrier_at = compiler.address(operands[2]) if loads else None
+    blocks = compiler.reader(operands[3], "u16") if "multicast::cluster" in parts else None
 
     def run(w: Warp) -> int:
         for lane in np.flatnonzero(w.mask):
             first = tuple(int(read(w)[lane]) for read in where)
-            box = Box(w, int(map_at(w)[lane]), first, int(room_at(w)[lane]))
-            w.cluster.watch.copied(box.shared, box.bytes)
-            if barrier_at is None:
-                _store(w, box)
-            else:
-                _load(w, box, started(w, int(barrier_at(w)[lane])))
+            room, mask = int(room_at(w)[lane]), int(blocks(w)[lane]) if blocks else 0
+            # Without a mask to where the address says; with one to the same place in each of its blocks.
+            for shift in _shifts(room, mask):
+                box = Box(w, int(map_at(w)[lane]), first, room + shift)
+                w.cluster.watch.copied(box.shared, box.bytes)
+                if barrier_at is None:
+                    _store(w, box)
+                else:
+                    _load(w, box, started(w, int(barrier_at(w)[lane]) + shift))
         return following
 
     return run
+
+
+def _shifts(address: int, mask: int) -> list[int]:
+    """Bytes from an address of shared memory to its likes in the blocks of a mask; without one, 0."""
+    ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
+    return [rank * BLOCK - address // BLOCK * BLOCK for rank in ranks] or [0]
 
 
 def _load(w: Warp, box: Box, barrier: Phases) -> None:
@@ -116,6 +127,8 @@ def _load(w: Warp, box: Box, barrier: Phases) -> None:
 
 def _store(w: Warp, box: Box) -> None:
     data, places = w.cluster.shared.bytes(box.shared, box.bytes), box.places()
+    if any(many % 16 for _, _, many in box.lines()):
+        raise Fault("a box that is stored ends inside a word of 16 bytes, which is written whole")
     rooms = [(at, w.block.memory.bytes(there, many, write=True)) for at, there, many in box.lines()]
 
     def land() -> None:

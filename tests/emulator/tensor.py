@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tests.emulator.arithmetic import LANES, widened
+from tests.emulator.machine import BLOCK
 from tests.emulator.memory import Array, Fault
 from tests.emulator.races import COLLECTIVE
 
@@ -158,6 +159,8 @@ class Described:
     def __init__(self, w: Warp, at: int, across: bool, kind: str):
         self.w, self.across, self.kind = w, across, kind
         self.start, self.leading, self.stride = ((at >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
+        # Descriptors have addresses within a block.
+        self.start += w.block.rank * BLOCK
         if at >> 62 != 1:
             raise Fault("wgmma reads lines of 128 bytes")
 

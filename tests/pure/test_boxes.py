@@ -53,6 +53,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
         ("h:64x64x32@9", {}, "not from 33 to 256"),
         ("h:68x64x64@9", {}, "multiple of 16 bytes"),
         ("h:72x72x72@9", {}, "inside sectors"),
+        ("h:60x64x64@9", {"lda": 64, "ldc": 64, "stride_a": 4096, "stride_c": 4096}, "written whole"),
         ("h:64x64x64@9", {"align": 8}, "multiple of 16 bytes"),
         ("h:64x64x64@9", {"stride_b": 64 * 64 + 4}, "multiple of 16 bytes"),
         ("h:64x64x64@9", {"stride_b": -64 * 64}, "backwards"),

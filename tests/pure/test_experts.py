@@ -40,6 +40,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
         ("h:nn", "n", {"batch": 2}, "2 matrices"),
         ("h:nn", "n", {"align": 8}, "16 bytes"),
         ("h:nn", "n", {"lda": 68}, "16 bytes"),
+        ("h:nn", "n", {"m": 60}, "written whole"),
         ("h:nn", "n", {"steps": (68 * 64 + 4, 0, 0)}, "16 bytes"),
         ("h:nn", "n", {"steps": (-64 * 64, 0, 0)}, "backwards"),
         ("h:nn", "n", {"steps": (2**39, 0, 0)}, "2^40"),

@@ -60,7 +60,13 @@ def watched(make: Callable[..., Job], kept: dict[str, Made]) -> Callable[..., Jo
     return keeping
 
 
-NEEDS = {"whole": "bulk_copy", "boxes": "wgmma", "single": "bulk_copy", "experts": "wgmma"}
+NEEDS = {
+    "whole": "bulk_copy",
+    "single": "bulk_copy",
+    "boxes": "wgmma",
+    "experts": "wgmma",
+    "warpgroup": "wgmma",
+}
 """What stencils need that not every device has."""
 
 

@@ -226,7 +226,7 @@ SLIPS: tuple[Slip, ...] = (
         f"{_NESTED} tiles",
     ),
     Slip(
-        "tilewright/stencils/cuda/boxes/multiply.cuh",
+        "tilewright/stencils/cuda/lib/slices.cuh",
         "add | step",
         "step",
         f"{_EMULATED}/test_boxes.py",
@@ -236,5 +236,23 @@ SLIPS: tuple[Slip, ...] = (
         "bulk_read<0>();",
         "// read",
         f"{_EMULATED}/test_boxes.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/multiply.cuh",
+        "if (FLIGHT == 0) read(turn.at, lane);",
+        "",
+        f"{_EMULATED}/test_warpgroup.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/results.cuh",
+        "rows % 8 && rows > 0 && rows < 64;",
+        "false;",
+        f"{_EMULATED}/test_warpgroup.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/lib/ring.cuh",
+        "parity ^= at / COUNT & 1;",
+        "",
+        f"{_EMULATED}/test_warpgroup.py",
     ),
 )

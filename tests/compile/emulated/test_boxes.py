@@ -15,7 +15,7 @@ pytestmark = marks.COMPILED
     ("text", "beta", "fixed"),
     [
         ("h:nn:40x33x72@3", "0", {}),
-        ("b:tt:33x40x72@2", "any", {"kept": 2, "stages": 3}),
+        ("b:tt:40x33x72@2", "any", {"kept": 2, "stages": 3}),
         # Tiles in both directions, of which the last ones reach out of C.
         ("h:nt:72x72x40@2", "1", {"tile_m": 64, "tile_n": 64}),
     ],

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/box.cuh"
+#include "lib/slices.cuh"
 
 // What the kernel is called with beside the tensor maps. Of an operand that all products share the step is 0.
 struct Products {
@@ -10,9 +11,7 @@ struct Products {
 };
 
 constexpr int WARPS = TILE_N / 16, THREADS = 32 * WARPS + 64;  // those that multiply; one more loads, one stores
-constexpr int SLICE = 64, LINE = 128;                          // elements along k of a slice, and bytes of the swizzle
 constexpr int LINES = ceiling(TILE_M, 64);                     // of a column of a tile of C
-constexpr int BOX = 64 * LINE;                                 // bytes of a box of 64 along k and 64 across
 constexpr int OF_B = TILE_N * LINE, OF_A = TRANS_A ? TILE_M * LINE : LINES * BOX, STAGE = OF_B + OF_A;
 constexpr int RESULT = LINES * TILE_N * LINE;  // bytes of a tile of C
 constexpr int AT_RESULTS = STAGES * STAGE, AT_BARRIERS = AT_RESULTS + KEPT * RESULT;
@@ -37,18 +36,6 @@ INLINE void start_barriers() {
     }
     barriers_started();
 }
-
-// A place in a ring of COUNT, and the parity of what is waited for there.
-template <int COUNT> struct Turn {
-    int at = 0;
-    unsigned int parity = 0;
-
-    INLINE void next() {
-        if (++at < COUNT) return;
-        at = 0;
-        parity ^= 1;
-    }
-};
 
 // The tiles of all products, one after the other, and the slices of each of them.
 struct Tiles {

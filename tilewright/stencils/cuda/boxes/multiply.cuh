@@ -1,15 +1,6 @@
 // The products of a warp group: 64 columns of each tile, and what it makes of them in the tile's place in shared memory.
 #pragma once
 
-// Adds a slice, of which `add` says whether there were others before it.
-INLINE void multiply_slice(float *sum, unsigned long long b, unsigned long long a, int add) {
-    wgmma_fence();
-    UNROLL for (int step = 0; step < SLICE / 16; step++)
-        wgmma_16_shared<TILE_M, TRANS_B, !TRANS_A>(sum, b + step * (TRANS_B ? LINE : 2), a + step * (TRANS_A ? 2 : LINE),
-                                                   add | step);
-    wgmma_commit();
-}
-
 // Writes the sums of a warp, 16 columns of the tile, which has C where that is read.
 INLINE void keep(const float *sum, unsigned char *tile, int warp, int lane, const Scalars &s) {
     // A lane says where 16 bytes of a column lie: those of four blocks of 8 by 8.
@@ -31,15 +22,15 @@ INLINE void multiply_tiles(const Products &g, const Tiles &tiles, int warp, int 
     Turn<STAGES> turn;
     Turn<KEPT> place;
     const unsigned char *const b = shared_memory + warp / 4 * BOX, *const a = shared_memory + OF_B;
-    const unsigned long long of_b = TRANS_B ? wgmma_operand_across(b, BOX) : wgmma_operand(b);
-    const unsigned long long of_a = TRANS_A ? wgmma_operand(a) : wgmma_operand_across(a, BOX);
+    const unsigned long long of_b = slice_operand<!TRANS_B>(b), of_a = slice_operand<TRANS_A>(a);
     float sum[TILE_M / 2];
     _Pragma("unroll 1") for (int number = blockIdx.x; number < tiles.all; number += (int)gridDim.x) {
         int before = 0;
         _Pragma("unroll 1") for (int slice = 0; slice < tiles.slices; slice++) {
             barrier_wait(come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            multiply_slice(sum, of_b + turn.at * (STAGE / 16), of_a + turn.at * (STAGE / 16), slice);
+            multiply_slice<TILE_M, !TRANS_B, TRANS_A, 1>(sum, of_b + turn.at * (STAGE / 16), of_a + turn.at * (STAGE / 16),
+                                                         slice);
             wgmma_wait<1>();
             if (slice > 0 && lane == 0) barrier_expect(gone_barrier(before), 0);
             before = turn.at;

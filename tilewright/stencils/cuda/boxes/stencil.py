@@ -54,6 +54,8 @@ class BoxesStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if min(units(p)) < WIDEST:
             return "a column or a matrix does not begin at a multiple of 16 bytes"
+        if p.m * p.dtype.itemsize % WIDEST:
+            return "columns of C end inside words of 16 bytes, and boxes are written whole"
         if sum((ld or 0) % SECTOR != 0 for ld in (p.lda, p.ldb, p.ldc)) > 1:
             return "columns of two matrices begin inside sectors of 32 bytes, which take boxes twice as long"
         if min(p.strides) < 0 or max(p.strides) * p.dtype.itemsize >= FAR:

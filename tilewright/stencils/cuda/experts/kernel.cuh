@@ -49,7 +49,6 @@
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/element.cuh"
 #include "lib/fragment.cuh"
-#include "lib/global.cuh"
 #include "lib/mma.cuh"
 #include "lib/wgmma.cuh"
 
@@ -81,7 +80,7 @@ experts(const __grid_constant__ Segments g, const __grid_constant__ TensorMap ma
         const __grid_constant__ TensorMap map_c) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const bool loads = warp == MULTIPLYING;
-    Turn turn;
+    Turn<STAGES> turn;
     int place = 0;
     turn.parity = loads;  // nothing has to be read before the first slices come
     if (threadIdx.x == 0) start_barriers();

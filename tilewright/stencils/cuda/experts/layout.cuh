@@ -2,12 +2,11 @@
 #pragma once
 
 #include "lib/box.cuh"
+#include "lib/slices.cuh"
 
 constexpr int BLK_M = TILE_M, BLK_N = TILE_N;                // as the scheduler of `segments` calls them
 constexpr int MULTIPLYING = TILE_M / 16;                     // warps that multiply
 constexpr int WARPS = MULTIPLYING + 1, THREADS = 32 * WARPS; // one more loads
-constexpr int SLICE = 64, LINE = 128;                        // elements along k of a slice, and bytes of the swizzle
-constexpr int BOX = SLICE * LINE;                            // bytes of a box of 64 along k and 64 across
 constexpr int BOXES_M = TILE_M / 64, BOXES_N = (TILE_N + 63) / 64;
 constexpr int OF_A = BOXES_M * BOX, OF_B = B_ALONG ? TILE_N * LINE : BOXES_N * BOX, STAGE = OF_A + OF_B;
 // Of a warp group's results, so many columns are made while others are on their way: lines of 64 rows, swizzled as boxes are.
@@ -28,16 +27,3 @@ INLINE void start_barriers() {
     }
     barriers_started();
 }
-
-// A place in the ring, and the parity of what is waited for there.
-struct Turn {
-    int at = 0;
-    unsigned int parity = 0;
-
-    INLINE int before() const { return at ? at - 1 : STAGES - 1; }
-    INLINE void next() {
-        if (++at < STAGES) return;
-        at = 0;
-        parity ^= 1;
-    }
-};

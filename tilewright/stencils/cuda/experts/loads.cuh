@@ -14,7 +14,7 @@ INLINE void ask(const TileScheduler &tile, const TensorMap &map_a, const TensorM
 }
 
 // A whole warp, of which one lane acts.
-INLINE void come(TileScheduler &tile, const TensorMap &map_a, const TensorMap &map_b, Turn &turn, bool acts) {
+INLINE void come(TileScheduler &tile, const TensorMap &map_a, const TensorMap &map_b, Turn<STAGES> &turn, bool acts) {
     if (acts) map_prefetch(map_a);
     if (acts) map_prefetch(map_b);
     _Pragma("unroll 1") for (; tile.valid(); tile.next()) {

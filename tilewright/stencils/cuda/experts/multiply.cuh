@@ -11,18 +11,9 @@ INLINE void clear_behind(unsigned char *slice, int k) {
     meet(5, 32 * MULTIPLYING);
 }
 
-INLINE void multiply_slice(Sums &sum, unsigned long long a, unsigned long long b, int add) {
-    wgmma_fence();
-    UNROLL for (int step = 0; step < SLICE / 16; step++)
-        wgmma_16_shared<TILE_N, !A_ALONG, !B_ALONG>(sum, a + step * (A_ALONG ? 2 : LINE), b + step * (B_ALONG ? 2 : LINE),
-                                                    add | step);
-    wgmma_commit();
-}
-
-INLINE void multiply_tiles(TileScheduler &tile, const TensorMap &map_c, Turn &turn, int &place, int warp, int lane) {
+INLINE void multiply_tiles(TileScheduler &tile, const TensorMap &map_c, Turn<STAGES> &turn, int &place, int warp, int lane) {
     unsigned char *const a = shared_memory + warp / 4 * BOX, *const b = shared_memory + OF_A;
-    const unsigned long long of_a = A_ALONG ? wgmma_operand(a) : wgmma_operand_across(a, BOX);
-    const unsigned long long of_b = B_ALONG ? wgmma_operand(b) : wgmma_operand_across(b, BOX);
+    const unsigned long long of_a = slice_operand<A_ALONG>(a), of_b = slice_operand<B_ALONG>(b);
     _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
         int left = tile.k_left(), others = 0;  // along k, and whether there were slices before this one
         Sums sum;
@@ -32,7 +23,8 @@ INLINE void multiply_tiles(TileScheduler &tile, const TensorMap &map_c, Turn &tu
             barrier_wait(come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
             if (AXIS == 2 && left < SLICE) clear_behind(shared_memory + turn.at * STAGE, left);
-            multiply_slice(sum, of_a + turn.at * (STAGE / 16), of_b + turn.at * (STAGE / 16), others);
+            multiply_slice<TILE_N, A_ALONG, B_ALONG, 1>(sum, of_a + turn.at * (STAGE / 16), of_b + turn.at * (STAGE / 16),
+                                                        others);
             wgmma_wait<1>();
             if (others && lane == 0) barrier_expect(gone_barrier(turn.before()), 0);
             others = 1;

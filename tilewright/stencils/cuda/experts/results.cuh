@@ -3,26 +3,10 @@
 // split, threads store what is the group's.
 #pragma once
 
+#include "lib/columns.cuh"
+#include "lib/meet.cuh"  // 1 to 4 are the barriers of warp groups
+
 typedef float Sums[TILE_N / 2];
-
-// So many threads meet at a barrier of their own: 0 is that of the block, 1 to 4 those of warp groups.
-INLINE void meet(int barrier, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory"); }
-
-// Columns of results, of which thread by thread stores those that are inside.
-INLINE void store_columns(const Stored *out, Stored *c, long long ldc, int rows, int columns, int thread) {
-    constexpr int RUNS = 64 / VEC_C;
-    _Pragma("unroll 1") for (int run = thread; run < RUNS * OUT_COLUMNS; run += 128) {
-        const int row = run % RUNS * VEC_C, column = run / RUNS, left = rows - row;
-        if (column >= columns) break;
-        Pack<VEC_C> found;
-        found.vector = *(const typename Vector<VEC_C * SIZE>::Type *)(out + column * 64 + (row / 8 ^ column % 8) * 8 + row % 8);
-        Stored *const to = c + row + column * ldc;
-        if (left >= VEC_C)
-            global_store((typename Vector<VEC_C * SIZE>::Type *)to, found.vector);
-        else
-            UNROLL for (int v = 0; v < VEC_C; v++) if (v < left) to[v] = found.element[v];
-    }
-}
 
 // `place` is where the next columns are put together: those before them may still be on their way from the other one.
 INLINE void store(const Sums &sum, const TileScheduler &tile, const TensorMap &map_c, int &place, int warp, int lane) {
@@ -48,7 +32,7 @@ INLINE void store(const Sums &sum, const TileScheduler &tile, const TensorMap &m
             if (thread == 0) box_store(map_c, row, tile.n + first, AXIS == 2 ? tile.group : 0, out);
         } else {
             const long long ldc = tile.groups.g.ldc;
-            store_columns(out, tile.c() + row + (tile.n + first) * ldc, ldc, rows, columns - first, thread);
+            store_columns<OUT_COLUMNS, VEC_C>(out, tile.c() + row + (tile.n + first) * ldc, ldc, rows, columns - first, thread);
         }
         if (thread == 0) bulk_commit();  // of nothing, too: waits count groups
         __syncwarp();  // lanes may leave the loop apart

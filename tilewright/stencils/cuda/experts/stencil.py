@@ -55,6 +55,8 @@ class ExpertsStencil(Stencil):
         if (p.axis == "m" and not p.transposed_a) or (p.axis == "n" and p.transposed_b):
             return "what is split lies along stored columns, and boxes begin at multiples of 16 bytes"
         size = p.dtype.itemsize
+        if p.axis != "m" and p.m * size % WIDEST:
+            return "columns of C end inside words of 16 bytes, and boxes are written whole"
         steps = (p.lda, p.ldb, p.ldc, *p.steps)
         if p.align % WIDEST or any(step * size % WIDEST for step in steps):
             return "a column or a group does not begin at a multiple of 16 bytes"

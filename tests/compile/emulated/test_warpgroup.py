@@ -1,0 +1,32 @@
+"""Warp groups with roles on the interpreter of PTX: edges, turns of groups, and blocks that share slices."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import marks
+from tests.emulator.cases import found_wrong, problem
+from tilewright.model import Config
+
+pytestmark = marks.COMPILED
+
+SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
+SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132}
+
+
+@pytest.mark.parametrize(
+    ("text", "beta", "fixed"),
+    [
+        ("h:nn:77x72x72", "0", {"overlap": 1}),
+        # Two tiles of 64 columns in turns, three to a block, and C is read.
+        ("b:tt:64x320x88", "any", {"ping_pong": 1, "tile_n": 64, "outs": 2}),
+        # Two blocks share what comes of B, in two slices.
+        ("h:nt:72x40x72", "1", {"cluster_m": 2}),
+    ],
+)
+def test_tiles_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:
+    alpha = "1" if beta == "0" else "any"
+    p = problem(text, beta=beta, alpha=alpha)
+    pads = [-(ld or 0) % 8 for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, pad=(pads[0], pads[1] + 24, pads[2] + 64), beta=beta, alpha=alpha)
+    assert found_wrong("warpgroup", [(p, Config(SMALL | fixed))], grid_x=1) == []

@@ -1,0 +1,90 @@
+"""Large products of 16 bits by warp groups with roles, on a live GPU: right with every config and layout."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.launched import verdict
+from tilewright.model import DTYPES, Config, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.warpgroup.stencil import WarpGroupStencil
+from tilewright.targets.cuda import devices
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
+]
+
+WARPGROUP = WarpGroupStencil()
+LARGE = {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
+LARGE |= {"band": 1024, "overlap": 0, "backwards": 1, "blocks": 132}
+
+
+def served() -> bool:
+    return "wgmma" in devices.probe().supports
+
+
+def padded(p: Problem, more: tuple[int, int, int]) -> Problem:
+    """The same problem whose columns begin at multiples of 8 elements, with so many eights between them."""
+    rows = (p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k, p.m)
+    columns = (p.m if p.transposed_a else p.k, p.k if p.transposed_b else p.n, p.n)
+    leading = [-(-r // 8) * 8 + 8 * extra for r, extra in zip(rows, more, strict=True)]
+    return p.with_(
+        **{f"ld{x}": ld for x, ld in zip("abc", leading, strict=True)},
+        **{f"stride_{x}": ld * c for x, ld, c in zip("abc", leading, columns, strict=True)},
+    )
+
+
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("letter", ["h", "b"])
+def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
+    """Few blocks, each with many tiles, so that rings, places of C and bands go round."""
+    device = devices.probe()
+    if not served():
+        pytest.skip("the device has no products of warp groups")
+    p = padded(Problem.parse(f"{letter}:{trans}:1099x1213x603", alpha="any", beta="any")[0], (0, 1, 2))
+    assert WARPGROUP.accepts(p, device) is None
+    for fixed in (
+        {"blocks": 4, "overlap": 1},
+        {"tile_m": 192, "tile_n": 256, "stages": 3, "cluster_m": 2, "cluster_n": 1, "outs": 3, "blocks": 6},
+        {"tile_m": 128, "ping_pong": 1, "stages": 5, "cluster_n": 1, "blocks": 5},
+    ):
+        found = verdict(WARPGROUP, p, Config(LARGE | fixed), 1)
+        assert found.ok, f"{p.key} {fixed}: {found.why}"
+
+
+@pytest.mark.parametrize("seed", range(64))
+def test_random_configs_are_right(seed: int) -> None:
+    device, draw = devices.probe(), random.Random(seed)
+    if not served():
+        pytest.skip("the device has no products of warp groups")
+    beta = draw.choice(("0", "1", "any"))
+    p = Problem(
+        DTYPES["hb"[seed % 2]],
+        draw.randrange(33, 700),
+        draw.randrange(33, 700),
+        draw.randrange(33, 700),
+        draw.choice("nt"),
+        draw.choice("nt"),
+        alpha=draw.choice(("1", "any")),
+        beta=beta,
+    )
+    p = padded(p, (draw.randrange(3), draw.randrange(3), draw.randrange(3)))
+    assert WARPGROUP.accepts(p, device) is None
+    (config,) = WARPGROUP.space(p, device).only((*HARDWARE, "hard")).sample(1, seed)
+    found = verdict(WARPGROUP, p, config.with_(blocks=draw.choice((2, 4, 10, 132))), 1, special=seed % 4 == 0)
+    assert found.ok, f"{p.key} {config}: {found.why}"
+
+
+def test_runs_are_equal_bit_for_bit() -> None:
+    """No sum depends on who was faster: the same product twice, with all blocks."""
+    torch = pytest.importorskip("torch")
+    if not served() or not torch.cuda.is_available():
+        pytest.skip("no product of warp groups, or this PyTorch sees no GPU")
+    import tilewright as tw
+
+    a, b = (torch.randn(1536, 1536, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    once, again = (tw.plan(a, b, stencil="warpgroup")(a, b) for _ in range(2))
+    assert torch.equal(once, again)

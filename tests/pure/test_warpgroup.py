@@ -1,0 +1,187 @@
+"""The space of the stencil of warp groups with roles, its choice without a search, and what both promise."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tilewright.stencils.cuda.warpgroup.stencil as module
+from tilewright.model import DTYPES, Config, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.warpgroup.cost import clocks
+from tilewright.stencils.cuda.warpgroup.needs import shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.stencil import ARGUED, WarpGroupStencil
+from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap
+from tilewright.targets.cuda.capability import named
+
+pytestmark = pytest.mark.pure
+
+WARPGROUP = WarpGroupStencil()
+A100, H200 = named("a100"), named("h200")
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+PROBLEM = dict(program("warpgroup")[1])["lib/problem.cuh"]
+TALL = Config(
+    {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
+    | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132}
+)
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+# -- the file and the space say the same -----------------------------------------------------------------
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    p = problem("b:nt:512x1024x80")
+    defines = [name for name, _ in WARPGROUP.source(p, WARPGROUP.default(p, H200), H200).defines]
+    assert sorted(defines) == sorted(set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)))
+    names = [param.name.upper() for param in WARPGROUP.space(p, H200).params if param.name not in ARGUED]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
+
+
+def test_hard_rules_are_said_in_the_same_words() -> None:
+    said = dict(re.findall(r'static_assert\(.*, "([\w-]+): (.*)"\);', KERNEL))
+    for rule in WARPGROUP.space(problem("h:4096x4096x4096"), H200).rules:
+        if rule.kind == "hard":
+            assert said[rule.name] == rule.why
+
+
+# -- what is accepted --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "fields", "reason"),
+    [
+        ("s:512x512x512", {}, "type s"),
+        ("hc:512x512x512", {}, "type hc"),
+        ("h:512x512x512@2", {}, "a batch of 2"),
+        ("h:512x32x512", {}, "not from 33"),
+        ("h:516x512x512", {}, "multiple of 16 bytes"),
+        ("h:512x512x512", {"align": 8}, "multiple of 16 bytes"),
+        ("h:512x512x512", {"align": 1}, "not of an element's 2"),
+        ("h:512x512x512", {"lda": 2**39}, "2^40"),
+    ],
+)
+def test_what_it_cannot_serve_is_refused_with_the_reason(
+    text: str, fields: dict[str, int], reason: str
+) -> None:
+    assert reason in (WARPGROUP.accepts(problem(text).with_(**fields), H200) or "")
+
+
+def test_it_needs_warp_groups() -> None:
+    p = problem("h:512x512x512")
+    assert WARPGROUP.accepts(p, H200) is None
+    assert "warp groups" in (WARPGROUP.accepts(p, A100) or "")
+
+
+def test_extents_that_are_contiguous_nowhere_may_be_any() -> None:
+    assert WARPGROUP.accepts(problem("h:nn:512x333x128"), H200) is None
+    assert "16 bytes" in (WARPGROUP.accepts(problem("h:nt:512x333x128"), H200) or "")
+
+
+def test_where_nothing_was_measured_the_library_is_the_better_guess() -> None:
+    assert WARPGROUP.needs_record(problem("h:512x512x512"))
+
+
+# -- tensor maps -------------------------------------------------------------------------------------------
+def test_maps_are_of_what_is_stored() -> None:
+    """By hand: A is stored 480 x 640 and B 720 x 480, with padding; C is 640 x 720."""
+    p = problem("b:tt:640x720x480").with_(lda=488, ldb=728, ldc=648)
+    given, a, b, c = WARPGROUP.arguments(p, TALL)
+    assert isinstance(given, Struct)
+    values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
+    # A band of 2,048 columns has eight tiles of clusters, each of two times 128.
+    sizes = {"ldc": 648, "m": 640, "n": 720, "k": 480, "band": 8}
+    assert values == sizes | {"alpha": None, "beta": None}
+    maps = [x for x in (a, b, c) if isinstance(x, TensorMap)]
+    assert [(x.operand, x.type, x.extents, x.strides, x.box) for x in maps] == [
+        # Each of two blocks brings half of what comes of A to both.
+        (0, "bfloat16", (480, 640, 1), (976, 976 * 640), (64, 128, 1)),
+        (1, "bfloat16", (720, 480, 1), (1456, 1456 * 480), (64, 64, 1)),
+        (2, "bfloat16", (640, 720, 1), (1296, 1296 * 720), (64, 64, 1)),
+    ]
+    alone = WARPGROUP.arguments(problem("h:tn:640x720x480"), TALL.with_(cluster_n=1))
+    assert [x.box for x in alone if isinstance(x, TensorMap)] == [(64, 256, 1), (64, 128, 1), (64, 64, 1)]
+    # Lines of boxes that begin inside lines of memory are not fetched two at a time.
+    assert [x.promotion for x in maps] == [128, 128, 128]
+    assert [x.promotion for x in alone if isinstance(x, TensorMap)] == [128, 128, 256]
+
+
+# -- the choice --------------------------------------------------------------------------------------------
+@settings(max_examples=20, deadline=None)
+@given(
+    sizes=st.tuples(*(st.integers(5, 1200),) * 3),
+    trans=st.sampled_from(("nn", "nt", "tn", "tt")),
+    beta=st.sampled_from(("0", "1", "any")),
+)
+def test_the_default_is_a_member_that_hardware_runs(
+    sizes: tuple[int, int, int], trans: str, beta: str
+) -> None:
+    m, n, k = (8 * x for x in sizes)
+    p = Problem(DTYPES["h"], m, n, k, trans[0], trans[1], beta=beta)
+    assert WARPGROUP.accepts(p, H200) is None
+    config = WARPGROUP.default(p, H200)
+    broken = [rule.name for rule in WARPGROUP.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]
+    assert broken == []
+    launch = WARPGROUP.launch(p, config)
+    assert launch.block[0] == 384
+    assert launch.grid[1] == launch.cluster == config["cluster_m"] * config["cluster_n"]
+    # One block of an SM, and none without a tile.
+    needed = tiles(p, *(config[name] for name in ("tile_m", "tile_n", "cluster_m", "cluster_n")))
+    assert 1 <= launch.grid[0] <= min(needed, 132 // launch.cluster)
+    assert launch.shared <= H200["shared_per_block_optin"]
+
+
+def test_large_products_get_large_tiles_that_blocks_share() -> None:
+    for size in (4096, 8192):
+        config = WARPGROUP.default(problem(f"h:{size}x{size}x{size}"), H200)
+        assert config["tile_m"] * config["tile_n"] >= 256 * 128
+        assert config["cluster_m"] * config["cluster_n"] == 2
+    small = WARPGROUP.default(problem("h:1024x1024x1024"), H200)
+    assert small["tile_m"] * small["tile_n"] <= 128 * 128
+
+
+def test_a_search_is_told_what_the_default_goes_by() -> None:
+    p = problem("b:4096x4096x4096")
+    costs = WARPGROUP.cost_model(p, H200)
+    default = WARPGROUP.default(p, H200)
+    sampled = costs(WARPGROUP.space(p, H200).sample(48, 1))
+    assert (sampled > 0).all()
+    assert costs([default])[0] <= sampled.min()
+
+
+def test_every_hard_rule_removes_what_it_names() -> None:
+    space = WARPGROUP.space(problem("h:4096x4096x4096"), H200)
+    assert space.why(TALL) == []
+    for name, change in {
+        "tile-n": {"tile_n": 64},
+        "sums": {"tile_n": 256},
+        "cluster": {"cluster_m": 2},
+        "halves": {"tile_m": 192},
+        "shared-per-block": {"stages": 5},
+    }.items():
+        assert name in [rule.name for rule in space.why(TALL.with_(**change))], name
+
+
+# -- layouts -----------------------------------------------------------------------------------------------
+def test_shared_memory_of_a_block() -> None:
+    """By hand: lines of 128 bytes for 384 rows and columns, two boxes of 8 KB for each group, barriers."""
+    assert stage_bytes(256, 128) == 384 * 128
+    assert shared_bytes(256, 128, 4, 2) == 4 * 384 * 128 + 4 * 8192 + 8 * (8 + 4)
+
+
+def test_the_model_counts_what_a_product_takes() -> None:
+    """A wave more takes longer, and so does a C that is read; blocks that share take less."""
+
+    def of(text: str, beta: str = "0", **changes: int) -> float:
+        config = {name: np.array([value]) for name, value in TALL.with_(**changes).items()}
+        return float(clocks(problem(text, beta=beta), H200, config)[0])
+
+    assert of("h:4096x4096x4096") < of("h:4096x4096x4096", "1")
+    assert of("h:4096x4096x4096") < of("h:4096x4360x4096")
+    assert of("h:4096x4096x4096") < of("h:4096x4096x4096", cluster_n=1)

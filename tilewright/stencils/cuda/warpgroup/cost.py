@@ -1,0 +1,69 @@
+"""The choice without a search: a cost model of the kernel of warpgroup.
+
+It says how many clocks of an SM a product takes with each config of the space; the rules say which of them
+may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.common import cheapest
+from tilewright.stencils.cuda.warpgroup.needs import LINE, SLICE, stage_bytes, tiles
+
+Columns = Mapping[str, Any]
+SETTLED = {"overlap": 0, "band": 2048, "backwards": 1}
+"""What was best or level with the best for all tiles."""
+RATE = 2048
+"""Multiply-adds of an SM in a clock."""
+BROUGHT = (0.0091, 0.0117, 0.0156, 0.0195, 0.03)
+SPEED = (1.025, 1.0, 0.75, 0.65, 0.4)
+"""The speed of tiles, where every SM has one, by the elements of A and B that a block is brought for a
+multiply-add: of 256 x 192, 256 x 128 and 128 x 128 from eleven shapes of 1,000 to 8,192 on an H200, waves
+taken out, of smaller ones from two."""
+ALONE, NARROW = 1.01, 1.05
+"""Times longer that blocks take that share nothing, or the narrower of their operands. The first is measured;
+of the second it is known that a product of 5,760 x 8,008 x 9,288 made 0.85 of cuBLAS so."""
+READ = 20000
+"""Bytes that tensor cores read from shared memory for which a clock is counted: what tells tiles apart that
+differ in nothing else."""
+STORED = 24
+"""Bytes of C that a block rounds and stores in a clock."""
+BEGUN = 1500
+"""Clocks of a launch and of the first slice of a block."""
+
+
+def best(space: Space, p: Problem, device: Device) -> Config:
+    """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
+    varied = [param for param in space.params if param.name not in SETTLED]
+    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
+    columns: Columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | SETTLED
+    cost = clocks(p, device, columns)
+    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    if found is None:
+        raise AssertionError(f"no config of warpgroup fits {p.key}, which it accepts")
+    return found
+
+
+def clocks(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for a product: waves of tiles, each as long as its products and what these wait for."""
+    tile_m, tile_n = columns["tile_m"], columns["tile_n"]
+    cluster_m, cluster_n = columns["cluster_m"], columns["cluster_n"]
+    shared = cluster_m * cluster_n
+    waves = -(-tiles(p, tile_m, tile_n, cluster_m, cluster_n) // (columns["blocks"] // shared))
+    products = tile_m * tile_n * SLICE / RATE / np.interp(1 / tile_m + 1 / tile_n, BROUGHT, SPEED)
+    read = tile_n / 64 * (tile_m + 64) * LINE / READ
+    # Slices that are not there yet are waited for less often the more are on their way.
+    wide = np.where(cluster_n > 1, tile_m >= tile_n, tile_n >= tile_m)
+    slice_clocks = products * np.where(shared > 1, np.where(wide, 1.0, NARROW), ALONE) + read
+    slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
+    stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED / np.minimum(columns["outs"], 2) ** 0.25
+    slices = -(-p.k // SLICE)
+    width = np.abs(np.log2(columns["band"] / 2048))
+    order = 1 + 0.004 * width - 0.004 * columns["backwards"]
+    return waves * (slices * slice_clocks + stored) * order + BEGUN

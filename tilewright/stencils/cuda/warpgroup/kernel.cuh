@@ -1,0 +1,110 @@
+// warpgroup: C = alpha * op(A) * op(B) + beta * C for one large product of 16-bit matrices, by warp groups with roles.
+//
+// One warp group loads and two multiply: the loads of the next tile begin while this one is multiplied and stored, and
+// registers go from the group that loads to those that hold sums. Tensor maps say where the operands lie, so that whole boxes
+// come in the order of banks that tensor cores read (the 128-byte swizzle), and what lies outside of a matrix comes as zero
+// and is not stored.
+//
+//   device memory    A, B                                          C
+//                      |  boxes of 64 along k, to both blocks       ^  boxes of 64 x 64
+//                      v  of a cluster where they share them        |
+//   shared memory    ring of STAGES slices of A and B            OUTS boxes of each group, which has C if it is read
+//                      |  wgmma                                    |
+//   registers        sums: both groups have half of the columns of a tile, or in turns a tile of their own (PING_PONG)
+//
+// What tensor cores call rows are columns of C: a thread then holds neighbours of a column, which stmatrix writes as they lie
+// in memory. Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may
+// run backwards along k: what the last one has read is then still in the second-level cache.
+//
+// Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
+//
+// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, multiply.cuh, results.cuh.
+
+// ---- the problem --------------------------------------------------------------------------------
+#ifndef TYPE_BITS
+#define TYPE_BITS 16  // of a number
+#endif
+#include "lib/problem.cuh"
+
+// ---- the parameters of the space ----------------------------------------------------------------
+#ifndef TILE_M
+#define TILE_M 256  // rows of a tile of C
+#endif
+#ifndef TILE_N
+#define TILE_N 128  // columns of a tile of C, in each group 64 or 128 of them
+#endif
+#ifndef STAGES
+#define STAGES 4  // slices of 64 along k in shared memory
+#endif
+#ifndef OUTS
+#define OUTS 2  // boxes of C of each group in shared memory
+#endif
+#ifndef CLUSTER_M
+#define CLUSTER_M 1  // blocks of a cluster whose tiles follow each other in m: they share what comes of B
+#endif
+#ifndef CLUSTER_N
+#define CLUSTER_N 1  // blocks of a cluster whose tiles follow each other in n: they share what comes of A
+#endif
+#ifndef PING_PONG
+#define PING_PONG 0  // whether each group multiplies tiles of its own, while the other one stores
+#endif
+#ifndef OVERLAP
+#define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
+#endif
+#ifndef BACKWARDS
+#define BACKWARDS 1  // whether every other tile of a block runs backwards along k
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------
+#include "lib/cluster.cuh"
+#include "lib/element.cuh"
+#include "lib/fragment.cuh"
+#include "lib/mma.cuh"
+#include "lib/registers.cuh"
+#include "lib/sizes.cuh"
+#include "lib/wgmma.cuh"
+
+constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
+constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
+// Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all.
+constexpr int FLIGHT = PING_PONG;
+
+static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
+static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
+static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 64 columns at once, and 128 at most");
+static_assert(TILE_M * GROUP_N <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
+static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
+static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
+static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
+
+// ---- the kernel ---------------------------------------------------------------------------------
+extern __shared__ __align__(1024) unsigned char shared_memory[];
+
+#include "warpgroup/layout.cuh"
+#include "warpgroup/tiles.cuh"
+#include "warpgroup/loads.cuh"
+#include "warpgroup/results.cuh"
+#include "warpgroup/multiply.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+          const __grid_constant__ TensorMap map_c) {
+    // The same in all lanes, which the compiler cannot know by itself.
+    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) start_barriers();
+    if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
+    // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
+    if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+    if (warp >= 4 * GROUPS) {
+        registers_given<24>();
+        if (warp == 4 * GROUPS) come(g, map_a, map_b, lane == 0);
+    } else {
+        registers_taken<240>();
+        multiply_tiles(g, map_c, warp, lane);
+    }
+    if (CLUSTER > 1) {
+        // A block whose barriers and slots others still reach stays.
+        __syncwarp();
+        cluster_sync();
+    }
+}

@@ -1,0 +1,35 @@
+// What is where in shared memory: the ring of slices, boxes of results on their way, and barriers.
+#pragma once
+
+#include "lib/meet.cuh"
+#include "lib/multicast.cuh"
+#include "lib/slices.cuh"
+
+// What the kernel is called with beside the tensor maps. `band`: tiles of clusters that a band has along n.
+struct Product {
+    Stored *c;
+    long long ldc;
+    int m, n, k, band;
+    double alpha[2], beta[2];
+};
+
+constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1);     // warp groups that multiply; one more loads
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;              // blocks that share what comes of one operand
+constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;
+constexpr int READERS = CLUSTER * (PING_PONG ? 4 : 4 * GROUPS);  // warps that read a slice
+constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + GROUPS * OUTS * BOX;
+
+// Barriers: a slice has come, and has been read; a box of C has come, where C is read.
+INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }
+INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
+INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
+INLINE unsigned int old_barrier(int group, int place) { return barrier(2 * STAGES + group * OUTS + place); }
+
+INLINE void start_barriers() {
+    UNROLL for (int i = 0; i < STAGES; i++) {
+        barrier_start(come_barrier(i));
+        barrier_start_for(gone_barrier(i), READERS);
+    }
+    if (BETA != 0) UNROLL for (int i = 0; i < GROUPS * OUTS; i++) barrier_start(old_barrier(0, i));
+    barriers_started();
+}

@@ -1,0 +1,94 @@
+// The results of a warp group: rounded, put together as boxes of 64 x 64 in shared memory, and stored from there, while the
+// group goes on. Where C is read, its boxes come to the same places before.
+#pragma once
+
+#include "lib/columns.cuh"
+
+constexpr int STACKS = GROUP_N / 64, BOXES_M = TILE_M / 64, RESULTS = STACKS * BOXES_M;  // boxes of a group's results
+
+typedef float Sums[STACKS][TILE_M / 2];
+
+// The part of a tile that is a group's.
+INLINE Tile of_group(Tile tile, int group) {
+    if (!PING_PONG) tile.n += group * GROUP_N;
+    return tile;
+}
+
+struct Results {
+    const Product &g;
+    const TensorMap &map;
+    const int group, thread;
+    const bool acts;            // one thread of the group
+    unsigned int parities = 0;  // bits: of what is waited for at each place of C
+
+    INLINE Results(const Product &product, const TensorMap &map_c, int number, int own)
+        : g(product), map(map_c), group(number), thread(own), acts(own == 0) {}
+
+    INLINE unsigned char *place(int i) const { return shared_memory + AT_OUT + (group * OUTS + i % OUTS) * BOX; }
+
+    // Asks for box i of C, whose place is free.
+    INLINE void old(const Tile &tile, int i) const {
+        barrier_expect(old_barrier(group, i % OUTS), BOX);
+        box_load(place(i), map, tile.m + i % BOXES_M * 64, tile.n + i / BOXES_M * 64, 0, old_barrier(group, i % OUTS));
+    }
+
+    // Before a tile is multiplied: asks for the first boxes of C.
+    INLINE void begin(const Tile &tile) const {
+        if (BETA == 0 || !acts) return;
+        bulk_read<0>();
+        UNROLL for (int i = 0; i < OUTS && i < RESULTS; i++) old(tile, i);
+    }
+
+    // Writes the sums of a warp in a box, which has C where that is read.
+    INLINE void put(const float *sum, unsigned char *box, int warp, int lane) const {
+        const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+        // A lane says where 16 bytes of a column lie: those of four blocks of 8 by 8.
+        unsigned char *const column = box + (warp % 4 * 16 + lane % 16) * LINE;
+        UNROLL for (int j = 0; j < 8; j += 2) {
+            unsigned char *const at = column + ((j + lane / 16) ^ lane % 8) * 16;
+            unsigned int c[4] = {}, x[4];
+            if (BETA != 0) ldmatrix<false>(c[0], c[1], c[2], c[3], at);
+            UNROLL for (int e = 0; e < 4; e++) {
+                const float *const pair = sum + 4 * j + 2 * e;
+                x[e] = halves_of(scaled(s, pair[0], real_of((Half)c[e])), scaled(s, pair[1], real_of((Half)(c[e] >> 16))));
+            }
+            stmatrix(x[0], x[1], x[2], x[3], at);
+        }
+    }
+
+    INLINE void store(const Sums &sum, const Tile &tile, int warp, int lane) {
+        UNROLL for (int i = 0; i < RESULTS; i++) {
+            if (BETA != 0) {
+                barrier_wait(old_barrier(group, i % OUTS), parities >> i % OUTS & 1);
+                parities ^= 1u << i % OUTS;
+                __syncwarp();  // lanes may leave the wait apart
+            } else {
+                // What was put here before has left.
+                if (acts && i == 0) bulk_read<0>();
+                if (acts && i >= OUTS) bulk_read<OUTS - 1>();
+                __syncwarp();
+                if (i == 0 || i >= OUTS) meet(1 + group, 128);
+            }
+            put(sum[i / BOXES_M] + i % BOXES_M * 32, place(i), warp, lane);
+            async_fence();
+            meet(1 + group, 128);
+            const int m = tile.m + i % BOXES_M * 64, n = tile.n + i / BOXES_M * 64, rows = g.m - m;
+            const bool ragged = rows % 8 && rows > 0 && rows < 64;
+            if (ragged) {
+                store_columns<64, 8>((const Stored *)place(i), g.c + m + n * g.ldc, g.ldc, rows, g.n - n, thread);
+                meet(1 + group, 128);  // nobody reads it any more
+            }
+            if (acts) {
+                if (!ragged) box_store(map, m, n, 0, place(i));
+                bulk_commit();  // of nothing, too: waits count groups
+                // The place of the box before, or of this one if it is the only one.
+                constexpr int AFTER = OUTS > 1 ? OUTS - 1 : 1;
+                if (BETA != 0 && i + AFTER < RESULTS && i + AFTER >= OUTS) {
+                    bulk_read<(OUTS > 1)>();
+                    old(tile, i + AFTER);
+                }
+            }
+            __syncwarp();
+        }
+    }
+};

@@ -1,0 +1,98 @@
+"""The space of warpgroup: parameters, and the rules that prune them.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import IN_FLIGHT
+from tilewright.stencils.cuda.warpgroup.needs import (
+    MOST_SUMS,
+    SLICE,
+    group_columns,
+    shared_bytes,
+    stage_bytes,
+)
+
+TILE_M = (64, 128, 192, 256)
+TILE_N = (64, 128, 256)
+STAGES = (2, 3, 4, 5, 6, 8)
+OUTS = (1, 2, 3)
+BANDS = (1024, 2048, 2560, 4096)
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    return [
+        Param("tile_m", TILE_M),
+        Param("tile_n", TILE_N),
+        Param("ping_pong", (0, 1)),
+        Param("cluster_m", (1, 2)),
+        Param("cluster_n", (1, 2)),
+        Param("stages", STAGES),
+        Param("outs", OUTS),
+        Param("overlap", (0, 1)),
+        Param("band", BANDS),
+        Param("backwards", (0, 1)),
+        Param("blocks", (device["sms"],)),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield Rule(
+        "tile-n",
+        "hard",
+        "a warp group multiplies 64 columns at once, and 128 at most",
+        lambda tile_n, ping_pong: (
+            (group_columns(tile_n, ping_pong) == 64) | (group_columns(tile_n, ping_pong) == 128)
+        ),
+    )
+    yield Rule(
+        "sums",
+        "hard",
+        "a warp group holds no more than 192 of each thread",
+        lambda tile_m, tile_n, ping_pong: tile_m * group_columns(tile_n, ping_pong) <= 128 * MOST_SUMS,
+    )
+    yield Rule(
+        "cluster",
+        "hard",
+        "two blocks share one operand",
+        lambda cluster_m, cluster_n: cluster_m * cluster_n <= 2,
+    )
+    yield Rule(
+        "halves",
+        "hard",
+        "each block brings whole boxes",
+        lambda tile_m, tile_n, cluster_m, cluster_n: (
+            (tile_m % (SLICE * cluster_n) == 0) & (tile_n % (SLICE * cluster_m) == 0)
+        ),
+    )
+    yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
+    yield Rule(
+        "tile-in-m",
+        "soft",
+        "tiles of a cluster are not higher than C, but for what tensor cores ask for",
+        lambda tile_m, cluster_m: tile_m * cluster_m < p.m + SLICE,
+    )
+    yield Rule(
+        "tile-in-n",
+        "soft",
+        "tiles of a cluster are not wider than C, but for what tensor cores ask for",
+        lambda tile_n, cluster_n: tile_n * cluster_n < p.n + SLICE,
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda tile_m, tile_n, stages: (stages - 1) * stage_bytes(tile_m, tile_n) >= IN_FLIGHT,
+    )
+    yield Rule(
+        "band-tile",
+        "soft",
+        "a band has whole tiles of clusters",
+        lambda tile_n, cluster_n, band: band % (tile_n * cluster_n) == 0,
+    )

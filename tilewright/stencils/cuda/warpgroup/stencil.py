@@ -1,0 +1,143 @@
+"""Large products of 16-bit matrices by warp groups with roles: space, choice and launch.
+
+Large products are bound by what tensor cores multiply and by the power that moving bytes takes. So tiles are
+as large as registers allow, copies pass no register, two blocks share what comes of one operand, and tiles
+that run at the same time share rows and columns in the second-level cache: the persistent loop of V. Thakkar
+et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (2024).
+
+    tile_m, tile_n   of C
+    ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
+    cluster_m, cluster_n   blocks that share what comes of B, of A
+    stages   slices of 64 along k in shared memory
+    outs     boxes of 64 x 64 of C of each group in shared memory
+    overlap  whether blocks make ready while the kernel before them in the stream ends
+    band     columns of C in which tiles are near each other in time
+    backwards  whether every other tile of a block runs backwards along k
+    blocks   of the whole grid: they stay and walk over the tiles
+
+Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
+"""
+
+from __future__ import annotations
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.warpgroup.cost import best, clocks
+from tilewright.stencils.cuda.warpgroup.needs import SLICE, THREADS, shared_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.space import params, rules
+from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+
+SMALLEST = 33
+"""Extents below which most of a tile would be empty."""
+LARGEST = 2**30
+"""Extents, and tiles of a product."""
+FAR = 2**40
+"""Bytes from one column to the next that no tensor map has."""
+ARGUED = ("band", "blocks")
+"""Parameters that are no definitions of the program."""
+
+
+class WarpGroupStencil(Stencil):
+    """``warpgroup``: one large product of 16 bits, as the five functions of the protocol."""
+
+    name = "warpgroup"
+    target = "cuda"
+    # Whether tiles fill whole waves decides, and that is another matter for each size.
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if p.dtype.letter not in ("h", "b"):
+            return f"type {p.dtype.letter} is not one of h, b"
+        reason = unserved(p, device)
+        if reason is not None:
+            return reason
+        if "wgmma" not in device.supports:
+            return "the device has no products of warp groups (9.0 alone)"
+        if p.products != 1:
+            return f"a batch of {p.products} products; this is for one large product"
+        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
+        if min(units(p)) < WIDEST:
+            return "a column does not begin at a multiple of 16 bytes"
+        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
+            return "columns lie 2^40 bytes apart"
+        if tiles(p, SLICE, SLICE) > LARGEST:
+            return f"{p.m}x{p.n} has more than 2^30 tiles"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def needs_record(self, problem: Problem) -> bool:
+        """Where nothing was measured the library is the better guess."""
+        return True
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(lambda columns: clocks(problem, device, columns))
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
+        text, headers = program("warpgroup")
+        defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
+        return Source(text, "warpgroup", headers, defines)
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        p, c = problem, config
+        a, b = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
+        sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k"))
+        band = Scalar("band", "i", max(1, c["band"] // (c["tile_n"] * c["cluster_n"])))
+        return (
+            Struct(
+                "Product",
+                (
+                    Pointer("c", C),
+                    Scalar("ldc", "q", p.ldc or 0),
+                    *sizes,
+                    band,
+                    Scalar("alpha", "2d"),
+                    Scalar("beta", "2d"),
+                ),
+            ),
+            _map(p, A, a, c["tile_m"] // c["cluster_n"] if p.transposed_a else SLICE),
+            _map(p, B, b, SLICE if p.transposed_b else c["tile_n"] // c["cluster_m"]),
+            _map(p, C, (p.m, p.n), SLICE),
+        )
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        cluster = c["cluster_m"] * c["cluster_n"]
+        needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
+        return Launch(
+            grid=(min(c["blocks"] // cluster, needed), cluster, 1),
+            block=(THREADS, 1, 1),
+            shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"], c["outs"])),
+            cluster=cluster,
+            overlap=bool(c["overlap"]),
+        )
+
+
+def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
+    """An operand as it is stored, in boxes of 64 rows and so many columns."""
+    rows, cols = stored
+    size, leading = p.dtype.itemsize, (p.lda, p.ldb, p.ldc)[operand] or 0
+    return TensorMap(
+        f"map_{'abc'[operand]}",
+        operand,
+        p.dtype.name,
+        (rows, cols, 1),
+        (leading * size, leading * cols * size),
+        (SLICE, columns, 1),
+        swizzle=128,
+        # Where boxes begin inside lines of memory L2 would fetch too many of these.
+        promotion=128 if leading % SLICE else 256,
+    )
