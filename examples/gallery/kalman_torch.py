@@ -1,0 +1,94 @@
+"""Tracking by Kalman filters in PyTorch: torch-kf as it is, enabled, and with its products as chains.
+
+`torch-kf <https://github.com/raphaelreme/torch-kf>`_ filters many tracks at once, on a processor or a GPU.
+"""
+
+import sys
+
+from tracks import JITTER, MOVES, NOISE, SEES, measured
+from turns import Comparison, options, show
+
+import tilewright as tw
+
+try:
+    import torch
+    import torch_kf
+except ImportError:
+    print("needs PyTorch and torch-kf (pip install torch-kf); they are not here.")
+    sys.exit()
+
+
+class Chained(torch_kf.KalmanFilter):
+    """torch-kf's filter with its products, and what is added to them, as ``tw.chain`` and ``tw.gemm``."""
+
+    def predict(self, state, **other):
+        """F P F^T + Q in one pass."""
+        f = self.process_matrix
+        return torch_kf.GaussianState(
+            tw.matmul(f, state.mean), tw.chain(f, state.covariance, f.mT, add=self.process_noise)
+        )
+
+    def project(self, state, *, precompute_precision=True, **other):
+        """H P H^T + R in one pass."""
+        h = self.measurement_matrix
+        s = tw.chain(h, state.covariance, h.mT, add=self.measurement_noise)
+        return torch_kf.GaussianState(tw.matmul(h, state.mean), s, self.inverse(s))
+
+    def update(self, state, measure, **other):
+        """The gain, and what is taken from the covariance, in one pass each."""
+        h = self.measurement_matrix
+        seen = self.project(state)
+        gain = tw.chain(state.covariance, h.mT, seen.precision)
+        mean = tw.gemm(gain, measure - seen.mean, state.mean, beta=1)
+        return torch_kf.GaussianState(mean, tw.chain(gain, -h, state.covariance, add=state.covariance))
+
+    def inverse(self, s):
+        """As torch-kf inverts."""
+        return s.inverse()
+
+
+class WrittenOut(Chained):
+    """The same with the inverse of two rows and columns as one writes it down."""
+
+    def inverse(self, s):
+        """The adjugate over the determinant."""
+        (a, b), (c, d) = ((s[..., i, j] for j in (0, 1)) for i in (0, 1))
+        entries = torch.stack([d, -b, -c, a], dim=-1) / (a * d - b * c)[..., None]
+        return entries.view(s.shape)
+
+
+def by_torch(make, data):
+    """torch-kf's own loop over the steps: means and covariances after the last."""
+    filters = make(*(torch.as_tensor(x, dtype=data.dtype) for x in (MOVES, SEES, JITTER, NOISE)))
+    filters = filters.to(data.device)
+    tracks = data.shape[1]
+    start = torch_kf.GaussianState(
+        torch.zeros(tracks, 4, 1, dtype=data.dtype, device=data.device),
+        torch.eye(4, dtype=data.dtype, device=data.device).repeat(tracks, 1, 1),
+    )
+    found = filters.filter(start, data)
+    return found.mean, found.covariance
+
+
+def enabled(data):
+    """The same program, untouched, while PyTorch's products are served."""
+    import tilewright.torch as tt
+
+    with tt.enable():
+        return by_torch(torch_kf.KalmanFilter, data)
+
+
+asked = options(__doc__.splitlines()[0])
+gpu = torch.cuda.is_available() and not asked.cpu
+tracks, steps = (2000, 4) if asked.small else (100_000, 10)
+data = torch.as_tensor(measured(tracks, steps), dtype=torch.float32, device="cuda" if gpu else "cpu")
+data = data.movedim(1, 0)[..., None].contiguous()
+work = f"{tracks} tracks, {steps} steps of 4 states and 2 measured, float32"
+ways = {
+    "torch-kf": lambda: by_torch(torch_kf.KalmanFilter, data),
+    "under tilewright.torch.enable()": lambda: enabled(data),
+    "its products as tw.chain and tw.gemm": lambda: by_torch(Chained, data),
+    "and the inverse written out": lambda: by_torch(WrittenOut, data),
+}
+wait = torch.cuda.synchronize if gpu else lambda: None
+show(Comparison("kalman, PyTorch", "torch-kf", work, ways, 1e-4, wait).run(asked.rounds), asked.json)
