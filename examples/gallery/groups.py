@@ -4,8 +4,8 @@ The function is that of `OpenEquivariance <https://github.com/PASSIONLab/OpenEqu
 from which it comes), written anew from its formulas, for its own extension is built with a compiler: atoms
 are sorted by element, the weights of an element times an atom's 16 features of a channel make its third
 order, and two more steps take the order down. Its product of groups sets the result to zeros and calls cuBLAS
-once for each element, with counts that it fetches from the GPU. What couples is drawn at random here; shapes are
-those of features up to l = 3, for scalars (M = 256) and vectors (M = 768).
+once for each element, with counts that it fetches from the GPU. What couples is drawn at random here; shapes
+are those of features up to l = 3, for scalars (M = 256) and vectors (M = 768).
 
 Ways: as published; its product of groups as one call; and the two steps after it as products, too.
 """

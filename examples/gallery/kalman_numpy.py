@@ -40,7 +40,7 @@ def with_products(data):
 
 
 asked = options(__doc__.splitlines()[0])
-tracks, steps = (2000, 4) if asked.small else (100_000, 10)
+tracks, steps = (2000, 4) if asked.small else (100_000, 5)
 seen = measured(tracks, steps)
 work = f"{tracks} tracks, {steps} steps of 4 states and 2 measured, float64"
 ways = {"simdkalman": lambda: by_numpy(seen), "its products by tw.matmul": lambda: with_products(seen)}
