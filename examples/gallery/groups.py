@@ -24,7 +24,6 @@ except ImportError:
     print("needs PyTorch; it is not here.")
     sys.exit()
 
-ELEMENTS = 10
 COUPLED = {(): (23, 4, 1), (3,): (51, 6, 1)}
 """Paths of third, second and first order, for scalars and for vectors."""
 
@@ -77,18 +76,18 @@ def by_products(weights, x, out, elements, counts):
 class Contraction:
     """Third order to first for scalars and vectors, of ``channels`` channels with ``features`` each."""
 
-    def __init__(self, channels, features, kind, device):
+    def __init__(self, elements, channels, features, kind, device):
         rng = torch.Generator(device).manual_seed(0)
 
         def random(*shape):
             return torch.randn(*shape, dtype=kind, device=device, generator=rng)
 
-        self.channels, self.features = channels, features
+        self.elements, self.channels, self.features = elements, channels, features
         self.parts = [
             (
                 shape,
                 [
-                    (random(ELEMENTS, paths, channels) / paths, random(paths, prod(shape) * features**order))
+                    (random(elements, paths, channels) / paths, random(paths, prod(shape) * features**order))
                     for paths, order in zip(coupled, (3, 2, 1), strict=True)
                 ],
             )
@@ -97,7 +96,7 @@ class Contraction:
 
     def __call__(self, x, kinds, product, lower, on_host):
         """Features (atoms, channels, features) and the elements of atoms to (atoms, channels * 4)."""
-        counts = torch.bincount(kinds, minlength=ELEMENTS)
+        counts = torch.bincount(kinds, minlength=self.elements)
         counts = counts.tolist() if on_host else counts
         order = torch.argsort(kinds)
         elements, back = kinds[order], torch.argsort(order)
@@ -105,7 +104,7 @@ class Contraction:
         found = []
         for _, levels in self.parts:
             third, *others = (
-                (weights.mT.flatten(0, 1) @ coupling).view(ELEMENTS, self.channels, -1, self.features)
+                (weights.mT.flatten(0, 1) @ coupling).view(self.elements, self.channels, -1, self.features)
                 for weights, coupling in levels
             )
             out = OfGroups.apply(product, third, x, counts)
@@ -123,20 +122,20 @@ def energy_and_forces(contraction, x, kinds, *how):
     return energy.detach()[None], torch.autograd.grad(energy, x)[0]
 
 
-def elements_of(atoms, device):
+def kinds_of(atoms, elements, device):
     """An element for each atom, some of which are far more frequent than others, in any order."""
-    rng = np.random.default_rng(ELEMENTS)
-    shares = rng.gamma(2.0, size=ELEMENTS)
-    return torch.as_tensor(rng.choice(ELEMENTS, atoms, p=shares / shares.sum()), device=device)
+    rng = np.random.default_rng(elements)
+    shares = rng.gamma(2.0, size=elements)
+    return torch.as_tensor(rng.choice(elements, atoms, p=shares / shares.sum()), device=device)
 
 
-def compare(asked, name, atoms, channels, features, device, wait):
+def compare(asked, name, atoms, elements, channels, features, device, wait):
     """Energy and forces of all atoms, and the largest product of groups alone, in a type."""
     kind, within = getattr(torch, name), 1e-3 if name == "float32" else 1e-10
-    work = f"{atoms} atoms of {ELEMENTS} elements, {channels} channels, {name}"
+    work = f"{atoms} atoms of {elements} elements, {channels} channels, {name}"
     x = torch.randn(atoms, channels, features, dtype=kind, device=device)
-    kinds = elements_of(atoms, device)
-    contraction = Contraction(channels, features, kind, device)
+    kinds = kinds_of(atoms, elements, device)
+    contraction = Contraction(elements, channels, features, kind, device)
 
     def way(*how):
         return lambda: energy_and_forces(contraction, x, kinds, *how)
@@ -149,8 +148,8 @@ def compare(asked, name, atoms, channels, features, device, wait):
     show(Comparison("groups", "energy and forces", work, ways, within, wait).run(asked.rounds), asked.json)
 
     rows = 3 * features**2
-    weights = torch.randn(ELEMENTS, channels, rows, features, dtype=kind, device=device)
-    counts = torch.bincount(kinds, minlength=ELEMENTS)
+    weights = torch.randn(elements, channels, rows, features, dtype=kind, device=device)
+    counts = torch.bincount(kinds, minlength=elements)
     ways = {
         "the loop as published": lambda: looped(weights, x, counts.tolist()),
         "tw.segment_matmul": lambda: grouped(weights, x, counts),
@@ -164,8 +163,8 @@ def compare(asked, name, atoms, channels, features, device, wait):
 
 asked = options(__doc__.splitlines()[0])
 if torch.cuda.is_available() and not asked.cpu:
-    sizes, device, wait = (3425, 32, 16), "cuda", torch.cuda.synchronize
+    sizes, device, wait = (3425, 10, 32, 16), "cuda", torch.cuda.synchronize
 else:
-    sizes, device, wait = (340, 8, 16), "cpu", lambda: None
+    sizes, device, wait = (340, 10, 8, 16), "cpu", lambda: None
 for name in ("float64",) if asked.small else ("float32", "float64"):
-    compare(asked, name, *((60, 2, 4) if asked.small else sizes), device, wait)
+    compare(asked, name, *((20, 2, 2, 4) if asked.small else sizes), device, wait)
