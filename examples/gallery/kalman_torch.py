@@ -13,6 +13,8 @@ import tilewright as tw
 try:
     import torch
     import torch_kf
+
+    import tilewright.torch as tt
 except ImportError:
     print("needs PyTorch and torch-kf (pip install torch-kf); they are not here.")
     sys.exit()
@@ -52,30 +54,20 @@ class WrittenOut(Chained):
 
     def inverse(self, s):
         """The adjugate over the determinant."""
-        (a, b), (c, d) = ((s[..., i, j] for j in (0, 1)) for i in (0, 1))
-        entries = torch.stack([d, -b, -c, a], dim=-1) / (a * d - b * c)[..., None]
-        return entries.view(s.shape)
+        a, b, c, d = s.flatten(-2).unbind(-1)
+        return (torch.stack([d, -b, -c, a], dim=-1) / (a * d - b * c)[..., None]).view(s.shape)
 
 
-def by_torch(make, data):
+def filtered(make, data):
     """torch-kf's own loop over the steps: means and covariances after the last."""
-    filters = make(*(torch.as_tensor(x, dtype=data.dtype) for x in (MOVES, SEES, JITTER, NOISE)))
-    filters = filters.to(data.device)
+    like = {"dtype": data.dtype, "device": data.device}
+    filters = make(*(torch.as_tensor(x, **like) for x in (MOVES, SEES, JITTER, NOISE)))
     tracks = data.shape[1]
     start = torch_kf.GaussianState(
-        torch.zeros(tracks, 4, 1, dtype=data.dtype, device=data.device),
-        torch.eye(4, dtype=data.dtype, device=data.device).repeat(tracks, 1, 1),
+        torch.zeros(tracks, 4, 1, **like), torch.eye(4, **like).repeat(tracks, 1, 1)
     )
     found = filters.filter(start, data)
     return found.mean, found.covariance
-
-
-def enabled(data):
-    """The same program, untouched, while PyTorch's products are served."""
-    import tilewright.torch as tt
-
-    with tt.enable():
-        return by_torch(torch_kf.KalmanFilter, data)
 
 
 asked = options(__doc__.splitlines()[0])
@@ -85,10 +77,12 @@ data = torch.as_tensor(measured(tracks, steps), dtype=torch.float32, device="cud
 data = data.movedim(1, 0)[..., None].contiguous()
 work = f"{tracks} tracks, {steps} steps of 4 states and 2 measured, float32"
 ways = {
-    "torch-kf": lambda: by_torch(torch_kf.KalmanFilter, data),
-    "under tilewright.torch.enable()": lambda: enabled(data),
-    "its products as tw.chain and tw.gemm": lambda: by_torch(Chained, data),
-    "and the inverse written out": lambda: by_torch(WrittenOut, data),
+    "torch-kf": lambda: filtered(torch_kf.KalmanFilter, data),
+    "under tilewright.torch.enable()": lambda: filtered(torch_kf.KalmanFilter, data),
+    "its products as tw.chain and tw.gemm": lambda: filtered(Chained, data),
+    "and the inverse written out": lambda: filtered(WrittenOut, data),
 }
 wait = torch.cuda.synchronize if gpu else lambda: None
-show(Comparison("kalman, PyTorch", "torch-kf", work, ways, 1e-4, wait).run(asked.rounds), asked.json)
+around = {"under tilewright.torch.enable()": tt.enable}
+line = Comparison("kalman, PyTorch", "torch-kf", work, ways, 1e-4, wait, around=around).run(asked.rounds)
+show(line, asked.json)

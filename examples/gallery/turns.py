@@ -5,6 +5,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +37,8 @@ class Comparison:
     """One piece of work done in several ways, the first of which is the program as it was.
 
     ``wait`` returns when a GPU is done; ``within`` is how far a result may be from the first way's, over its
-    largest element. A way without a result to compare, such as a copy, is in ``beside``.
+    largest element. A way without a result to compare, such as a copy, is in ``beside``. ``around`` are
+    context managers that a way runs in, which are entered, and the way run once, before it is timed.
     """
 
     program: str
@@ -46,13 +48,17 @@ class Comparison:
     within: float
     wait: Callable[[], Any] = lambda: None
     beside: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    around: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
     def run(self, rounds: int) -> dict[str, Any]:
         """Every way once, for its result and for what is made in a first call; then in turns, by the clock.
 
         The time of a way is the median of its samples: seconds until its last result is there.
         """
-        results = {name: way() for name, way in self.ways.items()}
+        results = {}
+        for name, way in self.ways.items():
+            with self.around.get(name, nullcontext)():
+                results[name] = way()
         first, *others = results
         far = {name: apart(results[name], results[first]) for name in others}
         del results
@@ -60,12 +66,15 @@ class Comparison:
         samples: dict[str, list[float]] = {name: [] for name in everything}
         for number in range(rounds + 1):
             for name, way in everything.items():
-                self.wait()
-                begin = time.perf_counter()
-                way()
-                self.wait()
-                if number:  # The first turn warms what the turns of others have left.
-                    samples[name].append(time.perf_counter() - begin)
+                with self.around.get(name, nullcontext)():
+                    if name in self.around:
+                        way()
+                    self.wait()
+                    begin = time.perf_counter()
+                    way()
+                    self.wait()
+                    if number:  # The first turn warms what the turns of others have left.
+                        samples[name].append(time.perf_counter() - begin)
         seconds = {name: statistics.median(taken) for name, taken in samples.items()}
         return {
             "kind": "gallery",
