@@ -58,31 +58,78 @@ class WrittenOut(Chained):
         return (torch.stack([d, -b, -c, a], dim=-1) / (a * d - b * c)[..., None]).view(s.shape)
 
 
+def made(make, data):
+    """A filter and the states that it begins with, of the data's type and memory."""
+    like = {"dtype": data.dtype, "device": data.device}
+    tracks = data.shape[1]
+    eyes = torch.eye(4, **like).repeat(tracks, 1, 1)
+    start = torch_kf.GaussianState(torch.zeros(tracks, 4, 1, **like), eyes)
+    return make(*(torch.as_tensor(x, **like) for x in (MOVES, SEES, JITTER, NOISE))), start
+
+
 def filtered(make, data):
     """torch-kf's own loop over the steps: means and covariances after the last."""
-    like = {"dtype": data.dtype, "device": data.device}
-    filters = make(*(torch.as_tensor(x, **like) for x in (MOVES, SEES, JITTER, NOISE)))
-    tracks = data.shape[1]
-    start = torch_kf.GaussianState(
-        torch.zeros(tracks, 4, 1, **like), torch.eye(4, **like).repeat(tracks, 1, 1)
-    )
+    filters, start = made(make, data)
     found = filters.filter(start, data)
     return found.mean, found.covariance
 
 
+def steps_of(make, data):
+    """Ten steps one after the other, prediction and update, without the look for what was not measured."""
+    filters, start = made(make, data)
+
+    def steps():
+        state = start
+        for measure in data[:10]:
+            state = filters.update(filters.predict(state), measure)
+        return state.mean, state.covariance
+
+    return steps
+
+
+def recorded(steps):
+    """The same ten steps recorded into a CUDA graph, whose replay they become."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        steps()
+    torch.cuda.current_stream().wait_stream(stream)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = steps()
+
+    def replay():
+        graph.replay()
+        return found
+
+    return replay
+
+
 asked = options(__doc__.splitlines()[0])
 gpu = torch.cuda.is_available() and not asked.cpu
-tracks, steps = (2000, 4) if asked.small else (100_000, 10)
+wait = torch.cuda.synchronize if gpu else lambda: None
+tracks, steps = (2000, 4) if asked.small else (100_000, 30)
 data = torch.as_tensor(measured(tracks, steps), dtype=torch.float32, device="cuda" if gpu else "cpu")
 data = data.movedim(1, 0)[..., None].contiguous()
-work = f"{tracks} tracks, {steps} steps of 4 states and 2 measured, float32"
-ways = {
-    "torch-kf": lambda: filtered(torch_kf.KalmanFilter, data),
-    "under tilewright.torch.enable()": lambda: filtered(torch_kf.KalmanFilter, data),
-    "its products as tw.chain and tw.gemm": lambda: filtered(Chained, data),
-    "and the inverse written out": lambda: filtered(WrittenOut, data),
+work = f"{tracks} tracks of 4 states and 2 measured, float32"
+served = "under tilewright.torch.enable()"
+makes = {
+    "torch-kf": torch_kf.KalmanFilter,
+    served: torch_kf.KalmanFilter,
+    "its products as tw.chain and tw.gemm": Chained,
+    "and the inverse written out": WrittenOut,
 }
-wait = torch.cuda.synchronize if gpu else lambda: None
-around = {"under tilewright.torch.enable()": tt.enable}
-line = Comparison("kalman, PyTorch", "torch-kf", work, ways, 1e-4, wait, around=around).run(asked.rounds)
-show(line, asked.json)
+
+
+def compare(piece, ways):
+    """The ways of a piece in turns, one of them with PyTorch's products served."""
+    comparison = Comparison("kalman, PyTorch", piece, work, ways, 1e-4, wait, around={served: tt.enable})
+    show(comparison.run(asked.rounds), asked.json)
+
+
+compare(f"{steps} steps", {name: lambda make=make: filtered(make, data) for name, make in makes.items()})
+ways = {name: steps_of(make, data) for name, make in makes.items()}
+if gpu:
+    ways["and from a CUDA graph"] = recorded(ways["and the inverse written out"])
+compare(f"{min(steps, 10)} steps, nothing missing", ways)

@@ -103,7 +103,7 @@ def test_example(path: Path) -> None:
 COMPARED = {
     "groups": ["energy and forces: 20 atoms", "the product of groups: 20 atoms"],
     "kalman_numpy": ["simdkalman: 2000 tracks"],
-    "kalman_torch": ["torch-kf: 2000 tracks"],
+    "kalman_torch": ["4 steps: 2000 tracks", "4 steps, nothing missing: 2000 tracks"],
     "links": ["rotation and plaquettes: a lattice", "one contraction: xab,xbc->xac"],
 }
 
