@@ -31,7 +31,8 @@ def measured(name: str, rounds: int, more: list[str]) -> Iterator[lines.Line]:
     cores = sorted(machine.cores())[: CORES.get(name)]
     limit = ["taskset", "-c", ",".join(map(str, cores))] if name in CORES else []
     script = ROOT / "examples" / "gallery" / f"{name}.py"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     command = [*limit, sys.executable, str(script), "--json", "--rounds", str(rounds), *more]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
@@ -82,7 +83,7 @@ def picture(line: lines.Line) -> str:
         y = 62 + ROW * place
         kind = "before" if place == 0 else "beside" if name in line["beside"] else "ours"
         long = max(1.5, room * taken / longest)
-        times = f", {first / taken:.1f} times" if kind == "ours" else ""
+        times = f", {first / taken:.3g} times" if kind == "ours" else ""
         parts += [
             f'<text x="{LEFT}" y="{y + 16}">{escape(name)}</text>',
             f'<rect class="{kind}" x="{LEFT + LABEL}" y="{y + 3}" width="{long:.1f}" height="18" rx="3"/>',

@@ -30,7 +30,7 @@ def test_bars_are_as_long_as_what_they_show_took() -> None:
     assert bars["ours"] == pytest.approx(bars["beside"] / 0.9, rel=0.01)
     words = [text.text for text in drawn.iter(f"{NAMES}text")]
     assert words[:2] == ["one <contraction>", "a lattice, complex128"]
-    assert words[2:] == ["as it was", "20 ms", "ours & theirs", "1 ms, 20.0 times", "a copy", "900 us"]
+    assert words[2:] == ["as it was", "20 ms", "ours & theirs", "1 ms, 20 times", "a copy", "900 us"]
 
 
 def test_the_last_of_several_runs_is_drawn(tmp_path: Path) -> None:
@@ -38,4 +38,4 @@ def test_the_last_of_several_runs_is_drawn(tmp_path: Path) -> None:
     (tmp_path / "gallery.jsonl").write_text("\n".join(map(json.dumps, lines)))
     made = gallery.drawn([tmp_path / "gallery.jsonl"], tmp_path / "pictures")
     assert [path.name for path in made] == ["links-one-contraction-complex128.svg"]
-    assert "3.0 times" in made[0].read_text()
+    assert ", 3 times" in made[0].read_text()
