@@ -74,9 +74,9 @@ def by_products(weights, x, out, elements, counts):
 
 
 class Contraction:
-    """Third order to first for scalars and vectors, of ``channels`` channels with ``features`` each."""
+    """Third order to first for what is ``coupled``, of ``channels`` channels with ``features`` each."""
 
-    def __init__(self, elements, channels, features, kind, device):
+    def __init__(self, coupled, elements, channels, features, kind, device):
         rng = torch.Generator(device).manual_seed(0)
 
         def random(*shape):
@@ -84,14 +84,11 @@ class Contraction:
 
         self.elements, self.channels, self.features = elements, channels, features
         self.parts = [
-            (
-                shape,
-                [
-                    (random(elements, paths, channels) / paths, random(paths, prod(shape) * features**order))
-                    for paths, order in zip(coupled, (3, 2, 1), strict=True)
-                ],
-            )
-            for shape, coupled in COUPLED.items()
+            [
+                (random(elements, count, channels) / count, random(count, prod(shape) * features**order))
+                for count, order in zip(paths, (3, 2, 1), strict=True)
+            ]
+            for shape, paths in coupled.items()
         ]
 
     def __call__(self, x, kinds, product, lower, on_host):
@@ -102,7 +99,7 @@ class Contraction:
         elements, back = kinds[order], torch.argsort(order)
         x = x[order]
         found = []
-        for _, levels in self.parts:
+        for levels in self.parts:
             third, *others = (
                 (weights.mT.flatten(0, 1) @ coupling).view(self.elements, self.channels, -1, self.features)
                 for weights, coupling in levels
@@ -154,7 +151,9 @@ def compare(asked, name, atoms, elements, channels, features, device, wait):
     work = f"{atoms} atoms of {elements} elements, {channels} channels, {name}"
     x = torch.randn(atoms, channels, features, dtype=kind, device=device)
     kinds = kinds_of(atoms, elements, device)
-    contraction = Contraction(elements, channels, features, kind, device)
+    # Vectors alone are enough to see whether it is right.
+    coupled = {(3,): COUPLED[3,]} if asked.small else COUPLED
+    contraction = Contraction(coupled, elements, channels, features, kind, device)
 
     def way(*how):
         return lambda: energy_and_forces(contraction, x, kinds, *how)
