@@ -42,7 +42,18 @@ DEEP = SMALL | {"blk_k": 16}
     ids=lambda value: getattr(value, "key", str(value)),
 )
 def test_defaults_spill_nothing(spelling: str, axis: str, n: int, device: Device) -> None:
-    p = problem(spelling, axis, (512, n, 512), 16)
+    _spills_nothing(problem(spelling, axis, (512, n, 512), 16), device)
+
+
+@pytest.mark.parametrize(("letter", "device"), [("s", A100), ("d", H200)], ids=("s", "d"))
+def test_defaults_of_few_rows_are_no_higher_and_spill_nothing(letter: str, device: Device) -> None:
+    p = problem(f"{letter}:nn", "n", (16, 3425, 768), 10)
+    config = SEGMENTS.default(p, device)
+    assert (config["blk_m"], config["blk_n"]) == (16, 64)
+    _spills_nothing(p, device)
+
+
+def _spills_nothing(p: SegmentedProblem, device: Device) -> None:
     facts = nvrtc.compile(SEGMENTS.source(p, SEGMENTS.default(p, device), device), device).facts
     assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), (p.key, device.key)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,38 @@ def test_example(path: Path) -> None:
         found = re.search(line, rest, re.M)
         assert found, f"{line!r} does not come next in:\n{rest}"
         rest = rest[found.end() :]
+
+
+# What the programs of the gallery compare, in order.
+COMPARED = {
+    "groups": ["energy and forces: 20 atoms", "the product of groups: 20 atoms"],
+    "kalman_numpy": ["simdkalman: 2000 tracks"],
+    "kalman_torch": ["4 steps: 2000 tracks", "4 steps, nothing missing: 2000 tracks"],
+    "links": ["rotation and plaquettes: a lattice", "one contraction: xab,xbc->xac"],
+}
+
+
+def test_every_program_of_the_gallery_is_known() -> None:
+    found = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    assert found == {*COMPARED, "tracks", "turns"}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_program_of_the_gallery_finds_the_same_both_ways(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # In this process: its libraries take longer to load than the small sizes to run.
+    path = ROOT / "examples" / "gallery" / f"{name}.py"
+    monkeypatch.syspath_prepend(str(path.parent))
+    monkeypatch.setattr(sys, "argv", [str(path), "--small", "--cpu", "--rounds", "1"])
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit:
+        pytest.skip(capsys.readouterr().out.strip())
+    printed = capsys.readouterr().out
+    for line in COMPARED[name]:
+        assert f"\n{line}" in f"\n{printed}"
+    assert re.findall("the same results: (.*)", printed) == ["True"] * len(COMPARED[name])
 
 
 def test_the_page_on_the_space_names_every_parameter_and_rule() -> None:

@@ -2,9 +2,9 @@
 
 Groups of few rows (or columns) are read faster than they can be multiplied: their tiles are no longer than a
 group, and many of them are on their way. Long groups get tiles in which what is loaded is multiplied often.
-The tiles are those that were fastest of 10 to 100 on an H200, without spills, for each of thirteen shapes
-of public programs (``bench.segments`` has them). No model stands behind them; complex half, columns of C
-that begin anywhere, and other shapes have tiles that were not measured.
+The tiles are those that were fastest of 10 to 100 on an H200, without spills, for each of fifteen shapes
+of public programs (``bench.segments`` and ``bench.gallery`` have them). No model stands behind them; complex
+half, columns of C that begin anywhere, and other shapes have tiles that were not measured.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from tilewright.stencils.cuda.segments.needs import WGMMA, aligned
 
 STAGES = (8, 6, 4, 3, 2)
 """Stages of a ring, the deepest first."""
+FEW = 16
+"""Rows of C up to which a tile is no higher, where columns are split: what is read of B sets the pace."""
 SHORT = 32
 """A k up to which a tile is one or two k-tiles, so that what is written of C sets the pace."""
 
@@ -143,6 +145,8 @@ def _doubles(p: SegmentedProblem, n: float, device: Device) -> Iterator[Choice]:
     if p.dtype.is_complex:
         yield Choice("16x8x4" if tall else "8x8x4", (32, 32 if n > 16 else 16, 16), (2, 2), 3, 3)
     else:
+        if p.axis == "n" and p.m <= FEW and p.k > SHORT and n >= 64:
+            yield Choice("16x8x4" if tall else "8x8x4", (16, 64, 16), (1, 1), 2, 8)
         tile = (64, 8, 16) if n <= 8 else (64, 32 if n > 16 else 16, 16)
         yield Choice("16x8x8" if tall else "8x8x4", tile, (2, 1 if n <= 8 else 2), 3, 4)
     yield Choice("16x8x4" if tall else "8x8x4", (32, 16, 8), (2, 1), 2, 1)
@@ -156,6 +160,8 @@ def _singles(p: SegmentedProblem, n: float) -> Iterator[Choice]:
         yield Choice("fma", (128, 64, 16), (1, 4), 4, 2, lanes=32)
     elif p.axis != "k" and p.k <= SHORT:
         yield Choice("fma", (128, 64, 16), (2, 2), 2, 3)
+    elif p.axis == "n" and p.m <= FEW and n >= 64:
+        yield Choice("fma", (16, 64, 32), (2, 2), 3, 5)
     elif n <= 40:
         yield Choice("fma", (64, 16, 16), (2, 1), 3, 8)
     else:
