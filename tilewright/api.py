@@ -19,6 +19,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
+from tilewright.runtime import contraction_calls
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
@@ -197,6 +198,9 @@ def einsum(*arguments: Any, out: Any = None, optimize: Any = "auto") -> Any:
     that do not fit them and arrays in different memories, ``DTypeError`` for what holds no numbers, for steps
     of complex half that are no products, and for tensors as ``matmul`` does.
     """
+    result = contraction_calls.again(arguments, out, optimize)
+    if result is not NotImplemented:
+        return result
     from tilewright.contract.einsum import einsum as contraction
 
     return contraction(matmul, arguments, out, optimize)

@@ -14,11 +14,12 @@ from tilewright.arrays.layout import LETTERS, no_numbers
 from tilewright.arrays.numpy_ import NUMPY, adopt, adopt_out
 from tilewright.arrays.shaping import Shaping
 from tilewright.contract.equation import read, separated
-from tilewright.contract.program import Product, Program, Single, Times, View, program
+from tilewright.contract.program import Program, Single, Times, program
+from tilewright.contract.remembered import remembered
+from tilewright.contract.steps import Multiply, run
 from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
-
-Multiply = Callable[..., Any]
+from tilewright.runtime import contraction_calls
 
 
 def einsum(multiply: Multiply, arguments: Sequence[Any], out: Any, optimize: Any) -> Any:
@@ -26,7 +27,18 @@ def einsum(multiply: Multiply, arguments: Sequence[Any], out: Any, optimize: Any
     spec, operands = separated(arguments)
     library, arrays, target, wrap = _taken(operands, out)
     plan, dtype = _planned(library, spec, arrays, target, optimize)
-    result = run(multiply, library, plan, arrays, dtype, target)
+    made: list[Any] = []
+
+    def noted(a: Any, b: Any, into: Any = None) -> Any:
+        made.append((a, b, into))
+        return multiply(a, b, into)
+
+    result = run(noted, library, plan, arrays, dtype, target)
+    if dtype is not None and wrap is _itself and not library.follows:
+        contraction_calls.remember(
+            *(arguments, out, optimize),
+            lambda: remembered(multiply, library, plan, arrays, dtype, made),
+        )
     return out if out is not None else wrap(result)
 
 
@@ -130,67 +142,6 @@ def _program(library: Shaping, spec: Any, keys: tuple[Any, ...], target: Any, op
             f"{equation.text} of complex half has a step that is no matrix product; accepted: complex64"
         )
     return found, dtype if dtype in LETTERS else None
-
-
-def run(
-    multiply: Multiply, library: Shaping, plan: Program, arrays: Sequence[Any], dtype: Any, out: Any
-) -> Any:
-    """The steps of a program on arrays; the result, or ``out``. ``dtype``: the type of the result, None for
-    one that no kernel knows: then the contraction is the library's own."""
-    if dtype is None:
-        made = library.own(plan.equation.text, arrays)
-    else:
-        held = list(arrays)
-        for step in plan.steps:
-            if isinstance(step, Single):
-                held[step.number] = _alone(library, held[step.number], step)
-                continue
-            left, right = held[step.left], held[step.right]
-            held = [x for at, x in enumerate(held) if at not in (step.left, step.right)]
-            a, b = _viewed(library, left, step.a), _viewed(library, right, step.b)
-            if isinstance(step, Times):
-                made = library.times(a, b)
-            elif step.out.plain and not step.asked:
-                made = multiply(a, b)
-            elif library.follows:
-                made = _laid_out(library, multiply(a, b), step)
-            else:
-                made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, left)
-                multiply(a, b, _viewed(library, made, step.out))
-            held.append(made)
-        if out is not None and plan.written:
-            return out
-        made = _viewed(library, held[0], plan.final)
-    if out is None:
-        return made
-    library.assign(out, made)
-    return out
-
-
-def _alone(library: Shaping, x: Any, step: Single) -> Any:
-    """What is done to one operand."""
-    if step.packed:
-        x = library.copied(x)
-    if step.diagonal is not None:
-        x = library.diagonal(x, step.diagonal.extents, step.diagonal.strides)
-    elif step.summed:
-        # Axes as they were counted: those of one element are not.
-        x = library.shaped(x, tuple(extent for extent in x.shape if extent != 1))
-    if step.summed:
-        x = library.summed(x, step.summed)
-    return library.shaped(x, step.shape)
-
-
-def _viewed(library: Shaping, x: Any, view: View) -> Any:
-    """An array as a kernel reads it."""
-    return x if view.plain else library.viewed(x, view.axes, view.shape, view.steps)
-
-
-def _laid_out(library: Shaping, x: Any, step: Product) -> Any:
-    """A stack of products with its axes as the memory of the result would have had them."""
-    labels, made = step.pair.out.labels, step.pair.made
-    parted = library.shaped(x, tuple(map(made.extent, labels)))
-    return library.viewed(parted, tuple(map(labels.index, made.labels)), made.extents, None)
 
 
 def tensordot(multiply: Multiply, a: Any, b: Any, axes: Any) -> Any:
