@@ -5,8 +5,8 @@ three sizes of one axis. Operands are packed and random. In this process's memor
 ``numpy.einsum(optimize=True)`` and opt_einsum with NumPy are timed in turns by the clock of the host; on a
 GPU (``--device cuda``) ours, ``torch.einsum`` and opt_einsum with PyTorch, call after call until it is done.
 Each line of the file is one point: seconds, who is how many times as fast, elements that we copy, and those
-that the better of PyTorch and opt_einsum with PyTorch is seen to copy (what its own products copy inside is
-not seen, so it is the least). Nothing is tuned for it.
+that the better of PyTorch and opt_einsum with PyTorch copies: those that are seen, and operands that its
+products clone inside by the rule of its source. Nothing is tuned for it.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def made(one: Contraction, size: int, seed: int = 3) -> list[np.ndarray]:
 
 
 def copied_by_torch(torch: Any, equation: str, operands: Sequence[Any]) -> int:
-    """Elements that PyTorch's own einsum, or opt_einsum with it, is seen to copy: the lesser of both."""
+    """Elements that PyTorch's own einsum, or opt_einsum with it, copies: the lesser of both."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Copies(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes are unknown here
@@ -151,8 +151,11 @@ def copied_by_torch(torch: Any, equation: str, operands: Sequence[Any]) -> int:
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = func(*args, **(kwargs or {}))
-            if func.overloadpacket.__name__ in ("clone", "copy_", "_to_copy", "contiguous", "_reshape_copy"):
+            name = func.overloadpacket.__name__
+            if name in ("clone", "copy_", "_to_copy", "contiguous", "_reshape_copy"):
                 self.elements += result.numel()
+            elif name in ("bmm", "mm"):
+                self.elements += sum(x.numel() for x in args[:2] if not _lined(x))
             return result
 
     counts = []
@@ -161,6 +164,13 @@ def copied_by_torch(torch: Any, equation: str, operands: Sequence[Any]) -> int:
             contract(equation, *operands)
         counts.append(int(seen.elements))
     return min(counts)
+
+
+def _lined(x: Any) -> bool:
+    """Whether ``bmm`` and ``mm`` take matrices as they lie: by rows or by columns. They clone others inside
+    (``prepare_batch_matrix_for_cublas``, ``prepare_matrix_for_cublas`` in PyTorch's Blas.cpp)."""
+    (rows, columns), (down, along) = x.shape[-2:], x.stride()[-2:]
+    return bool((along == 1 and down >= max(1, columns)) or (down == 1 and along >= max(1, rows)))
 
 
 def turns(runs: dict[str, Run], rounds: int, finish: Callable[[], object]) -> dict[str, float]:
@@ -229,7 +239,7 @@ def timed(one: Contraction, size: int, device: str, rounds: int) -> lines.Line:
 
 def copies(one: Contraction, arrays: Sequence[np.ndarray]) -> lines.Line:
     """Elements that are copied, where PyTorch is there to be compared with."""
-    ours = sum(step.pair.copies for step in planned(one.equation, arrays, "auto").products)
+    ours = planned(one.equation, arrays, "auto").copies
     try:
         import torch
     except ImportError:

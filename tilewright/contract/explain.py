@@ -26,19 +26,15 @@ def explain_contraction(equation: str, operands: Sequence[Any], **options: Any) 
     for step in program.steps:
         lines.append(f"  {_told(step, names)}")
         if not isinstance(step, Single):
-            made = _labels(step, names)
+            made = _labels(step)
             names = [name for at, name in enumerate(names) if at not in (step.left, step.right)] + [made]
-    copies = sum(step.pair.copies for step in program.products)
-    lines.append(f"  {copies:,} elements are copied" if copies else "  nothing is copied")
+    lines.append(f"  {program.copies:,} elements are copied" if program.copies else "  nothing is copied")
     return "\n".join(lines)
 
 
-def _labels(step: Step, names: Sequence[str]) -> str:
+def _labels(step: Product | Times) -> str:
     """The labels of what a step makes, as they lie in memory."""
-    if isinstance(step, Product):
-        return "".join(step.pair.made.labels)
-    assert isinstance(step, Times)
-    return "".join(dict.fromkeys(names[step.left] + names[step.right]))
+    return "".join(step.pair.made.labels if isinstance(step, Product) else step.labels)
 
 
 def _told(step: Step, names: Sequence[str]) -> str:
@@ -50,7 +46,7 @@ def _told(step: Step, names: Sequence[str]) -> str:
             *(["summed"] if step.summed else []),
         ]
         return f"{names[step.number]}: {', '.join(done) or 'axes of one element dropped'}"
-    text = f"{names[step.left]},{names[step.right]}->{_labels(step, names)}: "
+    text = f"{names[step.left]},{names[step.right]}->{_labels(step)}: "
     if isinstance(step, Times):
         return text + "element by element"
     return text + _product(step.pair)

@@ -5,8 +5,9 @@ A program depends on the equation and on how the operands lie, and is kept for a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 from tilewright.arrays.view import contiguous
@@ -77,12 +78,13 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Operands multiplied element by element, and their product put last."""
+    """Operands multiplied element by element, and their product, of axes ``labels``, put last."""
 
     left: int
     right: int
     a: View
     b: View
+    labels: Labels
 
 
 Step = Single | Product | Times
@@ -106,6 +108,11 @@ class Program:
         """The stacks of products."""
         return [step for step in self.steps if isinstance(step, Product)]
 
+    @property
+    def copies(self) -> int:
+        """Elements that are copied for the products."""
+        return sum(step.pair.copies for step in self.products)
+
 
 def program(
     equation: Equation,
@@ -123,6 +130,62 @@ def program(
     if out is not None:
         found = [step for label, step in zip(equation.out, out, strict=True) if label in extents]
         target = Term(wanted, tuple(map(extents.__getitem__, wanted)), tuple(found))
+    path = ordered(equation, [shape for shape, _ in layouts], optimize)
+
+    def planned(orders: dict[int, Labels]) -> Program:
+        return _planned(equation, layouts, path, (wanted, target), orders)
+
+    return _settled(planned)
+
+
+def _settled(planned: Callable[[dict[int, Labels]], Program]) -> Program:
+    """The program in which products in between lie so that the least is copied.
+
+    Each is first made in the order that costs its own step least; where a later step has to copy it, the
+    orders in which that step could read it are tried.
+    """
+    orders: dict[int, Labels] = {}
+    found = planned(orders)
+    tried = True
+    while found.copies and tried:
+        tried = False
+        for number, order in _others(found):
+            other = planned({**orders, number: order})
+            if other.copies < found.copies:
+                found, orders, tried = other, {**orders, number: order}, True
+                break
+    return found
+
+
+def _others(plan: Program) -> list[tuple[int, Labels]]:
+    """Other orders for products in between that a step copies, by the number of what made them."""
+    found = []
+    # What each operand at this step was made by, counted from 0; None for those that were given.
+    made: list[int | None] = [None] * len(plan.equation.terms)
+    for number, step in enumerate(step for step in plan.steps if not isinstance(step, Single)):
+        if isinstance(step, Product):
+            of, one = step.pair, (step.pair.a, step.pair.b)
+            for at, reading in zip((step.left, step.right), one, strict=True):
+                source = made[at]
+                if source is not None and reading.copied:
+                    shared = [label for label in reading.labels if label in of.batch]
+                    own = [label for label in reading.labels if label not in (*shared, *of.k)]
+                    groups = permutations((tuple(shared), tuple(own), of.k))
+                    found += [(source, tuple(x for group in order for x in group)) for order in groups]
+        made = [x for at, x in enumerate(made) if at not in (step.left, step.right)] + [number]
+    return found
+
+
+def _planned(
+    equation: Equation,
+    layouts: Sequence[tuple[tuple[int, ...], tuple[int, ...] | None]],
+    path: Sequence[tuple[int, ...]],
+    result: tuple[Labels, Term | None],
+    orders: dict[int, Labels],
+) -> Program:
+    """The steps along a path. ``result``: its labels, and its memory where that is given; ``orders``: those
+    of products in between, by their numbers, where it is not the step itself that chooses."""
+    wanted, target = result
     steps: list[Step] = []
     terms: list[Term] = []
     for number, (labels, (shape, strides)) in enumerate(zip(equation.terms, layouts, strict=True)):
@@ -130,7 +193,8 @@ def program(
         step, term = _single(number, labels, shape, strides, {*others, *equation.out})
         steps += [] if step is None else [step]
         terms.append(term)
-    for group in ordered(equation, [shape for shape, _ in layouts], optimize):
+    count = 0
+    for group in path:
         # What ``opt_einsum`` leaves together is multiplied from left to right.
         chosen = list(group)
         while len(chosen) > 1:
@@ -138,14 +202,17 @@ def program(
             rest = [term for at, term in enumerate(terms) if at not in (left, right)]
             keep = {*wanted, *(label for term in rest for label in term.labels)}
             last = () if rest else wanted
-            found_steps, term = _meet((left, right), terms, keep, None if rest else target, last)
+            found_steps, term = _meet(
+                (left, right), terms, keep, None if rest else target, last, orders.get(count)
+            )
             steps += found_steps
             terms = [*rest, term]
+            count += 1
             # Those that stood behind move up, and the product is the first of what is left.
             moved = [at - (at > left) - (at > right) for at in chosen[2:]]
             chosen = [len(terms) - 1, *moved]
-    (result,) = terms
-    return Program(equation, tuple(steps), View.of(result, wanted, equation.shape))
+    (found,) = terms
+    return Program(equation, tuple(steps), View.of(found, wanted, equation.shape))
 
 
 def _single(
@@ -177,9 +244,14 @@ def _without(term: Term, summed: tuple[int, ...]) -> Term:
 
 
 def _meet(
-    numbers: tuple[int, int], terms: Sequence[Term], keep: set[str], target: Term | None, wanted: Labels
+    numbers: tuple[int, int],
+    terms: Sequence[Term],
+    keep: set[str],
+    target: Term | None,
+    wanted: Labels,
+    order: Labels | None,
 ) -> tuple[list[Step], Term]:
-    """The steps by which two operands become one, and how that lies."""
+    """The steps by which two operands become one, and how that lies: in an ``order``, if there is one."""
     steps: list[Step] = []
     met: list[Term] = []
     for number, other in (numbers, numbers[::-1]):
@@ -190,14 +262,17 @@ def _meet(
             steps.append(Single(number, False, None, summed, met[-1].extents))
     a, b = met
     if all(label in keep for label in a.labels if label in b.labels):
-        labels = tuple(dict.fromkeys(x for x in (*wanted, *a.labels, *b.labels)))
+        labels = order or tuple(dict.fromkeys(x for x in (*wanted, *a.labels, *b.labels)))
         views = []
         for x in (a, b):
             shape = tuple(x.extent(label) if label in x.labels else 1 for label in labels)
             views.append(View.of(x, [label for label in labels if label in x.labels], shape))
         extents = {label: x.extent(label) for x in met for label in x.labels}
-        return [*steps, Times(*numbers, *views)], Term.packed(labels, extents)
-    found = pair(a, b, keep, target, wanted)
+        return [*steps, Times(*numbers, *views, labels)], Term.packed(labels, extents)
+    between = None
+    if order is not None:
+        between = Term.packed(order, {label: x.extent(label) for x in met for label in x.labels})
+    found = pair(a, b, keep, target or between, wanted)
     if target is not None and found.copies:
         # A new result may do with fewer, and is put into the given one afterwards.
         free = pair(a, b, keep, None, wanted)
