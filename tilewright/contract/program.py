@@ -268,7 +268,7 @@ def _meet(
             shape = tuple(x.extent(label) if label in x.labels else 1 for label in labels)
             views.append(View.of(x, [label for label in labels if label in x.labels], shape))
         extents = {label: x.extent(label) for x in met for label in x.labels}
-        return [*steps, Times(*numbers, *views, labels)], Term.packed(labels, extents)
+        return [*steps, Times(*numbers, views[0], views[1], labels)], Term.packed(labels, extents)
     between = None
     if order is not None:
         between = Term.packed(order, {label: x.extent(label) for x in met for label in x.labels})
