@@ -172,6 +172,9 @@ class Torch(Library):
     def put_off(self, value: Any) -> bool:
         return put_off(value)
 
+    def traced(self) -> bool:
+        return traced(self.module)
+
     def key(self, x: Any) -> Any:
         return x.shape, x.stride(), x.dtype
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from tilewright.arrays.numpy_ import NUMPY
 from tilewright.arrays.shaping import Shaping
-from tilewright.arrays.torch_ import Torch, traced
 from tilewright.arrays.view import contiguous
 from tilewright.calls import product
 from tilewright.calls.spec import Options
@@ -103,17 +102,12 @@ def _device(
     library: Shaping, calls: Any, index: int | None
 ) -> tuple[Callable[[], bool] | None, Callable[[], int] | None]:
     """Whether a call may go the short way now, and the caller's stream; None where nobody has to ask."""
-    asks: list[Callable[[], bool]] = []
-    if isinstance(library, Torch):
-        module = library.module
-        asks.append(lambda: not traced(module))
     if index is None:
-        return (asks[0] if asks else None), None
+        return None, None
+    of, traced, current = calls.stream, library.traced, calls.current
     if calls.several:
-        asks.append(lambda: bool(calls.current() == index))
-    (ready,) = asks if len(asks) == 1 else [lambda: all(ask() for ask in asks)]
-    of = calls.stream
-    return ready, lambda: int(of(index))
+        return lambda: not traced() and bool(current() == index), lambda: int(of(index))
+    return lambda: not traced(), lambda: int(of(index))
 
 
 def _single(library: Shaping, step: Single, place: int) -> Step:
