@@ -202,8 +202,9 @@ def einsum(*arguments: Any, out: Any = None, optimize: Any = "auto") -> Any:
     if result is not NotImplemented:
         return result
     from tilewright.contract.einsum import einsum as contraction
+    from tilewright.contract.steps import Calls
 
-    return contraction(matmul, arguments, out, optimize)
+    return contraction(Calls(matmul, chain), arguments, out, optimize)
 
 
 @untraced
@@ -215,7 +216,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """
     from tilewright.contract.einsum import tensordot as contraction
 
-    return contraction(matmul, a, b, axes)
+    return contraction(einsum, a, b, axes)
 
 
 @untraced

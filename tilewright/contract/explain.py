@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.contract.einsum import planned
 from tilewright.contract.pair import Pair
-from tilewright.contract.program import Product, Single, Step, Times
+from tilewright.contract.program import Chain, Product, Single, Step, Times
 from tilewright.errors import ArgumentError
 
 
@@ -27,14 +27,16 @@ def explain_contraction(equation: str, operands: Sequence[Any], **options: Any) 
         lines.append(f"  {_told(step, names)}")
         if not isinstance(step, Single):
             made = _labels(step)
-            names = [name for at, name in enumerate(names) if at not in (step.left, step.right)] + [made]
+            names = [name for at, name in enumerate(names) if at not in step.places] + [made]
     lines.append(f"  {program.copies:,} elements are copied" if program.copies else "  nothing is copied")
     return "\n".join(lines)
 
 
-def _labels(step: Product | Times) -> str:
+def _labels(step: Product | Chain | Times) -> str:
     """The labels of what a step makes, as they lie in memory."""
-    return "".join(step.pair.made.labels if isinstance(step, Product) else step.labels)
+    if isinstance(step, Times):
+        return "".join(step.labels)
+    return "".join((step.products[1] if isinstance(step, Chain) else step).pair.made.labels)
 
 
 def _told(step: Step, names: Sequence[str]) -> str:
@@ -46,9 +48,13 @@ def _told(step: Step, names: Sequence[str]) -> str:
             *(["summed"] if step.summed else []),
         ]
         return f"{names[step.number]}: {', '.join(done) or 'axes of one element dropped'}"
-    text = f"{names[step.left]},{names[step.right]}->{_labels(step)}: "
+    text = f"{','.join(names[at] for at in step.places)}->{_labels(step)}: "
     if isinstance(step, Times):
         return text + "element by element"
+    if isinstance(step, Chain):
+        (first, *_), count = step.views, math.prod(step.out.shape[:-2])
+        sizes = "x".join(str(extent) for extent in (first.shape[-2], *(x.shape[-1] for x in step.views)))
+        return f"{text}{count} chains of {sizes} in one kernel"
     return text + _product(step.pair)
 
 

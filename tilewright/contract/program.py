@@ -64,6 +64,7 @@ class Product:
     """Operands ``left`` and ``right`` multiplied, and their product put last.
 
     ``made``: the shape of the result's memory; ``out`` how it is written; ``asked``: it is the caller's.
+    ``terms`` are the operands.
     """
 
     left: int
@@ -74,6 +75,25 @@ class Product:
     out: View
     asked: bool
     pair: Pair
+    terms: tuple[Term, Term]
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """Which operands are multiplied."""
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The operands at three ``places`` multiplied at once, as ``views``, and their product put last: it does
+    what the ``products`` do, one after the other. Fields are otherwise those of ``Product``."""
+
+    places: tuple[int, ...]
+    views: tuple[View, ...]
+    made: tuple[int, ...]
+    out: View
+    asked: bool
+    products: tuple[Product, Product]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +106,13 @@ class Times:
     b: View
     labels: Labels
 
+    @property
+    def places(self) -> tuple[int, int]:
+        """Which operands are multiplied."""
+        return self.left, self.right
 
-Step = Single | Product | Times
+
+Step = Single | Product | Chain | Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +126,17 @@ class Program:
     @property
     def written(self) -> bool:
         """Whether the last step writes to the caller's ``out``."""
-        return any(step.asked for step in self.products)
+        return any(step.asked for step in self.steps if isinstance(step, Product | Chain))
 
     @property
     def products(self) -> list[Product]:
-        """The stacks of products."""
-        return [step for step in self.steps if isinstance(step, Product)]
+        """The stacks of products, those of chains among them."""
+        return [
+            product
+            for step in self.steps
+            if isinstance(step, Product | Chain)
+            for product in (step.products if isinstance(step, Chain) else (step,))
+        ]
 
     @property
     def copies(self) -> int:
@@ -172,7 +202,7 @@ def _others(plan: Program) -> list[tuple[int, Labels]]:
                     own = [label for label in reading.labels if label not in (*shared, *of.k)]
                     groups = permutations((tuple(shared), tuple(own), of.k))
                     found += [(source, tuple(x for group in order for x in group)) for order in groups]
-        made = [x for at, x in enumerate(made) if at not in (step.left, step.right)] + [number]
+        made = [x for at, x in enumerate(made) if at not in step.places] + [number]
     return found
 
 
@@ -283,5 +313,5 @@ def _meet(
         for x, reading in ((a, found.a), (b, found.b), (found.made, found.out))
     ]
     made = found.made.extents
-    product = Product(*numbers, views[0], views[1], made, views[2], target is not None, found)
+    product = Product(*numbers, views[0], views[1], made, views[2], target is not None, found, (a, b))
     return [*steps, product], found.made

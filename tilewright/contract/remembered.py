@@ -1,14 +1,14 @@
 """A contraction that ran, as functions: the kernel of each step is known, and only the memory is new.
 
 ``remembered`` finds for each stack of products what the call cache serves it by: a builtin in this process's
-memory, a launch for three addresses on a GPU. A step for which there is nothing goes through ``multiply``, as
-at the first time, and what libraries do is done by them.
+memory, a launch for three addresses on a GPU. A step for which there is nothing goes the way of its
+first time, and what libraries do is done by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,25 +17,23 @@ from tilewright.arrays.shaping import Shaping
 from tilewright.arrays.view import contiguous
 from tilewright.calls import product
 from tilewright.calls.spec import Options
-from tilewright.contract.program import Product, Program, Single, Times, View
-from tilewright.contract.steps import Multiply, alone, viewed
+from tilewright.contract.program import Chain, Product, Program, Single, Times, View
+from tilewright.contract.steps import Calls, alone, viewed
 from tilewright.errors import ArgumentError
-from tilewright.runtime import call_cache
+from tilewright.runtime import call_cache, chain_calls
 from tilewright.runtime.bound_cpu import HOST
 from tilewright.runtime.contraction_calls import Run
 from tilewright.runtime.host_calls import MATMUL, looks
 
-Made = tuple[Any, Any, Any]
-"""a, b and out of a product that ran, as ``multiply`` got them; out None: it was new."""
+Made = tuple[Any, ...]
+"""Factors and ``out`` of a product or a chain that ran; None: it was new."""
 Step = Callable[[list[Any], Any, int], bool]
 """What is done to the operands that are held, with the caller's ``out`` and a stream; a product is appended.
 False: these very arrays are not served so."""
-Sides = tuple[int, int]
-"""Where the two operands of a step are held."""
 
 
 def remembered(
-    multiply: Multiply,
+    using: Calls,
     library: Shaping,
     plan: Program,
     arrays: Sequence[Any],
@@ -44,7 +42,7 @@ def remembered(
 ) -> Run:
     """The steps of a program for operands that lie just like ``arrays``, for which ``made`` was called."""
     calls = None if library is NUMPY else call_cache.DEVICE.get(type(arrays[0]))
-    index: int | None = None
+    launches: list[Launch] = []
     # What was multiplied keeps its place among the operands, and the product comes last.
     places, held = list(range(len(arrays))), len(arrays)
     steps: list[tuple[Step, Sequence[int]]] = []
@@ -54,8 +52,8 @@ def remembered(
         if isinstance(step, Single):
             steps.append((_single(library, step, places[step.number]), ()))
             continue
-        sides = places[step.left], places[step.right]
-        places = [x for at, x in enumerate(places) if at not in (step.left, step.right)] + [held]
+        sides = [places[at] for at in step.places]
+        places = [x for at, x in enumerate(places) if at not in step.places] + [held]
         held += 1
         # Memory of products in between is let go when they were multiplied.
         spent = [x for x in sides if x >= len(arrays)]
@@ -63,24 +61,35 @@ def remembered(
             steps.append((_times(library, step, sides), spent))
             continue
         found = next(products)
-        prepared = None if calls is None else _prepared(calls, found)
-        if prepared is None:
+        views = step.views if isinstance(step, Chain) else (step.a, step.b)
+        launch = None
+        if isinstance(step, Chain):
+            launch = _of_chain(found)
+        elif calls is not None:
+            launch = _of_product(calls, found, step.asked)
+        if launch is None:
             function = _function(found, step.asked) if library is NUMPY else None
-            steps.append((_multiplied(multiply, library, step, sides, dtype, function, arrays[0]), spent))
+            usual = using.chain if isinstance(step, Chain) else using.product
+            steps.append((_multiplied(usual, function, library, step, views, sides, dtype, arrays[0]), spent))
             continue
-        index, view = prepared.index, None
+        launches.append(launch)
+        view = None
         if step is plan.steps[-1] and not step.asked:
             # The result is made as it is seen.
             view, final = final, None
         make = _maker(library, step, view, dtype, arrays[0])
-        steps.append((_launched(library, calls, prepared, step, sides, make), spent))
-    ready, stream = _device(library, calls, index)
+        address = call_cache.LOOKERS[type(arrays[0])].address
+        steps.append((_launched(library, launch, address, views, sides, make), spent))
     written, place = plan.written, places[0]
+    traced, of, gpu = library.traced, getattr(library, "stream", None), 0
+    current = None
+    if launches:
+        gpu, current = launches[0].gpu, launches[0].current
 
     def run(operands: Sequence[Any], out: Any) -> Any:
-        if ready is not None and not ready():
+        if traced() or (current is not None and not current()):
             return NotImplemented
-        there = 0 if stream is None else stream()
+        there = 0 if of is None else of(gpu)
         held = list(operands)
         for step, spent in steps:
             if not step(held, out, there):
@@ -98,18 +107,6 @@ def remembered(
     return run
 
 
-def _device(
-    library: Shaping, calls: Any, index: int | None
-) -> tuple[Callable[[], bool] | None, Callable[[], int] | None]:
-    """Whether a call may go the short way now, and the caller's stream; None where nobody has to ask."""
-    if index is None:
-        return None, None
-    of, traced, current = calls.stream, library.traced, calls.current
-    if calls.several:
-        return lambda: not traced() and bool(current() == index), lambda: int(of(index))
-    return lambda: not traced(), lambda: int(of(index))
-
-
 def _single(library: Shaping, step: Single, place: int) -> Step:
     def run(held: list[Any], out: Any, stream: int) -> bool:
         held[place] = alone(library, held[place], step)
@@ -118,7 +115,7 @@ def _single(library: Shaping, step: Single, place: int) -> Step:
     return run
 
 
-def _times(library: Shaping, step: Times, sides: Sides) -> Step:
+def _times(library: Shaping, step: Times, sides: Sequence[int]) -> Step:
     left, right = sides
     times = library.times
     view_a, view_b = _view(library, step.a), _view(library, step.b)
@@ -133,36 +130,36 @@ def _times(library: Shaping, step: Times, sides: Sides) -> Step:
 
 def _view(library: Shaping, view: View) -> Callable[[Any], Any] | None:
     """How an array is seen as a kernel reads it; None: as it is."""
-    if view.plain:
-        return None
+    return None if view.plain else _seen(library, view)
+
+
+def _seen(library: Shaping, view: View) -> Callable[[Any], Any]:
+    """The same, always a function."""
     axes, shape, steps, seen = view.axes, view.shape, view.steps, library.viewed
     return lambda x: seen(x, axes, shape, steps)
 
 
 def _multiplied(
-    multiply: Multiply,
+    usual: Callable[..., Any],
+    function: Callable[..., Any] | None,
     library: Shaping,
-    step: Product,
-    sides: Sides,
+    step: Product | Chain,
+    views: Sequence[View],
+    sides: Sequence[int],
     dtype: np.dtype[Any],
-    function: Callable[[Any, Any, Any], Any] | None,
     like: Any,
 ) -> Step:
-    """A stack of products by ``function``, or by ``multiply`` where that is None or refuses."""
-    left, right = sides
-    view_a, view_b, view_out = (_view(library, view) for view in (step.a, step.b, step.out))
+    """A stack of products by ``function``, or the ``usual`` way where that is None or refuses."""
+    seen = [(place, _view(library, view)) for place, view in zip(sides, views, strict=True)]
+    view_out = _view(library, step.out)
     asked, shape, new, shaped = step.asked, step.made, library.new, library.shaped
 
     def run(held: list[Any], out: Any, stream: int) -> bool:
-        x, y = held[left], held[right]
-        if view_a is not None:
-            x = view_a(x)
-        if view_b is not None:
-            y = view_b(y)
+        factors = [held[place] if view is None else view(held[place]) for place, view in seen]
         made = shaped(out, shape) if asked else new(shape, dtype, like)
-        z = made if view_out is None else view_out(made)
-        if function is None or function(x, y, z) is NotImplemented:
-            multiply(x, y, z)
+        into = made if view_out is None else view_out(made)
+        if function is None or function(*factors, into) is NotImplemented:
+            usual(*factors, out=into)
         held.append(made)
         return True
 
@@ -187,39 +184,86 @@ def _function(made: Made, asked: bool) -> Callable[[Any, Any, Any], Any] | None:
 # ---- on a GPU
 
 
-def _prepared(calls: Any, made: Made) -> Any:
-    """What a product on a GPU was remembered by, if it has a launch of its own; else None."""
+class Launch(NamedTuple):
+    """A product or a chain on a GPU: ``run`` for the addresses of its factors and of the result, and a
+    stream. ``fits`` says whether it may be run for them; None: for all. ``gpu`` is the number of the GPU, and
+    ``current`` says whether that is the current one; None: there is one alone."""
+
+    run: Callable[[Sequence[int], int], None]
+    fits: Callable[[Sequence[int]], bool] | None
+    gpu: int
+    current: Callable[[], bool] | None
+
+
+def _of_product(calls: Any, made: Made, asked: bool) -> Launch | None:
+    """What a product was remembered by, if it has a launch of its own; else None."""
     a, b, out = made
     looked = calls.key(MATMUL, a, b, out) if type(a) in calls.types else None
     found = None if looked is None else calls.memo.get(looked[1])
-    return None if found is None or found.run is None else found
+    if found is None or found.run is None:
+        return None
+    start, clear, gpu = found.run, found.clear, found.index
+    return Launch(
+        lambda at, stream: start(*at, stream),
+        (lambda at: bool(clear(*at))) if asked else None,
+        gpu,
+        (lambda: bool(calls.current() == gpu)) if calls.several else None,
+    )
+
+
+def _of_chain(made: Made) -> Launch | None:
+    """The same of a chain."""
+    a, b, c, out = made
+    found = chain_calls.prepared((a, b, c, None, out))
+    if found is None:
+        return None
+    start, which, clear = found.run, found.which, found.clear
+    # An operand that stood in the chain twice was read once.
+    alike = len(which) < len(made)
+    looker = call_cache.LOOKERS[type(a)]
+    pattern = _pattern([looker.address(x) for x in made])
+
+    def full(at: Sequence[int]) -> list[int]:
+        # The arguments of a chain, of which nothing is added.
+        return [*at[:-1], 0, at[-1]]
+
+    def fits(at: Sequence[int]) -> bool:
+        return at[-1] not in at[:-1] and clear(full(at)) and (not alike or _pattern(at) == pattern)
+
+    def run(at: Sequence[int], stream: int) -> None:
+        addresses = full(at)
+        start([addresses[number] for number in which], stream)
+
+    return Launch(run, fits, found.index, found.current)
+
+
+def _pattern(at: Sequence[int]) -> list[int]:
+    """Which addresses are the same."""
+    return [at.index(x) for x in at]
 
 
 def _launched(
-    library: Shaping, calls: Any, prepared: Any, step: Product, sides: Sides, make: Callable[[], Any] | None
+    library: Shaping,
+    launch: Launch,
+    address: Callable[[Any], int],
+    views: Sequence[View],
+    sides: Sequence[int],
+    make: Callable[[], Any] | None,
 ) -> Step:
-    """A stack of products by one launch for three addresses: views of an operand begin where it begins."""
-    left, right = sides
-    start, clear = prepared.run, prepared.clear
-    address = call_cache.LOOKERS[calls.types[0]].address
-    copy_a, copy_b = (_view(library, view) if view.steps is None else None for view in (step.a, step.b))
+    """One launch for some addresses: views of an operand begin where it begins."""
+    start, fits = launch.run, launch.fits
+    copies = [(at, _seen(library, view)) for at, view in enumerate(views) if view.steps is None]
 
     def run(held: list[Any], out: Any, stream: int) -> bool:
-        x, y = held[left], held[right]
-        if copy_a is not None:
-            x = copy_a(x)
-        if copy_b is not None:
-            y = copy_b(y)
-        at, to = address(x), address(y)
-        if make is None:
-            made, place = out, address(out)
-            if not clear(at, to, place):
-                return False
-        else:
-            made = make()
-            place = address(made)
+        factors = [held[place] for place in sides]
+        for at, copy in copies:
+            factors[at] = copy(factors[at])
+        made = out if make is None else make()
+        addresses = [*map(address, factors), address(made)]
+        if fits is not None and not fits(addresses):
+            return False
         try:
-            start(at, to, place, stream)
+            start(addresses, stream)
         except ArgumentError:
             return False  # No texture over these very addresses.
         held.append(made)
@@ -229,7 +273,7 @@ def _launched(
 
 
 def _maker(
-    library: Shaping, step: Product, view: View | None, dtype: np.dtype[Any], like: Any
+    library: Shaping, step: Product | Chain, view: View | None, dtype: np.dtype[Any], like: Any
 ) -> Callable[[], Any] | None:
     """What makes the memory of a product, seen as ``view``; None where it is the caller's."""
     if step.asked:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewright.arrays.shaping import Shaping
-from tilewright.contract.program import Product, Program, Single, Times, View
-
-Multiply = Callable[..., Any]
-"""A stack of products, ``multiply(a, b, out)``, as ``matmul`` does it."""
+from tilewright.contract.program import Chain, Product, Program, Single, Times, View
 
 
-def run(
-    multiply: Multiply, library: Shaping, plan: Program, arrays: Sequence[Any], dtype: Any, out: Any
-) -> Any:
+class Calls(NamedTuple):
+    """What multiplies: ``product(a, b, out)`` a stack of matrices, ``chain(a, b, c, out)`` one of chains."""
+
+    product: Callable[..., Any]
+    chain: Callable[..., Any]
+
+
+def run(calls: Calls, library: Shaping, plan: Program, arrays: Sequence[Any], dtype: Any, out: Any) -> Any:
     """The steps of a program on arrays; the result, or ``out``. ``dtype``: the type of the result, None for
     one that no kernel knows: then the contraction is the library's own."""
     if dtype is None:
@@ -25,19 +27,9 @@ def run(
             if isinstance(step, Single):
                 held[step.number] = alone(library, held[step.number], step)
                 continue
-            left, right = held[step.left], held[step.right]
-            held = [x for at, x in enumerate(held) if at not in (step.left, step.right)]
-            a, b = viewed(library, left, step.a), viewed(library, right, step.b)
-            if isinstance(step, Times):
-                made = library.times(a, b)
-            elif step.out.plain and not step.asked:
-                made = multiply(a, b)
-            elif library.follows:
-                made = laid_out(library, multiply(a, b), step)
-            else:
-                made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, left)
-                multiply(a, b, viewed(library, made, step.out))
-            held.append(made)
+            factors = [held[at] for at in step.places]
+            held = [x for at, x in enumerate(held) if at not in step.places]
+            held.append(_made(calls, library, step, factors, dtype, out))
         if out is not None and plan.written:
             return out
         made = viewed(library, held[0], plan.final)
@@ -45,6 +37,28 @@ def run(
         return made
     library.assign(out, made)
     return out
+
+
+def _made(
+    calls: Calls, library: Shaping, step: Product | Chain | Times, factors: list[Any], dtype: Any, out: Any
+) -> Any:
+    """The product of a step."""
+    views = step.views if isinstance(step, Chain) else (step.a, step.b)
+    seen = [viewed(library, x, view) for x, view in zip(factors, views, strict=True)]
+    if isinstance(step, Times):
+        return library.times(*seen)
+    if isinstance(step, Product) and not step.asked:
+        if step.out.plain:
+            return calls.product(*seen)
+        if library.follows:
+            return _laid_out(library, calls.product(*seen), step)
+    made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, factors[0])
+    into = viewed(library, made, step.out)
+    if isinstance(step, Chain):
+        calls.chain(*seen, out=into)
+    else:
+        calls.product(*seen, into)
+    return made
 
 
 def alone(library: Shaping, x: Any, step: Single) -> Any:
@@ -66,7 +80,7 @@ def viewed(library: Shaping, x: Any, view: View) -> Any:
     return x if view.plain else library.viewed(x, view.axes, view.shape, view.steps)
 
 
-def laid_out(library: Shaping, x: Any, step: Product) -> Any:
+def _laid_out(library: Shaping, x: Any, step: Product) -> Any:
     """A stack of products with its axes as the memory of the result would have had them."""
     labels, made = step.pair.out.labels, step.pair.made
     parted = library.shaped(x, tuple(map(made.extent, labels)))

@@ -1,0 +1,97 @@
+"""Two stacks of tiny products, one after the other, as one chain: read once, written once, by one kernel.
+
+Where the product of two operands meets a third one, and all three are stacks of matrices over the same axes,
+or one matrix for all, it is the chain of three that ``tw.chain`` has a kernel for on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tilewright.arrays.chains import ChainJob, chain_of
+from tilewright.arrays.shaping import Shaping
+from tilewright.calls import chains
+from tilewright.contract.equation import Labels
+from tilewright.contract.pair import Term
+from tilewright.contract.program import Chain, Product, Program, Single, Step, View
+from tilewright.contract.steps import viewed
+from tilewright.runtime.backend import Backend
+
+
+def linked(plan: Program, backend: Backend, library: Shaping, arrays: Sequence[Any], out: Any) -> Program:
+    """The program with chains in place of the products that a kernel of chains does at once.
+
+    ``arrays`` are the operands, of one type, and ``out`` is the caller's memory or None.
+    """
+    like = arrays[0]
+    held: list[Any] = list(arrays)
+    steps: list[Step] = []
+    left = list(plan.steps)
+    dtype = library.look(library.key(like)).dtype
+    while left:
+        step = left.pop(0)
+        if isinstance(step, Single):
+            # Only how it lies is of interest.
+            held[step.number] = None
+            steps.append(step)
+            continue
+        found = _chain(step, left[0], len(held)) if isinstance(step, Product) and left else None
+        if found is not None and all(held[at] is not None for at in found.places):
+            made = library.shaped(out, found.made) if found.asked else library.new(found.made, dtype, like)
+            if _served(found, backend, library, held, made):
+                left.pop(0)
+                held = [x for at, x in enumerate(held) if at not in found.places] + [made]
+                steps.append(found)
+                continue
+        made = library.new(step.made, dtype, like) if isinstance(step, Product) else None
+        held = [x for at, x in enumerate(held) if at not in step.places] + [made]
+        steps.append(step)
+    return replace(plan, steps=tuple(steps))
+
+
+def _served(step: Chain, backend: Backend, library: Shaping, held: Sequence[Any], made: Any) -> bool:
+    """Whether a chain of these arrays has a kernel that is expected to be faster than products."""
+    factors = [
+        backend.view(viewed(library, held[at], view), name)[0]
+        for at, view, name in zip(step.places, step.views, "abc", strict=True)
+    ]
+    job = chain_of(factors, None, backend.view(viewed(library, made, step.out), "out")[0])
+    return isinstance(job, ChainJob) and chains.planned(backend, job)[1] is not None
+
+
+def _chain(one: Product, two: Step, count: int) -> Chain | None:
+    """Two products as a chain of three matrices, where they are one; ``count``: operands held before them."""
+    # The product stands last of those that are then held.
+    if not isinstance(two, Product) or count - 2 not in (two.left, two.right):
+        return None
+    if one.pair.copies or two.pair.copies or len(one.pair.k) != 1 or len(two.pair.k) != 1:
+        return None
+    rest = [at for at in range(count) if at not in (one.left, one.right)]
+    other = two.left if two.right == count - 2 else two.right
+    right, place = two.terms[0 if other == two.left else 1], rest[other]
+    (first,), (second,) = one.pair.k, two.pair.k
+    (left, middle), places = one.terms, (one.left, one.right)
+    if second in left.labels:
+        left, middle, places = middle, left, places[::-1]
+    if second in left.labels or second not in middle.labels:
+        return None
+    made = two.pair.made
+    rows = tuple(x for x in left.labels if x != first and x not in (*middle.labels, *right.labels))
+    columns = tuple(x for x in right.labels if x != second and x not in (*middle.labels, *left.labels))
+    if len(rows) > 1 or len(columns) > 1:
+        return None
+    batch = tuple(x for x in made.labels if x not in (*rows, *columns))
+    factors = ((left, (*rows, first)), (middle, (first, second)), (right, (second, *columns)))
+    shapes = [[left.extent(x) for x in rows] or [1], [right.extent(x) for x in columns] or [1]]
+    ends = (shapes[0][0], left.extent(first), middle.extent(second), shapes[1][0])
+    views = tuple(_matrices(x, batch, labels, ends[at : at + 2]) for at, (x, labels) in enumerate(factors))
+    out = _matrices(made, batch, (*rows, *columns), (ends[0], ends[3]))
+    return Chain((*places, place), views, two.made, out, two.asked, (one, two))
+
+
+def _matrices(x: Term, batch: Labels, labels: Labels, shape: tuple[int, ...]) -> View:
+    """A term as a stack of matrices, which axes that it has not repeat."""
+    counted = tuple(x.extent(label) if label in x.labels else 1 for label in batch)
+    return View.of(x, (*(label for label in batch if label in x.labels), *labels), (*counted, *shape))
