@@ -36,7 +36,7 @@ def _labels(step: Product | Chain | Times) -> str:
     """The labels of what a step makes, as they lie in memory."""
     if isinstance(step, Times):
         return "".join(step.labels)
-    return "".join((step.products[1] if isinstance(step, Chain) else step).pair.made.labels)
+    return "".join((step if isinstance(step, Chain) else step.pair).made.labels)
 
 
 def _told(step: Step, names: Sequence[str]) -> str:

@@ -30,6 +30,8 @@ def linked(plan: Program, backend: Backend, library: Shaping, arrays: Sequence[A
     steps: list[Step] = []
     left = list(plan.steps)
     dtype = library.look(library.key(like)).dtype
+    wanted = tuple(label for label in plan.equation.out if plan.equation.extents[label] != 1)
+    final = plan.final
     while left:
         step = left.pop(0)
         if isinstance(step, Single):
@@ -37,18 +39,23 @@ def linked(plan: Program, backend: Backend, library: Shaping, arrays: Sequence[A
             held[step.number] = None
             steps.append(step)
             continue
-        found = _chain(step, left[0], len(held)) if isinstance(step, Product) and left else None
+        found = None
+        if isinstance(step, Product) and left:
+            found = _chain(step, left[0], len(held), wanted if len(left) == 1 else None)
         if found is not None and all(held[at] is not None for at in found.places):
-            made = library.shaped(out, found.made) if found.asked else library.new(found.made, dtype, like)
+            shape = found.made.extents
+            made = library.shaped(out, shape) if found.asked else library.new(shape, dtype, like)
             if _served(found, backend, library, held, made):
                 left.pop(0)
+                if not left:
+                    final = View.of(found.made, wanted, plan.equation.shape)
                 held = [x for at, x in enumerate(held) if at not in found.places] + [made]
                 steps.append(found)
                 continue
         made = library.new(step.made, dtype, like) if isinstance(step, Product) else None
         held = [x for at, x in enumerate(held) if at not in step.places] + [made]
         steps.append(step)
-    return replace(plan, steps=tuple(steps))
+    return replace(plan, steps=tuple(steps), final=final)
 
 
 def _served(step: Chain, backend: Backend, library: Shaping, held: Sequence[Any], made: Any) -> bool:
@@ -61,12 +68,15 @@ def _served(step: Chain, backend: Backend, library: Shaping, held: Sequence[Any]
     return isinstance(job, ChainJob) and chains.planned(backend, job)[1] is not None
 
 
-def _chain(one: Product, two: Step, count: int) -> Chain | None:
-    """Two products as a chain of three matrices, where they are one; ``count``: operands held before them."""
+def _chain(one: Product, two: Step, count: int, wanted: Labels | None) -> Chain | None:
+    """Two products as a chain of three matrices, where they are one; ``count``: operands held before them.
+
+    ``wanted``: the axes of the result that they end with; None: others follow, which read what ``two`` makes.
+    """
     # The product stands last of those that are then held.
     if not isinstance(two, Product) or count - 2 not in (two.left, two.right):
         return None
-    if one.pair.copies or two.pair.copies or len(one.pair.k) != 1 or len(two.pair.k) != 1:
+    if len(one.pair.k) != 1 or len(two.pair.k) != 1:
         return None
     rest = [at for at in range(count) if at not in (one.left, one.right)]
     other = two.left if two.right == count - 2 else two.right
@@ -83,12 +93,18 @@ def _chain(one: Product, two: Step, count: int) -> Chain | None:
     if len(rows) > 1 or len(columns) > 1:
         return None
     batch = tuple(x for x in made.labels if x not in (*rows, *columns))
+    if wanted is not None and not two.asked:
+        # Matrices one after the other, as they were asked for if those are such.
+        extents = dict(zip(made.labels, made.extents, strict=True))
+        ends_so = {*rows, *columns} == {*wanted[len(batch) :]}
+        made = Term.packed(wanted if ends_so else (*batch, *rows, *columns), extents)
+        batch = made.labels[: len(batch)]
     factors = ((left, (*rows, first)), (middle, (first, second)), (right, (second, *columns)))
     shapes = [[left.extent(x) for x in rows] or [1], [right.extent(x) for x in columns] or [1]]
     ends = (shapes[0][0], left.extent(first), middle.extent(second), shapes[1][0])
     views = tuple(_matrices(x, batch, labels, ends[at : at + 2]) for at, (x, labels) in enumerate(factors))
     out = _matrices(made, batch, (*rows, *columns), (ends[0], ends[3]))
-    return Chain((*places, place), views, two.made, out, two.asked, (one, two))
+    return Chain((*places, place), views, made, out, two.asked, (one, two))
 
 
 def _matrices(x: Term, batch: Labels, labels: Labels, shape: tuple[int, ...]) -> View:

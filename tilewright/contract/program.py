@@ -86,11 +86,12 @@ class Product:
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The operands at three ``places`` multiplied at once, as ``views``, and their product put last: it does
-    what the ``products`` do, one after the other. Fields are otherwise those of ``Product``."""
+    what the ``products`` do, one after the other. ``made`` is the memory of the result, ``out`` how it is
+    written, ``asked``: it is the caller's."""
 
     places: tuple[int, ...]
     views: tuple[View, ...]
-    made: tuple[int, ...]
+    made: Term
     out: View
     asked: bool
     products: tuple[Product, Product]
@@ -141,7 +142,7 @@ class Program:
     @property
     def copies(self) -> int:
         """Elements that are copied for the products."""
-        return sum(step.pair.copies for step in self.products)
+        return sum(step.pair.copies for step in self.steps if isinstance(step, Product))
 
 
 def program(

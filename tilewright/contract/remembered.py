@@ -152,7 +152,7 @@ def _multiplied(
     """A stack of products by ``function``, or the ``usual`` way where that is None or refuses."""
     seen = [(place, _view(library, view)) for place, view in zip(sides, views, strict=True)]
     view_out = _view(library, step.out)
-    asked, shape, new, shaped = step.asked, step.made, library.new, library.shaped
+    asked, shape, new, shaped = step.asked, _shape(step), library.new, library.shaped
 
     def run(held: list[Any], out: Any, stream: int) -> bool:
         factors = [held[place] if view is None else view(held[place]) for place, view in seen]
@@ -279,5 +279,10 @@ def _maker(
     if step.asked:
         return None
     if view is not None and view.steps is not None:
-        return library.maker(step.made, view.axes, view.shape, view.steps, dtype, like)
-    return library.maker(step.made, None, step.made, contiguous(step.made, 1), dtype, like)
+        return library.maker(_shape(step), view.axes, view.shape, view.steps, dtype, like)
+    return library.maker(_shape(step), None, _shape(step), contiguous(_shape(step), 1), dtype, like)
+
+
+def _shape(step: Product | Chain) -> tuple[int, ...]:
+    """The shape of the memory that a step makes."""
+    return step.made.extents if isinstance(step, Chain) else step.made

@@ -52,7 +52,8 @@ def _made(
             return calls.product(*seen)
         if library.follows:
             return _laid_out(library, calls.product(*seen), step)
-    made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, factors[0])
+    shape = step.made.extents if isinstance(step, Chain) else step.made
+    made = library.shaped(out, shape) if step.asked else library.new(shape, dtype, factors[0])
     into = viewed(library, made, step.out)
     if isinstance(step, Chain):
         calls.chain(*seen, out=into)
