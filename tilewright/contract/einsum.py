@@ -75,8 +75,10 @@ def _linked(plan: Program, library: Shaping, arrays: Sequence[Any], out: Any) ->
 def _taken(operands: Sequence[Any], out: Any) -> tuple[Shaping, list[Any], Any, Callable[[Any], Any]]:
     """Operands and ``out`` as arrays of one library, and how a result goes back to the caller.
 
-    Raises ``ArgumentError`` for arrays in different memories.
+    Raises ``ArgumentError`` for arrays in different memories, ``DTypeError`` for an ``out`` that is none.
     """
+    if out is not None and not hasattr(out, "shape"):
+        raise DTypeError(f"out is of type {type(out).__name__}; accepted: an array")
     # Most calls are on arrays of one known class.
     if all(type(x) is np.ndarray for x in operands) and (out is None or type(out) is np.ndarray):
         return NUMPY, list(operands), out, _itself
