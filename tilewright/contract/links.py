@@ -93,6 +93,8 @@ def _chain(one: Product, two: Step, count: int, wanted: Labels | None) -> Chain 
     if len(rows) > 1 or len(columns) > 1:
         return None
     batch = tuple(x for x in made.labels if x not in (*rows, *columns))
+    if any({*pair.batch} != {*batch} for pair in (one.pair, two.pair)):
+        return None  # One of the products is a larger one than that of matrices of the chain.
     if wanted is not None and not two.asked:
         # Matrices one after the other, as they were asked for if those are such.
         extents = dict(zip(made.labels, made.extents, strict=True))

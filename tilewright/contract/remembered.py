@@ -64,12 +64,13 @@ def remembered(
         views = step.views if isinstance(step, Chain) else (step.a, step.b)
         launch = None
         if isinstance(step, Chain):
-            launch = _of_chain(found)
+            launch = _of_chain(found, step.asked)
         elif calls is not None:
             launch = _of_product(calls, found, step.asked)
         if launch is None:
-            function = _function(found, step.asked) if library is NUMPY else None
-            usual = using.chain if isinstance(step, Chain) else using.product
+            usual, function = using.chain, None
+            if isinstance(step, Product):
+                usual, function = using.product, _function(found, step, dtype) if library is NUMPY else None
             steps.append((_multiplied(usual, function, library, step, views, sides, dtype, arrays[0]), spent))
             continue
         launches.append(launch)
@@ -166,18 +167,21 @@ def _multiplied(
     return run
 
 
-def _function(made: Made, asked: bool) -> Callable[[Any, Any, Any], Any] | None:
+def _function(made: Made, step: Product, dtype: np.dtype[Any]) -> Callable[[Any, Any, Any], Any] | None:
     """What serves a product of NumPy's arrays; None where every call goes the usual way."""
     a, b, out = made
     if out is None:
         found = call_cache.FAST.get(looks(a, b))
-        return None if found is None else found[0]
-    function = call_cache.INTO.get((*looks(a, b), out.strides))
-    if function is None and not asked and a.dtype == b.dtype == out.dtype:
-        # Batch axes that no stride covers are several launches, which no builtin makes.
-        planned = product.plan(HOST, Options(), a, b, out, fresh=True)
-        if planned.bound is not None and planned.a is a and planned.b is b and planned.out is out:
-            return planned.bound.run  # type: ignore[no-any-return]  # that of ``bound_cpu.Bound``
+        if found is not None:
+            return found[0]
+        out = np.empty(step.made, dtype)
+    function: Callable[[Any, Any, Any], Any] | None = call_cache.INTO.get((*looks(a, b), out.strides))
+    if function is not None or step.asked or not a.dtype == b.dtype == dtype or 0 in (*a.shape, *b.shape):
+        return function
+    # Several launches, of batch axes that no stride covers, are made by no builtin.
+    planned = product.plan(HOST, Options(), a, b, out, fresh=True)
+    if planned.bound is not None and planned.a is a and planned.b is b and planned.out is out:
+        function = planned.bound.run
     return function
 
 
@@ -211,7 +215,7 @@ def _of_product(calls: Any, made: Made, asked: bool) -> Launch | None:
     )
 
 
-def _of_chain(made: Made) -> Launch | None:
+def _of_chain(made: Made, asked: bool) -> Launch | None:
     """The same of a chain."""
     a, b, c, out = made
     found = chain_calls.prepared((a, b, c, None, out))
@@ -228,13 +232,15 @@ def _of_chain(made: Made) -> Launch | None:
         return [*at[:-1], 0, at[-1]]
 
     def fits(at: Sequence[int]) -> bool:
-        return at[-1] not in at[:-1] and clear(full(at)) and (not alike or _pattern(at) == pattern)
+        if asked and (at[-1] in at[:-1] or not clear(full(at))):
+            return False
+        return not alike or _pattern(at) == pattern
 
     def run(at: Sequence[int], stream: int) -> None:
         addresses = full(at)
         start([addresses[number] for number in which], stream)
 
-    return Launch(run, fits, found.index, found.current)
+    return Launch(run, fits if asked or alike else None, found.index, found.current)
 
 
 def _pattern(at: Sequence[int]) -> list[int]:
