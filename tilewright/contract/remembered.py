@@ -21,6 +21,7 @@ from tilewright.contract.program import Chain, Product, Program, Single, Times, 
 from tilewright.contract.steps import Calls, alone, viewed
 from tilewright.errors import ArgumentError
 from tilewright.runtime import call_cache, chain_calls
+from tilewright.runtime.backend import Function
 from tilewright.runtime.bound_cpu import HOST
 from tilewright.runtime.contraction_calls import Run
 from tilewright.runtime.host_calls import MATMUL, looks
@@ -167,22 +168,22 @@ def _multiplied(
     return run
 
 
-def _function(made: Made, step: Product, dtype: np.dtype[Any]) -> Callable[[Any, Any, Any], Any] | None:
+def _function(made: Made, step: Product, dtype: np.dtype[Any]) -> Function | None:
     """What serves a product of NumPy's arrays; None where every call goes the usual way."""
     a, b, out = made
     if out is None:
-        found = call_cache.FAST.get(looks(a, b))
+        found: tuple[Function, Any, Any, Any] | None = call_cache.FAST.get(looks(a, b))
         if found is not None:
             return found[0]
         out = np.empty(step.made, dtype)
-    function: Callable[[Any, Any, Any], Any] | None = call_cache.INTO.get((*looks(a, b), out.strides))
-    if function is not None or step.asked or not a.dtype == b.dtype == dtype or 0 in (*a.shape, *b.shape):
-        return function
+    into: Function | None = call_cache.INTO.get((*looks(a, b), out.strides))
+    if into is not None or step.asked or not a.dtype == b.dtype == dtype or 0 in (*a.shape, *b.shape):
+        return into
     # Several launches, of batch axes that no stride covers, are made by no builtin.
     planned = product.plan(HOST, Options(), a, b, out, fresh=True)
     if planned.bound is not None and planned.a is a and planned.b is b and planned.out is out:
-        function = planned.bound.run
-    return function
+        into = planned.bound.run
+    return into
 
 
 # ---- on a GPU
