@@ -33,6 +33,9 @@ from tilewright.planning import dispatch
 Run = Callable[[], object]
 LEAST = 2e-3
 """Seconds that a sample of the host's clock takes, by repeating short calls."""
+REST = 0.03
+"""Seconds between the samples of two on a processor: threads of NumPy's BLAS that have nothing to do go on
+asking for work for as long, and stand in the way of whoever is timed next."""
 
 
 @dataclass(frozen=True)
@@ -173,12 +176,16 @@ def _lined(x: Any) -> bool:
     return bool((along == 1 and down >= max(1, columns)) or (down == 1 and along >= max(1, rows)))
 
 
-def turns(runs: dict[str, Run], rounds: int, finish: Callable[[], object]) -> dict[str, float]:
-    """The median seconds of each call, in turns, by the clock of the host; ``finish`` waits for a GPU."""
+def turns(
+    runs: dict[str, Run], rounds: int, finish: Callable[[], object], rest: float = 0
+) -> dict[str, float]:
+    """The median seconds of each call, in turns, by the clock of the host; ``finish`` waits for a GPU, and
+    nothing is done for ``rest`` seconds before each turn."""
     repeats = {}
     for name, run in runs.items():
         run()
         finish()
+        time.sleep(rest)
         start = time.perf_counter()
         run()
         finish()
@@ -186,6 +193,7 @@ def turns(runs: dict[str, Run], rounds: int, finish: Callable[[], object]) -> di
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
+            time.sleep(rest)
             start = time.perf_counter()
             for _ in range(repeats[name]):
                 run()
@@ -222,6 +230,7 @@ def timed(one: Contraction, size: int, device: str, rounds: int) -> lines.Line:
             },
             rounds,
             int,
+            REST,
         )
     line: lines.Line = {
         "program": one.program,
