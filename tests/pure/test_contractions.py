@@ -56,6 +56,7 @@ def linked(monkeypatch: pytest.MonkeyPatch) -> list[ChainJob]:
             for factor in p.factors:
                 x = arrays[factor.operand]
                 x = x if factor.transposed else x.swapaxes(1, 2)
+                x = x.conj() if factor.conjugated else x
                 made = x if made is None else made @ x
             assert made is not None
             arrays[-1][...] = made.swapaxes(1, 2)
