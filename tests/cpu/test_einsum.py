@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import opt_einsum
 import pytest
@@ -229,6 +231,18 @@ def test_a_call_that_comes_again_is_not_planned(equation, shapes, monkeypatch):
     out[...] = np.nan
     assert tw.einsum(equation, *second, out=out) is out
     close(out, expected)
+
+
+@pytest.mark.parametrize(
+    "equation", ["xab,xbc->xac", "xab,yxbc->xyac", "xab,xbc,xcd->xda", "xab,xab,xbc->xac"]
+)
+def test_what_is_remembered_keeps_no_array(equation):
+    terms = equation.split("->")[0].split(",")
+    operands = [RNG.standard_normal([4] * len(term)) for term in terms]
+    made = tw.einsum(equation, *operands)
+    gone = [weakref.ref(x) for x in (*operands, made)]
+    del operands, made
+    assert [x() is None for x in gone] == [True] * len(gone)
 
 
 def test_what_lies_otherwise_is_another_call():

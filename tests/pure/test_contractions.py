@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,16 @@ def test_a_call_that_comes_again_is_its_launches(
     assert {start.stream for start in gpu.starts} <= {7}
     assert tw.einsum(equation, *others, out=out) is out
     torch.testing.assert_close(out, want)
+
+
+@pytest.mark.parametrize("equation", ["xab,xbc->xac", "xab,xbc,xcd->xad", "xab,xab,xbc->xac"])
+def test_what_is_remembered_keeps_no_array(gpu: Log, torch: Any, linked: Any, equation: str) -> None:
+    operands = drawn(torch, [(9, 3, 3)] * (equation.count(",") + 1))
+    made = tw.einsum(equation, *operands)
+    assert CONTRACTIONS
+    gone = [weakref.ref(x) for x in (*operands, made)]
+    del operands, made
+    assert [x() is None for x in gone] == [True] * len(gone)
 
 
 def test_an_operand_that_stands_twice_is_no_other_call(gpu: Log, torch: Any, linked: Any) -> None:

@@ -77,9 +77,10 @@ class Shaping:
         like: Any,
     ) -> Callable[[], Any]:
         """What makes new arrays: C-contiguous as ``made``, and seen as ``viewed`` sees that."""
+        # What is kept must not keep an array of the caller alive.
         if axes is None and made == shape:
-            return lambda: self.new(made, dtype, like)
-        return lambda: self.viewed(self.new(made, dtype, like), axes, shape, steps)
+            return lambda: self.new(made, dtype, None)
+        return lambda: self.viewed(self.new(made, dtype, None), axes, shape, steps)
 
     def diagonal(self, x: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
         """A view with other strides, in elements, from the same first element."""

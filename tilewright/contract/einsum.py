@@ -17,7 +17,7 @@ from tilewright.arrays.shaping import Shaping
 from tilewright.contract.equation import read, separated
 from tilewright.contract.links import linked
 from tilewright.contract.program import Program, Single, Times, program
-from tilewright.contract.remembered import remembered
+from tilewright.contract.remembered import remembered, served_chain, served_product
 from tilewright.contract.steps import Calls, run
 from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
@@ -33,20 +33,22 @@ def einsum(calls: Calls, arguments: Sequence[Any], out: Any, optimize: Any) -> A
     plain = dtype is not None and wrap is _itself and not library.follows
     if plain:
         plan = _linked(plan, library, arrays, target)
-    made: list[Any] = []
+    served: list[Any] = []
 
     def product(a: Any, b: Any, out: Any = None) -> Any:
-        made.append((a, b, out))
-        return calls.product(a, b, out)
+        made = calls.product(a, b, out)
+        served.append(served_product(library, a, b, out) if plain else None)
+        return made
 
     def chain(a: Any, b: Any, c: Any, out: Any) -> Any:
-        made.append((a, b, c, out))
-        return calls.chain(a, b, c, out=out)
+        made = calls.chain(a, b, c, out=out)
+        served.append(served_chain(a, b, c, out))
+        return made
 
     result = run(Calls(product, chain), library, plan, arrays, dtype, target)
     if plain:
         contraction_calls.remember(
-            *(arguments, out, optimize), lambda: remembered(calls, library, plan, arrays, dtype, made)
+            *(arguments, out, optimize), lambda: remembered(calls, library, plan, arrays, dtype, served)
         )
     return out if out is not None else wrap(result)
 

@@ -26,16 +26,21 @@ def linked(plan: Program, backend: Backend, library: Shaping, arrays: Sequence[A
     ``arrays`` are the operands, of one type, and ``out`` is the caller's memory or None.
     """
     like = arrays[0]
+    dtype = library.look(library.key(like)).dtype
+
+    def there(x: Any) -> Any:
+        # Memory like that of a product in between, which is let go when it was looked at.
+        return library.new(x, dtype, like) if isinstance(x, tuple) else x
+
+    # Operands, and shapes of products in between; None: only how it lies is of interest, and that is unknown.
     held: list[Any] = list(arrays)
     steps: list[Step] = []
     left = list(plan.steps)
-    dtype = library.look(library.key(like)).dtype
     wanted = tuple(label for label in plan.equation.out if plan.equation.extents[label] != 1)
     final = plan.final
     while left:
         step = left.pop(0)
         if isinstance(step, Single):
-            # Only how it lies is of interest.
             held[step.number] = None
             steps.append(step)
             continue
@@ -43,28 +48,28 @@ def linked(plan: Program, backend: Backend, library: Shaping, arrays: Sequence[A
         if isinstance(step, Product) and left:
             found = _chain(step, left[0], len(held), wanted if len(left) == 1 else None)
         if found is not None and all(held[at] is not None for at in found.places):
-            shape = found.made.extents
-            made = library.shaped(out, shape) if found.asked else library.new(shape, dtype, like)
-            if _served(found, backend, library, held, made):
+            made = library.shaped(out, found.made.extents) if found.asked else there(found.made.extents)
+            factors = [there(held[at]) for at in found.places]
+            if _served(found, backend, library, factors, made):
                 left.pop(0)
                 if not left:
                     final = View.of(found.made, wanted, plan.equation.shape)
-                held = [x for at, x in enumerate(held) if at not in found.places] + [made]
-                steps.append(found)
-                continue
-        made = library.new(step.made, dtype, like) if isinstance(step, Product) else None
-        held = [x for at, x in enumerate(held) if at not in step.places] + [made]
+                step = found
+            del made, factors
+        shape = step.made.extents if isinstance(step, Chain) else None
+        shape = step.made if isinstance(step, Product) else shape
+        held = [x for at, x in enumerate(held) if at not in step.places] + [shape]
         steps.append(step)
     return replace(plan, steps=tuple(steps), final=final)
 
 
-def _served(step: Chain, backend: Backend, library: Shaping, held: Sequence[Any], made: Any) -> bool:
+def _served(step: Chain, backend: Backend, library: Shaping, factors: Sequence[Any], made: Any) -> bool:
     """Whether a chain of these arrays has a kernel that is expected to be faster than products."""
-    factors = [
-        backend.view(viewed(library, held[at], view), name)[0]
-        for at, view, name in zip(step.places, step.views, "abc", strict=True)
+    seen = [
+        backend.view(viewed(library, x, view), name)[0]
+        for x, view, name in zip(factors, step.views, "abc", strict=True)
     ]
-    job = chain_of(factors, None, backend.view(viewed(library, made, step.out), "out")[0])
+    job = chain_of(seen, None, backend.view(viewed(library, made, step.out), "out")[0])
     return isinstance(job, ChainJob) and chains.planned(backend, job)[1] is not None
 
 

@@ -26,8 +26,6 @@ from tilewright.runtime.bound_cpu import HOST
 from tilewright.runtime.contraction_calls import Run
 from tilewright.runtime.host_calls import MATMUL, looks
 
-Made = tuple[Any, ...]
-"""Factors and ``out`` of a product or a chain that ran; None: it was new."""
 Step = Callable[[list[Any], Any, int], bool]
 """What is done to the operands that are held, with the caller's ``out`` and a stream; a product is appended.
 False: these very arrays are not served so."""
@@ -39,15 +37,17 @@ def remembered(
     plan: Program,
     arrays: Sequence[Any],
     dtype: np.dtype[Any],
-    made: Sequence[Made],
+    served: Sequence[Builtin | Launch | None],
 ) -> Run:
-    """The steps of a program for operands that lie just like ``arrays``, for which ``made`` was called."""
-    calls = None if library is NUMPY else call_cache.DEVICE.get(type(arrays[0]))
+    """The steps of a program for operands that lie just like ``arrays``, whose products were ``served`` so.
+
+    What it returns keeps none of the arrays.
+    """
     launches: list[Launch] = []
     # What was multiplied keeps its place among the operands, and the product comes last.
     places, held = list(range(len(arrays))), len(arrays)
     steps: list[tuple[Step, Sequence[int]]] = []
-    products = iter(made)
+    products = iter(served)
     final = None if plan.final.plain else plan.final
     for step in plan.steps:
         if isinstance(step, Single):
@@ -63,25 +63,21 @@ def remembered(
             continue
         found = next(products)
         views = step.views if isinstance(step, Chain) else (step.a, step.b)
-        launch = None
-        if isinstance(step, Chain):
-            launch = _of_chain(found, step.asked)
-        elif calls is not None:
-            launch = _of_product(calls, found, step.asked)
-        if launch is None:
-            usual, function = using.chain, None
-            if isinstance(step, Product):
-                usual, function = using.product, _function(found, step, dtype) if library is NUMPY else None
-            steps.append((_multiplied(usual, function, library, step, views, sides, dtype, arrays[0]), spent))
+        if not isinstance(found, Launch):
+            usual = using.chain if isinstance(step, Chain) else using.product
+            function = None
+            if isinstance(found, Builtin):
+                function = found.function or (None if step.asked else found.run)
+            steps.append((_multiplied(usual, function, library, step, views, sides, dtype), spent))
             continue
-        launches.append(launch)
+        launches.append(found)
         view = None
         if step is plan.steps[-1] and not step.asked:
             # The result is made as it is seen.
             view, final = final, None
         make = _maker(library, step, view, dtype, arrays[0])
         address = call_cache.LOOKERS[type(arrays[0])].address
-        steps.append((_launched(library, launch, address, views, sides, make), spent))
+        steps.append((_launched(library, found, address, views, sides, make), spent))
     written, place = plan.written, places[0]
     traced, of, gpu = library.traced, getattr(library, "stream", None), 0
     current = None
@@ -149,7 +145,6 @@ def _multiplied(
     views: Sequence[View],
     sides: Sequence[int],
     dtype: np.dtype[Any],
-    like: Any,
 ) -> Step:
     """A stack of products by ``function``, or the ``usual`` way where that is None or refuses."""
     seen = [(place, _view(library, view)) for place, view in zip(sides, views, strict=True)]
@@ -158,7 +153,7 @@ def _multiplied(
 
     def run(held: list[Any], out: Any, stream: int) -> bool:
         factors = [held[place] if view is None else view(held[place]) for place, view in seen]
-        made = shaped(out, shape) if asked else new(shape, dtype, like)
+        made = shaped(out, shape) if asked else new(shape, dtype, factors[0])
         into = made if view_out is None else view_out(made)
         if function is None or function(*factors, into) is NotImplemented:
             usual(*factors, out=into)
@@ -168,22 +163,72 @@ def _multiplied(
     return run
 
 
-def _function(made: Made, step: Product, dtype: np.dtype[Any]) -> Function | None:
-    """What serves a product of NumPy's arrays; None where every call goes the usual way."""
-    a, b, out = made
+class Builtin(NamedTuple):
+    """What serves a product of NumPy's arrays: a ``function`` of the call cache, which finds out what it may
+    not serve, or the ``run`` of a kernel, for memory that overlaps nothing."""
+
+    function: Function | None
+    run: Function | None
+
+
+def served_product(library: Shaping, a: Any, b: Any, out: Any) -> Builtin | Launch | None:
+    """What served a product that ran just now, ``out`` None: into new memory; None: nothing that is kept."""
+    if library is NUMPY:
+        return _on_host(a, b, out)
+    calls = call_cache.DEVICE.get(type(a))
+    return None if calls is None else _of_product(calls, a, b, out)
+
+
+def served_chain(a: Any, b: Any, c: Any, out: Any) -> Launch | None:
+    """The same of a chain."""
+    found = chain_calls.prepared((a, b, c, None, out))
+    if found is None:
+        return None
+    start, which, clear = found.run, found.which, found.clear
+    # An operand that stood in the chain twice was read once.
+    alike = len(which) < 4
+    looker = call_cache.LOOKERS[type(a)]
+    pattern = _pattern([looker.address(x) for x in (a, b, c, out)])
+
+    def full(at: Sequence[int]) -> list[int]:
+        # The arguments of a chain, of which nothing is added.
+        return [*at[:-1], 0, at[-1]]
+
+    def same(at: Sequence[int]) -> bool:
+        return not alike or _pattern(at) == pattern
+
+    def apart(at: Sequence[int]) -> bool:
+        return at[-1] not in at[:-1] and clear(full(at)) and same(at)
+
+    def run(at: Sequence[int], stream: int) -> None:
+        addresses = full(at)
+        start([addresses[number] for number in which], stream)
+
+    return Launch(run, apart, same if alike else None, found.index, found.current)
+
+
+def _pattern(at: Sequence[int]) -> list[int]:
+    """Which addresses are the same."""
+    return [at.index(x) for x in at]
+
+
+def _on_host(a: Any, b: Any, out: Any) -> Builtin | None:
     if out is None:
         found: tuple[Function, Any, Any, Any] | None = call_cache.FAST.get(looks(a, b))
         if found is not None:
-            return found[0]
-        out = np.empty(step.made, dtype)
+            return Builtin(found[0], None)
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
     into: Function | None = call_cache.INTO.get((*looks(a, b), out.strides))
-    if into is not None or step.asked or not a.dtype == b.dtype == dtype or 0 in (*a.shape, *b.shape):
-        return into
+    if into is not None:
+        return Builtin(into, None)
+    if not a.dtype == b.dtype == out.dtype or 0 in (*a.shape, *b.shape):
+        return None
     # Several launches, of batch axes that no stride covers, are made by no builtin.
     planned = product.plan(HOST, Options(), a, b, out, fresh=True)
     if planned.bound is not None and planned.a is a and planned.b is b and planned.out is out:
-        into = planned.bound.run
-    return into
+        return Builtin(None, planned.bound.run)
+    return None
 
 
 # ---- on a GPU
@@ -191,18 +236,18 @@ def _function(made: Made, step: Product, dtype: np.dtype[Any]) -> Function | Non
 
 class Launch(NamedTuple):
     """A product or a chain on a GPU: ``run`` for the addresses of its factors and of the result, and a
-    stream. ``fits`` says whether it may be run for them; None: for all. ``gpu`` is the number of the GPU, and
-    ``current`` says whether that is the current one; None: there is one alone."""
+    stream. ``given`` says whether it may be run into memory of the caller, ``fresh`` into new memory; None:
+    always. ``gpu`` is the number of the GPU, and ``current`` says whether that is the current one; None:
+    there is one alone."""
 
     run: Callable[[Sequence[int], int], None]
-    fits: Callable[[Sequence[int]], bool] | None
+    given: Callable[[Sequence[int]], bool]
+    fresh: Callable[[Sequence[int]], bool] | None
     gpu: int
     current: Callable[[], bool] | None
 
 
-def _of_product(calls: Any, made: Made, asked: bool) -> Launch | None:
-    """What a product was remembered by, if it has a launch of its own; else None."""
-    a, b, out = made
+def _of_product(calls: Any, a: Any, b: Any, out: Any) -> Launch | None:
     looked = calls.key(MATMUL, a, b, out) if type(a) in calls.types else None
     found = None if looked is None else calls.memo.get(looked[1])
     if found is None or found.run is None:
@@ -210,43 +255,11 @@ def _of_product(calls: Any, made: Made, asked: bool) -> Launch | None:
     start, clear, gpu = found.run, found.clear, found.index
     return Launch(
         lambda at, stream: start(*at, stream),
-        (lambda at: bool(clear(*at))) if asked else None,
+        lambda at: bool(clear(*at)),
+        None,
         gpu,
         (lambda: bool(calls.current() == gpu)) if calls.several else None,
     )
-
-
-def _of_chain(made: Made, asked: bool) -> Launch | None:
-    """The same of a chain."""
-    a, b, c, out = made
-    found = chain_calls.prepared((a, b, c, None, out))
-    if found is None:
-        return None
-    start, which, clear = found.run, found.which, found.clear
-    # An operand that stood in the chain twice was read once.
-    alike = len(which) < len(made)
-    looker = call_cache.LOOKERS[type(a)]
-    pattern = _pattern([looker.address(x) for x in made])
-
-    def full(at: Sequence[int]) -> list[int]:
-        # The arguments of a chain, of which nothing is added.
-        return [*at[:-1], 0, at[-1]]
-
-    def fits(at: Sequence[int]) -> bool:
-        if asked and (at[-1] in at[:-1] or not clear(full(at))):
-            return False
-        return not alike or _pattern(at) == pattern
-
-    def run(at: Sequence[int], stream: int) -> None:
-        addresses = full(at)
-        start([addresses[number] for number in which], stream)
-
-    return Launch(run, fits if asked or alike else None, found.index, found.current)
-
-
-def _pattern(at: Sequence[int]) -> list[int]:
-    """Which addresses are the same."""
-    return [at.index(x) for x in at]
 
 
 def _launched(
@@ -258,7 +271,7 @@ def _launched(
     make: Callable[[], Any] | None,
 ) -> Step:
     """One launch for some addresses: views of an operand begin where it begins."""
-    start, fits = launch.run, launch.fits
+    start, fits = launch.run, launch.given if make is None else launch.fresh
     copies = [(at, _seen(library, view)) for at, view in enumerate(views) if view.steps is None]
 
     def run(held: list[Any], out: Any, stream: int) -> bool:
