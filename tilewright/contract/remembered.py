@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tilewright.arrays.backend import looker
 from tilewright.arrays.numpy_ import NUMPY
 from tilewright.arrays.shaping import Shaping
 from tilewright.arrays.view import contiguous
@@ -76,8 +77,7 @@ def remembered(
             # The result is made as it is seen.
             view, final = final, None
         make = _maker(library, step, view, dtype, arrays[0])
-        address = call_cache.LOOKERS[type(arrays[0])].address
-        steps.append((_launched(library, found, address, views, sides, make), spent))
+        steps.append((_launched(library, found, _address(arrays[0]), views, sides, make), spent))
     written, place = plan.written, places[0]
     traced, of, gpu = library.traced, getattr(library, "stream", None), 0
     current = None
@@ -187,8 +187,7 @@ def served_chain(a: Any, b: Any, c: Any, out: Any) -> Launch | None:
     start, which, clear = found.run, found.which, found.clear
     # An operand that stood in the chain twice was read once.
     alike = len(which) < 4
-    looker = call_cache.LOOKERS[type(a)]
-    pattern = _pattern([looker.address(x) for x in (a, b, c, out)])
+    pattern = _pattern([*map(_address(a), (a, b, c, out))])
 
     def full(at: Sequence[int]) -> list[int]:
         # The arguments of a chain, of which nothing is added.
@@ -205,6 +204,14 @@ def served_chain(a: Any, b: Any, c: Any, out: Any) -> Launch | None:
         start([addresses[number] for number in which], stream)
 
     return Launch(run, apart, same if alike else None, found.index, found.current)
+
+
+def _address(x: Any) -> Callable[[Any], int]:
+    """What reads the addresses of arrays of a class on a GPU."""
+    # Not that of the call cache, which another thread may empty.
+    found = looker(x)
+    assert found is not None
+    return found.address
 
 
 def _pattern(at: Sequence[int]) -> list[int]:
