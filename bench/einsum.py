@@ -5,8 +5,8 @@ three sizes of one axis. Operands are packed and random. In this process's memor
 ``numpy.einsum(optimize=True)`` and opt_einsum with NumPy are timed in turns by the clock of the host; on a
 GPU (``--device cuda``) ours, ``torch.einsum`` and opt_einsum with PyTorch, call after call until it is done.
 Each line of the file is one point: seconds, who is how many times as fast, elements that we copy, and those
-that the better of PyTorch and opt_einsum with PyTorch is seen to copy (what its own products copy inside is
-not seen, so it is the least). Nothing is tuned for it.
+that the better of PyTorch and opt_einsum with PyTorch copies: those that are seen, and operands that its
+products clone inside by the rule of its source. Nothing is tuned for it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from tilewright.planning import dispatch
 Run = Callable[[], object]
 LEAST = 2e-3
 """Seconds that a sample of the host's clock takes, by repeating short calls."""
+REST = 0.03
+"""Seconds between the samples of two on a processor: threads of NumPy's BLAS that have nothing to do go on
+asking for work for as long, and stand in the way of whoever is timed next."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def made(one: Contraction, size: int, seed: int = 3) -> list[np.ndarray]:
 
 
 def copied_by_torch(torch: Any, equation: str, operands: Sequence[Any]) -> int:
-    """Elements that PyTorch's own einsum, or opt_einsum with it, is seen to copy: the lesser of both."""
+    """Elements that PyTorch's own einsum, or opt_einsum with it, copies: the lesser of both."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Copies(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes are unknown here
@@ -151,8 +154,11 @@ def copied_by_torch(torch: Any, equation: str, operands: Sequence[Any]) -> int:
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = func(*args, **(kwargs or {}))
-            if func.overloadpacket.__name__ in ("clone", "copy_", "_to_copy", "contiguous", "_reshape_copy"):
+            name = func.overloadpacket.__name__
+            if name in ("clone", "copy_", "_to_copy", "contiguous", "_reshape_copy"):
                 self.elements += result.numel()
+            elif name in ("bmm", "mm"):
+                self.elements += sum(x.numel() for x in args[:2] if not _lined(x))
             return result
 
     counts = []
@@ -163,12 +169,23 @@ def copied_by_torch(torch: Any, equation: str, operands: Sequence[Any]) -> int:
     return min(counts)
 
 
-def turns(runs: dict[str, Run], rounds: int, finish: Callable[[], object]) -> dict[str, float]:
-    """The median seconds of each call, in turns, by the clock of the host; ``finish`` waits for a GPU."""
+def _lined(x: Any) -> bool:
+    """Whether ``bmm`` and ``mm`` take matrices as they lie: by rows or by columns. They clone others inside
+    (``prepare_batch_matrix_for_cublas``, ``prepare_matrix_for_cublas`` in PyTorch's Blas.cpp)."""
+    (rows, columns), (down, along) = x.shape[-2:], x.stride()[-2:]
+    return bool((along == 1 and down >= max(1, columns)) or (down == 1 and along >= max(1, rows)))
+
+
+def turns(
+    runs: dict[str, Run], rounds: int, finish: Callable[[], object], rest: float = 0
+) -> dict[str, float]:
+    """The median seconds of each call, in turns, by the clock of the host; ``finish`` waits for a GPU, and
+    nothing is done for ``rest`` seconds before each turn."""
     repeats = {}
     for name, run in runs.items():
         run()
         finish()
+        time.sleep(rest)
         start = time.perf_counter()
         run()
         finish()
@@ -176,6 +193,7 @@ def turns(runs: dict[str, Run], rounds: int, finish: Callable[[], object]) -> di
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
+            time.sleep(rest)
             start = time.perf_counter()
             for _ in range(repeats[name]):
                 run()
@@ -212,6 +230,7 @@ def timed(one: Contraction, size: int, device: str, rounds: int) -> lines.Line:
             },
             rounds,
             int,
+            REST,
         )
     line: lines.Line = {
         "program": one.program,
@@ -229,7 +248,7 @@ def timed(one: Contraction, size: int, device: str, rounds: int) -> lines.Line:
 
 def copies(one: Contraction, arrays: Sequence[np.ndarray]) -> lines.Line:
     """Elements that are copied, where PyTorch is there to be compared with."""
-    ours = sum(step.pair.copies for step in planned(one.equation, arrays, "auto").products)
+    ours = planned(one.equation, arrays, "auto").copies
     try:
         import torch
     except ImportError:

@@ -45,6 +45,7 @@ __all__ = [
     "segment_matmul",
     "set_threads",
     "tensordot",
+    "transpose",
     "tune",
     "use_kernels",
 ]
@@ -53,7 +54,18 @@ __all__ = [
 # ``typing`` would cost as much as all the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewright.api import chain, einsum, explain, gemm, kernel_set, matmul, plan, tensordot, tune
+    from tilewright.api import (
+        chain,
+        einsum,
+        explain,
+        gemm,
+        kernel_set,
+        matmul,
+        plan,
+        tensordot,
+        transpose,
+        tune,
+    )
     from tilewright.calls.executable import Executable
     from tilewright.calls.gaps import gaps
     from tilewright.calls.list_forms import (
@@ -84,7 +96,7 @@ else:
     _MODULES = {
         "tilewright.api": (
             *("chain", "einsum", "explain", "gemm", "kernel_set", "matmul", "plan", "tensordot"),
-            "tune",
+            *("transpose", "tune"),
         ),
         "tilewright.calls.executable": ("Executable",),
         "tilewright.calls.gaps": ("gaps",),

@@ -19,6 +19,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import dispatch
+from tilewright.runtime import contraction_calls
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
@@ -191,15 +192,25 @@ def einsum(*arguments: Any, out: Any = None, optimize: Any = "auto") -> Any:
     types that no stencil knows. Sums and products of 16 bits are rounded as ``matmul`` rounds, and once more
     after each step.
 
-    ``out``: an array of the result's shape and type, which is returned; it may overlap operands. Works as
-    ``opt_einsum.contract(..., backend="tilewright")`` and, with ``tensordot``, as an implementation for
-    cotengra. Raises ``ArgumentError`` (a ``ValueError``) for equations that are none, operands or an ``out``
-    that do not fit them and arrays in different memories, ``DTypeError`` for what holds no numbers, for steps
-    of complex half that are no products, and for tensors as ``matmul`` does.
-    """
-    from tilewright.contract.einsum import einsum as contraction
+    On a GPU three tiny matrices in a row are one kernel, ``chain``. A call that comes again is looked up by
+    its equation and how its operands lie, and launched.
 
-    return contraction(matmul, arguments, out, optimize)
+    ``out``: an array of the result's shape and type, which is returned; it may overlap operands. Works as
+    ``opt_einsum.contract(..., backend="tilewright")``, as ``autoray.do("einsum", ..., like="tilewright")``
+    and, with ``tensordot``, as an implementation for cotengra.
+
+    Raises ``ArgumentError`` (a ``ValueError``) for equations that are none, operands or an ``out`` that do
+    not fit them and arrays in different memories, ``DTypeError`` for what holds no numbers, an ``out`` that
+    is no array, lists of labels and paths that are none by their types, steps of complex half that are no
+    products, and for tensors as ``matmul`` does.
+    """
+    result = contraction_calls.again(arguments, out, optimize)
+    if result is not NotImplemented:
+        return result
+    from tilewright.contract.einsum import einsum as contraction
+    from tilewright.contract.steps import Calls
+
+    return contraction(Calls(matmul, chain), arguments, out, optimize)
 
 
 @untraced
@@ -211,7 +222,22 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """
     from tilewright.contract.einsum import tensordot as contraction
 
-    return contraction(matmul, a, b, axes)
+    return contraction(einsum, a, b, axes)
+
+
+@untraced
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """The view of an array with its axes in another order, ``numpy.transpose``, of the library of the array.
+
+    ``axes``: which axis comes where; None: all in the opposite order. For programs that ask it of whoever
+    multiplies: opt_einsum does of its backend where a product of two has its axes in another order.
+
+    Raises what the library raises for axes that the array has not.
+    """
+    permute = getattr(a, "permute", None)
+    if permute is None:
+        return np.transpose(a, axes)
+    return permute(tuple(reversed(range(a.ndim))) if axes is None else tuple(axes))
 
 
 @untraced

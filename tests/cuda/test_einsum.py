@@ -26,6 +26,10 @@ EQUATIONS = [
     ("bi,bj->bij", [(30, 4), (30, 5)]),
     ("bij,bij->b", [(30, 4, 5), (30, 4, 5)]),
     ("ni,nj->ij", [(4000, 6), (4000, 7)]),
+    ("bij,bjk,bk->bi", [(900, 4, 5), (900, 5, 6), (900, 6)]),
+    ("nij,njk,nlk->nil", [(900, 2, 3), (900, 3, 3), (900, 2, 3)]),
+    ("xij,xjk,xkl,xlm->xmi", [(300, 3, 4), (300, 4, 5), (300, 5, 6), (300, 6, 2)]),
+    ("ef,bcd,ed,de->bcf", [(8, 8), (16, 8, 8), (8, 8), (8, 8)]),
 ]
 
 
@@ -78,6 +82,30 @@ def test_a_contraction_is_captured_in_a_graph():
     out.fill_(0)
     graph.replay()
     torch.testing.assert_close(out, a @ b.mT, rtol=1e-3, atol=1e-3)
+
+
+def test_chains_are_one_kernel():
+    u, v, w = drawn([(2000, 3, 3)] * 3, torch.complex128)
+    assert "2000 chains of 3x3x3x3 in one kernel" in tw.explain("xba,xbc,xdc->xad", u, v, w)
+    for a, b, c in ((u, v, u), (u, v, w), (u, u, u), (u.conj(), v, w)):
+        for _ in range(2):
+            found = tw.einsum("xba,xbc,xdc->xad", a, b, c)
+            torch.testing.assert_close(found, a.mT @ b @ c.mT)
+    given = u.clone()
+    assert tw.einsum("xba,xbc,xdc->xad", given, v, w, out=given) is given
+    torch.testing.assert_close(given, u.mT @ v @ w.mT)
+
+
+def test_new_results_are_captured_in_a_graph():
+    a, b, c = drawn([(1000, 4, 4)] * 3, torch.float32)
+    for _ in range(3):
+        tw.einsum("xab,xcb,xcd,xed->xae", a, b, c, a)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        made = tw.einsum("xab,xcb,xcd,xed->xae", a, b, c, a)
+    a.copy_(torch.randn_like(a))
+    graph.replay()
+    torch.testing.assert_close(made, a @ b.mT @ c @ a.mT, rtol=1e-3, atol=1e-3)
 
 
 def test_arrays_in_different_memories_are_refused():

@@ -27,6 +27,7 @@ EXEMPT = {
     "calls.along._inverse": "arithmetic",
     "calls.along._order": "arithmetic",
     "cli.queries.points": "a count of a space",
+    "contract.einsum._dotted": "arithmetic",
     "contract.einsum._program": "follows from layouts alone",
     "custom.definition._RECEIVED": "what a child was sent",
     "custom.expressions._parsed": "text as a tree",

@@ -39,10 +39,11 @@ DOORS = {
     },
     ("api", "_doors"): {"tilewright.torch.doors"},
     ("api", "plan"): {"tilewright.tuning.effort"},
-    ("api", "einsum"): {"tilewright.contract.einsum"},
+    ("api", "einsum"): {"tilewright.contract.einsum", "tilewright.contract.steps"},
     ("api", "tensordot"): {"tilewright.contract.einsum"},
     ("api", "explain"): {"tilewright.contract.explain"},
     ("contract.einsum", "_foreign"): {"tilewright.runtime.backends"},
+    ("contract.einsum", "_linked"): {"tilewright.runtime.backends"},
     ("api", "kernel_set"): {
         *("tilewright.tuning.tuner", "tilewright.tuning.gemm.jobs", "tilewright.tuning.effort"),
         "tilewright.tuning.sets.kernel_set",

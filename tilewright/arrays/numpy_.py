@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -60,8 +61,11 @@ def adopt_out(value: Any) -> Array:
     return array
 
 
+LOOKED = 0x100 | 0x400
+"""The flags of an array that say that it is aligned, and that it may be written to."""
 LOOKER = Looker(
-    lambda x: (x.shape, x.strides, x.dtype, x.flags.writeable) if type(x) is np.ndarray else None, address_of
+    lambda x: (x.shape, x.strides, x.dtype, x.flags.num & LOOKED) if type(x) is np.ndarray else None,
+    address_of,
 )
 """What tells arrays of NumPy apart."""
 
@@ -102,7 +106,7 @@ def handing(value: Any) -> Callable[[Any], Any]:
 
 def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int = 64) -> Array:
     """A new array whose data starts at a multiple of ``alignment`` bytes: streaming stores need it."""
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    count = math.prod(shape) * dtype.itemsize
     raw = np.empty(count + alignment, np.uint8)
     start = -raw.ctypes.data % alignment
     return raw[start : start + count].view(dtype).reshape(shape)
@@ -110,7 +114,7 @@ def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int =
 
 def new_output(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """A fresh array for a result; a large one starts on a cache line."""
-    if dtype.itemsize * int(np.prod(shape)) < ALIGN_FROM:
+    if dtype.itemsize * math.prod(shape) < ALIGN_FROM:
         return np.empty(shape, dtype)
     return empty_aligned(shape, dtype)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,10 @@ class Shaping:
 
     def __init__(self, module: Any):
         self.module = module
+
+    def traced(self) -> bool:
+        """Whether somebody follows all calls of the library at the moment."""
+        return False
 
     def key(self, x: Any) -> Any:
         """What arrays have in common that are treated alike: quickly had, and hashable."""
@@ -62,6 +66,21 @@ class Shaping:
     def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         """A new array, C-contiguous, in the memory of another."""
         return self.module.empty(shape, dtype)
+
+    def maker(
+        self,
+        made: tuple[int, ...],
+        axes: tuple[int, ...] | None,
+        shape: tuple[int, ...],
+        steps: tuple[int, ...],
+        dtype: np.dtype[Any],
+        like: Any,
+    ) -> Callable[[], Any]:
+        """What makes new arrays: C-contiguous as ``made``, and seen as ``viewed`` sees that."""
+        # What is kept must not keep an array of the caller alive.
+        if axes is None and made == shape:
+            return lambda: self.new(made, dtype, None)
+        return lambda: self.viewed(self.new(made, dtype, None), axes, shape, steps)
 
     def diagonal(self, x: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
         """A view with other strides, in elements, from the same first element."""

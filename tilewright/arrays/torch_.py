@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,9 +32,12 @@ def listening(*values: Any) -> bool:
     torch: Any = sys.modules.get("torch")
     if torch is None or not all(is_tensor(value) and value.dtype is values[0].dtype for value in values):
         return False
-    if torch.is_grad_enabled() and any(value.requires_grad for value in values):
-        return True
-    inside: Any = torch._C
+    return bool(torch.is_grad_enabled() and any(value.requires_grad for value in values)) or traced(torch)
+
+
+def traced(torch: Any) -> bool:
+    """Whether calls are being traced or transformed by PyTorch."""
+    inside = torch._C
     return bool(inside._len_torch_dispatch_stack() or inside._functorch.peek_interpreter_stack() is not None)
 
 
@@ -169,6 +172,9 @@ class Torch(Library):
     def put_off(self, value: Any) -> bool:
         return put_off(value)
 
+    def traced(self) -> bool:
+        return traced(self.module)
+
     def key(self, x: Any) -> Any:
         return x.shape, x.stride(), x.dtype
 
@@ -186,6 +192,19 @@ class Torch(Library):
         if steps is not None:
             return x.as_strided(shape, steps)
         return self.copied(x if axes is None else x.permute(axes)).reshape(shape)
+
+    def maker(
+        self,
+        made: tuple[int, ...],
+        axes: tuple[int, ...] | None,
+        shape: tuple[int, ...],
+        steps: tuple[int, ...],
+        dtype: np.dtype[Any],
+        like: Any,
+    ) -> Callable[[], Any]:
+        # One call to PyTorch is shorter than two.
+        strided, kind, device = self.module.empty_strided, self.names[dtype], like.device
+        return lambda: strided(shape, steps, dtype=kind, device=device)
 
     def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         return self.module.empty(shape, dtype=self.names[dtype], device=like.device)

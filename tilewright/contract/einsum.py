@@ -8,39 +8,79 @@ from operator import index
 from typing import Any
 
 import numpy as np
+from opt_einsum import get_symbol
 
 from tilewright.arrays.backend import follower, library_of, on_gpu
 from tilewright.arrays.layout import LETTERS, no_numbers
 from tilewright.arrays.numpy_ import NUMPY, adopt, adopt_out
 from tilewright.arrays.shaping import Shaping
 from tilewright.contract.equation import read, separated
-from tilewright.contract.program import Product, Program, Single, Times, View, program
+from tilewright.contract.links import linked
+from tilewright.contract.program import Program, Single, Times, program
+from tilewright.contract.remembered import remembered, served_chain, served_product
+from tilewright.contract.steps import Calls, run
 from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
+from tilewright.runtime import contraction_calls
 
-Multiply = Callable[..., Any]
 
-
-def einsum(multiply: Multiply, arguments: Sequence[Any], out: Any, optimize: Any) -> Any:
-    """The contraction, each stack of products by ``multiply(a, b, out=...)``."""
+def einsum(calls: Calls, arguments: Sequence[Any], out: Any, optimize: Any) -> Any:
+    """The contraction, each stack of products by ``calls``."""
     spec, operands = separated(arguments)
     library, arrays, target, wrap = _taken(operands, out)
     plan, dtype = _planned(library, spec, arrays, target, optimize)
-    result = run(multiply, library, plan, arrays, dtype, target)
+    # Arrays as they were given are treated alike again and again.
+    plain = dtype is not None and wrap is _itself and not library.follows
+    if plain:
+        plan = _linked(plan, library, arrays, target)
+    served: list[Any] = []
+
+    def product(a: Any, b: Any, out: Any = None) -> Any:
+        made = calls.product(a, b, out)
+        served.append(served_product(library, a, b, out) if plain else None)
+        return made
+
+    def chain(a: Any, b: Any, c: Any, out: Any) -> Any:
+        made = calls.chain(a, b, c, out=out)
+        served.append(served_chain(a, b, c, out))
+        return made
+
+    result = run(Calls(product, chain), library, plan, arrays, dtype, target)
+    if plain:
+        contraction_calls.remember(
+            *(arguments, out, optimize), lambda: remembered(calls, library, plan, arrays, dtype, served)
+        )
     return out if out is not None else wrap(result)
 
 
 def planned(spec: Any, operands: Sequence[Any], optimize: Any) -> Program:
     """The program of a call, for whoever explains it."""
-    library, arrays, _, _ = _taken(operands, None)
-    return _planned(library, spec, arrays, None, optimize)[0]
+    library, arrays, _, wrap = _taken(operands, None)
+    plan, dtype = _planned(library, spec, arrays, None, optimize)
+    plain = dtype is not None and wrap is _itself and not library.follows
+    return _linked(plan, library, arrays, None) if plain else plan
+
+
+def _linked(plan: Program, library: Shaping, arrays: Sequence[Any], out: Any) -> Program:
+    """The program with chains in one kernel where there are some and a GPU has one."""
+    if library is NUMPY or len(plan.products) < 2:
+        return plan
+    from tilewright.runtime.backends import backend_of
+
+    if len({array.dtype for array in arrays}) > 1:
+        return plan
+    backend = backend_of(**{f"operand {number}": x for number, x in enumerate(arrays)})
+    with backend.current():
+        return linked(plan, backend, library, arrays, out)
 
 
 def _taken(operands: Sequence[Any], out: Any) -> tuple[Shaping, list[Any], Any, Callable[[Any], Any]]:
     """Operands and ``out`` as arrays of one library, and how a result goes back to the caller.
 
-    Raises ``ArgumentError`` for arrays in different memories.
+    Raises ``ArgumentError`` for arrays in different memories, ``DTypeError`` for an ``out`` that is none.
     """
+    if out is not None and not hasattr(out, "shape"):
+        raise DTypeError(f"out is of type {type(out).__name__}; accepted: an array")
     # Most calls are on arrays of one known class.
     if all(type(x) is np.ndarray for x in operands) and (out is None or type(out) is np.ndarray):
         return NUMPY, list(operands), out, _itself
@@ -132,92 +172,43 @@ def _program(library: Shaping, spec: Any, keys: tuple[Any, ...], target: Any, op
     return found, dtype if dtype in LETTERS else None
 
 
-def run(
-    multiply: Multiply, library: Shaping, plan: Program, arrays: Sequence[Any], dtype: Any, out: Any
-) -> Any:
-    """The steps of a program on arrays; the result, or ``out``. ``dtype``: the type of the result, None for
-    one that no kernel knows: then the contraction is the library's own."""
-    if dtype is None:
-        made = library.own(plan.equation.text, arrays)
-    else:
-        held = list(arrays)
-        for step in plan.steps:
-            if isinstance(step, Single):
-                held[step.number] = _alone(library, held[step.number], step)
-                continue
-            left, right = held[step.left], held[step.right]
-            held = [x for at, x in enumerate(held) if at not in (step.left, step.right)]
-            a, b = _viewed(library, left, step.a), _viewed(library, right, step.b)
-            if isinstance(step, Times):
-                made = library.times(a, b)
-            elif step.out.plain and not step.asked:
-                made = multiply(a, b)
-            elif library.follows:
-                made = _laid_out(library, multiply(a, b), step)
-            else:
-                made = library.shaped(out, step.made) if step.asked else library.new(step.made, dtype, left)
-                multiply(a, b, _viewed(library, made, step.out))
-            held.append(made)
-        if out is not None and plan.written:
-            return out
-        made = _viewed(library, held[0], plan.final)
-    if out is None:
-        return made
-    library.assign(out, made)
-    return out
-
-
-def _alone(library: Shaping, x: Any, step: Single) -> Any:
-    """What is done to one operand."""
-    if step.packed:
-        x = library.copied(x)
-    if step.diagonal is not None:
-        x = library.diagonal(x, step.diagonal.extents, step.diagonal.strides)
-    elif step.summed:
-        # Axes as they were counted: those of one element are not.
-        x = library.shaped(x, tuple(extent for extent in x.shape if extent != 1))
-    if step.summed:
-        x = library.summed(x, step.summed)
-    return library.shaped(x, step.shape)
-
-
-def _viewed(library: Shaping, x: Any, view: View) -> Any:
-    """An array as a kernel reads it."""
-    return x if view.plain else library.viewed(x, view.axes, view.shape, view.steps)
-
-
-def _laid_out(library: Shaping, x: Any, step: Product) -> Any:
-    """A stack of products with its axes as the memory of the result would have had them."""
-    labels, made = step.pair.out.labels, step.pair.made
-    parted = library.shaped(x, tuple(map(made.extent, labels)))
-    return library.viewed(parted, tuple(map(labels.index, made.labels)), made.extents, None)
-
-
-def tensordot(multiply: Multiply, a: Any, b: Any, axes: Any) -> Any:
-    """The contraction of NumPy's ``tensordot``: the last ``axes`` of a with the first of b, or pairs."""
-    dims = [x.ndim if hasattr(x, "ndim") else np.ndim(x) for x in (a, b)]
+def tensordot(einsum: Callable[..., Any], a: Any, b: Any, axes: Any) -> Any:
+    """The contraction of NumPy's ``tensordot`` by ``einsum``: the last ``axes`` of a with the first of b, or
+    pairs of axes."""
+    dims = (a.ndim if hasattr(a, "ndim") else np.ndim(a), b.ndim if hasattr(b, "ndim") else np.ndim(b))
+    asked = axes
     try:
         if hasattr(axes, "__iter__"):
-            of_a, of_b = ([*x] if hasattr(x, "__iter__") else [x] for x in axes)
-        else:
-            count = index(axes)
-            of_a, of_b = list(range(dims[0] - count, dims[0])), list(range(count))
-        pairs = [
-            (index(x) + dims[0] * (x < 0), index(y) + dims[1] * (y < 0))
-            for x, y in zip(of_a, of_b, strict=True)
-        ]
-    except (TypeError, ValueError) as error:
+            asked = tuple(tuple(x) if hasattr(x, "__iter__") else (x,) for x in axes)
+        equation = _dotted(dims, asked)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ArgumentError):
+            raise
         raise ArgumentError(
             f"axes={axes!r}; accepted: a number of axes, or a list for each operand"
         ) from error
+    return einsum(equation, a, b)
+
+
+@lru_cache(maxsize=4096)
+def _dotted(dims: tuple[int, int], axes: Any) -> str:
+    """The equation of ``tensordot`` for operands of so many axes."""
+    if isinstance(axes, tuple):
+        of_a, of_b = axes
+    else:
+        count = index(axes)
+        of_a, of_b = range(dims[0] - count, dims[0]), range(count)
+    pairs = [
+        (index(x) + dims[0] * (x < 0), index(y) + dims[1] * (y < 0)) for x, y in zip(of_a, of_b, strict=True)
+    ]
     for side in (0, 1):
         taken = [pair[side] for pair in pairs]
         if len(set(taken)) < len(taken) or not all(0 <= at < dims[side] for at in taken):
             name = "ab"[side]
             raise ArgumentError(f"axes={axes!r} for {name} of {dims[side]} axes; accepted: each axis once")
-    left = list(range(dims[0]))
-    right = list(range(dims[0], sum(dims)))
+    left = [get_symbol(x) for x in range(dims[0])]
+    right = [get_symbol(x) for x in range(dims[0], sum(dims))]
     for x, y in pairs:
-        right[y] = x
-    kept = [x for x in left + right if not (x in left and x in right)]
-    return einsum(multiply, (a, left, b, right, kept), None, "auto")
+        right[y] = left[x]
+    kept = [x for x in left if x not in right] + [x for x in right if x not in left]
+    return f"{''.join(left)},{''.join(right)}->{''.join(kept)}"

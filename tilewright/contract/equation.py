@@ -13,7 +13,7 @@ from typing import Any
 import opt_einsum
 from opt_einsum.parser import parse_einsum_input
 
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, DTypeError
 
 Labels = tuple[str, ...]
 
@@ -48,7 +48,7 @@ def separated(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
     """The two ways to call einsum as one: the equation, or the lists of labels, and the operands.
 
     Lists of labels are (label, ...) for each operand and, where there is one more, for the result.
-    Raises ``ArgumentError`` where there is no operand.
+    Raises ``ArgumentError`` where there is no operand, ``DTypeError`` for what is neither.
     """
     if arguments and isinstance(arguments[0], str):
         if len(arguments) > 1:
@@ -56,8 +56,10 @@ def separated(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
     elif len(arguments) > 1:
         pairs = len(arguments) // 2
         labels = (*arguments[1 : 2 * pairs : 2], *arguments[2 * pairs :])
-        if all(hasattr(given, "__iter__") for given in labels):
-            return tuple(map(tuple, labels)), list(arguments[: 2 * pairs : 2])
+        for given in labels:
+            if not hasattr(given, "__iter__"):
+                raise DTypeError(f"{given!r} of type {type(given).__name__} is no list of labels")
+        return tuple(map(tuple, labels)), list(arguments[: 2 * pairs : 2])
     raise ArgumentError(
         "einsum got no operands; accepted: an equation and its operands, or operands and labels in turns"
     )
@@ -78,7 +80,8 @@ def read(spec: Any, shapes: Sequence[tuple[int, ...]]) -> Equation:
     try:
         inputs, output, _ = parse_einsum_input(given)
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise ArgumentError(f"equation {spec!r} for operands of shapes {list(shapes)}: {error}") from error
+        refusal = DTypeError if isinstance(error, TypeError) else ArgumentError
+        raise refusal(f"equation {spec!r} for operands of shapes {list(shapes)}: {error}") from error
     terms = tuple(tuple(term) for term in inputs.split(","))
     extents: dict[str, int] = {}
     for number, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
@@ -99,12 +102,14 @@ def read(spec: Any, shapes: Sequence[tuple[int, ...]]) -> Equation:
 def ordered(equation: Equation, shapes: Sequence[tuple[int, ...]], optimize: Any) -> list[tuple[int, ...]]:
     """Which operands are multiplied next, each time, the product standing last from then on.
 
-    ``optimize`` is what ``opt_einsum.contract_path`` takes. Raises ``ArgumentError`` for another.
+    ``optimize`` is what ``opt_einsum.contract_path`` takes. Raises ``ArgumentError`` for another, and
+    ``DTypeError`` for one of another type.
     """
-    if len(shapes) <= 2 and not isinstance(optimize, list | tuple):
+    if len(shapes) <= 2 and (optimize is None or isinstance(optimize, str | bool)):
         return [tuple(range(len(shapes)))]
     try:
         path, _ = opt_einsum.contract_path(equation.text, *shapes, shapes=True, optimize=optimize)
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise ArgumentError(f"optimize={optimize!r}: {error}") from error
+        refusal = DTypeError if isinstance(error, TypeError) else ArgumentError
+        raise refusal(f"optimize={optimize!r}: {error}") from error
     return [tuple(sorted(step)) for step in path]

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.contract.einsum import planned
 from tilewright.contract.pair import Pair
-from tilewright.contract.program import Product, Single, Step, Times
+from tilewright.contract.program import Chain, Product, Single, Step, Times
 from tilewright.errors import ArgumentError
 
 
@@ -26,19 +26,17 @@ def explain_contraction(equation: str, operands: Sequence[Any], **options: Any) 
     for step in program.steps:
         lines.append(f"  {_told(step, names)}")
         if not isinstance(step, Single):
-            made = _labels(step, names)
-            names = [name for at, name in enumerate(names) if at not in (step.left, step.right)] + [made]
-    copies = sum(step.pair.copies for step in program.products)
-    lines.append(f"  {copies:,} elements are copied" if copies else "  nothing is copied")
+            made = _labels(step)
+            names = [name for at, name in enumerate(names) if at not in step.places] + [made]
+    lines.append(f"  {program.copies:,} elements are copied" if program.copies else "  nothing is copied")
     return "\n".join(lines)
 
 
-def _labels(step: Step, names: Sequence[str]) -> str:
+def _labels(step: Product | Chain | Times) -> str:
     """The labels of what a step makes, as they lie in memory."""
-    if isinstance(step, Product):
-        return "".join(step.pair.made.labels)
-    assert isinstance(step, Times)
-    return "".join(dict.fromkeys(names[step.left] + names[step.right]))
+    if isinstance(step, Times):
+        return "".join(step.labels)
+    return "".join((step if isinstance(step, Chain) else step.pair).made.labels)
 
 
 def _told(step: Step, names: Sequence[str]) -> str:
@@ -50,9 +48,13 @@ def _told(step: Step, names: Sequence[str]) -> str:
             *(["summed"] if step.summed else []),
         ]
         return f"{names[step.number]}: {', '.join(done) or 'axes of one element dropped'}"
-    text = f"{names[step.left]},{names[step.right]}->{_labels(step, names)}: "
+    text = f"{','.join(names[at] for at in step.places)}->{_labels(step)}: "
     if isinstance(step, Times):
         return text + "element by element"
+    if isinstance(step, Chain):
+        (first, *_), count = step.views, math.prod(step.out.shape[:-2])
+        sizes = "x".join(str(extent) for extent in (first.shape[-2], *(x.shape[-1] for x in step.views)))
+        return f"{text}{count} chains of {sizes} in one kernel"
     return text + _product(step.pair)
 
 

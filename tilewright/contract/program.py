@@ -5,8 +5,9 @@ A program depends on the equation and on how the operands lie, and is kept for a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 from tilewright.arrays.view import contiguous
@@ -63,6 +64,7 @@ class Product:
     """Operands ``left`` and ``right`` multiplied, and their product put last.
 
     ``made``: the shape of the result's memory; ``out`` how it is written; ``asked``: it is the caller's.
+    ``terms`` are the operands.
     """
 
     left: int
@@ -73,19 +75,45 @@ class Product:
     out: View
     asked: bool
     pair: Pair
+    terms: tuple[Term, Term]
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """Which operands are multiplied."""
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The operands at three ``places`` multiplied at once, as ``views``, and their product put last: it does
+    what the ``products`` do, one after the other. ``made`` is the memory of the result, ``out`` how it is
+    written, ``asked``: it is the caller's."""
+
+    places: tuple[int, ...]
+    views: tuple[View, ...]
+    made: Term
+    out: View
+    asked: bool
+    products: tuple[Product, Product]
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Operands multiplied element by element, and their product put last."""
+    """Operands multiplied element by element, and their product, of axes ``labels``, put last."""
 
     left: int
     right: int
     a: View
     b: View
+    labels: Labels
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """Which operands are multiplied."""
+        return self.left, self.right
 
 
-Step = Single | Product | Times
+Step = Single | Product | Chain | Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +127,22 @@ class Program:
     @property
     def written(self) -> bool:
         """Whether the last step writes to the caller's ``out``."""
-        return any(step.asked for step in self.products)
+        return any(step.asked for step in self.steps if isinstance(step, Product | Chain))
 
     @property
     def products(self) -> list[Product]:
-        """The stacks of products."""
-        return [step for step in self.steps if isinstance(step, Product)]
+        """The stacks of products, those of chains among them."""
+        return [
+            product
+            for step in self.steps
+            if isinstance(step, Product | Chain)
+            for product in (step.products if isinstance(step, Chain) else (step,))
+        ]
+
+    @property
+    def copies(self) -> int:
+        """Elements that are copied for the products."""
+        return sum(step.pair.copies for step in self.steps if isinstance(step, Product))
 
 
 def program(
@@ -123,6 +161,62 @@ def program(
     if out is not None:
         found = [step for label, step in zip(equation.out, out, strict=True) if label in extents]
         target = Term(wanted, tuple(map(extents.__getitem__, wanted)), tuple(found))
+    path = ordered(equation, [shape for shape, _ in layouts], optimize)
+
+    def planned(orders: dict[int, Labels]) -> Program:
+        return _planned(equation, layouts, path, (wanted, target), orders)
+
+    return _settled(planned)
+
+
+def _settled(planned: Callable[[dict[int, Labels]], Program]) -> Program:
+    """The program in which products in between lie so that the least is copied.
+
+    Each is first made in the order that costs its own step least; where a later step has to copy it, the
+    orders in which that step could read it are tried.
+    """
+    orders: dict[int, Labels] = {}
+    found = planned(orders)
+    tried = True
+    while found.copies and tried:
+        tried = False
+        for number, order in _others(found):
+            other = planned({**orders, number: order})
+            if other.copies < found.copies:
+                found, orders, tried = other, {**orders, number: order}, True
+                break
+    return found
+
+
+def _others(plan: Program) -> list[tuple[int, Labels]]:
+    """Other orders for products in between that a step copies, by the number of what made them."""
+    found = []
+    # What each operand at this step was made by, counted from 0; None for those that were given.
+    made: list[int | None] = [None] * len(plan.equation.terms)
+    for number, step in enumerate(step for step in plan.steps if not isinstance(step, Single)):
+        if isinstance(step, Product):
+            of, one = step.pair, (step.pair.a, step.pair.b)
+            for at, reading in zip((step.left, step.right), one, strict=True):
+                source = made[at]
+                if source is not None and reading.copied:
+                    shared = [label for label in reading.labels if label in of.batch]
+                    own = [label for label in reading.labels if label not in (*shared, *of.k)]
+                    groups = permutations((tuple(shared), tuple(own), of.k))
+                    found += [(source, tuple(x for group in order for x in group)) for order in groups]
+        made = [x for at, x in enumerate(made) if at not in step.places] + [number]
+    return found
+
+
+def _planned(
+    equation: Equation,
+    layouts: Sequence[tuple[tuple[int, ...], tuple[int, ...] | None]],
+    path: Sequence[tuple[int, ...]],
+    result: tuple[Labels, Term | None],
+    orders: dict[int, Labels],
+) -> Program:
+    """The steps along a path. ``result``: its labels, and its memory where that is given; ``orders``: those
+    of products in between, by their numbers, where it is not the step itself that chooses."""
+    wanted, target = result
     steps: list[Step] = []
     terms: list[Term] = []
     for number, (labels, (shape, strides)) in enumerate(zip(equation.terms, layouts, strict=True)):
@@ -130,7 +224,8 @@ def program(
         step, term = _single(number, labels, shape, strides, {*others, *equation.out})
         steps += [] if step is None else [step]
         terms.append(term)
-    for group in ordered(equation, [shape for shape, _ in layouts], optimize):
+    count = 0
+    for group in path:
         # What ``opt_einsum`` leaves together is multiplied from left to right.
         chosen = list(group)
         while len(chosen) > 1:
@@ -138,14 +233,17 @@ def program(
             rest = [term for at, term in enumerate(terms) if at not in (left, right)]
             keep = {*wanted, *(label for term in rest for label in term.labels)}
             last = () if rest else wanted
-            found_steps, term = _meet((left, right), terms, keep, None if rest else target, last)
+            found_steps, term = _meet(
+                (left, right), terms, keep, None if rest else target, last, orders.get(count)
+            )
             steps += found_steps
             terms = [*rest, term]
+            count += 1
             # Those that stood behind move up, and the product is the first of what is left.
             moved = [at - (at > left) - (at > right) for at in chosen[2:]]
             chosen = [len(terms) - 1, *moved]
-    (result,) = terms
-    return Program(equation, tuple(steps), View.of(result, wanted, equation.shape))
+    (found,) = terms
+    return Program(equation, tuple(steps), View.of(found, wanted, equation.shape))
 
 
 def _single(
@@ -177,9 +275,14 @@ def _without(term: Term, summed: tuple[int, ...]) -> Term:
 
 
 def _meet(
-    numbers: tuple[int, int], terms: Sequence[Term], keep: set[str], target: Term | None, wanted: Labels
+    numbers: tuple[int, int],
+    terms: Sequence[Term],
+    keep: set[str],
+    target: Term | None,
+    wanted: Labels,
+    order: Labels | None,
 ) -> tuple[list[Step], Term]:
-    """The steps by which two operands become one, and how that lies."""
+    """The steps by which two operands become one, and how that lies: in an ``order``, if there is one."""
     steps: list[Step] = []
     met: list[Term] = []
     for number, other in (numbers, numbers[::-1]):
@@ -190,14 +293,17 @@ def _meet(
             steps.append(Single(number, False, None, summed, met[-1].extents))
     a, b = met
     if all(label in keep for label in a.labels if label in b.labels):
-        labels = tuple(dict.fromkeys(x for x in (*wanted, *a.labels, *b.labels)))
+        labels = order or tuple(dict.fromkeys(x for x in (*wanted, *a.labels, *b.labels)))
         views = []
         for x in (a, b):
             shape = tuple(x.extent(label) if label in x.labels else 1 for label in labels)
             views.append(View.of(x, [label for label in labels if label in x.labels], shape))
         extents = {label: x.extent(label) for x in met for label in x.labels}
-        return [*steps, Times(*numbers, *views)], Term.packed(labels, extents)
-    found = pair(a, b, keep, target, wanted)
+        return [*steps, Times(*numbers, views[0], views[1], labels)], Term.packed(labels, extents)
+    between = None
+    if order is not None:
+        between = Term.packed(order, {label: x.extent(label) for x in met for label in x.labels})
+    found = pair(a, b, keep, target or between, wanted)
     if target is not None and found.copies:
         # A new result may do with fewer, and is put into the given one afterwards.
         free = pair(a, b, keep, None, wanted)
@@ -208,5 +314,5 @@ def _meet(
         for x, reading in ((a, found.a), (b, found.b), (found.made, found.out))
     ]
     made = found.made.extents
-    product = Product(*numbers, views[0], views[1], made, views[2], target is not None, found)
+    product = Product(*numbers, views[0], views[1], made, views[2], target is not None, found, (a, b))
     return [*steps, product], found.made

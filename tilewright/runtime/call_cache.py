@@ -40,8 +40,11 @@ calls on ``Pointers``, by which objects they are, scalars and transpositions."""
 CHAINS: dict[Any, Any] = {}
 """Remembered chains on arrays of a GPU, by all that their kernels depend on."""
 
+CONTRACTIONS: dict[Any, Any] = {}
+"""Remembered contractions, by equation and all that their steps depend on."""
+
 LOOKERS: dict[type, Any] = {}
-"""What tells arrays of the classes apart that ``CHAINS`` are on."""
+"""What tells arrays of the classes apart that ``CHAINS`` and ``CONTRACTIONS`` are on."""
 
 DEVICE: dict[type, Any] = {}
 """The remembered calls of each library of arrays on a GPU, by the class of the first argument."""
@@ -54,7 +57,10 @@ class Holder(Protocol):
         """Forget them; the next use finds them out again."""
 
 
-_DICTIONARIES: tuple[dict[Any, Any], ...] = (FAST, INTO, GEMM, BOUND, POINTERS, CHAINS, LOOKERS, DEVICE)
+_DICTIONARIES: tuple[dict[Any, Any], ...] = (
+    *(FAST, INTO, GEMM, BOUND, POINTERS),
+    *(CHAINS, CONTRACTIONS, LOOKERS, DEVICE),
+)
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]
 _holders: dict[int, weakref.ref[Any]] = {}
 

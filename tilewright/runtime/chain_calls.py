@@ -70,6 +70,15 @@ def again(arguments: Arguments) -> Any:
     return out
 
 
+def prepared(arguments: Arguments) -> Prepared | None:
+    """What a call was remembered by; None where it was not."""
+    try:
+        looked = _key(arguments)
+    except (TypeError, RuntimeError):
+        return None
+    return None if looked is None else call_cache.CHAINS.get(looked[1])
+
+
 def remember(
     arguments: Arguments,
     arrays: Sequence[Layout | None],
