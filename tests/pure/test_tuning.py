@@ -586,17 +586,18 @@ def test_who_is_tied_and_what_disturbed_them_is_said(tuner: Any, store: Records)
     assert found.detail == "tied with another; a storm"
 
 
-def test_kernels_are_timed_in_turns_and_nothing_is_written(tuner: Any, store: Records) -> None:
+def test_kernels_are_timed_in_turns_as_in_a_final_round(tuner: Any, store: Records) -> None:
     space = free(NARROW, "blk_n")(STENCILS["tile"].space(NARROW, DEVICE))
     kernels = [("tile", config) for config in list(space)[:3]]
     bench = Bench(lambda config: 1e-3 * config["blk_n"])
     found = tuner(bench).in_turns(NARROW, "memory", kernels)
     assert list(found) == kernels
     assert bench.rounds == [[config for _, config in kernels]]
-    assert {each[1]["blk_n"]: outcome.timing.median for each, outcome in found.items()} == {
+    assert {each[1]["blk_n"]: row.timing.median for each, row in found.items()} == {
         config["blk_n"]: 1e-3 * config["blk_n"] for _, config in kernels
     }
-    assert store.all() == []
+    assert [row.protocol for row in found.values()] == [measure.DECIDED, *[measure.INTERLEAVED] * 2]
+    assert [row.protocol for row in store.all()] == [row.protocol for row in found.values()]
 
     class Dead(Bench):
         def ask(self, request: Any, timeout: float | None = None, meanwhile: Any = None) -> Answer:

@@ -33,7 +33,7 @@ from tilewright.store.leases import Leases
 from tilewright.store.records import Records
 from tilewright.task import Task
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
+from tilewright.tuning.evaluate import Candidate, FinalRound
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.farm import Farm, local
 from tilewright.tuning.final import Final, Name, finite, name_of
@@ -259,20 +259,21 @@ class Tuner:
         ours = [final.decided(row, outcome, "ok") for outcome in last_round.outcomes if outcome.verdict.ok]
         return (ours[0] if ours else None), final.vendor(last_round)
 
-    def in_turns(self, problem: Task, regime: str, kernels: Sequence[Name]) -> dict[Name, Outcome]:
-        """Kernels that are known to be right timed in turns, until it is clear who is fastest: their samples
-        of one round belong together. Nothing is written. Empty where the round fails.
+    def in_turns(self, problem: Task, regime: str, kernels: Sequence[Name]) -> dict[Name, Record]:
+        """Records of kernels that are known to be right, timed in turns with the vendor's product until it is
+        clear who is fastest: a final round among them alone, so their samples belong together. They are
+        written, who won as the winner. Empty where the round fails, and without who was not timed.
 
         Raises ``TilewrightError`` when operands cannot be made.
         """
         problem = sized(problem, regime, self.device)
         final = self._prepare(problem, regime)
-        finalists = final.built([self._begun(problem, regime, *kernel) for kernel in kernels])
-        answer = final.ask([candidate for _, candidate in finalists])
-        if answer.status != "ok":
-            return {}
-        outcomes = zip(finalists, answer.value.outcomes, strict=True)
-        return {name_of(row): outcome for (row, _), outcome in outcomes}
+        known = {name: self._known(problem, regime, name) for name, _ in kernels}
+        rows = [
+            known[name].get(config) or self._begun(problem, regime, name, config) for name, config in kernels
+        ]
+        records, _ = final.round(final.built(rows))
+        return {name_of(row): row for row in records if not any(row is each for each in rows)}
 
     def _prepare(self, problem: Task, regime: str) -> Final:
         """Have devices make the operands of a problem, for which there is a final round then."""
