@@ -43,6 +43,10 @@ class Fake:
     def busy(self) -> bool:
         return self.request is not None
 
+    @property
+    def free(self) -> bool:
+        return not self.busy
+
     def prepare(self, request: Any, timeout: float | None = None) -> None:
         self.setup = request
 

@@ -173,7 +173,7 @@ def test_a_surrogate_knows_what_it_was_told_and_doubts_the_rest() -> None:
     for chosen in (0, 4, 8, 12, 15, 3):
         told.add(chosen)
         costs.append(float(places[0, chosen]) + 2.0 * places[1, chosen])
-    told.fit((np.array(costs) - np.mean(costs)) / np.std(costs))
+    told.fit((np.array(costs) - np.mean(costs)) / np.std(costs), range(len(costs)))
     mean, deviation = told.expected(np.array(costs))
     assert np.abs(mean[told.known] - costs).max() < 0.5
     assert deviation[told.known].max() < deviation[[1, 7, 11]].min()

@@ -233,6 +233,10 @@ class Bench:
     def busy(self) -> bool:
         return self.request is not None
 
+    @property
+    def free(self) -> bool:
+        return not self.busy
+
     def prepare(self, request: Any, timeout: float | None = None) -> None:
         self.batch = request[1].batch
 
@@ -267,8 +271,9 @@ class Compiled:
     """A stream of compilers that are at once done."""
 
     def __init__(self, facts: Callable[[Config], dict[str, int]], requests: Iterable[Any]):
-        self.answers = (Answer(r, "ok", Binary(b"", "k", "digest", facts(r[2]))) for r in requests)
-
+        self.answers = (
+            Answer(r, "ok", Binary(b"", "k", "digest", facts(r[2]))) if r else None for r in requests
+        )
         self.done = False
 
     def __iter__(self) -> Iterator[Answer]:
@@ -278,9 +283,11 @@ class Compiled:
         return next(self.answers)
 
     def poll(self) -> Answer | None:
-        answer = None if self.done else next(self.answers, None)
-        self.done = answer is None
-        return answer
+        try:
+            return None if self.done else next(self.answers)
+        except StopIteration:
+            self.done = True
+            return None
 
     def advance(self) -> None:
         pass

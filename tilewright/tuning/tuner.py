@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -38,6 +38,8 @@ from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.farm import Farm, local
 from tilewright.tuning.final import Final, Name, finite, name_of
 from tilewright.tuning.pipeline import Account, Benches, Measurement
+from tilewright.tuning.questions import Questions
+from tilewright.tuning.search import once
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.starts import VENDOR, Starts, incumbents, starts
 from tilewright.tuning.timing import now, speed
@@ -315,32 +317,23 @@ class Tuner:
         if self._left is not None:
             width = max(1, min(width, self._left // LOOKS))
         model = stencil.cost_model(problem, self.device)
-        batches = SEARCHES[search](space, begin.configs, seed, width=width, estimate=model)
+        questions = Questions(
+            SEARCHES[search](space, begin.configs, seed, width=width, estimate=model), begin.sure
+        )
         deadline = time.monotonic() + budget
-        answers: list[Record] | None = None
         elsewhere: list[Config] = []
-        while True:
-            try:
-                asked = next(batches) if answers is None else batches.send(answers)
-            except StopIteration:
-                break
-            answers = [known[config] for config in asked if config in known]
-            yield from answers
-            fresh = [config for config in asked if config not in known]
-            for record in self._try_all(problem, regime, name, fresh, deadline, begin.sure):
-                answers.append(record)
-                known[record.config] = record
-                yield record
-            elsewhere += [config for config in fresh if config not in known]
-            if time.monotonic() >= deadline or self._left == 0:
-                return
+        for record in self._try_all(problem, regime, name, questions, known, deadline, elsewhere):
+            known[record.config] = record
+            yield record
         # What other tuners were at: they have written what came of it, or are waited for, or have ended.
         while elsewhere and time.monotonic() < deadline and self._left != 0:
-            found = list(self._try_all(problem, regime, name, elsewhere, deadline, frozenset()))
-            yield from found
-            done = {record.config for record in found}
-            elsewhere = [config for config in elsewhere if config not in done]
-            if not found:
+            asked = [config for config in elsewhere if config not in known]
+            elsewhere, before = [], len(known)
+            again = Questions(once(asked))
+            for record in self._try_all(problem, regime, name, again, known, deadline, elsewhere):
+                known[record.config] = record
+                yield record
+            if len(known) == before:
                 time.sleep(WATCH)
 
     def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
@@ -364,35 +357,58 @@ class Tuner:
         problem: Task,
         regime: str,
         name: str,
-        configs: Sequence[Config],
+        questions: Questions,
+        known: Mapping[Config, Record],
         deadline: float,
-        sure: frozenset[Config],
+        elsewhere: list[Config],
     ) -> Iterator[Record]:
-        """Compile, check and time configs, the compiler ahead of the clock, until the deadline; the ``sure``
-        ones in any case, and first."""
-        waited = set(sure.intersection(configs))
+        """Compile, check and time what a search asks for, the compilers ahead of the clock, until the
+        deadline; the ``sure`` ones in any case. What is ``known`` is not tried again; what other tuners are
+        at is put with what is tried ``elsewhere``."""
         found: deque[Record] = deque()
 
-        def requests() -> Iterator[tuple[str, Task, Config]]:
-            for config in sorted(configs, key=lambda config: config not in sure):
-                if config not in sure and (time.monotonic() >= deadline or self._left == 0):
-                    return
-                if not self._claimed(self._begun(problem, regime, name, config), found):
-                    waited.discard(config)
+        def told(record: Record) -> None:
+            self._heard(record)
+            questions.answer(record)
+            found.append(record)
+
+        def requests() -> Iterator[tuple[str, Task, Config] | None]:
+            while not questions.ended:
+                config = questions.next()
+                if config is None:
+                    if not questions.ended:
+                        yield None
                     continue
-                if self._left:
-                    self._left -= 1
-                self._fresh += 1
-                yield name, problem, config
+                if config not in questions.sure and (time.monotonic() >= deadline or self._left == 0):
+                    return
+                if config in known:
+                    told(known[config])
+                    continue
+                row = self._begun(problem, regime, name, config)
+                claim = self.leases.claim(row, "spills" if self._tolerate else "")
+                if claim.state == "mine":
+                    if self._left:
+                        self._left -= 1
+                    self._fresh += 1
+                    yield name, problem, config
+                elif claim.state == "held":
+                    elsewhere.append(config)
+                    questions.answer(replace(row, status="held"))
+                elif claim.record is not None:
+                    told(claim.record)
+                else:
+                    detail = f"poison: {claim.deaths} deaths of tuners that tried it, and no answer"
+                    told(replace(row, status="crashed", detail=detail))
+                    self.leases.settle(found[-1])
 
         candidates = stream(self.compilers, requests(), self.kind.ahead)
         try:
-            for record in self.benches.through(candidates, self._admitted, self._measured):
+            for record in self.benches.through(candidates, self._admitted, self._measured, self._at):
                 self.leases.settle(record)
+                questions.answer(record)
                 yield record
                 yield from _emptied(found)
-                waited -= {record.config}
-                if not waited and time.monotonic() >= deadline + GRACE:
+                if not questions.waited and time.monotonic() >= deadline + GRACE:
                     # Compilers may be far ahead of the clock. What they are at is waited for, but not tried.
                     candidates.drop(PATIENCE)
             yield from _emptied(found)
@@ -400,17 +416,9 @@ class Tuner:
             candidates.drop()
             self.leases.release()
 
-    def _claimed(self, row: Record, found: deque[Record]) -> bool:
-        """Whether a try is ours to make; what is known of it else, by another tuner or by what it did to
-        those before, is put with what is ``found``."""
-        claim = self.leases.claim(row, "spills" if self._tolerate else "")
-        if claim.record is not None:
-            found.append(claim.record)
-        if claim.state == "poison":
-            detail = f"poison: {claim.deaths} deaths of tuners that tried it, and no answer"
-            found.append(replace(row, status="crashed", detail=detail))
-            self.leases.settle(found[-1])
-        return claim.state == "mine"
+    def _at(self, made: Measurement) -> None:
+        """A device comes to a try now: should this process end, it is under suspicion."""
+        self.leases.begin(made.base)
 
     def _admitted(self, built: Answer) -> Record | Measurement:
         """What is to be measured, or the record of what is not, from what the compiler said on."""
@@ -429,7 +437,6 @@ class Tuner:
             return replace(base, status="rejected", detail=f"{fma} multiply-adds of {expected}")
         best = self._result.best
         limit = math.inf if best is None else self.kind.early_stop * problem.batch / speed(best)
-        self.leases.begin(base)
         budget = self.kind.budgets[base.regime]
         return Measurement(base, ("attempt", Candidate(name, config, binary), 3, budget, limit))
 
