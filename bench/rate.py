@@ -2,11 +2,12 @@
 
     python -m bench.rate s:nn:2048x2048x2048 d:8x8x8 --gpus 0 --gpus 0,1 --seconds 8 --out rate.jsonl
 
-For each problem, each set of like GPUs (without ``--gpus``: for the processor) and each search a fresh records
-file, a search of so many seconds, and the job again. The rate is of the search alone, from its first record to
-the last one within its seconds; what devices do in it is checking and timing, the rest is counted as waiting.
-How many of the compilers were at work in the mean says whether it was these that devices waited for. The
-second run is what the same call costs once it is finished: its own time, and that of a fresh process.
+For each problem, each set of like GPUs (without ``--gpus``: for the processor) and each search a fresh
+records file, a search of so many seconds, and the job again. The rate is of the search alone, from its first
+record to the last one within its seconds; what devices do in it is checking and timing, the rest is counted
+as waiting. How many of the compilers were at work in the mean says whether it was these that devices waited
+for. The second run is what the same call costs once it is finished: its own time, and that of a fresh
+process.
 """
 
 from __future__ import annotations
@@ -140,10 +141,10 @@ def main() -> None:
             line = measured(spelling, options.regime, gpus, search, options.seconds, Path(folder))
         sink.write({"kind": "rate", "date": lines.now()} | line)
         console.print(
-            f"{spelling}, {search}: {line['devices']} devices, {line['configs_per_s']:.1f} configs/s, devices "
-            f"wait {line['devices_wait']:.1%}, {line['compiling']:.1f} of {line['compilers']} compilers work, "
-            f"{line['own_ms']:.1f} ms of the tuner a try; again {line['again_seconds']:.3f} s, in a fresh "
-            f"process {line['again_process_seconds']:.2f} s",
+            f"{spelling}, {search}: {line['devices']} devices, {line['configs_per_s']:.1f} configs/s, "
+            f"devices wait {line['devices_wait']:.1%}, {line['compiling']:.1f} of {line['compilers']} "
+            f"compilers work, {line['own_ms']:.1f} ms of the tuner a try; again {line['again_seconds']:.3f} "
+            f"s, in a fresh process {line['again_process_seconds']:.2f} s",
             markup=False,
         )
 

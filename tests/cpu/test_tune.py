@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,26 @@ def test_a_request_that_does_not_return_is_given_up(worker: Worker) -> None:
     assert (answer.status, answer.detail) == ("timeout", "no answer within 0.5 s")
     worker.timeout = PATIENCE
     assert worker.ask(2).value == ("hello", 2, 1)
+
+
+def test_a_worker_with_room_goes_on_by_itself_and_ends_with_all_that_it_has() -> None:
+    worker = Worker(handler, ("hello",), timeout=PATIENCE, room=2)
+
+    def answer() -> Answer:
+        while (found := worker.receive()) is None:
+            wait([worker.pipe], timeout=0.1)
+        return found
+
+    try:
+        worker.send(1)
+        worker.send(b"2" * 2_000_000)  # More than a pipe holds.
+        assert [answer().value[2], answer().value[2]] == [1, 2]
+        worker.send("exit")
+        worker.send(4)
+        assert answer().status == "crashed"
+        assert not worker.busy
+    finally:
+        worker.stop()
 
 
 def test_a_request_that_cannot_be_sent_is_the_callers_error(worker: Worker) -> None:
@@ -311,6 +332,7 @@ def test_whatever_a_candidate_does_is_recorded_and_the_run_goes_on(
 
 TUNER = """
 import sys
+from multiprocessing.connection import wait
 from pathlib import Path
 from tilewright.model import Problem
 from tilewright.store.records import Records

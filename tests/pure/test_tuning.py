@@ -21,7 +21,7 @@ from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
-from tilewright.tuning import farm, final
+from tilewright.tuning import farm, final, pipeline
 from tilewright.tuning import timing as measure
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
@@ -297,6 +297,12 @@ class Compiled:
 
     def drop(self, patience: float = 0.0) -> None:
         self.done = True
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children here answer at once, and have no pipes that could say so."""
+    monkeypatch.setattr(pipeline, "wait", lambda *_, **__: [])
 
 
 @pytest.fixture
