@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -121,6 +121,27 @@ def taking(problem: Task, device: Device, stencils: Iterable[str]) -> list[str]:
     return found
 
 
+@dataclass(slots=True)
+class _Search:
+    """A stencil's search: what it asks for, and how long, and how often, it may."""
+
+    name: str
+    questions: Questions
+    known: dict[Config, Record]
+    deadline: float
+    tries: int | None
+    """Configs that it may have measured; None for any number."""
+    fresh: int = 0
+    """Configs that it was given so far."""
+    elsewhere: list[Config] = field(default_factory=list)
+    """What other tuners are at."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is tried any more but what is sure to be."""
+        return time.monotonic() >= self.deadline or (self.tries is not None and self.fresh >= self.tries)
+
+
 class Tuner:
     """A run of the tuner on one device, with its children and its records file."""
 
@@ -197,22 +218,16 @@ class Tuner:
                 return known
         final = self._prepare(sized_problem, regime)
         begin = time.monotonic()
-        self._fresh = 0
-        for number, name in enumerate(names):
-            # What a stencil does not spend of its share is left to the next.
-            left = budget - (time.monotonic() - begin)
-            share = left / (len(names) - number)
-            self._left = None if tries is None else max(0, tries - self._fresh) // (len(names) - number)
-            for record in self._search(sized_problem, regime, name, search, share, seed, spaces):
-                result.tried += 1
-                result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
-                self._heard(record)
-                spent, counts = time.monotonic() - begin, dict(result.statuses)
-                self.listen(
-                    Progress(
-                        problem, name, result.tried, result.best, spent, budget, *place, counts, self.device
-                    )
-                )
+        searched = self._searched(
+            sized_problem, regime, names, search=search, budget=budget, tries=tries, seed=seed, spaces=spaces
+        )
+        for record in searched:
+            result.tried += 1
+            result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
+            self._heard(record)
+            spent, counts = time.monotonic() - begin, dict(result.statuses)
+            state = (record.stencil, result.tried, result.best, spent, budget)
+            self.listen(Progress(problem, *state, *place, counts, self.device))
         newest = [row for name in self._names for row in self._known(sized_problem, regime, name).values()]
         result.best, result.vendor = final.decide(newest, self._incumbents)
         result.missing, result.note, result.tied = final.missing, final.note, final.tied
@@ -290,17 +305,54 @@ class Tuner:
         )
         return self._final
 
-    def _search(
+    def _searched(
+        self,
+        problem: Task,
+        regime: str,
+        names: Sequence[str],
+        *,
+        search: str,
+        budget: float,
+        tries: int | None,
+        seed: int,
+        spaces: Callable[[Space], Space],
+    ) -> Iterator[Record]:
+        """Records of what the searches of all stencils ask for, old ones where a config is known already."""
+        begin, done = time.monotonic(), list[_Search]()
+
+        def searches() -> Iterator[_Search]:
+            for number, name in enumerate(names):
+                # What a stencil does not spend of its share is left to the next.
+                rest, left = len(names) - number, None
+                if tries is not None:
+                    left = max(0, tries - sum(each.fresh for each in done)) // rest
+                share = (budget - (time.monotonic() - begin)) / rest
+                done.append(self._begin(problem, regime, name, search, share, left, seed, spaces))
+                yield done[-1]
+
+        yield from self._try_all(problem, regime, searches())
+        # What other tuners were at: they have written what came of it, or are waited for, or have ended.
+        while found := [each for each in done if each.elsewhere and not each.over]:
+            before = sum(len(each.known) for each in found)
+            for each in found:
+                asked, each.elsewhere = each.elsewhere, []
+                each.questions = Questions(once([config for config in asked if config not in each.known]))
+            yield from self._try_all(problem, regime, found)
+            if sum(len(each.known) for each in found) == before:
+                time.sleep(WATCH)
+
+    def _begin(
         self,
         problem: Task,
         regime: str,
         name: str,
         search: str,
         budget: float,
+        left: int | None,
         seed: int,
         spaces: Callable[[Space], Space],
-    ) -> Iterator[Record]:
-        """Records of what the search asks for, old ones where a config is known already."""
+    ) -> _Search:
+        """A search of a stencil's space, which has so many seconds from now, and tries."""
         stencil = STENCILS[name]
         known = self._known(problem, regime, name)
         if self._tolerate:
@@ -314,27 +366,11 @@ class Tuner:
         if search == "starts":
             begin = Starts(begin.configs, frozenset(begin.configs))
         width = 2 * len(self.compilers)
-        if self._left is not None:
-            width = max(1, min(width, self._left // LOOKS))
+        if left is not None:
+            width = max(1, min(width, left // LOOKS))
         model = stencil.cost_model(problem, self.device)
-        questions = Questions(
-            SEARCHES[search](space, begin.configs, seed, width=width, estimate=model), begin.sure
-        )
-        deadline = time.monotonic() + budget
-        elsewhere: list[Config] = []
-        for record in self._try_all(problem, regime, name, questions, known, deadline, elsewhere):
-            known[record.config] = record
-            yield record
-        # What other tuners were at: they have written what came of it, or are waited for, or have ended.
-        while elsewhere and time.monotonic() < deadline and self._left != 0:
-            asked = [config for config in elsewhere if config not in known]
-            elsewhere, before = [], len(known)
-            again = Questions(once(asked))
-            for record in self._try_all(problem, regime, name, again, known, deadline, elsewhere):
-                known[record.config] = record
-                yield record
-            if len(known) == before:
-                time.sleep(WATCH)
+        batches = SEARCHES[search](space, begin.configs, seed, width=width, estimate=model)
+        return _Search(name, Questions(batches, begin.sure), known, time.monotonic() + budget, left)
 
     def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
         """The newest record of each config tried by this program; a final round outranks a try alone, and a
@@ -352,63 +388,65 @@ class Tuner:
                 known[config] = row
         return known
 
-    def _try_all(
-        self,
-        problem: Task,
-        regime: str,
-        name: str,
-        questions: Questions,
-        known: Mapping[Config, Record],
-        deadline: float,
-        elsewhere: list[Config],
-    ) -> Iterator[Record]:
-        """Compile, check and time what a search asks for, the compilers ahead of the clock, until the
-        deadline; the ``sure`` ones in any case. What is ``known`` is not tried again; what other tuners are
-        at is put with what is tried ``elsewhere``."""
+    def _try_all(self, problem: Task, regime: str, searches: Iterable[_Search]) -> Iterator[Record]:
+        """Compile, check and time what searches ask for, the compilers ahead of the clock, each until its
+        deadline; what is sure to be tried in any case. The next one is asked as soon as the one before has
+        nothing more to ask, for devices are still at that then. What is known is not tried again."""
         found: deque[Record] = deque()
+        begun: dict[str, _Search] = {}
+        more = True
 
-        def told(record: Record) -> None:
+        def told(at: _Search, record: Record) -> None:
             self._heard(record)
-            questions.answer(record)
+            at.questions.answer(record)
+            at.known[record.config] = record
             found.append(record)
 
-        def requests() -> Iterator[tuple[str, Task, Config] | None]:
-            while not questions.ended:
-                config = questions.next()
+        def asked(at: _Search) -> Iterator[tuple[str, Task, Config] | None]:
+            while not at.questions.ended:
+                config = at.questions.next()
                 if config is None:
-                    if not questions.ended:
+                    if not at.questions.ended:
                         yield None
                     continue
-                if config not in questions.sure and (time.monotonic() >= deadline or self._left == 0):
+                if config not in at.questions.sure and at.over:
                     return
-                if config in known:
-                    told(known[config])
+                if config in at.known:
+                    told(at, at.known[config])
                     continue
-                row = self._begun(problem, regime, name, config)
+                row = self._begun(problem, regime, at.name, config)
                 claim = self.leases.claim(row, "spills" if self._tolerate else "")
                 if claim.state == "mine":
-                    if self._left:
-                        self._left -= 1
-                    self._fresh += 1
-                    yield name, problem, config
+                    at.fresh += 1
+                    yield at.name, problem, config
                 elif claim.state == "held":
-                    elsewhere.append(config)
-                    questions.answer(replace(row, status="held"))
+                    at.elsewhere.append(config)
+                    at.questions.answer(replace(row, status="held"))
                 elif claim.record is not None:
-                    told(claim.record)
+                    told(at, claim.record)
                 else:
                     detail = f"poison: {claim.deaths} deaths of tuners that tried it, and no answer"
-                    told(replace(row, status="crashed", detail=detail))
+                    told(at, replace(row, status="crashed", detail=detail))
                     self.leases.settle(found[-1])
+
+        def requests() -> Iterator[tuple[str, Task, Config] | None]:
+            nonlocal more
+            for at in searches:
+                begun[at.name] = at
+                yield from asked(at)
+            more = False
 
         candidates = stream(self.compilers, requests(), self.kind.ahead)
         try:
             for record in self.benches.through(candidates, self._admitted, self._measured, self._at):
                 self.leases.settle(record)
-                questions.answer(record)
+                at = begun[record.stencil]
+                at.questions.answer(record)
+                at.known[record.config] = record
                 yield record
                 yield from _emptied(found)
-                if not questions.waited and time.monotonic() >= deadline + GRACE:
+                late = not more and all(time.monotonic() >= each.deadline + GRACE for each in begun.values())
+                if late and not any(each.questions.waited for each in begun.values()):
                     # Compilers may be far ahead of the clock. What they are at is waited for, but not tried.
                     candidates.drop(PATIENCE)
             yield from _emptied(found)
