@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import lines
-from tilewright.model import Problem
+from tilewright.model import Device, Problem
 from tilewright.planning import dispatch
 from tilewright.store.records import Records
 from tilewright.tuning import timing
+from tilewright.tuning.farm import Farm
 from tilewright.tuning.fleet import chosen
 from tilewright.tuning.tuner import Progress, Tuner
 
@@ -59,61 +60,59 @@ class _Moment:
     compiling: int
 
 
-def measured(
-    spelling: str, regime: str, gpus: list[int], search: str, seconds: float, folder: Path
-) -> lines.Line:
-    """One problem on some like devices; none chosen: on the processor."""
-    (problem,) = Problem.parse(spelling)
-    kind = "cuda" if gpus else "cpu"
-    device = dispatch.device(kind, gpus[0] if gpus else 0)
-    path = folder / "records.sqlite"
-    records = Records(path, shipped=folder)
-    seen: list[_Moment] = []
-    with Tuner(device, records, numbers=gpus) as tuner:
-
-        def listen(state: Progress) -> None:
-            compiling = sum(worker.busy for worker in tuner.compilers)
-            busy, own = tuner.benches.account.busy, time.process_time()
-            seen.append(_Moment(time.monotonic(), state.elapsed, busy, own, compiling))
-
-        tuner.listen = listen
-        begin = time.monotonic()
-        # All compilers are started by it, which is no part of a rate.
-        options: dict[str, Any] = {"search": "sample", "budget": WARM}
-        tuner.tune(problem, regime, seed=1, tries=2 * len(tuner.compilers), **options)
-        ready, known = time.monotonic() - begin, len(records.all())
-        seen.clear()
-        options |= {"budget": seconds, "search": search}
-        result = tuner.tune(problem, regime, **options)
-        begin = time.monotonic()
-        tuner.tune(problem, regime, again=False, **options)
-        same = time.monotonic() - begin
-    tried = [row for row in records.all() if row.protocol == timing.ALONE]
-    fresh = [row for row in records.all()[known:] if row.protocol == timing.ALONE]
+def warmed(
+    problem: Problem, regime: str, gpus: list[int], device: Device, folder: Path
+) -> tuple[Farm, float]:
+    """A farm whose children have all worked, which is no part of a rate; and how long that took."""
+    records, begin = Records(folder / "warm.sqlite", shipped=folder), time.monotonic()
+    tuner = Tuner(device, records, numbers=gpus)
+    tuner.tune(problem, regime, search="sample", seed=1, budget=WARM, tries=2 * len(tuner.compilers))
     records.close()
-    asked = [str(path), spelling, kind, regime, str(seconds), search]
+    return tuner.farm, time.monotonic() - begin
+
+
+def measured(
+    problem: Problem, regime: str, device: Device, farm: Farm, search: str, seconds: float, path: Path
+) -> lines.Line:
+    """One search of one problem on the devices of a farm."""
+    records = Records(path, shipped=path.parent)
+    tuner = Tuner(device, records, farm=farm)
+    seen: list[_Moment] = []
+
+    def listen(state: Progress) -> None:
+        compiling = sum(worker.busy for worker in farm.compilers)
+        busy, own = tuner.benches.account.busy, time.process_time()
+        seen.append(_Moment(time.monotonic(), state.elapsed, busy, own, compiling))
+
+    tuner.listen = listen
+    options: dict[str, Any] = {"search": search, "budget": seconds}
+    result = tuner.tune(problem, regime, **options)
+    begin = time.monotonic()
+    tuner.tune(problem, regime, again=False, **options)
+    same = time.monotonic() - begin
+    tried = [row for row in records.all() if row.protocol == timing.ALONE]
+    records.close()
+    asked = [str(path), problem.spelling, device.kind, regime, str(seconds), search]
     begin = time.monotonic()
     subprocess.run([sys.executable, "-c", AGAIN, *asked], check=True, capture_output=True, text=True)
     process = time.monotonic() - begin
     within = [each for each in seen if each.elapsed <= seconds]
     first, last = within[0], within[-1]
-    passed, devices = last.at - first.at, max(1, len(gpus))
-    # What was known came with the first record.
-    tries = len(within) - (len(seen) - len(fresh)) - 1
+    passed, tries = last.at - first.at, len(within) - 1
     return {
-        "problem": spelling,
+        "problem": problem.spelling.removesuffix("@1"),
         "regime": regime,
         "search": search,
-        "devices": devices,
-        "compilers": len(tuner.compilers),
+        "devices": len(farm.benches),
+        "compilers": len(farm.compilers),
         "compiling": sum(each.compiling for each in within) / len(within),
-        "tried": len(fresh),
+        "tried": len(tried),
         "twice": len(tried) - len({(row.stencil, row.config) for row in tried}),
         "statuses": result.statuses,
+        "first_seconds": first.elapsed,
         "configs_per_s": tries / passed,
-        "devices_wait": 1 - (last.busy - first.busy) / (passed * devices),
+        "devices_wait": 1 - (last.busy - first.busy) / (passed * len(farm.benches)),
         "own_ms": 1e3 * (last.own - first.own) / tries,
-        "ready_seconds": ready,
         "again_seconds": same,
         "again_process_seconds": process,
     }
@@ -136,17 +135,28 @@ def main() -> None:
     console = lines.console()
     sets = [chosen(text) for text in options.gpus] or [[]]
     sink = lines.Sink(options.out, "rate", dispatch.device("cuda" if options.gpus else "cpu"), vars(options))
-    for spelling, gpus, search in product(options.problems, sets, options.search or ["sample"]):
+    for spelling, gpus in product(options.problems, sets):
+        (problem,) = Problem.parse(spelling)
+        device = dispatch.device("cuda" if gpus else "cpu", gpus[0] if gpus else 0)
         with tempfile.TemporaryDirectory() as folder:
-            line = measured(spelling, options.regime, gpus, search, options.seconds, Path(folder))
-        sink.write({"kind": "rate", "date": lines.now()} | line)
-        console.print(
-            f"{spelling}, {search}: {line['devices']} devices, {line['configs_per_s']:.1f} configs/s, "
-            f"devices wait {line['devices_wait']:.1%}, {line['compiling']:.1f} of {line['compilers']} "
-            f"compilers work, {line['own_ms']:.1f} ms of the tuner a try; again {line['again_seconds']:.3f} "
-            f"s, in a fresh process {line['again_process_seconds']:.2f} s",
-            markup=False,
-        )
+            farm, ready = warmed(problem, options.regime, gpus, device, Path(folder))
+            for number, search in enumerate(options.search or ["sample"]):
+                path = Path(folder) / f"{number}.sqlite"
+                line = measured(problem, options.regime, device, farm, search, options.seconds, path)
+                sink.write({"kind": "rate", "date": lines.now()} | line | {"ready_seconds": ready})
+                console.print(_short(line), markup=False, soft_wrap=True)
+            farm.close()
+
+
+def _short(line: lines.Line) -> str:
+    """A line for people."""
+    return (
+        f"{line['problem']}, {line['search']}: {line['devices']} devices, {line['configs_per_s']:.1f} "
+        "configs/s, "
+        f"{line['devices_wait']:.1%} of the time waited, {line['compiling']:.1f} of {line['compilers']} "
+        f"compilers work, {line['own_ms']:.1f} ms of the tuner a try; again {line['again_seconds']:.3f} s, in a "
+        f"fresh process {line['again_process_seconds']:.2f} s"
+    )
 
 
 if __name__ == "__main__":
