@@ -154,8 +154,8 @@ def _short(line: lines.Line) -> str:
         f"{line['problem']}, {line['search']}: {line['devices']} devices, {line['configs_per_s']:.1f} "
         "configs/s, "
         f"{line['devices_wait']:.1%} of the time waited, {line['compiling']:.1f} of {line['compilers']} "
-        f"compilers work, {line['own_ms']:.1f} ms of the tuner a try; again {line['again_seconds']:.3f} s, in a "
-        f"fresh process {line['again_process_seconds']:.2f} s"
+        f"compilers work, {line['own_ms']:.1f} ms of the tuner a try; again {line['again_seconds']:.3f} s, "
+        f"in a fresh process {line['again_process_seconds']:.2f} s"
     )
 
 
