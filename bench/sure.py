@@ -7,13 +7,14 @@ winner counts as agreed where all processes crowned it, or where it and the one 
 declared tied by who crowned one of them. A last line a problem says how many agreed, and of the finalists'
 times the half-widths of their 95 % intervals.
 
-Processes take the GPU in turns (``--lanes`` of them at once), so that nobody is timed beside another. With ``--limit``
-no process is begun later than ``EACH`` seconds before the end, and those that ended are summed up.
+Processes take the GPU in turns (``--lanes`` of them at once), so that nobody is timed beside another. With
+``--limit`` no process is begun later than ``EACH`` seconds before the end, and those that ended are summed up.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import statistics
 import time
@@ -139,7 +140,7 @@ def _arguments() -> argparse.Namespace:
     add("problems", nargs="+", help="spellings, as d:8x8x8")
     add("--processes", type=int, default=20, help="for each problem (default: 20)")
     add("--configs", type=int, default=16, help="that each process decides among (default: 16)")
-    add("--limit", type=float, default=float("inf"), help="seconds for a problem (default: none)")
+    add("--limit", type=float, help="seconds for a problem (default: as long as it takes)")
     add("--lanes", type=int, default=5, help="processes at once (default: 5)")
     add("--out", type=Path, help="a file that lines of JSON are added to")
     return parser.parse_args()
@@ -162,7 +163,8 @@ def main() -> None:
             lock = Path(folder) / "lock"
             lock.touch()
             each = max(1, cores // options.lanes - 1)
-            lane = Lane("memory", Path(folder) / "tries", str(lock), each, 60.0, time.time() + options.limit)
+            end = math.inf if options.limit is None else time.time() + options.limit
+            lane = Lane("memory", Path(folder) / "tries", str(lock), each, 60.0, end)
             jobs = [(lane, problem, options.configs, number) for number in range(options.processes)]
             found = []
             for line in pool.map(decided, jobs):
