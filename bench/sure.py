@@ -8,7 +8,7 @@ declared tied by who crowned one of them. A last line a problem says how many ag
 times the half-widths of their 95 % intervals.
 
 Processes take the GPU in turns (``--lanes`` of them at once), so that nobody is timed beside another. With
-``--limit`` no process is begun later than ``EACH`` seconds before the end, and those that ended are summed up.
+``--limit`` none is begun later than ``EACH`` seconds before the end, and those that ended are summed up.
 """
 
 from __future__ import annotations

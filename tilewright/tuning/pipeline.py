@@ -127,6 +127,8 @@ class Benches:
         record of one that was there. Raises ``TilewrightError`` when no worker is left."""
         running: dict[Bench, deque[Measurement]] = {}
         again: deque[Measurement] = deque()
+        # Until one was right, nobody can say from when on another is not worth its time.
+        right = False
         self._last = time.monotonic()
         try:
             while True:
@@ -149,9 +151,12 @@ class Benches:
                                 continue
                             answer = replace(answer, status="crashed")
                         ready.append(done(at, answer))
+                        right = right or ready[-1].status == "ok"
                 self._tick(len(running))
                 # Devices go on before what they found is written, and before compilers are given more to do.
-                while free := [bench for bench in self._rotation("") if bench.free]:
+                while free := [
+                    bench for bench in self._rotation("") if bench.free and (right or bench not in running)
+                ]:
                     if again:
                         found: Record | Measurement = again.popleft()
                     elif (candidate := built.poll()) is not None:
