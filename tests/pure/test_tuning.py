@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -597,6 +598,44 @@ def test_who_is_tied_and_what_disturbed_them_is_said(tuner: Any, store: Records)
     found = store.best(result.best.problem.key, "memory", DEVICE.key)
     assert (found.config, found.protocol) == (result.best.config, measure.DECIDED)
     assert found.detail == "tied with another; a storm"
+
+
+def test_the_next_stencil_is_searched_while_tries_of_the_one_before_are_at_work(tuner: Any) -> None:
+    @dataclass(eq=False)
+    class Late(Bench):
+        """It answers nothing after the first try before it has tries of two stencils, for a while."""
+
+        held: deque[Any] = field(default_factory=deque)
+        seen: set[str] = field(default_factory=set)
+        looks: int = 0
+
+        @property
+        def free(self) -> bool:
+            return True
+
+        @property
+        def busy(self) -> bool:
+            return bool(self.held)
+
+        def send(self, request: Any, timeout: float | None = None) -> None:
+            self.held.append(request)
+            if request[0] == "attempt":
+                self.seen.add(request[1].stencil)
+
+        def receive(self) -> Answer | None:
+            self.looks += 1
+            if self.passes and len(self.seen) < 2 and self.looks < 1000:
+                return None
+            return self.ask(self.held.popleft())
+
+    bench = Late(lambda config: 1e-3)
+    problem = one("d:4x4x4")
+    result = tuner(bench).tune(
+        problem, "memory", search="sample", budget=60.0, tries=4, stencils=["tile", "lanes"]
+    )
+    assert bench.looks < 1000
+    assert result.statuses == {"ok": 4}
+    assert result.best is not None
 
 
 def test_kernels_are_timed_in_turns_as_in_a_final_round(tuner: Any, store: Records) -> None:
