@@ -6,8 +6,8 @@ For each problem, each set of like GPUs (without ``--gpus``: for the processor) 
 records file, a search of so many seconds, and the job again. The rate is of the search alone, from its first
 record to the last one within its seconds; what devices do in it is checking and timing, the rest is counted
 as waiting. How many of the compilers were at work in the mean says whether it was these that devices waited
-for. The second run is what the same call costs once it is finished: its own time, and that of a fresh
-process.
+for. ``--after`` shows what is gained by programs that sizes share. The second run is what the same call costs
+once it is finished: its own time, and that of a fresh process.
 """
 
 from __future__ import annotations
@@ -72,11 +72,20 @@ def warmed(
 
 
 def measured(
-    problem: Problem, regime: str, device: Device, farm: Farm, search: str, seconds: float, path: Path
+    problem: Problem,
+    after: Problem | None,
+    regime: str,
+    device: Device,
+    farm: Farm,
+    search: str,
+    seconds: float,
+    path: Path,
 ) -> lines.Line:
-    """One search of one problem on the devices of a farm."""
+    """One search of one problem on the devices of a farm, ``after`` another by the same tuner."""
     records = Records(path, shipped=path.parent)
     tuner = Tuner(device, records, farm=farm)
+    if after is not None:
+        tuner.tune(after, regime, search=search, budget=seconds)
     seen: list[_Moment] = []
 
     def listen(state: Progress) -> None:
@@ -90,7 +99,10 @@ def measured(
     begin = time.monotonic()
     tuner.tune(problem, regime, again=False, **options)
     same = time.monotonic() - begin
-    tried = [row for row in records.all() if row.protocol == timing.ALONE]
+    key = problem.with_(batch=1).key
+    tried = [
+        row for row in records.all() if row.protocol == timing.ALONE and row.problem.with_(batch=1).key == key
+    ]
     records.close()
     asked = [str(path), problem.spelling, device.kind, regime, str(seconds), search]
     begin = time.monotonic()
@@ -103,6 +115,7 @@ def measured(
         "problem": problem.spelling.removesuffix("@1"),
         "regime": regime,
         "search": search,
+        "after": after.spelling.removesuffix("@1") if after else None,
         "devices": len(farm.benches),
         "compilers": len(farm.compilers),
         "compiling": sum(each.compiling for each in within) / len(within),
@@ -123,6 +136,7 @@ def _arguments() -> Any:
     parser.add_argument("problems", nargs="+")
     parser.add_argument("--gpus", action="append", default=[], help="numbers with commas, or all; repeatable")
     parser.add_argument("--search", action="append", default=[], help="repeatable (default: sample)")
+    parser.add_argument("--after", help="a problem that is tuned before by the same tuner, as long")
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--regime", default="memory", choices=timing.REGIMES)
     parser.add_argument("--out", type=Path)
@@ -135,6 +149,7 @@ def main() -> None:
     console = lines.console()
     sets = [chosen(text) for text in options.gpus] or [[]]
     sink = lines.Sink(options.out, "rate", dispatch.device("cuda" if options.gpus else "cpu"), vars(options))
+    after = Problem.parse(options.after)[0] if options.after else None
     for spelling, gpus in product(options.problems, sets):
         (problem,) = Problem.parse(spelling)
         device = dispatch.device("cuda" if gpus else "cpu", gpus[0] if gpus else 0)
@@ -142,7 +157,8 @@ def main() -> None:
             farm, ready = warmed(problem, options.regime, gpus, device, Path(folder))
             for number, search in enumerate(options.search or ["sample"]):
                 path = Path(folder) / f"{number}.sqlite"
-                line = measured(problem, options.regime, device, farm, search, options.seconds, path)
+                asked = (options.regime, device, farm, search, options.seconds, path)
+                line = measured(problem, after, *asked)
                 sink.write({"kind": "rate", "date": lines.now()} | line | {"ready_seconds": ready})
                 console.print(_short(line), markup=False, soft_wrap=True)
             farm.close()

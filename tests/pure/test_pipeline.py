@@ -223,6 +223,15 @@ def test_a_request_whose_compiler_was_ended_is_made_again() -> None:
     assert answers == {request: "ok", poison: "crashed"}
 
 
+def test_an_answer_among_requests_needs_no_compiler() -> None:
+    worker, at_hand = Fake(), Answer("second", "ok", "at hand")
+    team: Any = [worker]
+    answers = {answer.request: answer for answer in Stream(team, ["first", at_hand, "third"], ahead=9)}
+    assert sorted(answers) == ["first", "second", "third"]
+    assert answers["second"] is at_hand
+    assert worker.asked == ["first", "third"]
+
+
 def test_a_compiler_that_is_gone_is_given_nothing_more() -> None:
     class Leaving(Fake):
         def receive(self) -> Answer:

@@ -273,9 +273,12 @@ class Compiled:
 
     def __init__(self, facts: Callable[[Config], dict[str, int]], requests: Iterable[Any]):
         self.answers = (
-            Answer(r, "ok", Binary(b"", "k", "digest", facts(r[2]))) if r else None for r in requests
+            r if r is None or isinstance(r, Answer) else self.made(r, facts(r[2])) for r in requests
         )
         self.done = False
+
+    def made(self, request: Any, facts: dict[str, int]) -> Answer:
+        return Answer(request, "ok", Binary(b"", "k", "digest", facts))
 
     def __iter__(self) -> Iterator[Answer]:
         return self
@@ -598,6 +601,31 @@ def test_who_is_tied_and_what_disturbed_them_is_said(tuner: Any, store: Records)
     found = store.best(result.best.problem.key, "memory", DEVICE.key)
     assert (found.config, found.protocol) == (result.best.config, measure.DECIDED)
     assert found.detail == "tied with another; a storm"
+
+
+def test_a_program_that_several_problems_have_is_compiled_once(
+    tuner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[Config] = []
+
+    class Shared(Compiled):
+        def made(self, request: Any, facts: dict[str, int]) -> Answer:
+            name, problem, config = request
+            compiled.append(config)
+            digest = STENCILS[name].source(problem, config, DEVICE).digest
+            return Answer(request, "ok", Binary(b"", "k", digest, facts))
+
+    made = tuner(Bench(lambda config: 1e-3 * config["blk_n"]))
+    monkeypatch.setattr(TUNE, "stream", lambda _, requests, __: Shared(lambda config: {}, requests))
+    made.kind = replace(made.kind, shared=True, budgets={"memory": 1.0, "cached": 1.0})
+    options: dict[str, Any] = {"search": "exhaustive", "budget": 60.0, "stencils": ("tile",)}
+    found = [
+        made.tune(NARROW, regime, spaces=free(NARROW, "blk_n"), **options) for regime in ("memory", "cached")
+    ]
+    assert found[0].tried == found[1].tried == len(compiled) > 1
+    monkeypatch.setattr(TUNE, "KEPT", 1)
+    made.tune(NARROW.with_(beta="1"), "memory", spaces=free(NARROW, "blk_n"), **options)
+    assert len(made._programs) == 1
 
 
 def test_the_next_stencil_is_searched_while_tries_of_the_one_before_are_at_work(tuner: Any) -> None:

@@ -53,6 +53,8 @@ after each. (With 16 tries a model reached 0.972 of the best of ten recorded spa
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
+KEPT = 1024
+"""Programs that are kept for other problems of a run, some 70 KB each."""
 WATCH = 0.25
 """Seconds between two looks at what other tuners are at."""
 
@@ -164,6 +166,8 @@ class Tuner:
         self.compilers = self.farm.compilers
         self.benches = Benches(self.farm)
         self.leases = Leases(records)
+        # By the digests of their sources, the oldest first.
+        self._programs: dict[str, Binary] = {}
 
     @property
     def bench(self) -> Any:
@@ -402,7 +406,7 @@ class Tuner:
             at.known[record.config] = record
             found.append(record)
 
-        def asked(at: _Search) -> Iterator[tuple[str, Task, Config] | None]:
+        def asked(at: _Search) -> Iterator[tuple[str, Task, Config] | Answer | None]:
             while not at.questions.ended:
                 config = at.questions.next()
                 if config is None:
@@ -418,7 +422,8 @@ class Tuner:
                 claim = self.leases.claim(row, "spills" if self._tolerate else "")
                 if claim.state == "mine":
                     at.fresh += 1
-                    yield at.name, problem, config
+                    request = at.name, problem, config
+                    yield self._compiled(request) or request
                 elif claim.state == "held":
                     at.elsewhere.append(config)
                     at.questions.answer(replace(row, status="held"))
@@ -429,7 +434,7 @@ class Tuner:
                     told(at, replace(row, status="crashed", detail=detail))
                     self.leases.settle(found[-1])
 
-        def requests() -> Iterator[tuple[str, Task, Config] | None]:
+        def requests() -> Iterator[tuple[str, Task, Config] | Answer | None]:
             nonlocal more
             for at in searches:
                 begun[at.name] = at
@@ -454,6 +459,17 @@ class Tuner:
             candidates.drop()
             self.leases.release()
 
+    def _compiled(self, request: tuple[str, Task, Config]) -> Answer | None:
+        """What the compiler would say to a request, where an earlier problem of this run had the program."""
+        if not self._programs:
+            return None
+        name, problem, config = request
+        try:
+            found = self._programs.get(STENCILS[name].source(problem, config, self.device).digest)
+        except Exception:
+            return None  # What is wrong with it a child says.
+        return Answer(request, "ok", found) if found is not None else None
+
     def _at(self, made: Measurement) -> None:
         """A device comes to a try now: should this process end, it is under suspicion."""
         self.leases.begin(made.base)
@@ -466,6 +482,10 @@ class Tuner:
             status = "compile_failed" if built.status == "failed" else built.status
             return replace(base, status=status, detail=built.detail)
         binary: Binary = built.value
+        if self.kind.shared:
+            self._programs[binary.digest] = binary
+            while len(self._programs) > KEPT:
+                del self._programs[next(iter(self._programs))]
         base = replace(base, source=binary.digest)
         spills, fma = binary.facts.get("spills", 0), binary.facts.get("fma", 0)
         if spills > self._tolerate:

@@ -308,7 +308,8 @@ class Stream:
 
     A worker gets a new request while fewer than ``ahead`` answers lie unread. That happens whenever the
     next answer is asked for, and in ``advance``, which who reads the answers slowly calls in between. None in
-    place of a request says that there is none as yet: what it is depends on answers.
+    place of a request says that there is none as yet: what it is depends on answers. An answer in place of a
+    request needs no worker.
     """
 
     def __init__(self, workers: Sequence[Worker], requests: Iterable[Any], ahead: int):
@@ -328,15 +329,23 @@ class Stream:
                 continue
             if self._again:
                 worker.send(self._again.popleft())
-            elif not self._exhausted and len(self._ready) < self._ahead:
-                try:
-                    request = next(self._requests)
-                except StopIteration:
-                    self._exhausted = True
-                    continue
-                if request is None:
-                    break
+            elif (request := self._next()) is not None:
                 worker.send(request)
+            else:
+                break
+
+    def _next(self) -> Any:
+        """The next request for a worker; None while there is none, or too much lies unread."""
+        while not self._exhausted and len(self._ready) < self._ahead:
+            try:
+                request = next(self._requests)
+            except StopIteration:
+                self._exhausted = True
+                break
+            if not isinstance(request, Answer):
+                return request
+            self._ready.append(request)
+        return None
 
     def _take(self, answer: Answer) -> None:
         """An answer that is in; a request whose worker was ended from outside is made again."""

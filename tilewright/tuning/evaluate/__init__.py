@@ -86,6 +86,7 @@ class Kind:
     making operands or a final round may take at least. ``environment`` is the timing child's. ``driver`` says
     what runs the kernels. ``room`` is how many tries are handed to a timing child at once: with two the
     device does not wait for the tuner between them, but a core that is timed on must not be disturbed.
+    ``shared``: programs are kept for other problems of a run, where many sizes have one.
     """
 
     factory: Callable[[Device], Callable[[tuple[Any, ...]], Any]]
@@ -98,3 +99,4 @@ class Kind:
     environment: Mapping[str, str] = field(default_factory=dict)
     driver: Callable[[], str] = str
     room: int = 1
+    shared: bool = False

@@ -36,4 +36,5 @@ KIND = Kind(
     patience=300.0,
     driver=devices.driver_version,
     room=2,
+    shared=True,
 )
