@@ -6,8 +6,8 @@ For each problem, each set of like GPUs (without ``--gpus``: for the processor) 
 records file, a search of so many seconds, and the job again. The rate is of the search alone, from its first
 record to the last one within its seconds; what devices do in it is checking and timing, the rest is counted
 as waiting. How many of the compilers were at work in the mean says whether it was these that devices waited
-for. ``--after`` shows what is gained by programs that sizes share. The second run is what the same call costs
-once it is finished: its own time, and that of a fresh process.
+for. ``--after`` shows what is gained by programs that sizes and regimes share. The second run is what the same
+call costs once it is finished: its own time, and that of a fresh process.
 """
 
 from __future__ import annotations
@@ -81,11 +81,13 @@ def measured(
     seconds: float,
     path: Path,
 ) -> lines.Line:
-    """One search of one problem on the devices of a farm, ``after`` another by the same tuner."""
+    """One search of one problem on the devices of a farm, ``after`` another, in the other regime, by the same
+    tuner."""
     records = Records(path, shipped=path.parent)
     tuner = Tuner(device, records, farm=farm)
     if after is not None:
-        tuner.tune(after, regime, search=search, budget=seconds)
+        (other,) = {*timing.REGIMES} - {regime}
+        tuner.tune(after, other, search=search, budget=seconds)
     seen: list[_Moment] = []
 
     def listen(state: Progress) -> None:
@@ -136,7 +138,7 @@ def _arguments() -> Any:
     parser.add_argument("problems", nargs="+")
     parser.add_argument("--gpus", action="append", default=[], help="numbers with commas, or all; repeatable")
     parser.add_argument("--search", action="append", default=[], help="repeatable (default: sample)")
-    parser.add_argument("--after", help="a problem that is tuned before by the same tuner, as long")
+    parser.add_argument("--after", help="a problem tuned before, in the other regime, by the same tuner")
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--regime", default="memory", choices=timing.REGIMES)
     parser.add_argument("--out", type=Path)
