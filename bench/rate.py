@@ -6,8 +6,8 @@ For each problem, each set of like GPUs (without ``--gpus``: for the processor) 
 records file, a search of so many seconds, and the job again. The rate is of the search alone, from its first
 record to the last one within its seconds; what devices do in it is checking and timing, the rest is counted
 as waiting. How many of the compilers were at work in the mean says whether it was these that devices waited
-for. ``--after`` shows what is gained by programs that sizes and regimes share. The second run is what the same
-call costs once it is finished: its own time, and that of a fresh process.
+for. ``--after`` shows what is gained by programs that sizes and regimes share. The second run is what the
+same call costs once it is finished: its own time, and that of a fresh process.
 """
 
 from __future__ import annotations
