@@ -209,9 +209,9 @@ class Worker:
         """Hand a request to the child, which is ``free``, starting and preparing it first if need be;
         ``timeout`` seconds for this one."""
         if self.busy and self._pipe is not None:
-            self._behind.append((request, self.timeout if timeout is None else timeout))
             with suppress(OSError):  # The child is gone: ``receive`` says so of the one before.
                 self._pipe.send(request)
+            self._behind.append((request, self.timeout if timeout is None else timeout))
             return
         begun = 0.0 if self._pipe else START
         pipe = self._pipe or self._start()
