@@ -103,7 +103,9 @@ def measured(
     same = time.monotonic() - begin
     key = problem.with_(batch=1).key
     tried = [
-        row for row in records.all() if row.protocol == timing.ALONE and row.problem.with_(batch=1).key == key
+        row
+        for row in records.all()
+        if row.protocol == timing.ALONE and (row.problem.with_(batch=1).key, row.regime) == (key, regime)
     ]
     records.close()
     asked = [str(path), problem.spelling, device.kind, regime, str(seconds), search]

@@ -95,9 +95,9 @@ def test_a_search_ends_with_the_whole_space_and_not_before(name: str) -> None:
     assert sorted(map(repr, found)) == sorted(map(repr, small))
 
 
-def late(name: str, tries: int, width: int, seed: int = 0) -> tuple[list[Config], int]:
-    """What a tuner asks a search for that always has ``width`` tries at work, of which it is now the oldest
-    and now the newest that comes back; and how many were outstanding at most."""
+def late(name: str, tries: int, width: int, seed: int = 0, room: int = 1) -> tuple[list[Config], int]:
+    """What a tuner asks a search for that has room for ``room`` times ``width`` tries at work, of which it is
+    now the oldest and now the newest that comes back; and how many were outstanding at most."""
     found: list[Config] = []
     most, space = 0, SPACE.restricted(order="z")
     questions = Questions(SEARCHES[name](space, [SPACE.at(5)], seed, width=width))
@@ -109,16 +109,18 @@ def late(name: str, tries: int, width: int, seed: int = 0) -> tuple[list[Config]
             working.append(config)
         if questions.ended and not working:
             break
-        if config is None or len(working) == width:
+        if config is None or len(working) == room * width:
             assert working, "it waits for what nobody owes"
             questions.answer(record(working.pop() if len(found) % 2 else working.popleft()))
         most = max(most, len(questions.open))
     return found, most
 
 
+@pytest.mark.parametrize(("width", "room"), [(8, 1), (8, 4), (1, 14)])
 @pytest.mark.parametrize("name", USABLE)
-def test_a_search_goes_on_while_answers_are_outstanding(name: str) -> None:
-    found, most = late(name, 40, width=8)
+def test_a_search_goes_on_while_answers_are_outstanding(name: str, width: int, room: int) -> None:
+    # With more room it is asked again before anything has come back.
+    found, most = late(name, 40, width, room=room)
     assert len(set(found)) == len(found)
     assert len(found) == (1 if name == "starts" else 40)
     if name in ("model", "evolve"):

@@ -143,12 +143,13 @@ def model(
             times[record.config] = cost(record)
             believed.pop(record.config, None)
 
-    records = yield list(asked)
-    while records and len(asked) > 2 * (len(times) + len(records)):
+    learn((yield list(asked)))
+    while 2 * len(times) < len(asked):
         # Of less a model would know next to nothing, and compilers have something to do.
-        learn(records)
         records = yield []
-    learn(records)
+        if not records:
+            break
+        learn(records)
     if not times:
         return
     total, coder = space.count(), _Coder(space)
