@@ -60,7 +60,7 @@ void doubled(const float *x, float *y, long n) {
 }
 """
 HANGS = 4.0
-"""Seconds after which a kernel that hangs is given up."""
+"""Seconds after which a kernel that hangs is given up, unless it is said."""
 PATIENCE = 60.0
 
 
@@ -85,16 +85,17 @@ def kernel(ways: int) -> tw.Stencil:
     )
 
 
-def tune(path: Path, ways: int, address: str) -> None:
-    """The whole job, in a process of its own; with an address on that cluster."""
+def tune(path: Path, ways: int, address: str, hangs: float = HANGS) -> None:
+    """The whole job, in a process of its own; with an address on that cluster. ``hangs``: seconds after which
+    a kernel is given up."""
     device = TARGETS["cpu"].probe()
     problem = kernel(ways).problem({"n": 256})
     joined = Cluster(address, PATIENCE) if address else None
     if joined is not None:
         joined.wait_for_devices()
-        farm = remote(joined, device, PATIENCE, measuring=HANGS)
+        farm = remote(joined, device, PATIENCE, measuring=hangs)
     else:
-        farm = local(device, EVALUATIONS["cpu"], PATIENCE, measuring=HANGS)
+        farm = local(device, EVALUATIONS["cpu"], PATIENCE, measuring=hangs)
     with Tuner(device, Records(path, shipped=path.parent), farm=farm) as tuner:
         options: dict[str, Any] = {"search": "exhaustive", "budget": float("inf"), "tolerate": 1 << 30}
         tuner.tune(problem, "cached", stencils=["custom-cpu"], **options)
@@ -146,6 +147,7 @@ class Stage:
     path: Path
     ways: int
     workers: Sequence[Sequence[str]] = ()
+    hangs: float = HANGS
     kills: Counter[str] = field(default_factory=Counter)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     starts: int = 0
@@ -164,6 +166,7 @@ class Stage:
         """What runs, by role."""
         python = [sys.executable, "-m"]
         asked = ["--work", str(self.path), "--ways", str(self.ways), "--address", self.address]
+        asked += ["--hangs", str(self.hangs)]
         # Where a job does not come to its end, the tuner says what it was at.
         found = {"tuner": [sys.executable, "-X", "faulthandler", "-m", "bench.faults", *asked]}
         if self.workers:
@@ -222,11 +225,12 @@ def disturbed(
     pause: tuple[float, float] = (0.3, 6.0),
     limit: float = float("inf"),
     roles: Sequence[str] = (),
+    hangs: float = HANGS,
 ) -> lines.Line:
     """A job with so many kills at most, of these ``roles`` or of random ones, and what its records are beside
-    those that they have to be."""
+    those that they have to be. ``hangs``: seconds after which a kernel is given up."""
     random_, begin = random.Random(seed), time.monotonic()
-    stage = Stage(folder, folder / f"records-{seed}.sqlite", ways, workers)
+    stage = Stage(folder, folder / f"records-{seed}.sqlite", ways, workers, hangs)
     try:
         next_ = begin + random_.uniform(*pause)
         while not stage.keep_up():
@@ -268,6 +272,7 @@ def _arguments() -> Any:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--address", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--hangs", type=float, default=HANGS, help="seconds until a kernel is given up")
     return parser.parse_args()
 
 
@@ -275,7 +280,7 @@ def main() -> None:
     """Run what the command line asks for."""
     options = _arguments()
     if options.work is not None:
-        tune(options.work, options.ways, options.address)
+        tune(options.work, options.ways, options.address, options.hangs)
         return
     console, begin = lines.console(), time.monotonic()
     sink = lines.Sink(options.out, "faults", TARGETS["cpu"].probe(), vars(options))

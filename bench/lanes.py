@@ -104,7 +104,15 @@ def farmed(device: Device, lane: Lane, final: float) -> Farm:
     kind = EVALUATIONS["cuda"]
     return Farm(
         [Worker(compiler, (device,)) for _ in range(lane.compilers)],
-        [Worker(alone, (device, lane.lock, final), timeout=60.0, environment=kind.environment)],
+        [
+            Worker(
+                alone,
+                (device, lane.lock, final),
+                timeout=60.0,
+                environment=kind.environment,
+                room=kind.room,
+            )
+        ],
     )
 
 

@@ -7,12 +7,14 @@ winner counts as agreed where all processes crowned it, or where it and the one 
 declared tied by who crowned one of them. A last line a problem says how many agreed, and of the finalists'
 times the half-widths of their 95 % intervals.
 
-Processes take the GPU in turns (``--lanes`` of them at once), so that nobody is timed beside another.
+Processes take the GPU in turns (``--lanes`` of them at once), so that nobody is timed beside another. With
+``--limit`` none is begun later than ``EACH`` seconds before the end, and those that ended are summed up.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import statistics
 import time
@@ -39,6 +41,8 @@ from tilewright.tuning.tuner import Tuner, sized
 
 SAMPLE = 256
 """Points of a space that its cost model ranks."""
+EACH = 12.0
+"""Seconds that a process takes, with some others beside it."""
 FINAL = 2.0
 """Seconds of a final round, as the tuner has them."""
 
@@ -53,9 +57,12 @@ def liked(problem: Problem, name: str, device: Device, wanted: int) -> list[Conf
     return list(dict.fromkeys(found))[:wanted]
 
 
-def decided(job: tuple[Lane, Problem, int, int]) -> lines.Line:
-    """What a fresh process finds: the winner, who is tied with it, and the finalists' half-widths."""
+def decided(job: tuple[Lane, Problem, int, int]) -> lines.Line | None:
+    """What a fresh process finds: the winner, who is tied with it, and the finalists' half-widths; None where
+    the time is over."""
     lane, problem, configs, number = job
+    if time.time() > lane.deadline - EACH:
+        return None
     device = dispatch.device("cuda")
     whole = sized(problem, lane.regime, device)
     names = promising(whole, lane.regime, device)
@@ -133,6 +140,7 @@ def _arguments() -> argparse.Namespace:
     add("problems", nargs="+", help="spellings, as d:8x8x8")
     add("--processes", type=int, default=20, help="for each problem (default: 20)")
     add("--configs", type=int, default=16, help="that each process decides among (default: 16)")
+    add("--limit", type=float, help="seconds for a problem (default: as long as it takes)")
     add("--lanes", type=int, default=5, help="processes at once (default: 5)")
     add("--out", type=Path, help="a file that lines of JSON are added to")
     return parser.parse_args()
@@ -155,12 +163,14 @@ def main() -> None:
             lock = Path(folder) / "lock"
             lock.touch()
             each = max(1, cores // options.lanes - 1)
-            lane = Lane("memory", Path(folder) / "tries", str(lock), each, 60.0, float("inf"))
+            end = math.inf if options.limit is None else time.time() + options.limit
+            lane = Lane("memory", Path(folder) / "tries", str(lock), each, 60.0, end)
             jobs = [(lane, problem, options.configs, number) for number in range(options.processes)]
             found = []
             for line in pool.map(decided, jobs):
-                sink.write(line)
-                found.append(line)
+                if line is not None:
+                    sink.write(line)
+                    found.append(line)
         total = agreed(found)
         sink.write(total)
         print(total, flush=True)

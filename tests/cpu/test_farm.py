@@ -20,7 +20,7 @@ needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="dask.distributed is not installed"
 )
 
-WAYS, LIMIT = 12, 240.0
+WAYS, LIMIT, HANGS = 12, 240.0, 2.0
 
 
 def check(line: dict[str, object], kills: int) -> None:
@@ -31,12 +31,12 @@ def check(line: dict[str, object], kills: int) -> None:
 
 def test_kills_of_the_tuner_and_its_children_lose_nothing(tmp_path: Path) -> None:
     roles = ("child", "tuner", "child")
-    check(faults.disturbed(tmp_path, WAYS, 3, 1, pause=(1.0, 3.0), limit=LIMIT, roles=roles), 3)
+    check(faults.disturbed(tmp_path, WAYS, 3, 1, pause=(1.0, 3.0), hangs=HANGS, limit=LIMIT, roles=roles), 3)
 
 
 @needs_dask
 def test_kills_of_the_scheduler_and_of_workers_lose_nothing(tmp_path: Path) -> None:
-    options = {"workers": faults.WORKERS, "pause": (4.0, 5.0), "limit": LIMIT}
+    options = {"workers": faults.WORKERS, "pause": (4.0, 5.0), "limit": LIMIT, "hangs": HANGS}
     check(faults.disturbed(tmp_path, WAYS, 2, 2, roles=("scheduler", "worker 0"), **options), 2)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import tilewright.stencils.cuda.grouped.stencil as module
 from tilewright.catalog import STENCILS
-from tilewright.model import DTYPES, Config, GroupedProblem, Problem
+from tilewright.model import DTYPES, Config, Device, GroupedProblem, Problem
 from tilewright.planning.dispatch import refusal
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda import common
@@ -45,6 +45,25 @@ def listed(
     letter: str, top: int = 32, trans: str = "nn", count: int = 10_000, **classes: str
 ) -> GroupedProblem:
     return products(DTYPES[letter], top, top, top, trans, count, **classes)  # type: ignore[arg-type]
+
+
+# -- what the compiler wants -------------------------------------------------------------------------------
+@pytest.mark.parametrize("spelling", ["grouped", "tiny", "inner"])
+def test_tensor_cores_leave_a_thread_the_registers_that_it_is_compiled_with(spelling: str) -> None:
+    def why(letter: str, device: Device, warps: int) -> list[str]:
+        size = "16x16x2000" if spelling == "inner" else "16x16x16"
+        p = listed(letter) if spelling == "grouped" else Problem.parse(f"{letter}:{size}@5000")[0]
+        stencil = STENCILS[spelling]
+        made = stencil.default(p, device).with_(
+            mma=1 if spelling == "grouped" else 16, warps=warps, blocks=3 * device["sms"]
+        )
+        return [rule.name for rule in stencil.space(p, device).why(made)]
+
+    # 1,152 threads of an SM have 56 registers each, 960 have 68.
+    assert "mma-registers" in why("d", H200, 12)
+    assert "mma-registers" not in why("d", H200, 10)
+    assert "mma-registers" not in why("d", A100, 12), "its products have 8 rows"
+    assert "mma-registers" not in why("h", H200, 12)
 
 
 # -- the file and the space say the same -----------------------------------------------------------------

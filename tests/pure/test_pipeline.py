@@ -13,7 +13,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError, ClusterGone, TilewrightError
 from tilewright.model import Config, Device, GroupedProblem, Problem, Record
 from tilewright.targets.cuda.capability import named
-from tilewright.tuning import fleet
+from tilewright.tuning import fleet, pipeline, workers
 from tilewright.tuning.farm import Farm
 from tilewright.tuning.fleet import Team, numbers, teams
 from tilewright.tuning.gemm.jobs import TuningJob
@@ -23,6 +23,13 @@ from tilewright.tuning.workers import LIVES, Answer, Stream
 pytestmark = pytest.mark.pure
 
 ROW = Record(Problem.parse("d:8x8x8")[0], "memory", "tile", Config({"n": 0}), "ok", "device", "llvm 1")
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers here answer at once, and have no pipes that could say so."""
+    for module in (pipeline, workers):
+        monkeypatch.setattr(module, "wait", lambda *_, **__: [])
 
 
 @dataclass(eq=False)
@@ -42,6 +49,10 @@ class Fake:
     @property
     def busy(self) -> bool:
         return self.request is not None
+
+    @property
+    def free(self) -> bool:
+        return not self.busy
 
     def prepare(self, request: Any, timeout: float | None = None) -> None:
         self.setup = request
@@ -115,6 +126,52 @@ def test_what_a_worker_was_at_that_is_gone_goes_to_another(status: str) -> None:
     assert bad.asked == [0], "it was asked no more"
 
 
+@dataclass(eq=False)
+class Roomy(Fake):
+    """One that takes a second request behind the first, and ends with both where the first ends it."""
+
+    behind: deque[Any] = field(default_factory=deque)
+
+    @property
+    def free(self) -> bool:
+        return not self.behind
+
+    def send(self, request: Any, timeout: float | None = None) -> None:
+        if self.request is None:
+            super().send(request, timeout)
+        else:
+            self.behind.append(request)
+
+    def receive(self) -> Answer | None:
+        if self.request is None:
+            return None
+        answer = super().receive()
+        if answer.status != "ok":
+            self.behind.clear()
+        elif self.behind:
+            super().send(self.behind.popleft())
+        return answer
+
+
+def test_a_worker_with_room_has_the_next_try_at_hand() -> None:
+    worker, at = Roomy(), []
+    benches = Benches(Farm([], [worker]))
+    rows = list(benches.through(Built(range(6)), admit, done, lambda made: at.append(made.request)))
+    assert [row.config["n"] for row in rows] == worker.asked == at == list(range(6))
+    assert not worker.busy
+
+
+@pytest.mark.parametrize("status", ["killed", "crashed", "timeout"])
+def test_what_was_behind_the_one_that_ended_a_worker_is_tried_and_not_blamed(status: str) -> None:
+    worker = Roomy(by={0: status})
+    assert through(Benches(Farm([], [worker])), 0, 1, 2) == {
+        0: "crashed" if status == "killed" else status,
+        1: "ok",
+        2: "ok",
+    }
+    assert worker.asked.count(1) == 1
+
+
 def test_what_ends_its_workers_is_at_fault_and_who_was_ended_once_is_not() -> None:
     benches = Benches(Farm([], [Fake(by={1: "killed"}), Fake(by={1: "killed"})]))
     assert through(benches, 0, 1, 2) == {0: "ok", 1: "crashed", 2: "ok"}
@@ -164,6 +221,15 @@ def test_a_request_whose_compiler_was_ended_is_made_again() -> None:
     worker: Any = Fake(statuses=deque(["killed", "adrift", "adrift", "lost"]), by={poison: "killed"})
     answers = {answer.request: answer.status for answer in Stream([worker], [request, poison], ahead=9)}
     assert answers == {request: "ok", poison: "crashed"}
+
+
+def test_an_answer_among_requests_needs_no_compiler() -> None:
+    worker, at_hand = Fake(), Answer("second", "ok", "at hand")
+    team: Any = [worker]
+    answers = {answer.request: answer for answer in Stream(team, ["first", at_hand, "third"], ahead=9)}
+    assert sorted(answers) == ["first", "second", "third"]
+    assert answers["second"] is at_hand
+    assert worker.asked == ["first", "third"]
 
 
 def test_a_compiler_that_is_gone_is_given_nothing_more() -> None:

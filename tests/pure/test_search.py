@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import math
 import statistics
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from bench import recorded, search
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Record, Timing
 from tilewright.space import Param, Rule, Space
+from tilewright.tuning.questions import Questions
+from tilewright.tuning.search import Batches, once
 from tilewright.tuning.search.order import shuffled
 from tilewright.tuning.search.surrogate import Surrogate, coordinates
 from tilewright.tuning.search.table import SEARCHES
@@ -90,6 +93,69 @@ def test_a_search_ends_with_the_whole_space_and_not_before(name: str) -> None:
         except StopIteration:
             break
     assert sorted(map(repr, found)) == sorted(map(repr, small))
+
+
+def late(name: str, tries: int, width: int, seed: int = 0, room: int = 1) -> tuple[list[Config], int]:
+    """What a tuner asks a search for that has room for ``room`` times ``width`` tries at work, of which it is
+    now the oldest and now the newest that comes back; and how many were outstanding at most."""
+    found: list[Config] = []
+    most, space = 0, SPACE.restricted(order="z")
+    questions = Questions(SEARCHES[name](space, [SPACE.at(5)], seed, width=width))
+    working: deque[Config] = deque()
+    while len(found) < tries:
+        config = questions.next()
+        if config is not None:
+            found.append(config)
+            working.append(config)
+        if questions.ended and not working:
+            break
+        if config is None or len(working) == room * width:
+            assert working, "it waits for what nobody owes"
+            questions.answer(record(working.pop() if len(found) % 2 else working.popleft()))
+        most = max(most, len(questions.open))
+    return found, most
+
+
+@pytest.mark.parametrize(("width", "room"), [(8, 1), (8, 4), (1, 14)])
+@pytest.mark.parametrize("name", USABLE)
+def test_a_search_goes_on_while_answers_are_outstanding(name: str, width: int, room: int) -> None:
+    # With more room it is asked again before anything has come back.
+    found, most = late(name, 40, width, room=room)
+    assert len(set(found)) == len(found)
+    assert len(found) == (1 if name == "starts" else 40)
+    if name in ("model", "evolve"):
+        # The first batch may be larger; from then on as many as are compiled at once.
+        assert most <= 17
+
+
+def test_a_search_that_looks_at_records_finds_the_best_though_they_come_late() -> None:
+    best = min(map(seconds, SPACE.restricted(order="z")))
+    for name in ("model", "evolve"):
+        found = [min(map(seconds, late(name, 60, width=8, seed=seed)[0])) for seed in range(3)]
+        assert statistics.mean(found) <= 1.1 * best
+
+
+def test_a_search_that_waits_for_what_nobody_owes_has_ended() -> None:
+    def stubborn() -> Batches:
+        yield [BEST]
+        while True:
+            yield []
+
+    questions = Questions(stubborn(), frozenset([BEST]))
+    assert questions.next() == BEST
+    assert (questions.next(), questions.waited, questions.ended) == (None, True, False)
+    questions.answer(record(BEST))
+    questions.answer(record(BEST))
+    assert (questions.next(), questions.waited, questions.ended) == (None, False, True)
+
+
+def test_what_is_sure_to_be_tried_comes_first() -> None:
+    batch = [SPACE.at(0), SPACE.at(1), BEST]
+    questions = Questions(once(batch), frozenset([BEST]))
+    assert [questions.next() for _ in range(3)] == [BEST, *batch[:2]]
+    assert not questions.ended, "it is asked when somebody is free"
+    assert questions.next() is None
+    assert questions.ended
 
 
 @pytest.mark.parametrize("name", ["model", "evolve"])
@@ -173,7 +239,7 @@ def test_a_surrogate_knows_what_it_was_told_and_doubts_the_rest() -> None:
     for chosen in (0, 4, 8, 12, 15, 3):
         told.add(chosen)
         costs.append(float(places[0, chosen]) + 2.0 * places[1, chosen])
-    told.fit((np.array(costs) - np.mean(costs)) / np.std(costs))
+    told.fit((np.array(costs) - np.mean(costs)) / np.std(costs), range(len(costs)))
     mean, deviation = told.expected(np.array(costs))
     assert np.abs(mean[told.known] - costs).max() < 0.5
     assert deviation[told.known].max() < deviation[[1, 7, 11]].min()

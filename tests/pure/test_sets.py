@@ -14,13 +14,12 @@ from tilewright.calls import settings
 from tilewright.catalog import STENCILS
 from tilewright.cli import main, queries, render
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import Config, Device, Problem, Record, Timing, Verdict
+from tilewright.model import Config, Device, Problem, Record, Timing
 from tilewright.planning import dispatch
 from tilewright.runtime import build
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Outcome
 from tilewright.tuning.sets import cells
 from tilewright.tuning.sets.kernel_set import KernelSet, kernel_set
 from tilewright.tuning.starts import VENDOR
@@ -61,6 +60,8 @@ class FakeTuner:
     device: Device = DEVICE
     tuned: list[tuple[int, tuple[Kernel, ...]]] = field(default_factory=list)
     beside: list[tuple[int, Kernel]] = field(default_factory=list)
+    wrong: set[tuple[int, Kernel]] = field(default_factory=set)
+    """What a round in turns finds wrong."""
 
     def append(self, p: Problem, regime: str, which: Kernel, seconds: float, protocol: int) -> None:
         batch = sized(p, regime, self.device).batch
@@ -85,15 +86,23 @@ class FakeTuner:
         if self.vendor is not None:
             self.append(p, regime, (VENDOR, Config({})), self.vendor, measure.DECIDED)
 
-    def in_turns(self, p: Problem, regime: str, kernels: list[Kernel]) -> dict[Kernel, Outcome]:
+    def in_turns(self, p: Problem, regime: str, kernels: list[Kernel]) -> dict[Kernel, Record]:
         self.beside.append((p.m, kernels[1]))
-        found = {}
+        best, found = min(kernels, key=lambda each: self.turns(p.m, each)), {}
         for each in kernels:
             seconds = self.turns(p.m, each)
             # What drifts, drifts for all of a round.
             samples = tuple(seconds * (1 + drift) for drift in (0.0, 0.5, 1.0))
             timing = Timing(samples, seconds, seconds, seconds, regime, p.batch, measure.INTERLEAVED)
-            found[each] = Outcome(Verdict(True, 0.0), timing)
+            wrong = (p.m, each) in self.wrong
+            found[each] = Record(
+                *(p, regime, *each, "wrong" if wrong else "ok", self.device.key),
+                toolchain(self.device, each[0]),
+                timing=None if wrong else timing,
+                protocol=measure.DECIDED if each == best and not wrong else measure.INTERLEAVED,
+                when="2026-02",
+            )
+            self.records.append(found[each])
         return found
 
 
@@ -151,6 +160,33 @@ def test_what_is_slower_side_by_side_is_not_taken(store: Records) -> None:
         found.kernels.index(each) for each in (MIDDLE, MIDDLE, WIDE)
     ]
     assert (found.holds, found.worst) == (True, pytest.approx(0.04))
+
+
+def test_what_was_timed_in_turns_is_recorded_and_goes_by(store: Records) -> None:
+    def turns(m: int, which: Kernel) -> float:
+        return 0.9e-3 if (m, which) == (12, MIDDLE) else seconds(m, which)
+
+    found = made(FakeTuner(store, seconds, turns, BEST))
+    assert [case.record.protocol for case in found.cases] == [
+        *(measure.INTERLEAVED, measure.DECIDED, measure.DECIDED)
+    ]
+    written = toolchain(DEVICE, "tile")
+    wide = store.tried(found.cases[2].problem, "cached", DEVICE.key, "tile", measure.INTERLEAVED, written)
+    assert list(wide) == [WIDE[1]], "it was beaten in turns"
+    winner = store.best(found.cases[2].problem.key, "cached", DEVICE.key)
+    assert winner is not None
+    assert (winner.stencil, winner.config) == MIDDLE
+    # The next set begins there: that problem has nothing left to compare.
+    again = FakeTuner(store, seconds, turns, BEST)
+    assert made(again).kernels == (MIDDLE,)
+    assert again.beside == [(6, MIDDLE)]
+
+
+def test_who_turns_out_wrong_in_turns_serves_nobody(store: Records) -> None:
+    tuner = FakeTuner(store, seconds, seconds, BEST, wrong={(12, WIDE)})
+    found = made(tuner)
+    assert found.kernels == (MIDDLE,)
+    assert [case.loss for case in found.cases] == pytest.approx([0.04, 0.0, 0.0])
 
 
 def test_what_the_vendor_does_faster_is_left_to_it(store: Records) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from tilewright.planning import dispatch
 from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
-from tilewright.tuning import farm, final
+from tilewright.tuning import farm, final, pipeline
 from tilewright.tuning import timing as measure
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
@@ -233,6 +234,10 @@ class Bench:
     def busy(self) -> bool:
         return self.request is not None
 
+    @property
+    def free(self) -> bool:
+        return not self.busy
+
     def prepare(self, request: Any, timeout: float | None = None) -> None:
         self.batch = request[1].batch
 
@@ -267,9 +272,13 @@ class Compiled:
     """A stream of compilers that are at once done."""
 
     def __init__(self, facts: Callable[[Config], dict[str, int]], requests: Iterable[Any]):
-        self.answers = (Answer(r, "ok", Binary(b"", "k", "digest", facts(r[2]))) for r in requests)
-
+        self.answers = (
+            r if r is None or isinstance(r, Answer) else self.made(r, facts(r[2])) for r in requests
+        )
         self.done = False
+
+    def made(self, request: Any, facts: dict[str, int]) -> Answer:
+        return Answer(request, "ok", Binary(b"", "k", "digest", facts))
 
     def __iter__(self) -> Iterator[Answer]:
         return self
@@ -278,9 +287,11 @@ class Compiled:
         return next(self.answers)
 
     def poll(self) -> Answer | None:
-        answer = None if self.done else next(self.answers, None)
-        self.done = answer is None
-        return answer
+        try:
+            return None if self.done else next(self.answers)
+        except StopIteration:
+            self.done = True
+            return None
 
     def advance(self) -> None:
         pass
@@ -290,6 +301,12 @@ class Compiled:
 
     def drop(self, patience: float = 0.0) -> None:
         self.done = True
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children here answer at once, and have no pipes that could say so."""
+    monkeypatch.setattr(pipeline, "wait", lambda *_, **__: [])
 
 
 @pytest.fixture
@@ -586,17 +603,81 @@ def test_who_is_tied_and_what_disturbed_them_is_said(tuner: Any, store: Records)
     assert found.detail == "tied with another; a storm"
 
 
-def test_kernels_are_timed_in_turns_and_nothing_is_written(tuner: Any, store: Records) -> None:
+def test_a_program_that_several_problems_have_is_compiled_once(
+    tuner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[Config] = []
+
+    class Shared(Compiled):
+        def made(self, request: Any, facts: dict[str, int]) -> Answer:
+            name, problem, config = request
+            compiled.append(config)
+            digest = STENCILS[name].source(problem, config, DEVICE).digest
+            return Answer(request, "ok", Binary(b"", "k", digest, facts))
+
+    made = tuner(Bench(lambda config: 1e-3 * config["blk_n"]))
+    monkeypatch.setattr(TUNE, "stream", lambda _, requests, __: Shared(lambda config: {}, requests))
+    made.kind = replace(made.kind, shared=True, budgets={"memory": 1.0, "cached": 1.0})
+    options: dict[str, Any] = {"search": "exhaustive", "budget": 60.0, "stencils": ("tile",)}
+    found = [
+        made.tune(NARROW, regime, spaces=free(NARROW, "blk_n"), **options) for regime in ("memory", "cached")
+    ]
+    assert found[0].tried == found[1].tried == len(compiled) > 1
+    monkeypatch.setattr(TUNE, "KEPT", 1)
+    made.tune(NARROW.with_(beta="1"), "memory", spaces=free(NARROW, "blk_n"), **options)
+    assert len(made._programs) == 1
+
+
+def test_the_next_stencil_is_searched_while_tries_of_the_one_before_are_at_work(tuner: Any) -> None:
+    @dataclass(eq=False)
+    class Late(Bench):
+        """It answers nothing after the first try before it has tries of two stencils, for a while."""
+
+        held: deque[Any] = field(default_factory=deque)
+        seen: set[str] = field(default_factory=set)
+        looks: int = 0
+
+        @property
+        def free(self) -> bool:
+            return True
+
+        @property
+        def busy(self) -> bool:
+            return bool(self.held)
+
+        def send(self, request: Any, timeout: float | None = None) -> None:
+            self.held.append(request)
+            if request[0] == "attempt":
+                self.seen.add(request[1].stencil)
+
+        def receive(self) -> Answer | None:
+            self.looks += 1
+            if self.passes and len(self.seen) < 2 and self.looks < 1000:
+                return None
+            return self.ask(self.held.popleft())
+
+    bench = Late(lambda config: 1e-3)
+    problem = one("d:4x4x4")
+    result = tuner(bench).tune(
+        problem, "memory", search="sample", budget=60.0, tries=4, stencils=["tile", "lanes"]
+    )
+    assert bench.looks < 1000
+    assert result.statuses == {"ok": 4}
+    assert result.best is not None
+
+
+def test_kernels_are_timed_in_turns_as_in_a_final_round(tuner: Any, store: Records) -> None:
     space = free(NARROW, "blk_n")(STENCILS["tile"].space(NARROW, DEVICE))
     kernels = [("tile", config) for config in list(space)[:3]]
     bench = Bench(lambda config: 1e-3 * config["blk_n"])
     found = tuner(bench).in_turns(NARROW, "memory", kernels)
     assert list(found) == kernels
     assert bench.rounds == [[config for _, config in kernels]]
-    assert {each[1]["blk_n"]: outcome.timing.median for each, outcome in found.items()} == {
+    assert {each[1]["blk_n"]: row.timing.median for each, row in found.items()} == {
         config["blk_n"]: 1e-3 * config["blk_n"] for _, config in kernels
     }
-    assert store.all() == []
+    assert [row.protocol for row in found.values()] == [measure.DECIDED, *[measure.INTERLEAVED] * 2]
+    assert [row.protocol for row in store.all()] == [row.protocol for row in found.values()]
 
     class Dead(Bench):
         def ask(self, request: Any, timeout: float | None = None, meanwhile: Any = None) -> Answer:

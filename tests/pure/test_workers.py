@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -46,6 +46,43 @@ def test_a_request_may_have_a_time_limit_of_its_own(
     now[0] += 0.02
     assert worker.receive() == Answer("work", "timeout", detail=f"no answer within {limit:g} s")
     assert not worker.busy
+
+
+def test_a_worker_with_room_takes_a_request_behind_another(now: list[float]) -> None:
+    class Talking(Silent):
+        answers: ClassVar[list[Any]] = []
+
+        def poll(self, timeout: float) -> bool:
+            return bool(self.answers)
+
+        def recv(self) -> Any:
+            return self.answers.pop(0)
+
+    worker = Worker(lambda: str, timeout=30.0, room=2)
+    worker._pipe = Talking()  # type: ignore[assignment]
+    worker.send("first")
+    assert worker.free
+    worker.send("second", timeout=2.0)
+    assert not worker.free
+    now[0] += 9.0
+    Talking.answers.append(("ok", 1, ""))
+    assert worker.receive() == Answer("first", "ok", 1)
+    assert worker.busy
+    assert worker.free
+    now[0] += 1.99
+    assert worker.receive() is None, "its time began when it came to the front"
+    worker.send("third")
+    now[0] += 0.02
+    assert worker.receive() == Answer("second", "timeout", detail="no answer within 2 s")
+    assert not worker.busy, "what was behind it went with it"
+
+
+def test_nothing_goes_behind_what_a_child_is_to_be_told_first(now: list[float]) -> None:
+    worker = Worker(lambda: str, timeout=30.0, room=2)
+    worker._pipe = Silent()  # type: ignore[assignment]
+    worker.prepare("setup")
+    worker.send("work")
+    assert not worker.free
 
 
 class Slow:

@@ -123,6 +123,11 @@ class RemoteWorker:
         return self.request is not None
 
     @property
+    def free(self) -> bool:
+        """Whether it takes a request now."""
+        return not self.busy
+
+    @property
     def pipe(self) -> Connection | None:
         """What becomes readable when a task has ended."""
         return self._news

@@ -25,6 +25,10 @@ class Bench(Protocol):
         """Whether it has a request."""
 
     @property
+    def free(self) -> bool:
+        """Whether it takes a request now, be it behind another."""
+
+    @property
     def pipe(self) -> Connection | None:
         """What becomes readable when there is news of its request."""
 
@@ -81,7 +85,13 @@ def local(
     patience = timeout if measuring is None else measuring
     builders = [Worker(compiler, (device,), timeout=timeout) for _ in range(kind.compilers(device))]
     benches: list[Bench] = [
-        Worker(kind.factory, (device,), timeout=patience, environment={**kind.environment, **alone})
+        Worker(
+            kind.factory,
+            (device,),
+            timeout=patience,
+            environment={**kind.environment, **alone},
+            room=kind.room,
+        )
         for alone in ([{VISIBLE: seen(device, number)} for number in numbers] if len(numbers) else [{}])
     ]
     return Farm(builders, benches)

@@ -68,7 +68,7 @@ class Final:
         rows.sort(key=lambda r: (name_of(r) not in before, -speed(r), repr(r.config)))
         # Where none of the best stands the last check, the next best are asked.
         for first in range(0, FINALISTS * FINALS, FINALISTS):
-            records, vendor = self._round(self.built(rows[first : first + FINALISTS]))
+            records, vendor = self.round(self.built(rows[first : first + FINALISTS]))
             winners = [record for record in records if record.status == "ok"]
             if winners or first + FINALISTS >= len(rows):
                 break
@@ -122,8 +122,9 @@ class Final:
         decided = self.decided(base, Outcome(Verdict(True, 0.0), timing, clocks), "ok")
         return replace(decided, protocol=measure.DECIDED)
 
-    def _round(self, finalists: Sequence[tuple[Record, Candidate]]) -> tuple[list[Record], Record | None]:
-        """The records of one final round, written, and the vendor's."""
+    def round(self, finalists: Sequence[tuple[Record, Candidate]]) -> tuple[list[Record], Record | None]:
+        """The records of one final round, written, and the vendor's. Where the round fails whoever is in it,
+        the records that were given."""
         records: list[Record] = []
         answer = self.ask([candidate for _, candidate in finalists])
         if answer.status != "ok":

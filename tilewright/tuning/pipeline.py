@@ -120,46 +120,57 @@ class Benches:
         built: Source,
         admit: Callable[[Answer], Record | Measurement],
         done: Callable[[Measurement, Answer], Record],
+        begun: Callable[[Measurement], None] = lambda at: None,
     ) -> Iterator[Record]:
         """Records of candidates as they come. ``admit`` says what was compiled and goes to a device, and the
-        record of what does not; ``done`` makes the record of one that was there. Raises ``TilewrightError``
-        when no worker is left."""
-        running: dict[Bench, Measurement] = {}
+        record of what does not; ``begun`` is told of each as a device comes to it, and ``done`` makes the
+        record of one that was there. Raises ``TilewrightError`` when no worker is left."""
+        running: dict[Bench, deque[Measurement]] = {}
         again: deque[Measurement] = deque()
+        # Until one was right, nobody can say from when on another is not worth its time.
+        right = False
         self._last = time.monotonic()
         try:
             while True:
                 self._tick(len(running))
                 ready: list[Record] = []
                 for bench in list(running):
-                    answer = bench.receive()
-                    if answer is None:
-                        continue
-                    at = running.pop(bench)
-                    if answer.status in GONE_FOR_GOOD:
-                        self._leave(bench, answer)
-                    if answer.status in GONE_FOR_GOOD or answer.status == "killed":
-                        at.deaths += answer.status in ("lost", "killed")
-                        if at.deaths < LIVES:
-                            again.append(at)
-                            continue
-                        answer = replace(answer, status="crashed")
-                    ready.append(done(at, answer))
+                    while bench in running and (answer := bench.receive()) is not None:
+                        at = running[bench].popleft()
+                        if not bench.busy:
+                            # A child that ended leaves what it was not yet at.
+                            again.extend(running.pop(bench))
+                        else:
+                            begun(running[bench][0])
+                        if answer.status in GONE_FOR_GOOD:
+                            self._leave(bench, answer)
+                        if answer.status in GONE_FOR_GOOD or answer.status == "killed":
+                            at.deaths += answer.status in ("lost", "killed")
+                            if at.deaths < LIVES:
+                                again.append(at)
+                                continue
+                            answer = replace(answer, status="crashed")
+                        ready.append(done(at, answer))
+                        right = right or ready[-1].status == "ok"
                 self._tick(len(running))
                 # Devices go on before what they found is written, and before compilers are given more to do.
-                for bench in self._rotation(""):
-                    while bench not in running:
-                        if again:
-                            found: Record | Measurement = again.popleft()
-                        elif (candidate := built.poll()) is not None:
-                            found = admit(candidate)
-                        else:
-                            break
-                        if isinstance(found, Record):
-                            ready.append(found)
-                        else:
-                            bench.send(found.request)
-                            running[bench] = found
+                while free := [
+                    bench for bench in self._rotation("") if bench.free and (right or bench not in running)
+                ]:
+                    if again:
+                        found: Record | Measurement = again.popleft()
+                    elif (candidate := built.poll()) is not None:
+                        found = admit(candidate)
+                    else:
+                        break
+                    if isinstance(found, Record):
+                        ready.append(found)
+                        continue
+                    bench = min(free, key=lambda each: len(running.get(each, ())))
+                    if bench not in running:
+                        begun(found)
+                    bench.send(found.request)
+                    running.setdefault(bench, deque()).append(found)
                 yield from ready
                 built.advance()
                 if not running and not again and built.done:

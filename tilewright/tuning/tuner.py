@@ -33,11 +33,13 @@ from tilewright.store.leases import Leases
 from tilewright.store.records import Records
 from tilewright.task import Task
 from tilewright.tuning import timing as measure
-from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
+from tilewright.tuning.evaluate import Candidate, FinalRound
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.farm import Farm, local
 from tilewright.tuning.final import Final, Name, finite, name_of
 from tilewright.tuning.pipeline import Account, Benches, Measurement
+from tilewright.tuning.questions import Questions
+from tilewright.tuning.search import once
 from tilewright.tuning.search.table import SEARCHES
 from tilewright.tuning.starts import VENDOR, Starts, incumbents, starts
 from tilewright.tuning.timing import now, speed
@@ -51,6 +53,8 @@ after each. (With 16 tries a model reached 0.972 of the best of ten recorded spa
 # Seconds beyond its budget in which a search still tries what was compiled within it, and seconds that
 # a compiler then gets to come to its end.
 GRACE, PATIENCE = 1.0, 5.0
+KEPT = 1024
+"""Programs that are kept for other problems of a run, some 70 KB each."""
 WATCH = 0.25
 """Seconds between two looks at what other tuners are at."""
 
@@ -119,6 +123,27 @@ def taking(problem: Task, device: Device, stencils: Iterable[str]) -> list[str]:
     return found
 
 
+@dataclass(slots=True)
+class _Search:
+    """A stencil's search: what it asks for, and how long, and how often, it may."""
+
+    name: str
+    questions: Questions
+    known: dict[Config, Record]
+    deadline: float
+    tries: int | None
+    """Configs that it may have measured; None for any number."""
+    fresh: int = 0
+    """Configs that it was given so far."""
+    elsewhere: list[Config] = field(default_factory=list)
+    """What other tuners are at."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is tried any more but what is sure to be."""
+        return time.monotonic() >= self.deadline or (self.tries is not None and self.fresh >= self.tries)
+
+
 class Tuner:
     """A run of the tuner on one device, with its children and its records file."""
 
@@ -141,6 +166,8 @@ class Tuner:
         self.compilers = self.farm.compilers
         self.benches = Benches(self.farm)
         self.leases = Leases(records)
+        # By the digests of their sources, the oldest first.
+        self._programs: dict[str, Binary] = {}
 
     @property
     def bench(self) -> Any:
@@ -195,22 +222,16 @@ class Tuner:
                 return known
         final = self._prepare(sized_problem, regime)
         begin = time.monotonic()
-        self._fresh = 0
-        for number, name in enumerate(names):
-            # What a stencil does not spend of its share is left to the next.
-            left = budget - (time.monotonic() - begin)
-            share = left / (len(names) - number)
-            self._left = None if tries is None else max(0, tries - self._fresh) // (len(names) - number)
-            for record in self._search(sized_problem, regime, name, search, share, seed, spaces):
-                result.tried += 1
-                result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
-                self._heard(record)
-                spent, counts = time.monotonic() - begin, dict(result.statuses)
-                self.listen(
-                    Progress(
-                        problem, name, result.tried, result.best, spent, budget, *place, counts, self.device
-                    )
-                )
+        searched = self._searched(
+            sized_problem, regime, names, search=search, budget=budget, tries=tries, seed=seed, spaces=spaces
+        )
+        for record in searched:
+            result.tried += 1
+            result.statuses[record.status] = result.statuses.get(record.status, 0) + 1
+            self._heard(record)
+            spent, counts = time.monotonic() - begin, dict(result.statuses)
+            state = (record.stencil, result.tried, result.best, spent, budget)
+            self.listen(Progress(problem, *state, *place, counts, self.device))
         newest = [row for name in self._names for row in self._known(sized_problem, regime, name).values()]
         result.best, result.vendor = final.decide(newest, self._incumbents)
         result.missing, result.note, result.tied = final.missing, final.note, final.tied
@@ -259,20 +280,21 @@ class Tuner:
         ours = [final.decided(row, outcome, "ok") for outcome in last_round.outcomes if outcome.verdict.ok]
         return (ours[0] if ours else None), final.vendor(last_round)
 
-    def in_turns(self, problem: Task, regime: str, kernels: Sequence[Name]) -> dict[Name, Outcome]:
-        """Kernels that are known to be right timed in turns, until it is clear who is fastest: their samples
-        of one round belong together. Nothing is written. Empty where the round fails.
+    def in_turns(self, problem: Task, regime: str, kernels: Sequence[Name]) -> dict[Name, Record]:
+        """Records of kernels that are known to be right, timed in turns with the vendor's product until it is
+        clear who is fastest: a final round among them alone, so their samples belong together. They are
+        written, who won as the winner. Empty where the round fails, and without who was not timed.
 
         Raises ``TilewrightError`` when operands cannot be made.
         """
         problem = sized(problem, regime, self.device)
         final = self._prepare(problem, regime)
-        finalists = final.built([self._begun(problem, regime, *kernel) for kernel in kernels])
-        answer = final.ask([candidate for _, candidate in finalists])
-        if answer.status != "ok":
-            return {}
-        outcomes = zip(finalists, answer.value.outcomes, strict=True)
-        return {name_of(row): outcome for (row, _), outcome in outcomes}
+        known = {name: self._known(problem, regime, name) for name, _ in kernels}
+        rows = [
+            known[name].get(config) or self._begun(problem, regime, name, config) for name, config in kernels
+        ]
+        records, _ = final.round(final.built(rows))
+        return {name_of(row): row for row in records if not any(row is each for each in rows)}
 
     def _prepare(self, problem: Task, regime: str) -> Final:
         """Have devices make the operands of a problem, for which there is a final round then."""
@@ -287,17 +309,54 @@ class Tuner:
         )
         return self._final
 
-    def _search(
+    def _searched(
+        self,
+        problem: Task,
+        regime: str,
+        names: Sequence[str],
+        *,
+        search: str,
+        budget: float,
+        tries: int | None,
+        seed: int,
+        spaces: Callable[[Space], Space],
+    ) -> Iterator[Record]:
+        """Records of what the searches of all stencils ask for, old ones where a config is known already."""
+        begin, done = time.monotonic(), list[_Search]()
+
+        def searches() -> Iterator[_Search]:
+            for number, name in enumerate(names):
+                # What a stencil does not spend of its share is left to the next.
+                rest, left = len(names) - number, None
+                if tries is not None:
+                    left = max(0, tries - sum(each.fresh for each in done)) // rest
+                share = (budget - (time.monotonic() - begin)) / rest
+                done.append(self._begin(problem, regime, name, search, share, left, seed, spaces))
+                yield done[-1]
+
+        yield from self._try_all(problem, regime, searches())
+        # What other tuners were at: they have written what came of it, or are waited for, or have ended.
+        while found := [each for each in done if each.elsewhere and not each.over]:
+            before = sum(len(each.known) for each in found)
+            for each in found:
+                asked, each.elsewhere = each.elsewhere, []
+                each.questions = Questions(once([config for config in asked if config not in each.known]))
+            yield from self._try_all(problem, regime, found)
+            if sum(len(each.known) for each in found) == before:
+                time.sleep(WATCH)
+
+    def _begin(
         self,
         problem: Task,
         regime: str,
         name: str,
         search: str,
         budget: float,
+        left: int | None,
         seed: int,
         spaces: Callable[[Space], Space],
-    ) -> Iterator[Record]:
-        """Records of what the search asks for, old ones where a config is known already."""
+    ) -> _Search:
+        """A search of a stencil's space, which has so many seconds from now, and tries."""
         stencil = STENCILS[name]
         known = self._known(problem, regime, name)
         if self._tolerate:
@@ -311,36 +370,11 @@ class Tuner:
         if search == "starts":
             begin = Starts(begin.configs, frozenset(begin.configs))
         width = 2 * len(self.compilers)
-        if self._left is not None:
-            width = max(1, min(width, self._left // LOOKS))
+        if left is not None:
+            width = max(1, min(width, left // LOOKS))
         model = stencil.cost_model(problem, self.device)
         batches = SEARCHES[search](space, begin.configs, seed, width=width, estimate=model)
-        deadline = time.monotonic() + budget
-        answers: list[Record] | None = None
-        elsewhere: list[Config] = []
-        while True:
-            try:
-                asked = next(batches) if answers is None else batches.send(answers)
-            except StopIteration:
-                break
-            answers = [known[config] for config in asked if config in known]
-            yield from answers
-            fresh = [config for config in asked if config not in known]
-            for record in self._try_all(problem, regime, name, fresh, deadline, begin.sure):
-                answers.append(record)
-                known[record.config] = record
-                yield record
-            elsewhere += [config for config in fresh if config not in known]
-            if time.monotonic() >= deadline or self._left == 0:
-                return
-        # What other tuners were at: they have written what came of it, or are waited for, or have ended.
-        while elsewhere and time.monotonic() < deadline and self._left != 0:
-            found = list(self._try_all(problem, regime, name, elsewhere, deadline, frozenset()))
-            yield from found
-            done = {record.config for record in found}
-            elsewhere = [config for config in elsewhere if config not in done]
-            if not found:
-                time.sleep(WATCH)
+        return _Search(name, Questions(batches, begin.sure), known, time.monotonic() + budget, left)
 
     def _known(self, problem: Task, regime: str, name: str) -> dict[Config, Record]:
         """The newest record of each config tried by this program; a final round outranks a try alone, and a
@@ -358,40 +392,66 @@ class Tuner:
                 known[config] = row
         return known
 
-    def _try_all(
-        self,
-        problem: Task,
-        regime: str,
-        name: str,
-        configs: Sequence[Config],
-        deadline: float,
-        sure: frozenset[Config],
-    ) -> Iterator[Record]:
-        """Compile, check and time configs, the compiler ahead of the clock, until the deadline; the ``sure``
-        ones in any case, and first."""
-        waited = set(sure.intersection(configs))
+    def _try_all(self, problem: Task, regime: str, searches: Iterable[_Search]) -> Iterator[Record]:
+        """Compile, check and time what searches ask for, the compilers ahead of the clock, each until its
+        deadline; what is sure to be tried in any case. The next one is asked as soon as the one before has
+        nothing more to ask, for devices are still at that then. What is known is not tried again."""
         found: deque[Record] = deque()
+        begun: dict[str, _Search] = {}
+        more = True
 
-        def requests() -> Iterator[tuple[str, Task, Config]]:
-            for config in sorted(configs, key=lambda config: config not in sure):
-                if config not in sure and (time.monotonic() >= deadline or self._left == 0):
-                    return
-                if not self._claimed(self._begun(problem, regime, name, config), found):
-                    waited.discard(config)
+        def told(at: _Search, record: Record) -> None:
+            self._heard(record)
+            at.questions.answer(record)
+            at.known[record.config] = record
+            found.append(record)
+
+        def asked(at: _Search) -> Iterator[tuple[str, Task, Config] | Answer | None]:
+            while not at.questions.ended:
+                config = at.questions.next()
+                if config is None:
+                    if not at.questions.ended:
+                        yield None
                     continue
-                if self._left:
-                    self._left -= 1
-                self._fresh += 1
-                yield name, problem, config
+                if config not in at.questions.sure and at.over:
+                    return
+                if config in at.known:
+                    told(at, at.known[config])
+                    continue
+                row = self._begun(problem, regime, at.name, config)
+                claim = self.leases.claim(row, "spills" if self._tolerate else "")
+                if claim.state == "mine":
+                    at.fresh += 1
+                    request = at.name, problem, config
+                    yield self._compiled(request) or request
+                elif claim.state == "held":
+                    at.elsewhere.append(config)
+                    at.questions.answer(replace(row, status="held"))
+                elif claim.record is not None:
+                    told(at, claim.record)
+                else:
+                    detail = f"poison: {claim.deaths} deaths of tuners that tried it, and no answer"
+                    told(at, replace(row, status="crashed", detail=detail))
+                    self.leases.settle(found[-1])
+
+        def requests() -> Iterator[tuple[str, Task, Config] | Answer | None]:
+            nonlocal more
+            for at in searches:
+                begun[at.name] = at
+                yield from asked(at)
+            more = False
 
         candidates = stream(self.compilers, requests(), self.kind.ahead)
         try:
-            for record in self.benches.through(candidates, self._admitted, self._measured):
+            for record in self.benches.through(candidates, self._admitted, self._measured, self._at):
                 self.leases.settle(record)
+                at = begun[record.stencil]
+                at.questions.answer(record)
+                at.known[record.config] = record
                 yield record
                 yield from _emptied(found)
-                waited -= {record.config}
-                if not waited and time.monotonic() >= deadline + GRACE:
+                late = not more and all(time.monotonic() >= each.deadline + GRACE for each in begun.values())
+                if late and not any(each.questions.waited for each in begun.values()):
                     # Compilers may be far ahead of the clock. What they are at is waited for, but not tried.
                     candidates.drop(PATIENCE)
             yield from _emptied(found)
@@ -399,17 +459,20 @@ class Tuner:
             candidates.drop()
             self.leases.release()
 
-    def _claimed(self, row: Record, found: deque[Record]) -> bool:
-        """Whether a try is ours to make; what is known of it else, by another tuner or by what it did to
-        those before, is put with what is ``found``."""
-        claim = self.leases.claim(row, "spills" if self._tolerate else "")
-        if claim.record is not None:
-            found.append(claim.record)
-        if claim.state == "poison":
-            detail = f"poison: {claim.deaths} deaths of tuners that tried it, and no answer"
-            found.append(replace(row, status="crashed", detail=detail))
-            self.leases.settle(found[-1])
-        return claim.state == "mine"
+    def _compiled(self, request: tuple[str, Task, Config]) -> Answer | None:
+        """What the compiler would say to a request, where an earlier problem of this run had the program."""
+        if not self._programs:
+            return None
+        name, problem, config = request
+        try:
+            found = self._programs.get(STENCILS[name].source(problem, config, self.device).digest)
+        except Exception:
+            return None  # What is wrong with it a child says.
+        return Answer(request, "ok", found) if found is not None else None
+
+    def _at(self, made: Measurement) -> None:
+        """A device comes to a try now: should this process end, it is under suspicion."""
+        self.leases.begin(made.base)
 
     def _admitted(self, built: Answer) -> Record | Measurement:
         """What is to be measured, or the record of what is not, from what the compiler said on."""
@@ -419,6 +482,10 @@ class Tuner:
             status = "compile_failed" if built.status == "failed" else built.status
             return replace(base, status=status, detail=built.detail)
         binary: Binary = built.value
+        if self.kind.shared:
+            self._programs[binary.digest] = binary
+            while len(self._programs) > KEPT:
+                del self._programs[next(iter(self._programs))]
         base = replace(base, source=binary.digest)
         spills, fma = binary.facts.get("spills", 0), binary.facts.get("fma", 0)
         if spills > self._tolerate:
@@ -428,7 +495,6 @@ class Tuner:
             return replace(base, status="rejected", detail=f"{fma} multiply-adds of {expected}")
         best = self._result.best
         limit = math.inf if best is None else self.kind.early_stop * problem.batch / speed(best)
-        self.leases.begin(base)
         budget = self.kind.budgets[base.regime]
         return Measurement(base, ("attempt", Candidate(name, config, binary), 3, budget, limit))
 

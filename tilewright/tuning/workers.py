@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
 from types import ModuleType
 from typing import Any
 
@@ -67,13 +68,35 @@ def _stay_with(parent: int) -> None:
         os._exit(1)
 
 
-def _serve(pipe: Connection, factory: Factory, arguments: tuple[Any, ...], parent: int) -> None:
+def _requests(pipe: Connection, room: int) -> Iterator[Any]:
+    """What comes through a pipe until it closes. Where there is ``room`` for several a thread takes them out
+    of it, for a parent must not wait until a large one fits in."""
+    came: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+    def read() -> None:
+        try:
+            while True:
+                came.put((pipe.recv(), None))
+        except BaseException as error:
+            came.put((None, error))
+
+    if room > 1:
+        threading.Thread(target=read, daemon=True).start()
+    while True:
+        request, error = came.get() if room > 1 else (pipe.recv(), None)
+        if error is not None:
+            raise error
+        yield request
+
+
+def _serve(
+    pipe: Connection, factory: Factory, arguments: tuple[Any, ...], parent: int, room: int = 1
+) -> None:
     """The child: build the handler, then answer requests until the pipe closes."""
     _stay_with(parent)
     handler = None
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
-        while True:
-            request = pipe.recv()
+        for request in _requests(pipe, room):
             try:
                 if handler is None:
                     handler = factory(*arguments)
@@ -87,7 +110,11 @@ def _serve(pipe: Connection, factory: Factory, arguments: tuple[Any, ...], paren
 
 
 class Worker:
-    """One child process: ``factory(*arguments)`` is called in it once and gives the handler of requests."""
+    """One child process: ``factory(*arguments)`` is called in it once and gives the handler of requests.
+
+    ``room`` is how many requests it takes before the first of them is answered: with two it goes from one to
+    the next without waiting for this process. They are answered in their order.
+    """
 
     def __init__(
         self,
@@ -96,9 +123,10 @@ class Worker:
         *,
         timeout: float = 30.0,
         environment: Mapping[str, str] | None = None,
+        room: int = 1,
     ):
         self._factory, self._arguments = factory, arguments
-        self.timeout, self._environment = timeout, dict(environment or {})
+        self.timeout, self._environment, self._room = timeout, dict(environment or {}), room
         self._process: Any = None
         self._pipe: Connection | None = None
         self.request: Any = None
@@ -107,6 +135,8 @@ class Worker:
         self._setup: tuple[Any, float | None] | None = None
         self._told = False
         self._next: tuple[Any, float | None] | None = None
+        # Requests behind the one that is being answered, with their time limits.
+        self._behind: deque[tuple[Any, float]] = deque()
 
     @property
     def setup(self) -> Any:
@@ -133,7 +163,9 @@ class Worker:
             sys.modules["__main__"] = ModuleType("__main__")
         try:
             self._process = context.Process(
-                target=_serve, args=(theirs, self._factory, self._arguments, os.getpid()), daemon=True
+                target=_serve,
+                args=(theirs, self._factory, self._arguments, os.getpid(), self._room),
+                daemon=True,
             )
             self._process.start()
         finally:
@@ -148,6 +180,15 @@ class Worker:
     def busy(self) -> bool:
         """Whether a request is in the child."""
         return self.request is not None
+
+    @property
+    def free(self) -> bool:
+        """Whether it takes a request now."""
+        if not self.busy:
+            return True
+        # What comes behind the setup has to be told it first.
+        told = self._setup is None or (self._told and self._next is None)
+        return told and 1 + len(self._behind) < self._room
 
     @property
     def gone(self) -> bool:
@@ -165,8 +206,13 @@ class Worker:
         return self._pipe
 
     def send(self, request: Any, timeout: float | None = None) -> None:
-        """Hand a request to the child, starting and preparing it first if need be; ``timeout`` seconds for
-        this one."""
+        """Hand a request to the child, which is ``free``, starting and preparing it first if need be;
+        ``timeout`` seconds for this one."""
+        if self.busy and self._pipe is not None:
+            with suppress(OSError):  # The child is gone: ``receive`` says so of the one before.
+                self._pipe.send(request)
+            self._behind.append((request, self.timeout if timeout is None else timeout))
+            return
         begun = 0.0 if self._pipe else START
         pipe = self._pipe or self._start()
         self.request, self._next = request, None
@@ -217,6 +263,9 @@ class Worker:
             self.request = None
             if status == "crashed":
                 self.stop()
+            elif self._behind:
+                self.request, self._patience = self._behind.popleft()
+                self._deadline = time.monotonic() + self._patience
             return Answer(request, status, value, detail)
         if time.monotonic() > self._deadline:
             self.stop()
@@ -243,13 +292,14 @@ class Worker:
         return answer
 
     def stop(self) -> None:
-        """End the child. The next request starts another."""
+        """End the child, and with it what it has not answered. The next request starts another."""
         if self._pipe is not None:
             self._pipe.close()
         if self._process is not None:
             self._process.kill()
             self._process.join()
         self._pipe = self._process = self.request = None
+        self._behind.clear()
         self._told = False
 
 
@@ -257,7 +307,9 @@ class Stream:
     """Answers as they come, the requests spread over the workers.
 
     A worker gets a new request while fewer than ``ahead`` answers lie unread. That happens whenever the
-    next answer is asked for, and in ``advance``, which who reads the answers slowly calls in between.
+    next answer is asked for, and in ``advance``, which who reads the answers slowly calls in between. None in
+    place of a request says that there is none as yet: what it is depends on answers. An answer in place of a
+    request needs no worker.
     """
 
     def __init__(self, workers: Sequence[Worker], requests: Iterable[Any], ahead: int):
@@ -277,11 +329,23 @@ class Stream:
                 continue
             if self._again:
                 worker.send(self._again.popleft())
-            elif not self._exhausted and len(self._ready) < self._ahead:
-                try:
-                    worker.send(next(self._requests))
-                except StopIteration:
-                    self._exhausted = True
+            elif (request := self._next()) is not None:
+                worker.send(request)
+            else:
+                break
+
+    def _next(self) -> Any:
+        """The next request for a worker; None while there is none, or too much lies unread."""
+        while not self._exhausted and len(self._ready) < self._ahead:
+            try:
+                request = next(self._requests)
+            except StopIteration:
+                self._exhausted = True
+                break
+            if not isinstance(request, Answer):
+                return request
+            self._ready.append(request)
+        return None
 
     def _take(self, answer: Answer) -> None:
         """An answer that is in; a request whose worker was ended from outside is made again."""

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Device, Problem
+from tilewright.model import Device, GroupedProblem, Problem
 from tilewright.space import Rule, arguments
 from tilewright.stencils.cuda.common import IN_FLIGHT
 
 Needed = Callable[..., Any]
+MMA_REGISTERS = 64
 
 
 # ---- what a device has --------------------------------------------------------------------------------
@@ -55,6 +56,23 @@ def tensor_cores(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "a tile is whole tensor-core products of 8 columns",
         lambda mma, rows, columns: (mma == 0) | ((rows % np.maximum(mma, 1) == 0) & (columns % 8 == 0)),
+    )
+
+
+def mma_registers(p: Problem | GroupedProblem, device: Device, tall: int = 16) -> Rule:
+    """Resident blocks leave a thread what the compiler wants for tensor cores: ptxas of CUDA 13.0 says that a
+    float64 product of 16 rows "cannot be compiled with specified register target constraints" where these are
+    less than ``MMA_REGISTERS``, however few the program needs. ``tall``: the least ``mma`` of 16 rows."""
+    sms, wanted = device["sms"], p.dtype.real_bits == 64 and "mma_f64_m16" in device.supports
+    return Rule(
+        "mma-registers",
+        "tabled",
+        f"a thread has the {MMA_REGISTERS} registers that float64 products of 16 rows are compiled with",
+        lambda mma, warps, blocks: (
+            (mma < tall)
+            | (not wanted)
+            | (MMA_REGISTERS * 32 * warps * (blocks // sms) <= device["registers_per_sm"])
+        ),
     )
 
 

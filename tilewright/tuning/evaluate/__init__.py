@@ -84,7 +84,9 @@ class Kind:
     wait for the clock. ``budgets`` are seconds of one attempt, by regime. A candidate that takes
     ``early_stop`` times as long as the best one so far is not measured further. ``patience``: seconds that
     making operands or a final round may take at least. ``environment`` is the timing child's. ``driver`` says
-    what runs the kernels.
+    what runs the kernels. ``room`` is how many tries are handed to a timing child at once: with two the
+    device does not wait for the tuner between them, but a core that is timed on must not be disturbed.
+    ``shared``: programs are kept for other problems of a run, where many sizes have one.
     """
 
     factory: Callable[[Device], Callable[[tuple[Any, ...]], Any]]
@@ -96,3 +98,5 @@ class Kind:
     patience: float = 30.0
     environment: Mapping[str, str] = field(default_factory=dict)
     driver: Callable[[], str] = str
+    room: int = 1
+    shared: bool = False

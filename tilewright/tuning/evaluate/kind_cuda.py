@@ -35,4 +35,6 @@ KIND = Kind(
     # PyTorch alone takes half a minute to be imported from a cold disk.
     patience=300.0,
     driver=devices.driver_version,
+    room=2,
+    shared=True,
 )

@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Record
 from tilewright.space import Space
-from tilewright.tuning.search import cost
+from tilewright.tuning.search import cost, whole
 
 if TYPE_CHECKING:
     from tilewright.tuning.search import Batches, Estimate
@@ -58,7 +58,7 @@ def bayes(
     batch = [*starts, *strangers[: max(0, BEGIN - len(starts))]]
     turn = 0
     while batch:
-        learn(batch, (yield batch))
+        learn(batch, (yield from whole(batch)))
         turn += 1
         logs = np.log(np.array(list(times.values())))
         right = np.isfinite(logs)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.model import Config, Record
 from tilewright.space import Space
-from tilewright.tuning.search import cost
+from tilewright.tuning.search import cost, whole
 
 if TYPE_CHECKING:
     from tilewright.tuning.search import Batches, Estimate
@@ -33,7 +33,7 @@ def climb(
         for record in records:
             known[record.config] = cost(record)
 
-    learn(list((yield [*starts, *points[:SAMPLE]])))
+    learn((yield from whole([*starts, *points[:SAMPLE]])))
     expanded: set[Config] = set()
     while True:
         best = sorted((c for c in known if known[c] < float("inf")), key=lambda c: known[c])[:STARTS]
@@ -43,4 +43,4 @@ def climb(
         expanded.add(here)
         fresh = [config for config in space.neighbours(here) if config not in known]
         if fresh:
-            learn(list((yield fresh)))
+            learn((yield from whole(fresh)))

@@ -23,7 +23,7 @@ FOUNDERS = 16
 """Random points to begin with."""
 PARENTS = 12
 BROOD = 4
-"""Children between two looks at what came back, unless more are compiled at once."""
+"""Children that are outstanding at once, unless more are compiled at once."""
 CROSSED = 0.4
 """Share of children with two parents; the others differ from one parent in a parameter or two."""
 FAR = 0.4
@@ -35,7 +35,7 @@ TRIES = 24
 def evolve(
     space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
 ) -> Batches:
-    """Yield the starts and random founders, then broods of children of the best."""
+    """Yield the starts and random founders, then children of the best, as many as have come back."""
     draw = random.Random(seed)
     strangers = shuffled(space, seed)
     known: dict[Config, float] = {}
@@ -52,13 +52,16 @@ def evolve(
         asked.add(founder)
         brood.append(founder)
     values = {param.name: param.values for param in space.params if len(param.values) > 1}
-    while brood:
-        learn((yield brood))
+    while True:
+        records = yield brood
+        if not brood and not records:
+            return
+        learn(records)
         parents = sorted((each for each in known if known[each] < float("inf")), key=known.__getitem__)[
             :PARENTS
         ]
         brood = []
-        while len(brood) < max(BROOD, width):
+        while len(asked) - len(known) < max(BROOD, width):
             child = _child(space, parents, values, asked, draw) or stranger()
             if child is None:
                 break

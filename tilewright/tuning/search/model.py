@@ -5,7 +5,8 @@ on a Gaussian process (``surrogate``) says of every candidate what it is expecte
 is, and the candidate with the largest expected improvement is asked for (D. Jones, M. Schonlau, W. Welch,
 "Efficient global optimization of expensive black-box functions", 1998). Of several that are compiled at once,
 each is chosen as if those before it had come out as expected (D. Ginsbourger, R. Le Riche, L. Carraro, 2010:
-the kriging believer).
+the kriging believer). As many are outstanding as are compiled at once: for each that comes back another is
+asked for, with what was expected of the others in place of what they will take.
 
 Beside the parameters the model sees how the cost model ranks a candidate, as one more coordinate: where times
 follow it that says much from the first tries on, and where they do not its length scale grows.
@@ -25,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,15 +133,25 @@ def model(
     space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
 ) -> Batches:
     """Yield the starts, what the cost model likes and random points, then what the model expects most of."""
+    asked = _first(space, starts, seed, estimate, max(BEGIN, width))
     times: dict[Config, float] = {}
+    # What is outstanding, and what it is expected to take once there is a model.
+    believed: dict[Config, float] = dict.fromkeys(asked, math.inf)
 
-    def learn(asked: Sequence[Config], records: Sequence[Record]) -> None:
-        # What was asked for and did not come back is not asked for again.
-        times.update((config, times.get(config, math.inf)) for config in asked)
-        times.update((record.config, cost(record)) for record in records)
+    def learn(records: Sequence[Record]) -> None:
+        for record in records:
+            times[record.config] = cost(record)
+            believed.pop(record.config, None)
 
-    first = _first(space, starts, seed, estimate, max(BEGIN, width))
-    learn(first, (yield first))
+    learn((yield list(asked)))
+    while 2 * len(times) < len(asked):
+        # Of less a model would know next to nothing, and compilers have something to do.
+        records = yield []
+        if not records:
+            break
+        learn(records)
+    if not times:
+        return
     total, coder = space.count(), _Coder(space)
     listed = total <= LISTED
     hints = None if estimate is None else _Hints(estimate)
@@ -152,24 +163,40 @@ def model(
                 # Without a cost model that would have to be asked about them other points cost nothing.
                 drawn = space.drawn(DRAWN, seed + turn)
             others = drawn if listed else np.concatenate([_near(space, coder, times), drawn], axis=1)
-            candidates = _Candidates(coder, times, others)
+            # What was measured comes first: what is outstanding is not known before the model has seen that.
+            candidates = _Candidates(coder, sorted(asked, key=lambda config: config not in times), others)
             hint = None if hints is None else hints.of(candidates)
             surrogate = Surrogate(coder.values, candidates.places, hint, surrogate)
-            asked_for = list(candidates.known)
-            for number in range(len(asked_for)):
-                surrogate.add(number)
-        left = candidates.places.shape[1] - len(asked_for)
+            asked = list(candidates.known)
+            for place, config in enumerate(asked):
+                if config in times:
+                    surrogate.add(place)
+        left = candidates.places.shape[1] - len(asked)
         if not left:
             return
-        surrogate.fit(_costs([times[config] for config in asked_for]))
-        until = max(len(asked_for) + 1, int(len(asked_for) * GROWTH))
-        while len(asked_for) < until and left:
-            believed = [times[config] for config in asked_for]
-            picks = _picks(surrogate, believed, min(width, left))
-            asked = [candidates.config(at) for at in picks]
-            asked_for += asked
-            left -= len(asked)
-            learn(asked, (yield asked))
+        measured = [place for place, config in enumerate(asked) if config in times]
+        surrogate.fit(_costs([times[asked[place]] for place in measured]).seen, measured)
+        if len(surrogate.known) < len(asked):
+            known = _costs([times[asked[place]] for place in measured])
+            mean, _ = surrogate.expected(known.seen)
+            for place in range(len(measured), len(asked)):
+                believed[asked[place]] = known.seconds(mean[place])
+                surrogate.add(place)
+        until = max(len(asked) + 1, int(len(asked) * GROWTH))
+        while len(asked) < until and left:
+            more: list[Config] = []
+            if len(believed) < width:
+                costs = _costs([times.get(config, believed.get(config, math.inf)) for config in asked])
+                best = min(costs.seen[place] for place, config in enumerate(asked) if config in times)
+                picks, expected = _picks(surrogate, costs.seen, float(best), min(width - len(believed), left))
+                more = [candidates.config(at) for at in picks]
+                believed.update(zip(more, map(costs.seconds, expected), strict=True))
+                asked += more
+                left -= len(more)
+            records = yield more
+            if not more and not records:
+                return
+            learn(records)
 
 
 def _first(
@@ -194,32 +221,43 @@ def _near(space: Space, coder: _Coder, times: dict[Config, float]) -> Places:
     return coder.places([near for config in best for near in space.neighbours(config)])
 
 
-def _costs(times: Sequence[float]) -> Floats:
+class _Costs(NamedTuple):
     """What the model sees of times: logarithms, the slow ones alike, of mean 0 and deviation 1."""
+
+    seen: Floats
+    middle: float
+    spread: float
+
+    def seconds(self, seen: float) -> float:
+        """The time that is seen as this."""
+        return math.exp(self.middle + self.spread * float(seen))
+
+
+def _costs(times: Sequence[float]) -> _Costs:
     logs = np.log(np.array(times, float))
     right = np.isfinite(logs)
     logs[~right] = logs[right].max() if right.any() else 0.0
     logs = np.minimum(logs, np.quantile(logs, SLOW))
-    seen: Floats = (logs - logs.mean()) / (logs.std() + 1e-9)
-    return seen
+    middle, spread = logs.mean(), logs.std() + 1e-9
+    return _Costs((logs - middle) / spread, float(middle), float(spread))
 
 
-def _picks(surrogate: Surrogate, times: Sequence[float], wanted: int) -> list[int]:
-    """The candidates of the largest expected improvement, one after the other; they count as known from
-    then."""
-    costs = _costs(times)
-    # Not of NumPy, whose numbers would make all of the below of 64 bits.
-    best = float(costs.min())
+def _picks(surrogate: Surrogate, costs: Floats, best: float, wanted: int) -> tuple[list[int], list[float]]:
+    """The candidates of the largest expected improvement over the best, one after the other, which count as
+    known from then; and what is expected of each."""
     picks: list[int] = []
+    expected: list[float] = []
     for _ in range(wanted):
         mean, deviation = surrogate.expected(costs)
+        # ``best`` is not of NumPy, whose numbers would make all of the below of 64 bits.
         gain = _improvement(best, mean, DOUBT * deviation)
         gain[surrogate.known] = -1
         pick = int(gain.argmax())
         costs = np.append(costs, mean[pick])
         surrogate.add(pick)
         picks.append(pick)
-    return picks
+        expected.append(float(mean[pick]))
+    return picks, expected
 
 
 def _improvement(best: float, mean: Floats, deviation: Floats) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.model import Config
 from tilewright.space import Space
+from tilewright.tuning.search import once
 
 if TYPE_CHECKING:
     from tilewright.tuning.search import Batches, Estimate
@@ -15,5 +16,5 @@ if TYPE_CHECKING:
 def starts(
     space: Space, starts: Sequence[Config], seed: int, *, width: int = 1, estimate: Estimate | None = None
 ) -> Batches:
-    """Yield the starts; the space is not searched."""
-    yield list(starts)
+    """The starts; the space is not searched."""
+    return once(list(starts))

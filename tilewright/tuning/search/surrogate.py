@@ -191,9 +191,10 @@ class Surrogate:
         self._left -= np.einsum("ij,ij->j", new, new)
         self._worked = count
 
-    def fit(self, costs: Floats) -> None:
-        """Find length scales for the costs of the known candidates, in their order."""
-        known = np.array(self.known)
+    def fit(self, costs: Floats, places: Sequence[int]) -> None:
+        """Find length scales for the costs of some of the known candidates, given by their places among
+        these."""
+        known = np.array(self.known)[np.array(places, np.intp)]
         if len(known) > MOST_FITTED:
             best = np.argsort(costs, kind="stable")[: MOST_FITTED // 2]
             latest = np.setdiff1d(np.arange(len(known)), best)[-(MOST_FITTED // 2) :]

@@ -5,7 +5,7 @@
 3. The fewest kernels are found that lose at most ``within`` on each (``cover``).
 4. Each kernel of the set that is not the winner of a problem is timed in turns with that winner. Where it
    loses more than the table said, the table is mended and the set is found anew, some times; so what is said
-   of the final set was measured side by side.
+   of the final set was measured side by side. These figures are records like those of any final round.
 
 Problems that the vendor's product was measured to do faster than any kernel are left to it.
 """
@@ -207,6 +207,10 @@ def _found(
             listen(f"{cases[p].problem.spelling}, {cases[p].regime}: in turns with its best")
             losses[k][p] = _beside(tuner, cases[p], kernels[k])
             sure.add((k, p))
+            cells.look(cases[p], tuner.records, tuner.device)
+            for row, kernel in zip(losses, kernels, strict=True):
+                # Wrong in a round among few is wrong.
+                row[p] = row[p] if cases[p].knows(kernel) else math.inf
         if all(losses[k][p] <= within for k, p in doubtful):
             break
     return _told(tuner.device, cases, kernels, losses, chosen, sure, within, left)
@@ -217,11 +221,14 @@ def _beside(tuner: Tuner, case: Case, kernel: Kernel) -> float:
     within rounds, which no drift moves. Infinite where it turned out to be wrong."""
     best = case.best
     assert best is not None
-    outcomes = tuner.in_turns(case.problem, case.regime, [best, kernel])
-    ours, theirs = outcomes.get(kernel), outcomes.get(best)
-    if ours is None or theirs is None or not ours.verdict.ok or ours.timing is None or theirs.timing is None:
+    rows = tuner.in_turns(case.problem, case.regime, [best, kernel])
+    ours, theirs = (rows[each].timing if each in rows else None for each in (kernel, best))
+    if ours is None:
         return math.inf
-    pairs = zip(ours.timing.samples, theirs.timing.samples, strict=True)
+    if theirs is None:
+        # The one that was taken for the best is wrong.
+        return 0.0
+    pairs = zip(ours.samples, theirs.samples, strict=True)
     return max(0.0, statistics.median(one / other for one, other in pairs) - 1)
 
 

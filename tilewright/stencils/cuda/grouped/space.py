@@ -171,6 +171,7 @@ def rules(p: GroupedProblem, device: Device) -> Iterator[Rule]:
         lambda rows, columns, warps: 32 * warps * registers(p, rows, columns),
         shared_bytes,
     )
+    yield limits.mma_registers(p, device, tall=1)
     yield Rule(
         "shared-used",
         "soft",

@@ -158,6 +158,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         lambda mma, rows, columns, warps: 32 * warps * registers(p, mma, rows, columns),
         shared,
     )
+    yield limits.mma_registers(p, device)
     yield limits.in_flight(
         device,
         lambda mma, tile, depth, rows, columns, stages: (

@@ -434,6 +434,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         lambda mma, rows, columns, warps, several: 32 * warps * registers(p, mma, rows, columns, several),
         shared,
     )
+    yield limits.mma_registers(p, device)
     yield Rule(
         "in-flight",
         "soft",
