@@ -24,7 +24,7 @@ import os
 import struct
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +101,8 @@ def _field(array: str, offset: int, value: str, kind: str) -> str:
 
 
 def _program() -> str:
-    """The program: ``same`` (is an array as planned), ``run`` and ``team``, and the entry ``call``."""
+    """The program: ``same`` (is an array as planned), ``run`` and ``team``, and the entries ``call`` and
+    ``raw``."""
     same = f"""
 define internal i1 @same(ptr %array, ptr %plan, ptr %context, i32 %need) {{
 entry:
@@ -285,6 +286,20 @@ launch:
   ret void
 }}
 """
+    raw = f"""
+define i32 @raw(ptr %context, i64 %x, i64 %y, i64 %c, i64 %stream) {{
+entry:
+{_word("swap", "%context", "swap")}\
+  %swapped = icmp ne i64 %swap, 0
+  %a.address = select i1 %swapped, i64 %y, i64 %x
+  %b.address = select i1 %swapped, i64 %x, i64 %y
+  %a = inttoptr i64 %a.address to ptr
+  %b = inttoptr i64 %b.address to ptr
+  %out = inttoptr i64 %c to ptr
+  call void @run(ptr %context, ptr %a, ptr %b, ptr %out)
+  ret i32 0
+}}
+"""
     plans = len(WORDS)
     call = f"""
 define ptr @call(ptr %self, ptr %args, i64 %given) {{
@@ -342,7 +357,7 @@ finish:
   ret ptr %result
 }}
 """
-    return same + apart + part + team + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
+    return same + apart + part + team + raw + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
 
 
 class MethodDef(ctypes.Structure):
@@ -362,9 +377,9 @@ _make_builtin = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 )
 
 
-def method(entry: int) -> MethodDef:
-    """What makes builtins of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
-    return MethodDef(b"tilewright", entry, _METH_FASTCALL, None)
+def method(entry: int, name: str = "tilewright") -> MethodDef:
+    """What makes builtins of this name of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
+    return MethodDef(name.encode(), entry, _METH_FASTCALL, None)
 
 
 def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., Any]:
@@ -372,6 +387,11 @@ def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., A
     # CPython asks nothing of the module of a builtin but to hold it, and its garbage collector looks in.
     function: Callable[..., Any] = _make_builtin(ctypes.addressof(made_of), context, (made_of, keep))
     return function
+
+
+def context_at(function: Callable[..., Any]) -> int:
+    """Where the context of a builtin lies, for as long as the builtin lives."""
+    return id(function.__self__) + BYTES_HEAD  # type: ignore[attr-defined]  # builtins have one
 
 
 def ordinary() -> bool:
@@ -385,15 +405,18 @@ def ordinary() -> bool:
     )
 
 
-def load(text: str, entries: tuple[str, ...], device: Device) -> tuple[Kernel, dict[str, int]]:
+def load(
+    text: str, entries: tuple[str, ...], device: Device, imports: Mapping[str, int] | None = None
+) -> tuple[Kernel, dict[str, int]]:
     """A program in memory, from the disk or compiled and put there, and the address of each entry.
+    ``imports``: where names lie that it refers to.
 
     Raises ``CompileError`` when LLVM refuses it.
     """
     source = Source(text, entries[0])
     name = hashlib.sha256(f"{source.digest} {device.features} {llvm.toolchain()}".encode()).hexdigest()[:32]
     return binaries.loaded(
-        name, lambda binary: llvm.load_entries(binary, entries), lambda: llvm.compile(source, device)
+        name, lambda binary: llvm.load_entries(binary, entries, imports), lambda: llvm.compile(source, device)
     )
 
 
@@ -450,10 +473,15 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True)
 class Native:
-    """The compiled program and the addresses that every context holds."""
+    """The compiled program and the addresses that every context holds.
+
+    ``raw`` is the address of a function of C, for compiled callers: of a context, three addresses and a word
+    that it does not read; it runs the kernel, compares nothing and returns 0.
+    """
 
     program: Kernel
     call: int
+    raw: int
     run: Callable[..., None]
     common: dict[str, int]
     trusted: bool
@@ -493,7 +521,7 @@ def native(device: Device) -> Native:
 
 
 def _make(device: Device) -> Native:
-    program, addresses = load(_program(), ("call", "run"), device)
+    program, addresses = load(_program(), ("call", "run", "raw"), device)
     team = find_team()
     api = ctypes.pythonapi
     common = {
@@ -508,7 +536,7 @@ def _make(device: Device) -> Native:
         "teams_allowed": ctypes.addressof(_teams_allowed),
     }
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
-    return Native(program, addresses["call"], run, common, _trusted(), method(addresses["call"]))
+    return Native(program, addresses["call"], addresses["raw"], run, common, _trusted(), method(addresses["call"]))
 
 
 def _trusted() -> bool:

@@ -26,6 +26,8 @@ import functools
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from types import BuiltinFunctionType
+from typing import NamedTuple
 
 from tilewright.model import Kernel
 from tilewright.runtime import fastcall_cpu
@@ -150,8 +152,27 @@ slow:
 """What a call returns: None, or what the function of Python makes of its arguments."""
 
 
+def _entry(name: str) -> str:
+    """The entry of Python's calling convention over a raw one, during which the global lock is released."""
+    return f"""
+define ptr @{name}(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
+{_READ}\
+go:
+{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
+  %state = call ptr %save()
+  %code = call i32 @raw_{name}(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream)
+  call void %restore(ptr %state)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %slow
+{_END}\
+}}
+"""
+
+
 def _product() -> str:
-    """The entry ``multiply``."""
+    """The entries ``multiply`` and ``raw_multiply``."""
     pointers = (
         *("matmul", "handle", "operation", "alpha", "beta"),
         *("layout_a", "layout_b", "layout_c", "algorithm"),
@@ -162,16 +183,37 @@ def _product() -> str:
         for index, name in enumerate(("stream", "thread", "space"))
     )
     return f"""
+define internal i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space) {{
+entry:
+{_word("swap", "swap", "i64")}{"".join(_word(name, name) for name in pointers)}{_word("size", "size", "i64")}\
+  %swapped = icmp ne i64 %swap, 0
+  %left = select i1 %swapped, i64 %b, i64 %a
+  %right = select i1 %swapped, i64 %a, i64 %b
+  %code = call i32 %matmul(ptr %handle, ptr %operation, ptr %alpha, i64 %left, ptr %layout_a, i64 %right, \
+ptr %layout_b, ptr %beta, i64 %out, ptr %layout_c, i64 %out, ptr %layout_c, ptr %algorithm, i64 %space, \
+i64 %size, i64 %stream)
+  ret i32 %code
+}}
+
+define i32 @raw_multiply(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
+entry:
+{_word("spaces", "spaces")}\
+  %needs = icmp ne ptr %spaces, null
+  br i1 %needs, label %refuse, label %call
+refuse:
+  ret i32 1
+call:
+  %code = call i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 0)
+  ret i32 %code
+}}
+
 define ptr @multiply(ptr %self, ptr %args, i64 %given) {{
 entry:
   %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
   %status = alloca i32
 {_READ}\
 go:
-{_word("spaces", "spaces")}{_word("swap", "swap", "i64")}\
-  %swapped = icmp ne i64 %swap, 0
-  %left = select i1 %swapped, i64 %b, i64 %a
-  %right = select i1 %swapped, i64 %a, i64 %b
+{_word("spaces", "spaces")}\
   %needs = icmp ne ptr %spaces, null
   br i1 %needs, label %look, label %call
 look:
@@ -204,12 +246,9 @@ found:
   br i1 %eager, label %call, label %slow
 call:
   %space = phi i64 [ 0, %go ], [ %row.space, %found ]
-{"".join(_word(name, name) for name in pointers)}{_word("size", "size", "i64")}\
 {_word("save_thread", "save")}{_word("restore_thread", "restore")}\
   %state = call ptr %save()
-  %code = call i32 %matmul(ptr %handle, ptr %operation, ptr %alpha, i64 %left, ptr %layout_a, i64 %right, \
-ptr %layout_b, ptr %beta, i64 %out, ptr %layout_c, i64 %out, ptr %layout_c, ptr %algorithm, i64 %space, \
-i64 %size, i64 %stream)
+  %code = call i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space)
   call void %restore(ptr %state)
   %started = icmp eq i32 %code, 0
   br i1 %started, label %done, label %slow
@@ -232,13 +271,10 @@ def _patched() -> str:
         for index, name in enumerate(("a", "b", "out"))
     )
     return f"""
-define ptr @start_patched(ptr %self, ptr %args, i64 %given) {{
+define i32 @raw_start_patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
 entry:
-  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
   %configuration = alloca [{words} x i64], align 16
   %addresses = alloca [3 x i64], align 8
-{_READ}\
-go:
 {given}\
 {_word("configuration", "configuration.from")}{_word("block", "block.from")}\
 {_word("block_words", "block.words", "i64")}\
@@ -253,7 +289,7 @@ go:
   %patches.first = getelementptr i64, ptr %patches, i64 1
   br label %parameter
 parameter:
-  %i = phi i64 [ 0, %go ], [ %i.next, %point ]
+  %i = phi i64 [ 0, %entry ], [ %i.next, %point ]
   %i.more = icmp ult i64 %i, %offsets.count
   br i1 %i.more, label %point, label %patching
 point:
@@ -283,24 +319,21 @@ write:
   br label %patching
 patched:
   %aligned = icmp eq i64 %odd, 0
-  br i1 %aligned, label %launched, label %slow
+  br i1 %aligned, label %launched, label %refuse
 launched:
   %stream.to = getelementptr i64, ptr %configuration, i64 {stream}
   store i64 %stream, ptr %stream.to
 {_word("launch", "launch")}{_word("kernel", "kernel")}\
-{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
-  %state = call ptr %save()
   %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
-  call void %restore(ptr %state)
-  %started = icmp eq i32 %code, 0
-  br i1 %started, label %done, label %slow
-{_END}\
+  ret i32 %code
+refuse:
+  ret i32 1
 }}
-"""
+{_entry("start_patched")}"""
 
 
 def _program() -> str:
-    """The program: ``copy``, and the entries ``start``, ``start_patched`` and ``multiply``."""
+    """The program: ``copy``, the entries ``start``, ``start_patched`` and ``multiply``, and the raw ones."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
     return f"""{_product()}{_patched()}
 define internal void @copy(ptr %to, ptr %from, i64 %words) {{
@@ -321,13 +354,10 @@ done:
   ret void
 }}
 
-define ptr @start(ptr %self, ptr %args, i64 %given) {{
+define i32 @raw_start(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
 entry:
-  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
   %configuration = alloca [{words} x i64], align 16
   %parameters = alloca ptr
-{_READ}\
-go:
 {_word("configuration", "configuration.from")}{_word("block", "block.from")}\
 {_word("block_words", "block.words", "i64")}\
   call void @copy(ptr %configuration, ptr %configuration.from, i64 {words})
@@ -338,28 +368,31 @@ go:
   store i64 %stream, ptr %stream.to
   store ptr %block, ptr %parameters
 {_word("launch", "launch")}{_word("kernel", "kernel")}\
-{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
-  %state = call ptr %save()
   %code = call i32 %launch(ptr %configuration, ptr %kernel, ptr %parameters, ptr null)
-  call void %restore(ptr %state)
-  %started = icmp eq i32 %code, 0
-  br i1 %started, label %done, label %slow
-{_END}\
+  ret i32 %code
 }}
-"""
+{_entry("start")}"""
 
 
 ENTRIES = ("start", "start_patched", "multiply")
+RAW = tuple(f"raw_{name}" for name in ENTRIES)
+
+
+class _Loaded(NamedTuple):
+    program: Kernel
+    methods: dict[str, fastcall_cpu.MethodDef]
+    common: dict[str, int]
+    addresses: dict[str, int]
 
 
 @functools.cache
-def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]] | None:
-    """The program for this machine, what makes builtins of its entries, and the words that every context
-    holds; None where it cannot be used. Compiling it takes about 30 ms, once for all processes."""
+def _loaded() -> _Loaded | None:
+    """The program for this machine, what makes builtins of its entries, the words that every context holds,
+    and where the raw entries lie; None where it cannot be used. Compiling it takes about 30 ms, once for all processes."""
     # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
     with suppress(Exception):
         if fastcall_cpu.ordinary():
-            program, addresses = fastcall_cpu.load(_program(), ENTRIES, processor.probe())
+            program, addresses = fastcall_cpu.load(_program(), ENTRIES + RAW, processor.probe())
             python = {
                 "as_word": "PyLong_AsUnsignedLongLong",
                 "occurred": "PyErr_Occurred",
@@ -373,8 +406,8 @@ def _loaded() -> tuple[Kernel, dict[str, fastcall_cpu.MethodDef], dict[str, int]
             common = {
                 name: fastcall_cpu.address_of(getattr(ctypes.pythonapi, of)) for name, of in python.items()
             }
-            methods = {name: fastcall_cpu.method(address) for name, address in addresses.items()}
-            return program, methods, common | {"none": id(None)}
+            methods = {name: fastcall_cpu.method(addresses[name], name) for name in ENTRIES}
+            return _Loaded(program, methods, common | {"none": id(None)}, addresses)
     return None
 
 
@@ -449,7 +482,21 @@ def _builtin(
     loaded = _loaded()
     if loaded is None:
         return None
-    program, methods, common = loaded
+    program, methods, common, _ = loaded
     words = {**common, **values, "slow": id(slow)}
     context = struct.pack(f"<{len(names)}Q", *(words[name] for name in names))
     return fastcall_cpu.builtin(methods[entry], context, (program, keep, slow))
+
+
+def raw(start: Start) -> tuple[int, int] | None:
+    """For compiled callers: the address of a function of C behind a builtin of this module, and that of its
+    context, which it takes before the three addresses and the stream; None for any other function.
+
+    It returns 0, or another number where nothing was launched, which ``start`` is then to be called for: what
+    the driver refuses, addresses that are not aligned, and products that need a workspace. It needs no lock,
+    and is there as long as ``start`` is.
+    """
+    loaded, name = _loaded(), getattr(start, "__name__", "")
+    if loaded is None or name not in ENTRIES or not isinstance(start, BuiltinFunctionType):
+        return None
+    return loaded.addresses[f"raw_{name}"], fastcall_cpu.context_at(start)

@@ -12,7 +12,7 @@ import functools
 import itertools
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -136,14 +136,19 @@ def load(binary: Binary) -> Kernel:
     return load_entries(binary, (binary.entry,))[0]
 
 
-def load_entries(binary: Binary, entries: tuple[str, ...]) -> tuple[Kernel, dict[str, int]]:
-    """``load`` for a binary with several entries, and the address of each."""
+def load_entries(
+    binary: Binary, entries: tuple[str, ...], imports: Mapping[str, int] | None = None
+) -> tuple[Kernel, dict[str, int]]:
+    """``load`` for a binary with several entries, and the address of each. ``imports``: where names lie that
+    it refers to and that are not global in this process."""
     if binary.entry not in entries:
         raise CompileError(f"the compiled object has no {', '.join(entries)}, but {binary.entry!r}")
     # What C calls (memset, expf) is found among this process's own libraries.
     builder = llvm.JITLibraryBuilder().add_object_img(binary.code).add_current_process()
     for entry in entries:
         builder.export_symbol(entry)
+    for name, address in (imports or {}).items():
+        builder.import_symbol(name, address)
     try:
         library = builder.link(_jit(), f"{binary.digest}.{next(_serial)}")
     except RuntimeError as error:
