@@ -26,6 +26,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -371,6 +372,8 @@ class MethodDef(ctypes.Structure):
     )
 
 
+METHOD = "call"
+"""The name of builtins that serve a call on arrays."""
 _METH_FASTCALL = 0x0080
 _make_builtin = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
@@ -387,6 +390,15 @@ def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., A
     # CPython asks nothing of the module of a builtin but to hold it, and its garbage collector looks in.
     function: Callable[..., Any] = _make_builtin(ctypes.addressof(made_of), context, (made_of, keep))
     return function
+
+
+def raw(function: Callable[..., Any]) -> tuple[int, int] | None:
+    """For compiled callers: the address of ``Native.raw`` behind a builtin of ``Native.function`` and that of
+    its context; None for any other function. Both are there as long as the builtin is."""
+    for made in _natives.values():
+        if getattr(function, "__name__", "") == METHOD and isinstance(function, BuiltinFunctionType):
+            return made.raw, context_at(function)
+    return None
 
 
 def context_at(function: Callable[..., Any]) -> int:
@@ -536,7 +548,7 @@ def _make(device: Device) -> Native:
         "teams_allowed": ctypes.addressof(_teams_allowed),
     }
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
-    return Native(program, addresses["call"], addresses["raw"], run, common, _trusted(), method(addresses["call"]))
+    return Native(program, addresses["call"], addresses["raw"], run, common, _trusted(), method(addresses["call"], METHOD))
 
 
 def _trusted() -> bool:

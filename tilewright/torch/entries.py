@@ -597,7 +597,7 @@ class Entries:
         self.program = made
         self._ask = _ASK(ask)
         self._libraries: list[ctypes.c_void_p] = []
-        self._contexts: list[Any] = []
+        self._contexts: dict[str, Any] = {}
         # Whoever is within an entry may still read what was dropped: it is kept for a while.
         self._dropped: deque[Any] = deque(maxlen=DROPPED)
         self._keep: list[object] = []
@@ -623,8 +623,9 @@ class Entries:
             name = _named(kind, operator)
             at = ctypes.CFUNCTYPE(ctypes.c_void_p)(self.program.addresses[f"{name}_at"])()
             context = np.ctypeslib.as_array((ctypes.c_int64 * len(CONTEXT)).from_address(at))
+            words |= {name: int(context[CONTEXT.index(name)]) for name in ("smalls", "others")}
             context[:] = [words.get(name, 0) for name in CONTEXT]
-            self._contexts.append(context)
+            self._contexts[name] = context
             entry = ctypes.c_void_p(self.program.addresses[name])
             if shim.aoti_torch_library_impl(handle, operator.encode(), entry) == 0:
                 done.append(operator)
@@ -644,6 +645,11 @@ class Entries:
         words["ask"] = fastcall_cpu.address_of(self._ask)
         return words | {"table": self.table.ctypes.data, "axes": axes, "device": device}
 
+    def begin(self) -> None:
+        """Count calls from zero."""
+        for context in self._contexts.values():
+            context[[CONTEXT.index("smalls"), CONTEXT.index("others")]] = 0
+
     def remove(self) -> None:
         """Put PyTorch's own kernels back."""
         for handle in self._libraries:
@@ -653,7 +659,7 @@ class Entries:
     def counted(self) -> tuple[int, int]:
         """Calls that were too small to be looked at, and those that nobody looks into."""
         small, other = CONTEXT.index("smalls"), CONTEXT.index("others")
-        return tuple(sum(int(context[at]) for context in self._contexts) for at in (small, other))  # type: ignore[return-value]
+        return tuple(sum(int(context[at]) for context in self._contexts.values()) for at in (small, other))  # type: ignore[return-value]
 
     def add(self, key: bytes, keep: object, words: Mapping[str, int]) -> Row:
         """A row of the words of ``ROW`` for a key. ``keep`` is held as long as the row may be read."""
@@ -669,7 +675,7 @@ class Entries:
         """Forget all rows."""
         self._dropped.append((self.table, self._keep))
         self.table, self._keep, self.used = _table(), [], 0
-        for context in self._contexts:
+        for context in self._contexts.values():
             context[CONTEXT.index("table")] = self.table.ctypes.data
 
 

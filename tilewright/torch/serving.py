@@ -15,6 +15,8 @@ before anything is asked.
 
 from __future__ import annotations
 
+import ctypes
+import math
 import threading
 import warnings
 from collections.abc import Callable
@@ -28,8 +30,9 @@ from tilewright.calls.executable import Executable, executable
 from tilewright.calls.spec import Options
 from tilewright.errors import UnsupportedError
 from tilewright.model import Plan
-from tilewright.runtime import call_cache
-from tilewright.runtime.device_calls import Memo, Prepared
+from tilewright.runtime import call_cache, fastcall_cpu, fastcall_cuda
+from tilewright.runtime.device_calls import Memo, Prepared, distances
+from tilewright.torch import entries
 from tilewright.torch.products import SHARED, detached
 from tilewright.torch.worth import Estimate, estimate
 
@@ -38,6 +41,8 @@ WIDEST = 16
 SMALL = {"CPU": 1 << 13, "CUDA": 0}
 """Elements of both operands up to which a call goes on to PyTorch unseen. A launch of ours costs the host
 what one of PyTorch's does, and less than passing a call on."""
+SMALL_ENTRY = {"CPU": 0, "CUDA": 0}
+"""The same for compiled entries."""
 LONGEST = 64
 """The longest of the two short extents of a product alone that is looked at."""
 TYPES = {getattr(torch, known.name) for known in LETTERS.values()}
@@ -54,10 +59,15 @@ class Choice:
     neither, ``why`` says why PyTorch's kernel runs. ``plan`` and ``expected`` are None where it came to none.
     """
 
-    __slots__ = ("call", "calls", "clear", "expected", "index", "plan", "run", "shape", "spelling", "why")
+    __slots__ = (
+        *("apart", "call", "clear", "expected", "index", "plan"),
+        *("row", "run", "seen", "shape", "spelling", "why"),
+    )
 
     def __init__(self, spelling: str, why: str = ""):
-        self.spelling, self.why, self.calls = spelling, why, 0
+        self.spelling, self.why, self.seen = spelling, why, 0
+        self.row: entries.Row | None = None
+        self.apart = 0, 0, 0, 0
         self.run: Callable[[int, int, int, int], None] | None = None
         self.call: Executable | None = None
         self.plan: Plan | None = None
@@ -66,10 +76,31 @@ class Choice:
         self.shape: tuple[int, ...] = ()
         self.index = -1
 
+    @property
+    def calls(self) -> int:
+        """How often it came."""
+        return self.seen + (0 if self.row is None else self.row.calls)
+
+    def words(self) -> dict[str, int]:
+        """Its row for compiled entries."""
+        if self.why:
+            return {}
+        function = None if self.call is None else self.call.builtin
+        found = None if self.run is None else fastcall_cuda.raw(self.run)
+        if function is not None:
+            found = fastcall_cpu.raw(function)
+        if found is None:
+            return {"asks": 1}
+        steps = [math.prod(self.shape[at + 1 :]) for at in range(len(self.shape))]
+        words = {"launch": found[0], "context": found[1]}
+        words |= {f"size{at}": size for at, size in enumerate(self.shape)}
+        words |= {f"step{at}": step for at, step in enumerate(steps)}
+        return words | dict(zip(("low_a", "low_b", "high_a", "high_b"), self.apart, strict=True))
+
     def told(self) -> Choice:
         """What there is to report of it, without the kernel."""
         made = Choice(self.spelling, self.why)
-        made.calls, made.plan, made.expected = self.calls, self.plan, self.expected
+        made.seen, made.plan, made.expected = self.calls, self.plan, self.expected
         return made
 
 
@@ -80,6 +111,7 @@ class Serving:
         self.lock = threading.RLock()
         self.depth = 0
         self.library: Any = None
+        self.entries: entries.Entries | None = None
         self.choices: dict[Any, Choice] = {}
         self.past: list[Choice] = []
         self.small = self.other = 0
@@ -90,25 +122,40 @@ class Serving:
 
     def drop(self) -> None:
         """Decide again on everything: the call cache is emptied, for records changed."""
-        for choice in list(self.choices.values()):
-            if len(self.past) < MOST:
-                self.past.append(choice.told())
-            else:
-                self.other += choice.calls
-        self.choices.clear()
+        with self.lock:
+            if self.entries is not None:
+                self.entries.drop()
+            for choice in list(self.choices.values()):
+                if len(self.past) < MOST:
+                    self.past.append(choice.told())
+                else:
+                    self.other += choice.calls
+            self.choices.clear()
+
+    def counted(self) -> tuple[int, int]:
+        """Calls that were too small to be looked at, and those that nobody looks into."""
+        small, other = (0, 0) if self.entries is None else self.entries.counted()
+        return self.small + small, self.other + other
 
     # ---- on and off
 
-    def on(self) -> None:
-        """Put the kernels in PyTorch's tables, or count one more who wants them there.
+    def on(self, forget: bool = True) -> None:
+        """Put the kernels in PyTorch's tables, or count one more who wants them there. ``forget``: what was
+        decided and counted before.
 
         Raises ``UnsupportedError`` for a PyTorch that cannot say which kernel it had."""
         with self.lock:
             if self.depth == 0:
                 if not hasattr(torch.library, "get_kernel"):
                     raise UnsupportedError(f"torch {torch.__version__}; accepted: 2.9 or later")
-                self.choices.clear()
-                self.past, self.small, self.other = [], 0, 0
+                if self.entries is None:
+                    program = entries.program()
+                    self.entries = None if program is None else entries.Entries(program, self._asked)
+                if forget:
+                    self.drop()
+                    self.past, self.small, self.other = [], 0, 0
+                    if self.entries is not None:
+                        self.entries.begin()
                 # With one GPU nobody has to ask which one is current.
                 self.several = torch.cuda.device_count() > 1
                 self.library = torch.library.Library("aten", "IMPL")
@@ -129,12 +176,24 @@ class Serving:
             if self.depth == 0:
                 library, self.library = self.library, None
                 library._destroy()
+                if self.entries is not None:
+                    self.entries.remove()
 
     def _replace(self, kind: str) -> None:
+        # Those in Python come first: PyTorch warns of the first kernel that is replaced, and knows how to
+        # be kept from it only there.
+        self._replace_by_python(kind, [name for name in KERNELS if name not in entries.ENTRIES])
+        compiled: list[str] = []
+        if self.entries is not None:
+            compiled = self.entries.install(kind, SMALL_ENTRY[kind], LONGEST, self.several)
+        self._replace_by_python(kind, [name for name in entries.ENTRIES if name not in compiled])
+
+    def _replace_by_python(self, kind: str, names: list[str]) -> None:
         keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
-        for name, makes in KERNELS.items():
+        for name in names:
             before = torch.library.get_kernel(f"aten::{name}", kind).call_boxed
-            self.library.impl(name, makes(self, before, keys, SMALL[kind]), kind, allow_override=True)
+            made = KERNELS[name](self, before, keys, SMALL[kind])
+            self.library.impl(name, made, kind, allow_override=True)
 
     # ---- calls
 
@@ -163,18 +222,22 @@ class Serving:
             return NotImplemented
         if choice is None:
             return self._decided(key, tag, a, b, out, c)
-        choice.calls += 1
+        choice.seen += 1
+        return self._served(choice, a, b, out, c)
+
+    def _served(self, choice: Choice, a: Any, b: Any, out: Any, c: Any) -> Any:
+        """A call of a kind that is decided on."""
         run = choice.run
         if run is not None:
             index = choice.index
             if self.several and torch.cuda.current_device() != index:
                 return NotImplemented
-            if out is not None and not choice.clear(x, y, z):
+            x, y = a.data_ptr(), b.data_ptr()
+            if out is not None and not choice.clear(x, y, out.data_ptr()):
                 return NotImplemented
             if out is None:
                 out = a.new_empty(choice.shape) if c is None else _filled(a, c, choice.shape)
-                z = out.data_ptr()
-            run(x, y, z, self.stream(index))
+            run(x, y, out.data_ptr(), self.stream(index))
             return out
         if choice.call is not None:
             if out is None:
@@ -183,8 +246,30 @@ class Serving:
             return out
         return NotImplemented
 
-    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any) -> Any:
-        """A call of a new kind: decided on, and then served or not."""
+    def _asked(self, which: int, refused: int, key: Any, a: int, b: int, out: int) -> int:
+        """What a compiled entry asks: see ``entries.Ask``."""
+        try:
+            assert self.entries is not None
+            program = self.entries.program
+            words = ctypes.string_at(key, entries.KEY * 8)
+            x, y = (entries.tensor_of(program, handle) for handle in (a, b))
+            z = entries.tensor_of(program, out) if out else None
+            if type(x) not in CLASSES or type(y) not in CLASSES:
+                return 0
+            choice = self.choices.get(words)
+            if choice is None or not refused:
+                found = self._decided(words, PLAIN, x, y, z, None, python=False)
+            else:
+                found = self._served(choice, x, y, z, None)
+            return 0 if found is NotImplemented else 1 if out else entries.handle_of(found)
+        except Exception:
+            # Nothing may go back through compiled code: PyTorch's kernel says what is wrong.
+            return 0
+
+    def _decided(
+        self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any, python: bool = True
+    ) -> Any:
+        """A call of a new kind: decided on, and then served or not. ``python``: calls of it go by Python."""
         if getattr(self.within, "busy", False):
             # A product that is made for serving another.
             return NotImplemented
@@ -194,23 +279,27 @@ class Serving:
         with self.lock, torch.no_grad():
             if key in self.choices:
                 # Another thread has decided meanwhile.
-                return self.serve(tag, a, b, out, c)
+                return self._served(self.choices[key], a, b, out, c)
             self.within.busy = True
             try:
-                choice, result = self._decide(tag, a, b, out, c)
+                choice, result = self._decide(tag, a, b, out, c, python)
             except Exception as error:
                 # No program fails because it was to be served: PyTorch's kernel says what is wrong.
                 choice, result = Choice(_spelled(a, b), f"{type(error).__name__}: {error}"), NotImplemented
             finally:
                 self.within.busy = False
-            choice.calls += 1
+            choice.seen += 1
             if len(self.choices) >= MOST:
                 self.drop()
             self.choices[key] = choice
+            if not python and self.entries is not None:
+                choice.row = self.entries.add(key, choice, choice.words())
             return result
 
-    def _decide(self, tag: Any, a: Any, b: Any, out: Any, c: Any) -> tuple[Choice, Any]:
+    def _decide(self, tag: Any, a: Any, b: Any, out: Any, c: Any, python: bool) -> tuple[Choice, Any]:
         choice = Choice(_spelled(a, b), _strange(a, b))
+        if out is not None and not choice.why and not _fits(out, a, b):
+            choice.why = "the result has another shape or type"
         if choice.why:
             return choice, NotImplemented
         alpha, beta = tag
@@ -221,7 +310,7 @@ class Serving:
         x, y, z = (a, b, target) if a.is_cuda else (a.numpy(), b.numpy(), target.numpy())
         made = executable(options, x, y, None, z)
         choice.plan, choice.spelling = made.plan, made.plan.problem.spelling
-        choice.expected = estimate(made.plan, adding=c is not None)
+        choice.expected = estimate(made.plan, adding=c is not None, python=python)
         if made.copies:
             choice.why = f"{', '.join(made.copies)} would have to be copied"
         elif made.plan.stencil is None and not a.is_cuda:
@@ -240,9 +329,10 @@ class Serving:
                 choice.why = "no launch of one kernel"
             else:
                 choice.run, choice.index, choice.clear = prepared.run, prepared.index, prepared.clear
+                choice.apart = prepared.low_a, prepared.low_b, prepared.high_a, prepared.high_b
         else:
             made(x, y, out=z)
-            choice.call = made
+            choice.call, choice.apart = made, distances(x, y, z)
         return choice, target if out is None else out
 
 

@@ -25,6 +25,8 @@ LAUNCH = {"cpu": 0.0, "cuda": 2.5e-6}
 HOST = {"cpu": (4e-6, 9e-6), "cuda": (12e-6, 12e-6)}
 """Seconds that a call keeps the host busy, by PyTorch's own kernel and by ours. (Beside an H200 both took 12
 microseconds, and a call that was looked at and passed on 17: ``python -m bench.enable``.)"""
+COMPILED = {"cpu": (4e-6, 3e-6), "cuda": (12e-6, 8e-6)}
+"""The same where an entry of ours is compiled."""
 ADDING = {"cpu": 2e-6, "cuda": 0.0}
 """Seconds more where c is copied first, for which PyTorch beside an H200 takes as long itself."""
 RATES = {"cpu": (1e10, 2e10), "cuda": (2e12, 2e13)}
@@ -46,8 +48,9 @@ class Estimate:
         return max(0.0, self.theirs - self.ours)
 
 
-def estimate(plan: Plan, adding: bool = False) -> Estimate:
-    """What is expected of the calls of a plan, per call. ``adding``: c is copied to a new result first. On a
+def estimate(plan: Plan, adding: bool = False, python: bool = True) -> Estimate:
+    """What is expected of the calls of a plan, per call. ``adding``: c is copied to a new result first.
+    ``python``: the call goes through a kernel written in Python. On a
     GPU a plan without a stencil is cuBLASLt's product, which either calls."""
     problem, kind = plan.problem, plan.device.kind
     products = int(getattr(problem, "products", problem.batch))
@@ -56,7 +59,7 @@ def estimate(plan: Plan, adding: bool = False) -> Estimate:
         ours = max(LAUNCH[kind], _bound(plan) * products / REACHED)
     if theirs is None:
         theirs = ours * _gain(plan)
-    before, after = HOST[kind]
+    before, after = HOST[kind] if python else COMPILED[kind]
     if adding:
         after += ADDING[kind]
     seconds, others = max(ours, after), max(theirs, before)
