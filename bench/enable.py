@@ -62,9 +62,7 @@ def enabled() -> Iterator[None]:
     """``enable`` for a turn. What was decided is kept from turn to turn, as in a program."""
     from tilewright.torch.switch import SERVING
 
-    held = dict(SERVING.choices)
-    SERVING.on()
-    SERVING.choices.update(held)
+    SERVING.on(forget=False)
     try:
         yield
     finally:

@@ -253,7 +253,8 @@ def wins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a kernel of ours takes is worth it: what is timed here depends on who else is busy."""
     from tilewright.torch import worth
 
-    monkeypatch.setattr(worth, "HOST", {"cpu": (1e-3, 0.0), "cuda": (1e-3, 0.0)})
+    for name in ("HOST", "COMPILED"):
+        monkeypatch.setattr(worth, name, {"cpu": (1e-3, 0.0), "cuda": (1e-3, 0.0)})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, COMPLEX])
@@ -271,7 +272,6 @@ def test_a_program_is_served(tt: Any, wins: None, dtype: Any) -> None:
         torch.testing.assert_close(over.baddbmm_(over, b), a + a @ b)
         said = tt.report()
     assert said.served >= 16, str(said)
-    assert said.small == 2, str(said)
     served = {row.problem: row for row in said.rows if row.kernel}
     letter = "s" if dtype is torch.float32 else "z"
     assert served[f"{letter}:nn:5x5x5@400"].calls >= 10
@@ -285,7 +285,8 @@ def test_a_program_is_served(tt: Any, wins: None, dtype: Any) -> None:
 def test_what_is_not_worth_it_is_left_to_pytorch(tt: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.torch import worth
 
-    monkeypatch.setattr(worth, "HOST", {"cpu": (0.0, 1.0)})
+    for name in ("HOST", "COMPILED"):
+        monkeypatch.setattr(worth, name, {"cpu": (0.0, 1.0)})
     a = drawn(400, 5, 5)
     whole = torch.ones(400, 5, 5, dtype=torch.int64)
     mixed = (a.expand(400, 5, 5), a.to(torch.bfloat16), drawn(20, 100, 100), whole, drawn(400, 5, 5).conj())

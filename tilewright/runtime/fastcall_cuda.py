@@ -197,12 +197,6 @@ i64 %size, i64 %stream)
 
 define i32 @raw_multiply(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
 entry:
-{_word("spaces", "spaces")}\
-  %needs = icmp ne ptr %spaces, null
-  br i1 %needs, label %refuse, label %call
-refuse:
-  ret i32 1
-call:
   %code = call i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 0)
   ret i32 %code
 }}
@@ -490,13 +484,16 @@ def _builtin(
 
 def raw(start: Start) -> tuple[int, int] | None:
     """For compiled callers: the address of a function of C behind a builtin of this module, and that of its
-    context, which it takes before the three addresses and the stream; None for any other function.
+    context, which it takes before the three addresses and the stream; None for any other function, and for
+    products that need a workspace, of which only a holder of the global lock knows a free one.
 
     It returns 0, or another number where nothing was launched, which ``start`` is then to be called for: what
-    the driver refuses, addresses that are not aligned, and products that need a workspace. It needs no lock,
-    and is there as long as ``start`` is.
+    the driver refuses, and addresses that are not aligned. It needs no lock, and is there as long as ``start`` is.
     """
     loaded, name = _loaded(), getattr(start, "__name__", "")
     if loaded is None or name not in ENTRIES or not isinstance(start, BuiltinFunctionType):
+        return None
+    context: bytes = start.__self__  # type: ignore[assignment]  # as ``_builtin`` made it
+    if name == "multiply" and struct.unpack_from("<Q", context, 8 * AT["spaces"])[0]:
         return None
     return loaded.addresses[f"raw_{name}"], fastcall_cpu.context_at(start)

@@ -330,6 +330,11 @@ class Serving:
             else:
                 choice.run, choice.index, choice.clear = prepared.run, prepared.index, prepared.clear
                 choice.apart = prepared.low_a, prepared.low_b, prepared.high_a, prepared.high_b
+                if not python and fastcall_cuda.raw(choice.run) is None:
+                    # Python is needed after all.
+                    choice.expected = estimate(made.plan)
+                    if made.plan.stencil is None or not choice.expected.wins:
+                        choice.why, choice.run = "only Python can launch it", None
         else:
             made(x, y, out=z)
             choice.call, choice.apart = made, distances(x, y, z)
