@@ -548,7 +548,15 @@ def _make(device: Device) -> Native:
         "teams_allowed": ctypes.addressof(_teams_allowed),
     }
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
-    return Native(program, addresses["call"], addresses["raw"], run, common, _trusted(), method(addresses["call"], METHOD))
+    return Native(
+        program,
+        addresses["call"],
+        addresses["raw"],
+        run,
+        common,
+        _trusted(),
+        method(addresses["call"], METHOD),
+    )
 
 
 def _trusted() -> bool:

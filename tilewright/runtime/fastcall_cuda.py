@@ -382,7 +382,8 @@ class _Loaded(NamedTuple):
 @functools.cache
 def _loaded() -> _Loaded | None:
     """The program for this machine, what makes builtins of its entries, the words that every context holds,
-    and where the raw entries lie; None where it cannot be used. Compiling it takes about 30 ms, once for all processes."""
+    and where the raw entries lie; None where it cannot be used. Compiling it takes about 30 ms, once for all
+    processes."""
     # A launch needs no compiler for the processor, so nothing that is wrong with it may keep one back.
     with suppress(Exception):
         if fastcall_cpu.ordinary():
@@ -488,7 +489,8 @@ def raw(start: Start) -> tuple[int, int] | None:
     products that need a workspace, of which only a holder of the global lock knows a free one.
 
     It returns 0, or another number where nothing was launched, which ``start`` is then to be called for: what
-    the driver refuses, and addresses that are not aligned. It needs no lock, and is there as long as ``start`` is.
+    the driver refuses, and addresses that are not aligned. It needs no lock, and is there as long as
+    ``start`` is.
     """
     loaded, name = _loaded(), getattr(start, "__name__", "")
     if loaded is None or name not in ENTRIES or not isinstance(start, BuiltinFunctionType):

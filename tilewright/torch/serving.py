@@ -34,6 +34,7 @@ from tilewright.runtime import call_cache, fastcall_cpu, fastcall_cuda
 from tilewright.runtime.device_calls import Memo, Prepared, distances
 from tilewright.torch import entries
 from tilewright.torch.products import SHARED, detached
+from tilewright.torch.program import ENTRIES, KEY
 from tilewright.torch.worth import Estimate, estimate
 
 WIDEST = 16
@@ -149,8 +150,8 @@ class Serving:
                 if not hasattr(torch.library, "get_kernel"):
                     raise UnsupportedError(f"torch {torch.__version__}; accepted: 2.9 or later")
                 if self.entries is None:
-                    program = entries.program()
-                    self.entries = None if program is None else entries.Entries(program, self._asked)
+                    made = entries.loaded()
+                    self.entries = None if made is None else entries.Entries(made, self._asked)
                 if forget:
                     self.drop()
                     self.past, self.small, self.other = [], 0, 0
@@ -182,11 +183,11 @@ class Serving:
     def _replace(self, kind: str) -> None:
         # Those in Python come first: PyTorch warns of the first kernel that is replaced, and knows how to
         # be kept from it only there.
-        self._replace_by_python(kind, [name for name in KERNELS if name not in entries.ENTRIES])
+        self._replace_by_python(kind, [name for name in KERNELS if name not in ENTRIES])
         compiled: list[str] = []
         if self.entries is not None:
             compiled = self.entries.install(kind, SMALL_ENTRY[kind], LONGEST, self.several)
-        self._replace_by_python(kind, [name for name in entries.ENTRIES if name not in compiled])
+        self._replace_by_python(kind, [name for name in ENTRIES if name not in compiled])
 
     def _replace_by_python(self, kind: str, names: list[str]) -> None:
         keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
@@ -250,10 +251,10 @@ class Serving:
         """What a compiled entry asks: see ``entries.Ask``."""
         try:
             assert self.entries is not None
-            program = self.entries.program
-            words = ctypes.string_at(key, entries.KEY * 8)
-            x, y = (entries.tensor_of(program, handle) for handle in (a, b))
-            z = entries.tensor_of(program, out) if out else None
+            made = self.entries.loaded
+            words = ctypes.string_at(key, KEY * 8)
+            x, y = (entries.tensor_of(made, handle) for handle in (a, b))
+            z = entries.tensor_of(made, out) if out else None
             if type(x) not in CLASSES or type(y) not in CLASSES:
                 return 0
             choice = self.choices.get(words)
@@ -266,9 +267,7 @@ class Serving:
             # Nothing may go back through compiled code: PyTorch's kernel says what is wrong.
             return 0
 
-    def _decided(
-        self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any, python: bool = True
-    ) -> Any:
+    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any, python: bool = True) -> Any:
         """A call of a new kind: decided on, and then served or not. ``python``: calls of it go by Python."""
         if getattr(self.within, "busy", False):
             # A product that is made for serving another.
