@@ -96,7 +96,7 @@ class Executable:
 
     @property
     def builtin(self) -> Function | None:
-        """The builtin function that serves arrays like those that were planned for; None where Python does."""
+        """The builtin function for arrays like those that were planned for; None where Python serves them."""
         return self._function
 
     @untraced

@@ -381,7 +381,7 @@ _make_builtin = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 
 
 def method(entry: int, name: str = "tilewright") -> MethodDef:
-    """What makes builtins of this name of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
+    """What makes builtins of a name of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
     return MethodDef(name.encode(), entry, _METH_FASTCALL, None)
 
 

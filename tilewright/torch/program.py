@@ -27,7 +27,7 @@ ROW = [
     *("low_a", "low_b", "high_a", "high_b"),
     "asks",
 ]
-"""The words of a row. ``launch`` is a function of ``context``, three addresses and a stream, which returns 0;
+"""The words of a row. ``launch`` is a function of ``context``, three addresses and a stream that returns 0;
 where it is 0 itself, PyTorch's kernel runs, or Python is asked where ``asks`` is not 0. ``calls`` counts. Then
 come sizes and strides of a result, and how far one that is given has to lie from a and b
 (``device_calls.distances``)."""
