@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -69,6 +70,8 @@ class Loaded(NamedTuple):
     addresses: dict[str, int]
     put: Callable[[Any, Any], int]
     shim: ctypes.CDLL
+    takes: bool
+    """Whether PyTorch takes a handle that a tensor of Python's is made of: some of its versions copy it."""
 
 
 @functools.cache
@@ -85,12 +88,7 @@ def loaded() -> Loaded | None:
             entries = ("put", *names, *(f"{name}_at" for name in names))
             code, addresses = fastcall_cpu.load(text(), entries, processor.probe(), imports)
             put = ctypes.CFUNCTYPE(ctypes.c_void_p, *[ctypes.c_void_p] * 2)(addresses["put"])
-            made = Loaded(code, addresses, put, shim)
-            probe = torch.ones(1)
-            handle = handle_of(probe)
-            same = tensor_of(made, handle) is probe
-            shim.aoti_torch_delete_tensor_object(ctypes.c_void_p(handle))
-            return made if same else None
+            return Loaded(code, addresses, put, shim, _takes(shim))
     return None
 
 
@@ -122,10 +120,33 @@ def handle_of(tensor: Any) -> int:
 
 def tensor_of(made: Loaded, handle: int) -> Any:
     """The tensor of a handle that somebody else keeps. Raises ``RuntimeError`` where there is none."""
-    copied = ctypes.c_void_p()
-    if made.shim.aoti_torch_new_tensor_handle(ctypes.c_void_p(handle), ctypes.byref(copied)):
-        raise RuntimeError("a tensor that PyTorch hands out no handle of")
-    return torch._C._aoti.alloc_tensor_by_stealing_from_void_ptr(_capsule(copied, None, None))
+    own = ctypes.c_void_p()
+    if made.shim.aoti_torch_new_tensor_handle(ctypes.c_void_p(handle), ctypes.byref(own)):
+        raise RuntimeError("PyTorch hands out no handle of a tensor")
+    found = _tensor(own.value)
+    if not made.takes:
+        made.shim.aoti_torch_delete_tensor_object(own)
+    return found
+
+
+def _tensor(handle: Any) -> Any:
+    return torch._C._aoti.alloc_tensor_by_stealing_from_void_ptr(_capsule(handle, None, None))
+
+
+def _takes(shim: ctypes.CDLL) -> bool:
+    """``Loaded.takes``, tried out. Raises ``RuntimeError`` where a tensor of Python's is not the same again, or
+    somebody keeps it."""
+    probe = torch.ones(1)
+    there, handle = weakref.ref(probe), handle_of(probe)
+    again = _tensor(handle)
+    same = again is probe
+    del probe, again
+    if same and there() is None:
+        return True
+    shim.aoti_torch_delete_tensor_object(ctypes.c_void_p(handle))
+    if not same or there() is not None:
+        raise RuntimeError("PyTorch makes other tensors of handles")
+    return False
 
 
 # ---- in PyTorch's tables
