@@ -134,8 +134,8 @@ def _tensor(handle: Any) -> Any:
 
 
 def _takes(shim: ctypes.CDLL) -> bool:
-    """``Loaded.takes``, tried out. Raises ``RuntimeError`` where a tensor of Python's is not the same again, or
-    somebody keeps it."""
+    """``Loaded.takes``, tried out. Raises ``RuntimeError`` where a tensor is not the same again, or somebody
+    keeps it."""
     probe = torch.ones(1)
     there, handle = weakref.ref(probe), handle_of(probe)
     again = _tensor(handle)

@@ -28,8 +28,8 @@ ROW = [
     "asks",
 ]
 """The words of a row. ``launch`` is a function of ``context``, three addresses and a stream that returns 0;
-where it is 0 itself, PyTorch's kernel runs, or Python is asked where ``asks`` is not 0. ``calls`` counts. Then
-come sizes and strides of a result, and how far one that is given has to lie from a and b
+where it is 0 itself, PyTorch's kernel runs, or Python is asked where ``asks`` is not 0. ``calls`` counts.
+Then come sizes and strides of a result, and how far one that is given has to lie from a and b
 (``device_calls.distances``)."""
 CONTEXT = [
     *("table", "which", "axes", "device", "small", "longest", "several", "smalls", "others"),

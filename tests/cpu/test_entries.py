@@ -1,0 +1,184 @@
+"""Compiled entries in PyTorch's tables: what they run, what they hand on, and what they leave behind."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import tilewright as tw
+
+pytestmark = pytest.mark.cpu
+torch: Any = pytest.importorskip("torch")
+
+from tilewright.runtime import fastcall_cpu  # noqa: E402  # after it is known that PyTorch is there
+from tilewright.torch import disable, enable, entries, report, serving, worth  # noqa: E402
+from tilewright.torch.switch import SERVING  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def wins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a kernel of ours takes is worth it; and there are entries."""
+    for name in ("HOST", "COMPILED"):
+        monkeypatch.setattr(worth, name, {"cpu": (1e-3, 0.0)})
+    assert entries.loaded() is not None
+    yield
+    disable()
+
+
+def pair(*, dtype: Any = torch.float64, count: int = 60) -> tuple[Any, Any]:
+    return torch.randn(count, 5, 4, dtype=dtype), torch.randn(count, 4, 3, dtype=dtype)
+
+
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often Python was asked, from the next ``enable`` on."""
+    numbers: list[int] = []
+    ask = serving.Serving._asked
+
+    def counting(self: Any, which: int, *rest: Any) -> int:
+        numbers.append(which)
+        return ask(self, which, *rest)
+
+    monkeypatch.setattr(serving.Serving, "_asked", counting)
+    monkeypatch.setattr(SERVING, "entries", None)
+    return numbers
+
+
+def test_python_is_asked_once_about_a_kind_of_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = asked(monkeypatch)
+    a, b = pair()
+    x, y = torch.randn(8, 6).double(), torch.randn(6, 6).double()
+    wanted, alone, out = torch.bmm(a, b), x @ y, torch.empty(60, 5, 3, dtype=torch.float64)
+    with enable():
+        for _ in range(4):
+            torch.testing.assert_close(torch.bmm(a, b), wanted)
+            torch.testing.assert_close(torch.mm(x, y), alone)
+            assert torch.bmm(a, b, out=out) is out
+            torch.testing.assert_close(out, wanted)
+            out.zero_()
+    assert sorted(numbers) == [0, 1, 2]
+    assert sorted(row.calls for row in report().rows) == [4, 8]
+    assert report().served == 12
+
+
+def test_errors_are_pytorchs_and_operands_are_given_back() -> None:
+    a, b = pair()
+    with enable():
+        for shape, dtype in (((60, 5, 3), a.dtype), ((60, 4, 3), torch.float32), ((4, 3), a.dtype)):
+            wrong = torch.randn(shape, dtype=dtype)
+            with pytest.raises(RuntimeError) as told:
+                torch.bmm(a, wrong)
+            disable()
+            with pytest.raises(RuntimeError) as plain:
+                torch.bmm(a, wrong)
+            enable()
+            assert str(told.value) == str(plain.value)
+            held = weakref.ref(wrong)
+            del wrong, told, plain
+            gc.collect()
+            assert held() is None
+        torch.bmm(a, b)
+        held = weakref.ref(torch.bmm(a, b))
+        assert held() is None
+    assert report().served == 2
+
+
+def test_operands_that_are_written_to_and_results_elsewhere() -> None:
+    a = torch.randn(60, 4, 4, dtype=torch.float64)
+    room = torch.empty(61, 4, 4, dtype=torch.float64)
+    room[:60] = a
+    wanted = torch.bmm(a, a)
+    with enable():
+        for _ in range(2):
+            out = torch.empty(60, 4, 4, dtype=torch.float64).mT
+            torch.testing.assert_close(torch.bmm(a, a, out=out), wanted)
+            with pytest.raises(RuntimeError):
+                torch.bmm(a, a, out=torch.empty(60, 4, 4))
+        served = report().served
+        # Where it begins within an operand, a kernel of ours would read what it wrote.
+        torch.bmm(room[:60], room[:60], out=room[1:])
+        torch.bmm(room[:60], room[:60], out=room[1:])
+    assert served == 2
+    calls = {row.problem: row.calls for row in report().rows if row.kernel}
+    assert sum(calls.values()) >= served
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_conjugation_that_was_put_off_is_seen(dtype: Any) -> None:
+    a, b = pair(dtype=dtype)
+    wanted = [torch.bmm(a, b), torch.bmm(a.conj().resolve_conj(), b)]
+    with enable():
+        for _ in range(2):
+            torch.testing.assert_close([torch.bmm(a, b), torch.bmm(a.conj(), b)], wanted)
+    assert any("conjugation" in row.why for row in report().rows)
+    assert report().served == 2
+
+
+def test_what_python_alone_can_launch_is_launched_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fastcall_cpu, "raw", lambda function: None)
+    numbers = asked(monkeypatch)
+    a, b = pair()
+    wanted, out = torch.bmm(a, b), torch.empty(60, 5, 3, dtype=torch.float64)
+    with enable():
+        for _ in range(3):
+            torch.testing.assert_close(torch.bmm(a, b), wanted)
+            torch.testing.assert_close(torch.bmm(a, b, out=out.zero_()), wanted)
+    assert len(numbers) == 6
+    assert report().served == 6
+
+
+def test_a_full_table_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MOST", 3)
+    with enable():
+        for count in (2, 3, 4, 5, 6, 7, 2, 3):
+            a, b = pair(count=count)
+            torch.testing.assert_close(torch.bmm(a, b), (a[..., None] * b[:, None]).sum(2))
+    assert report().served + report().passed == 8
+
+
+def test_a_kernel_that_is_not_pytorchs_own_is_kept_behind_ours() -> None:
+    came: list[int] = []
+    library = torch.library.Library("aten", "IMPL")
+    before = torch.library.get_kernel("aten::mm", "CPU").call_boxed
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+
+    def kernel(a: Any, b: Any) -> Any:
+        came.append(1)
+        return before(keys, a, b)
+
+    library.impl("mm", kernel, "CPU", allow_override=True)
+    try:
+        large = torch.randn(100, 100)
+        with enable():
+            torch.testing.assert_close(large @ large, torch.bmm(large[None], large[None])[0])
+        assert came == [1]
+    finally:
+        library._destroy()
+
+
+def test_without_entries_python_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "loaded", lambda: None)
+    monkeypatch.setattr(SERVING, "entries", None)
+    monkeypatch.setattr(serving, "SMALL", {"CPU": 0, "CUDA": 0})
+    a, b = pair()
+    wanted, out = torch.bmm(a, b), torch.empty(60, 5, 3, dtype=torch.float64)
+    with enable():
+        for _ in range(2):
+            torch.testing.assert_close(torch.bmm(a, b), wanted)
+            torch.testing.assert_close(torch.bmm(a, b, out=out), wanted)
+            torch.testing.assert_close(a[0] @ b[0], wanted[0])
+    assert report().served >= 4
+
+
+def test_calls_are_decided_on_again_when_records_change() -> None:
+    a, b = pair()
+    with enable():
+        torch.bmm(a, b)
+        torch.bmm(a, b)
+        tw.forget()
+        assert not SERVING.choices
+        torch.bmm(a, b)
+    assert [row.calls for row in report().rows] == [3]
