@@ -24,6 +24,7 @@ def wins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever a kernel of ours takes is worth it; and there are entries."""
     for name in ("HOST", "COMPILED"):
         monkeypatch.setattr(worth, name, {"cpu": (1e-3, 0.0)})
+    monkeypatch.setattr(serving, "SMALL_ENTRY", {"CPU": 0, "CUDA": 0})
     assert entries.loaded() is not None
     yield
     disable()
@@ -118,7 +119,7 @@ def test_conjugation_that_was_put_off_is_seen(dtype: Any) -> None:
 
 
 def test_what_python_alone_can_launch_is_launched_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fastcall_cpu, "raw", lambda function: None)
+    monkeypatch.setattr(fastcall_cpu, "raw", lambda function, threads: None)
     numbers = asked(monkeypatch)
     a, b = pair()
     wanted, out = torch.bmm(a, b), torch.empty(60, 5, 3, dtype=torch.float64)
@@ -128,6 +129,23 @@ def test_what_python_alone_can_launch_is_launched_by_it(monkeypatch: pytest.Monk
             torch.testing.assert_close(torch.bmm(a, b, out=out.zero_()), wanted)
     assert len(numbers) == 6
     assert report().served == 6
+
+
+def test_no_more_threads_than_pytorchs_are_used() -> None:
+    a, b = torch.randn(4000, 20, 20), torch.randn(4000, 20, 20)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for most in (2, 1):
+            torch.set_num_threads(most)
+            with enable():
+                torch.bmm(a, b)
+                context = next(iter(SERVING.choices.values())).context
+                found.append(int.from_bytes(context[8 * fastcall_cpu.AT["threads"] :][:8], "little"))
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] <= 2
+    assert found[1] == 1
 
 
 def test_a_full_table_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:

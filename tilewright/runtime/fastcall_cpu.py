@@ -392,18 +392,22 @@ def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., A
     return function
 
 
-def raw(function: Callable[..., Any]) -> tuple[int, int] | None:
-    """For compiled callers: the address of ``Native.raw`` behind a builtin of ``Native.function`` and that of
-    its context; None for any other function. Both are there as long as the builtin is."""
-    for made in _natives.values():
-        if getattr(function, "__name__", "") == METHOD and isinstance(function, BuiltinFunctionType):
-            return made.raw, context_at(function)
-    return None
+def raw(function: Callable[..., Any], threads: int) -> tuple[int, bytes] | None:
+    """For compiled callers: the address of ``Native.raw`` behind a builtin of ``Native.function``, and a
+    context of its call on no more than ``threads`` threads; None for any other function. The context has to
+    be kept, and its kernel is there as long as the builtin is."""
+    if getattr(function, "__name__", "") != METHOD or not isinstance(function, BuiltinFunctionType):
+        return None
+    context = bytearray(function.__self__)  # type: ignore[call-overload]  # a builtin's context
+    place = 8 * AT["threads"]
+    (most,) = struct.unpack_from("<q", context, place)
+    struct.pack_into("<q", context, place, min(most, threads))
+    return next(iter(_natives.values())).raw, bytes(context)
 
 
-def context_at(function: Callable[..., Any]) -> int:
-    """Where the context of a builtin lies, for as long as the builtin lives."""
-    return id(function.__self__) + BYTES_HEAD  # type: ignore[attr-defined]  # builtins have one
+def context_at(context: bytes) -> int:
+    """Where the words of a context lie, for as long as it lives."""
+    return id(context) + BYTES_HEAD
 
 
 def ordinary() -> bool:

@@ -498,4 +498,4 @@ def raw(start: Start) -> tuple[int, int] | None:
     context: bytes = start.__self__  # type: ignore[assignment]  # as ``_builtin`` made it
     if name == "multiply" and struct.unpack_from("<Q", context, 8 * AT["spaces"])[0]:
         return None
-    return loaded.addresses[f"raw_{name}"], fastcall_cpu.context_at(start)
+    return loaded.addresses[f"raw_{name}"], fastcall_cpu.context_at(context)

@@ -42,8 +42,9 @@ WIDEST = 16
 SMALL = {"CPU": 1 << 13, "CUDA": 0}
 """Elements of both operands up to which a call goes on to PyTorch unseen. A launch of ours costs the host
 what one of PyTorch's does, and less than passing a call on."""
-SMALL_ENTRY = {"CPU": 0, "CUDA": 0}
-"""The same for compiled entries."""
+SMALL_ENTRY = {"CPU": 1 << 11, "CUDA": 0}
+"""The same for compiled entries. In this process's memory what is smaller gains less than 10 microseconds a
+call, and a kernel takes 50 milliseconds to compile."""
 LONGEST = 64
 """The longest of the two short extents of a product alone that is looked at."""
 TYPES = {getattr(torch, known.name) for known in LETTERS.values()}
@@ -61,7 +62,7 @@ class Choice:
     """
 
     __slots__ = (
-        *("apart", "call", "clear", "expected", "index", "plan"),
+        *("apart", "call", "clear", "context", "expected", "index", "plan"),
         *("row", "run", "seen", "shape", "spelling", "why"),
     )
 
@@ -69,6 +70,7 @@ class Choice:
         self.spelling, self.why, self.seen = spelling, why, 0
         self.row: entries.Row | None = None
         self.apart = 0, 0, 0, 0
+        self.context = b""
         self.run: Callable[[int, int, int, int], None] | None = None
         self.call: Executable | None = None
         self.plan: Plan | None = None
@@ -83,13 +85,17 @@ class Choice:
         return self.seen + (0 if self.row is None else self.row.calls)
 
     def words(self) -> dict[str, int]:
-        """Its row for compiled entries."""
+        """Its row for compiled entries, which are to hold the choice."""
         if self.why:
             return {}
         function = None if self.call is None else self.call.builtin
         found = None if self.run is None else fastcall_cuda.raw(self.run)
         if function is not None:
-            found = fastcall_cpu.raw(function)
+            # As many threads as PyTorch's own kernel would use.
+            made = fastcall_cpu.raw(function, torch.get_num_threads())
+            if made is not None:
+                self.context = made[1]
+                found = made[0], fastcall_cpu.context_at(made[1])
         if found is None:
             return {"asks": 1}
         steps = [math.prod(self.shape[at + 1 :]) for at in range(len(self.shape))]
