@@ -32,7 +32,7 @@ import torch
 from tilewright.model import Kernel
 from tilewright.runtime import fastcall_cpu
 from tilewright.targets.cpu import processor
-from tilewright.torch.program import CONTEXT, ENTRIES, KEY, KINDS, ROW, ROWS, named, text
+from tilewright.torch.program import ADDED, AXES, CONTEXT, ENTRIES, KEY, KINDS, ROW, ROWS, named, text
 
 UNLIMITED = 2**62
 DROPPED = 16
@@ -49,6 +49,7 @@ SHIM = {
     "empty": "aoti_torch_empty_strided",
     "blank": "aoti_torch_new_uninitialized_tensor",
     "delete": "aoti_torch_delete_tensor_object",
+    "copy": "aoti_torch_copy_",
     "current": "aoti_torch_get_current_device_index",
     "lazy": "_ZN2at6native7is_conjERKNS_6TensorE",
 }
@@ -84,7 +85,7 @@ def loaded() -> Loaded | None:
             shim = _library("cpu")
             # Found by way of the library: exceptions have to be those of its C++ runtime.
             imports = {name: _symbol(shim, name) for name in ("__gxx_personality_v0", "_Unwind_Resume")}
-            names = [named(kind, operator) for kind in KINDS for operator in ENTRIES]
+            names = [named(kind, operator) for kind in KINDS for operator in (*ENTRIES, ADDED)]
             entries = ("put", *names, *(f"{name}_at" for name in names))
             code, addresses = fastcall_cpu.load(text(), entries, processor.probe(), imports)
             put = ctypes.CFUNCTYPE(ctypes.c_void_p, *[ctypes.c_void_p] * 2)(addresses["put"])
@@ -193,22 +194,44 @@ class Entries:
             return []
         self._libraries.append(handle)
         done = []
-        for number, operator in enumerate(ENTRIES):
+        for operator in ENTRIES:
             words = self._words(library, kind, operator)
             if words is None or not _own(operator, kind):
                 continue
-            words |= {"which": len(ENTRIES) * KINDS[kind][1] + number, "several": int(several)}
             words |= {"small": small, "longest": longest if operator == "mm" else UNLIMITED}
-            name = named(kind, operator)
-            at = ctypes.CFUNCTYPE(ctypes.c_void_p)(self.loaded.addresses[f"{name}_at"])()
-            context = np.ctypeslib.as_array((ctypes.c_int64 * len(CONTEXT)).from_address(at))
-            words |= {name: int(context[CONTEXT.index(name)]) for name in ("smalls", "others")}
-            context[:] = [words.get(name, 0) for name in CONTEXT]
-            self._contexts[name] = context
-            entry = ctypes.c_void_p(self.loaded.addresses[name])
-            if shim.aoti_torch_library_impl(handle, operator.encode(), entry) == 0:
+            if self._implement(handle, kind, operator, operator, words, several):
                 done.append(operator)
         return done
+
+    def added(self, kind: str, several: bool) -> Any:
+        """An operator of tensors c, a and b and of floats beta and alpha: alpha a b + beta c as a new tensor,
+        or a itself where nothing was done; None where it cannot be had."""
+        handle = ctypes.c_void_p()
+        shim = self.loaded.shim
+        if shim.aoti_torch_library_init_impl(
+            b"tilewright", kind.encode(), b"tilewright", 0, ctypes.byref(handle)
+        ):
+            return None
+        self._libraries.append(handle)
+        words = self._shared(_library(KINDS[kind][0]), kind)
+        words |= {"axes": AXES, "device": KINDS[kind][1]}
+        done = self._implement(handle, kind, ADDED, _operator(), words, several)
+        return torch.ops.tilewright.added.default if done else None
+
+    def _implement(
+        self, handle: Any, kind: str, entry: str, operator: str, words: dict[str, int], several: bool
+    ) -> bool:
+        """Register an entry with a context of these words for an operator; whether that was done."""
+        number = (*ENTRIES, ADDED).index(entry)
+        words |= {"which": KINDS[kind][1] * (len(ENTRIES) + 1) + number, "several": int(several)}
+        name = named(kind, entry)
+        at = ctypes.CFUNCTYPE(ctypes.c_void_p)(self.loaded.addresses[f"{name}_at"])()
+        context = np.ctypeslib.as_array((ctypes.c_int64 * len(CONTEXT)).from_address(at))
+        words |= {count: int(context[CONTEXT.index(count)]) for count in ("smalls", "others")}
+        context[:] = [words.get(word, 0) for word in CONTEXT]
+        self._contexts[name] = context
+        address = ctypes.c_void_p(self.loaded.addresses[name])
+        return bool(self.loaded.shim.aoti_torch_library_impl(handle, operator.encode(), address) == 0)
 
     def _words(self, library: ctypes.CDLL, kind: str, operator: str) -> dict[str, int] | None:
         """The words of a context that are addresses, and its axes and kind of device; None where there is
@@ -216,13 +239,18 @@ class Entries:
         space, device = KINDS[kind]
         function, axes, tensors = ENTRIES[operator]
         try:
-            words = {name: _symbol(self.loaded.shim, symbol) for name, symbol in SHIM.items()}
+            words = self._shared(library, kind)
             words["fallback"] = _symbol(library, _mangled(space, function, tensors == 3))
-            words["stream"] = _symbol(library, STREAM) if kind == "CUDA" else 0
         except AttributeError:
             return None
+        return words | {"axes": axes, "device": device}
+
+    def _shared(self, library: ctypes.CDLL, kind: str) -> dict[str, int]:
+        """The words of every context of a kind of device. Raises ``AttributeError`` where one is missing."""
+        words = {name: _symbol(self.loaded.shim, symbol) for name, symbol in SHIM.items()}
+        words["stream"] = _symbol(library, STREAM) if kind == "CUDA" else 0
         words["ask"] = fastcall_cpu.address_of(self._ask)
-        return words | {"table": self.table.ctypes.data, "axes": axes, "device": device}
+        return words | {"table": self.table.ctypes.data}
 
     def begin(self) -> None:
         """Count calls from zero."""
@@ -261,6 +289,16 @@ class Entries:
 def _table() -> Any:
     # From the system as zeros, so that rows that nobody uses take no memory.
     return np.zeros(ROWS * len(ROW), np.int64)
+
+
+@functools.cache
+def _operator() -> str:
+    """The name of the operator behind ``Entries.added``, which is defined once."""
+    _FRAGMENT.define("added(Tensor c, Tensor a, Tensor b, float beta, float alpha) -> Tensor")
+    return ADDED
+
+
+_FRAGMENT: Any = torch.library.Library("tilewright", "FRAGMENT")
 
 
 def _own(operator: str, kind: str) -> bool:

@@ -13,8 +13,9 @@ from tilewright.runtime import fastcall_cpu
 
 AXES = 3
 """The most axes of an operand."""
-KEY = 1 + 3 * 2 * AXES
-"""Words of a key: kind of call, types, devices and alignment in one; sizes and strides of a, b and out."""
+KEY = 1 + 3 * 2 * AXES + 2
+"""Words of a key: kind of call, types, devices and alignment in one; sizes and strides of a, b and out or c; beta
+and alpha as numbers of 64 bits, where they are not 0 and 1."""
 ROWS = 1 << 13
 """Rows of a table. Half of them at most are ever used, so that one that is not there is soon known."""
 ROW = [
@@ -34,12 +35,15 @@ Then come sizes and strides of a result, and how far one that is given has to li
 CONTEXT = [
     *("table", "which", "axes", "device", "small", "longest", "several", "smalls", "others"),
     *("fallback", "ask", "stream", "current", "dim", "sizes", "strides", "dtype", "index", "kind", "data"),
-    *("lazy", "empty", "blank", "delete"),
+    *("lazy", "empty", "blank", "delete", "copy"),
 ]
 """The words of what an entry knows. ``small``: elements of both operands up to which a call is not looked at;
 ``longest``: of m, n and k one at most may be longer."""
 ENTRIES = {"bmm": ("bmm", 3, 2), "bmm.out": ("bmm_outf", 3, 3), "mm": ("mm", 2, 2)}
 """By name of the operator: PyTorch's function, the axes of an operand, and how many tensors it takes."""
+ADDED = "added"
+"""The entry of an operator of ours: PyTorch's interface for C knows no scalars of any type, so ``baddbmm`` is
+replaced by a kernel in Python, which calls this one."""
 KINDS = {"CPU": ("cpu", 0), "CUDA": ("cuda", 1)}
 """By dispatch key: the namespace of PyTorch's functions, and its number of the kind of device."""
 LAZY = (8, 9, 10)
@@ -443,6 +447,151 @@ declare i32 @__gxx_personality_v0(...)
 """
 
 
+def _add() -> str:
+    """``add``: a call of ``added``, of c, a, b, beta and alpha. The result is a new tensor, or a itself where
+    nothing was done."""
+    size, step, calls = (ROW.index(name) for name in ("size0", "step0", "calls"))
+    clear = "".join(
+        f"  %zero.{at} = getelementptr i64, ptr %key, i64 {at}\n  store i64 0, ptr %zero.{at}\n"
+        for at in range(KEY)
+    )
+    keys = "".join(
+        f"  %{name}.key = getelementptr i64, ptr %key, i64 {1 + at * 2 * AXES}\n"
+        f"  %{name}.info = call i64 @read(ptr %context, ptr %{name}, ptr %{name}.key, ptr %{name}.data)\n"
+        for at, name in enumerate(("a", "b", "c"))
+    )
+    given = "".join(
+        f"  %{name}.at = getelementptr ptr, ptr %stack, i64 {at}\n  %{name} = load ptr, ptr %{name}.at\n"
+        for at, name in enumerate(("c", "a", "b"))
+    )
+    scalars = "".join(
+        f"  %{name}.at = getelementptr i64, ptr %stack, i64 {3 + at}\n"
+        f"  %{name} = load i64, ptr %{name}.at\n"
+        f"  %{name}.key = getelementptr i64, ptr %key, i64 {KEY - 2 + at}\n"
+        f"  store i64 %{name}, ptr %{name}.key\n"
+        for at, name in enumerate(("beta", "alpha"))
+    )
+    return f"""
+define internal void @add(ptr %context, ptr %stack) uwtable {{
+entry:
+  %key = alloca [{KEY} x i64], align 16
+  %a.data = alloca i64
+  %b.data = alloca i64
+  %c.data = alloca i64
+  %hold = alloca ptr
+  %stream.to = alloca i64
+  %current.to = alloca i32
+{given}{clear}{scalars}{keys}\
+  %infos.1 = or i64 %a.info, %b.info
+  %infos = or i64 %infos.1, %c.info
+  %strange = icmp slt i64 %infos, 0
+  br i1 %strange, label %nothing, label %look
+look:
+{_known("table")}{_known("which", "i64")}\
+  %a.address = load i64, ptr %a.data
+  %b.address = load i64, ptr %b.data
+  %lies.both = or i64 %a.address, %b.address
+  %lies = and i64 %lies.both, 15
+  %b.up = shl i64 %b.info, 16
+  %c.up = shl i64 %c.info, 32
+  %lies.up = shl i64 %lies, 48
+  %which.up = shl i64 %which, 52
+  %word.1 = or i64 %a.info, %b.up
+  %word.2 = or i64 %c.up, %lies.up
+  %word.3 = or i64 %word.1, %word.2
+  %word.4 = or i64 %word.3, %which.up
+  %word = or i64 %word.4, {-(1 << 63)}
+  store i64 %word, ptr %key
+  %row = call ptr @find(ptr %table, ptr %key)
+  %first = load i64, ptr %row
+  %new = icmp eq i64 %first, 0
+  br i1 %new, label %question, label %known
+known:
+  %calls.at = getelementptr i64, ptr %row, i64 {calls}
+  %calls = atomicrmw add ptr %calls.at, i64 1 monotonic
+{_of_row("launch", "ptr")}{_of_row("context", "ptr").replace("%context", "%its.context")}{_of_row("asks")}\
+  %launches = icmp ne ptr %launch, null
+  br i1 %launches, label %where, label %unlaunched
+unlaunched:
+  %python = icmp ne i64 %asks, 0
+  br i1 %python, label %question, label %nothing
+where:
+  %index.up = lshr i64 %a.info, 8
+  %index.wide = and i64 %index.up, 127
+  %index = trunc i64 %index.wide to i32
+{_known("several", "i64")}\
+  %alone = icmp eq i64 %several, 0
+  br i1 %alone, label %make, label %which.one
+which.one:
+{_known("current")}\
+  %current.code = call i32 %current(ptr %current.to)
+  %current.index = load i32, ptr %current.to
+  %current.same = icmp eq i32 %current.index, %index
+  br i1 %current.same, label %make, label %nothing
+make:
+{_known("empty")}{_known("device", "i64")}{_known("data")}{_known("copy")}{_known("axes", "i64")}\
+  %sizes.at = getelementptr i64, ptr %row, i64 {size}
+  %steps.at = getelementptr i64, ptr %row, i64 {step}
+  %type.wide = and i64 %a.info, 255
+  %type = trunc i64 %type.wide to i32
+  %device.short = trunc i64 %device to i32
+  %empty.code = call i32 %empty(i64 %axes, ptr %sizes.at, ptr %steps.at, i32 %type, i32 %device.short, \
+i32 %index, ptr %hold)
+  %empty.made = icmp eq i32 %empty.code, 0
+  br i1 %empty.made, label %address, label %nothing
+address:
+  %made = load ptr, ptr %hold
+  %made.code = call i32 %data(ptr %made, ptr %c.data)
+  %out.address = load i64, ptr %c.data
+  %reads = icmp ne i64 %beta, 0
+  br i1 %reads, label %copying, label %streams
+copying:
+  %copy.code = call i32 %copy(ptr %made, ptr %c, i32 0)
+  %copied = icmp eq i32 %copy.code, 0
+  br i1 %copied, label %streams, label %drop
+streams:
+  store i64 0, ptr %stream.to
+{_known("stream")}\
+  %streamed = icmp ne ptr %stream, null
+  br i1 %streamed, label %current.stream, label %start
+current.stream:
+  %stream.code = call i32 %stream(i32 %index, ptr %stream.to)
+  br label %start
+start:
+  %stream.value = load i64, ptr %stream.to
+  %code = call i32 %launch(ptr %its.context, i64 %a.address, i64 %b.address, i64 %out.address, \
+i64 %stream.value)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %drop
+drop:
+{_known("delete").replace("%delete", "%delete.made")}\
+  %drop.code = call i32 %delete.made(ptr %made)
+  br label %nothing
+question:
+  %again = phi i64 [ 0, %look ], [ 1, %unlaunched ]
+{_known("ask")}\
+  %answer = call i64 %ask(i64 %which, i64 %again, ptr %key, ptr %a, ptr %b, ptr %c)
+  %answered = icmp ne i64 %answer, 0
+  %taken = inttoptr i64 %answer to ptr
+  br i1 %answered, label %done, label %nothing
+done:
+  %result = phi ptr [ %made, %start ], [ %taken, %question ]
+{_known("delete").replace("%delete", "%delete.a")}\
+  %a.gone = call i32 %delete.a(ptr %a)
+  br label %end
+nothing:
+  br label %end
+end:
+  %returned = phi ptr [ %result, %done ], [ %a, %nothing ]
+{_known("delete")}\
+  store ptr %returned, ptr %stack
+  %b.gone = call i32 %delete(ptr %b)
+  %c.gone = call i32 %delete(ptr %c)
+  ret void
+}}
+"""
+
+
 def named(kind: str, name: str) -> str:
     return f"{kind}_{name.replace('.', '_')}".lower()
 
@@ -462,4 +611,17 @@ define void @{name}(ptr %stack, i64 %given, i64 %returned) uwtable {{
 """
         for name in (named(kind, operator) for kind in KINDS for operator in ENTRIES)
     )
-    return _read() + _find() + _serve() + entries
+    entries += "".join(
+        f"""
+@{name}.context = internal global [{len(CONTEXT)} x i64] zeroinitializer, align 64
+define ptr @{name}_at() {{
+  ret ptr @{name}.context
+}}
+define void @{name}(ptr %stack, i64 %given, i64 %returned) uwtable {{
+  call void @add(ptr @{name}.context, ptr %stack)
+  ret void
+}}
+"""
+        for name in (named(kind, ADDED) for kind in KINDS)
+    )
+    return _read() + _find() + _serve() + _add() + entries

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 import threading
 import warnings
 from collections.abc import Callable
@@ -119,6 +120,7 @@ class Serving:
         self.depth = 0
         self.library: Any = None
         self.entries: entries.Entries | None = None
+        self.added: dict[str, Any] = {}
         self.choices: dict[Any, Choice] = {}
         self.past: list[Choice] = []
         self.small = self.other = 0
@@ -187,6 +189,7 @@ class Serving:
                     self.entries.remove()
 
     def _replace(self, kind: str) -> None:
+        self.added[kind] = None if self.entries is None else self.entries.added(kind, self.several)
         # Those in Python come first: PyTorch warns of the first kernel that is replaced, and knows how to
         # be kept from it only there.
         self._replace_by_python(kind, [name for name in KERNELS if name not in ENTRIES])
@@ -263,12 +266,19 @@ class Serving:
             z = entries.tensor_of(made, out) if out else None
             if type(x) not in CLASSES or type(y) not in CLASSES:
                 return 0
+            tag: Any = PLAIN
+            c = None
+            if which % (len(ENTRIES) + 1) == len(ENTRIES):
+                beta, alpha = struct.unpack_from("<2d", words, 8 * (KEY - 2))
+                if z.dtype is not x.dtype or z.device != x.device:
+                    return 0
+                tag, c, z = (alpha, beta), z if beta != 0 else None, None
             choice = self.choices.get(words)
             if choice is None or not refused:
-                found = self._decided(words, PLAIN, x, y, z, None, python=False)
+                found = self._decided(words, tag, x, y, z, c, python=False)
             else:
-                found = self._served(choice, x, y, z, None)
-            return 0 if found is NotImplemented else 1 if out else entries.handle_of(found)
+                found = self._served(choice, x, y, z, c)
+            return 0 if found is NotImplemented else 1 if z is not None else entries.handle_of(found)
         except Exception:
             # Nothing may go back through compiled code: PyTorch's kernel says what is wrong.
             return 0
@@ -377,6 +387,7 @@ def _spelled(a: Any, b: Any) -> str:
 
 
 PLAIN = (1, 0)
+REAL = (int, float)
 
 
 def _new(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
@@ -422,8 +433,12 @@ def _into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[...,
 
 def _added(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
     """``baddbmm``."""
+    added = serving.added["CUDA" if keys.has(torch._C.DispatchKey.CUDA) else "CPU"]
 
     def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        if added is not None and type(beta) in REAL and type(alpha) in REAL:
+            found = added(c, a, b, float(beta), float(alpha))
+            return before(keys, c, a, b, beta=beta, alpha=alpha) if found is a else found
         if small and a.numel() + b.numel() <= small:
             serving.small += 1
             return before(keys, c, a, b, beta=beta, alpha=alpha)
