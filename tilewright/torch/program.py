@@ -14,8 +14,8 @@ from tilewright.runtime import fastcall_cpu
 AXES = 3
 """The most axes of an operand."""
 KEY = 1 + 3 * 2 * AXES + 2
-"""Words of a key: kind of call, types, devices and alignment in one; sizes and strides of a, b and out or c; beta
-and alpha as numbers of 64 bits, where they are not 0 and 1."""
+"""Words of a key: kind of call, types, devices and alignment in one; sizes and strides of a, b and out or c;
+beta and alpha as numbers of 64 bits, 0 where there are none."""
 ROWS = 1 << 13
 """Rows of a table. Half of them at most are ever used, so that one that is not there is soon known."""
 ROW = [
