@@ -131,6 +131,45 @@ def test_what_python_alone_can_launch_is_launched_by_it(monkeypatch: pytest.Monk
     assert report().served == 6
 
 
+def test_operands_of_one_number_are_copied_first() -> None:
+    a, b = pair()
+    x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
+    wanted = torch.autograd.grad((x @ y).sum(), (x, y))
+    one = torch.randn(60, 1, 1).double().expand(60, 5, 4)
+    gaps = torch.randn(60, 8, 8).double()[:, ::2, ::3]
+    held, out = weakref.ref(one), torch.empty(60, 5, 3).double()
+    products = [torch.bmm(one, b), torch.bmm(one, gaps)]
+    with enable():
+        for _ in range(3):
+            torch.testing.assert_close(torch.autograd.grad((x @ y).sum(), (x, y)), wanted)
+            torch.testing.assert_close([torch.bmm(one, b), torch.bmm(one, gaps)], products)
+            torch.testing.assert_close(torch.bmm(one, gaps, out=out), products[1])
+    assert report().served == 18
+    del one
+    assert held() is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
+def test_what_is_added_is_of_any_layout(dtype: Any) -> None:
+    a, b = pair(dtype=dtype)
+    c = torch.randn(60, 3, 5, dtype=dtype).mT
+    nothing = torch.full_like(c, float("nan"))
+    calls = [(c, 1, 1), (c, 0.5, -2), (c[:1], 2, 1), (c.conj(), 1, 1), (nothing, 0, 3), (c[0], 1, 1)]
+
+    def results() -> list[Any]:
+        return [torch.baddbmm(x, a, b, beta=beta, alpha=alpha) for x, beta, alpha in calls]
+
+    wanted = results()
+    with enable():
+        for _ in range(3):
+            torch.testing.assert_close(results(), wanted)
+        with pytest.raises(RuntimeError, match="size"):
+            torch.baddbmm(c, a, a)
+        held = weakref.ref(torch.baddbmm(c, a, b))
+        assert held() is None
+    assert report().served >= 3 * 5
+
+
 def test_no_more_threads_than_pytorchs_are_used() -> None:
     a, b = torch.randn(4000, 20, 20), torch.randn(4000, 20, 20)
     before = torch.get_num_threads()

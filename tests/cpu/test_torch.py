@@ -317,7 +317,8 @@ def test_what_holds_nothing_is_left_to_pytorch(tt: Any, monkeypatch: pytest.Monk
     with tt.enable():
         torch.testing.assert_close([a @ b for a, b in pairs], want)
         torch.testing.assert_close(torch.baddbmm(want[1], *pairs[1]), want[1])
-    assert {row.why for row in tt.report().rows} == {"there is nothing to multiply"}
+    assert tt.report().served == 0
+    assert tt.report().passed == 5
 
 
 def test_an_old_pytorch_is_refused_by_name(tt: Any, monkeypatch: pytest.MonkeyPatch) -> None:

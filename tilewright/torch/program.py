@@ -27,11 +27,13 @@ ROW = [
     *(f"step{at}" for at in range(AXES)),
     *("low_a", "low_b", "high_a", "high_b"),
     "asks",
+    "copies",
 ]
 """The words of a row. ``launch`` is a function of ``context``, three addresses and a stream that returns 0;
 where it is 0 itself, PyTorch's kernel runs, or Python is asked where ``asks`` is not 0. ``calls`` counts.
 Then come sizes and strides of a result, and how far one that is given has to lie from a and b
-(``device_calls.distances``)."""
+(``device_calls.distances``). In ``copies`` bit 0 says that a is to be copied by rows first, bit 1 that b
+is."""
 CONTEXT = [
     *("table", "which", "axes", "device", "small", "longest", "several", "smalls", "others"),
     *("fallback", "ask", "stream", "current", "dim", "sizes", "strides", "dtype", "index", "kind", "data"),
@@ -146,6 +148,73 @@ other:
 """
 
 
+def _packed() -> str:
+    """``packed``: a copy of a tensor by rows, and its address, 0 without memory; ``release`` deletes it."""
+    return f"""
+define internal i64 @packed(ptr %context, ptr %tensor, ptr %sizes, i64 %info, i64 %wanted, i64 %address, \
+ptr %hold) uwtable {{
+entry:
+  %steps = alloca [{AXES} x i64]
+  %at = alloca i64
+  store ptr null, ptr %hold
+  %copies = icmp ne i64 %wanted, 0
+  br i1 %copies, label %begin, label %same
+same:
+  ret i64 %address
+begin:
+{_known("axes", "i64")}{_known("empty")}{_known("device", "i64")}{_known("data")}{_known("copy")}\
+  br label %step
+step:
+  %left = phi i64 [ %axes, %begin ], [ %axis, %step ]
+  %size = phi i64 [ 1, %begin ], [ %size.next, %step ]
+  %axis = sub i64 %left, 1
+  %step.to = getelementptr i64, ptr %steps, i64 %axis
+  store i64 %size, ptr %step.to
+  %extent.at = getelementptr i64, ptr %sizes, i64 %axis
+  %extent = load i64, ptr %extent.at
+  %size.next = mul i64 %size, %extent
+  %more = icmp ugt i64 %axis, 0
+  br i1 %more, label %step, label %make
+make:
+  %type.wide = and i64 %info, 255
+  %type = trunc i64 %type.wide to i32
+  %index.up = lshr i64 %info, 8
+  %index.wide = and i64 %index.up, 127
+  %index = trunc i64 %index.wide to i32
+  %device.short = trunc i64 %device to i32
+  %empty.code = call i32 %empty(i64 %axes, ptr %sizes, ptr %steps, i32 %type, i32 %device.short, \
+i32 %index, ptr %hold)
+  %made = icmp eq i32 %empty.code, 0
+  br i1 %made, label %fill, label %failed
+fill:
+  %room = load ptr, ptr %hold
+  %copy.code = call i32 %copy(ptr %room, ptr %tensor, i32 0)
+  %data.code = call i32 %data(ptr %room, ptr %at)
+  %codes = or i32 %copy.code, %data.code
+  %filled = icmp eq i32 %codes, 0
+  br i1 %filled, label %done, label %failed
+done:
+  %found = load i64, ptr %at
+  ret i64 %found
+failed:
+  ret i64 0
+}}
+
+define internal void @release(ptr %context, ptr %hold) uwtable {{
+entry:
+  %made = load ptr, ptr %hold
+  %some = icmp ne ptr %made, null
+  br i1 %some, label %delete.it, label %done
+delete.it:
+{_known("delete")}\
+  %code = call i32 %delete(ptr %made)
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
 def _find() -> str:
     """``find``: the row of a key, or the empty one that it would be in; ``put``: add a row."""
     return f"""
@@ -251,6 +320,8 @@ entry:
   %b.data = alloca i64
   %out.data = alloca i64
   %hold = alloca ptr
+  %a.hold = alloca ptr
+  %b.hold = alloca ptr
   %stream.to = alloca i64
   %current.to = alloca i32
   %a = load ptr, ptr %stack
@@ -386,6 +457,23 @@ address:
 streams:
   %result = phi ptr [ %out, %overlap ], [ %made, %address ]
   %out.address = load i64, ptr %out.data
+{_of_row("copies")}\
+  %copying = icmp ne i64 %copies, 0
+  br i1 %copying, label %copy, label %ready
+copy:
+  %copies.a = and i64 %copies, 1
+  %copies.b = and i64 %copies, 2
+  %a.packed = call i64 @packed(ptr %context, ptr %a, ptr %a.key, i64 %a.info, i64 %copies.a, \
+i64 %a.address, ptr %a.hold)
+  %b.packed = call i64 @packed(ptr %context, ptr %b, ptr %b.key, i64 %b.info, i64 %copies.b, \
+i64 %b.address, ptr %b.hold)
+  %a.there = icmp ne i64 %a.packed, 0
+  %b.there = icmp ne i64 %b.packed, 0
+  %there = and i1 %a.there, %b.there
+  br i1 %there, label %ready, label %release
+ready:
+  %x = phi i64 [ %a.address, %streams ], [ %a.packed, %copy ]
+  %y = phi i64 [ %b.address, %streams ], [ %b.packed, %copy ]
   store i64 0, ptr %stream.to
 {_known("stream")}\
   %streamed = icmp ne ptr %stream, null
@@ -395,8 +483,15 @@ current.stream:
   br label %start
 start:
   %stream.value = load i64, ptr %stream.to
-  %code = call i32 %launch(ptr %its.context, i64 %a.address, i64 %b.address, i64 %out.address, \
-i64 %stream.value)
+  %launched = call i32 %launch(ptr %its.context, i64 %x, i64 %y, i64 %out.address, i64 %stream.value)
+  br i1 %copying, label %release, label %judge
+release:
+  %release.code = phi i32 [ 1, %copy ], [ %launched, %start ]
+  call void @release(ptr %context, ptr %a.hold)
+  call void @release(ptr %context, ptr %b.hold)
+  br label %judge
+judge:
+  %code = phi i32 [ %launched, %start ], [ %release.code, %release ]
   %started = icmp eq i32 %code, 0
   br i1 %started, label %done, label %refused
 refused:
@@ -427,7 +522,7 @@ pass.new:
   %room = load ptr, ptr %hold
   invoke void %fallback(ptr sret(i8) %room, ptr %a, ptr %b) to label %done unwind label %fail
 done:
-  %returned = phi ptr [ %result, %start ], [ %taken, %take ], [ %out, %pass.into ], [ %room, %pass.new ]
+  %returned = phi ptr [ %result, %judge ], [ %taken, %take ], [ %out, %pass.into ], [ %room, %pass.new ]
 {_known("delete")}\
   store ptr %returned, ptr %stack
   %a.gone = call i32 %delete(ptr %a)
@@ -624,4 +719,4 @@ define void @{name}(ptr %stack, i64 %given, i64 %returned) uwtable {{
 """
         for name in (named(kind, ADDED) for kind in KINDS)
     )
-    return _read() + _find() + _serve() + _add() + entries
+    return _read() + _packed() + _find() + _serve() + _add() + entries

@@ -63,7 +63,7 @@ class Choice:
     """
 
     __slots__ = (
-        *("apart", "call", "clear", "context", "expected", "index", "plan"),
+        *("apart", "call", "clear", "context", "copies", "expected", "index", "plan"),
         *("row", "run", "seen", "shape", "spelling", "why"),
     )
 
@@ -71,7 +71,7 @@ class Choice:
         self.spelling, self.why, self.seen = spelling, why, 0
         self.row: entries.Row | None = None
         self.apart = 0, 0, 0, 0
-        self.context = b""
+        self.context, self.copies = b"", 0
         self.run: Callable[[int, int, int, int], None] | None = None
         self.call: Executable | None = None
         self.plan: Plan | None = None
@@ -100,7 +100,7 @@ class Choice:
         if found is None:
             return {"asks": 1}
         steps = [math.prod(self.shape[at + 1 :]) for at in range(len(self.shape))]
-        words = {"launch": found[0], "context": found[1]}
+        words = {"launch": found[0], "context": found[1], "copies": self.copies}
         words |= {f"size{at}": size for at, size in enumerate(self.shape)}
         words |= {f"step{at}": step for at, step in enumerate(steps)}
         return words | dict(zip(("low_a", "low_b", "high_a", "high_b"), self.apart, strict=True))
@@ -237,6 +237,8 @@ class Serving:
 
     def _served(self, choice: Choice, a: Any, b: Any, out: Any, c: Any) -> Any:
         """A call of a kind that is decided on."""
+        if choice.copies and choice.why == "":
+            a, b = (t.contiguous() if choice.copies & bit else t for t, bit in ((a, 1), (b, 2)))
         run = choice.run
         if run is not None:
             index = choice.index
@@ -270,7 +272,7 @@ class Serving:
             c = None
             if which % (len(ENTRIES) + 1) == len(ENTRIES):
                 beta, alpha = struct.unpack_from("<2d", words, 8 * (KEY - 2))
-                if z.dtype is not x.dtype or z.device != x.device:
+                if z is None or z.dtype is not x.dtype or z.device != x.device:
                     return 0
                 tag, c, z = (alpha, beta), z if beta != 0 else None, None
             choice = self.choices.get(words)
@@ -324,6 +326,13 @@ class Serving:
         choice.shape = tuple(target.shape)
         x, y, z = (a, b, target) if a.is_cuda else (a.numpy(), b.numpy(), target.numpy())
         made = executable(options, x, y, None, z)
+        again = [name for name, operand in (("a", a), ("b", b)) if _repeated(operand)]
+        if made.copies and not python and c is None and set(made.copies) <= set(again):
+            # PyTorch's kernel would copy them, too.
+            a, b = (t.contiguous() if name in made.copies else t for name, t in (("a", a), ("b", b)))
+            choice.copies = sum({"a": 1, "b": 2}[name] for name in made.copies)
+            x, y = (a, b) if a.is_cuda else (a.numpy(), b.numpy())
+            made = executable(options, x, y, None, z)
         choice.plan, choice.spelling = made.plan, made.plan.problem.spelling
         choice.expected = estimate(made.plan, adding=c is not None, python=python)
         if made.copies:
@@ -361,6 +370,13 @@ def _filled(a: Any, c: Any, shape: tuple[int, ...]) -> Any:
     if c.shape == shape and c.is_contiguous() and not c.is_conj():
         return detached(c).clone()
     return a.new_empty(shape).copy_(detached(c))
+
+
+def _repeated(tensor: Any) -> bool:
+    """Whether matrices have numbers that are several of their elements, or no elements side by side: neither
+    is what a library takes."""
+    steps = tensor.stride()[-2:]
+    return 0 in steps or 1 not in steps
 
 
 def _strange(a: Any, b: Any) -> str:
@@ -437,8 +453,8 @@ def _added(serving: Serving, before: Any, keys: Any, small: int) -> Callable[...
 
     def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         if added is not None and type(beta) in REAL and type(alpha) in REAL:
-            found = added(c, a, b, float(beta), float(alpha))
-            return before(keys, c, a, b, beta=beta, alpha=alpha) if found is a else found
+            made = added(c, a, b, float(beta), float(alpha))
+            return before(keys, c, a, b, beta=beta, alpha=alpha) if made is a else made
         if small and a.numel() + b.numel() <= small:
             serving.small += 1
             return before(keys, c, a, b, beta=beta, alpha=alpha)
