@@ -66,6 +66,15 @@ def _of_row(name: str, kind: str = "i64") -> str:
     return _at(ROW, name, "%row", name, kind)
 
 
+def _counted(name: str) -> str:
+    """IR that adds one to a word of the context."""
+    at = f"%{name}.count.at"
+    return (
+        f"  {at} = getelementptr i64, ptr %context, i64 {CONTEXT.index(name)}\n"
+        f"  %{name}.before = atomicrmw add ptr {at}, i64 1 monotonic\n"
+    )
+
+
 def _read() -> str:
     """``read``: sizes, strides and address of a tensor; its type and device as one number, -1 for another."""
     asked = ("sizes", "strides", "dtype", "index", "kind", "data")
@@ -294,13 +303,6 @@ def _serve() -> str:
     size, step = ROW.index("size0"), ROW.index("step0")
     calls = ROW.index("calls")
 
-    def counted(name: str) -> str:
-        at = f"%{name}.count.at"
-        return (
-            f"  {at} = getelementptr i64, ptr %context, i64 {CONTEXT.index(name)}\n"
-            f"  %{name}.before = atomicrmw add ptr {at}, i64 1 monotonic\n"
-        )
-
     def apart(name: str) -> str:
         return f"""\
 {_of_row(f"low_{name}")}{_of_row(f"high_{name}")}\
@@ -350,7 +352,7 @@ looked:
   %strange = icmp slt i64 %infos, 0
   br i1 %strange, label %other, label %measure
 other:
-{counted("others")}\
+{_counted("others")}\
   br label %pass
 
 measure:
@@ -373,7 +375,7 @@ measure:
   %long = or i1 %long.12, %long.3
   br i1 %long, label %other.long, label %little
 other.long:
-{counted("others").replace("%others", "%others.long")}\
+{_counted("others").replace("%others", "%others.long")}\
   br label %pass
 little:
   %batched = icmp eq i64 %axes, 3
@@ -386,7 +388,7 @@ little:
   %few = icmp sle i64 %elements, %small
   br i1 %few, label %unseen, label %look
 unseen:
-{counted("smalls")}\
+{_counted("smalls")}\
   br label %pass
 
 look:
@@ -580,7 +582,10 @@ entry:
   %infos.1 = or i64 %a.info, %b.info
   %infos = or i64 %infos.1, %c.info
   %strange = icmp slt i64 %infos, 0
-  br i1 %strange, label %nothing, label %look
+  br i1 %strange, label %other, label %look
+other:
+{_counted("others")}\
+  br label %nothing
 look:
 {_known("table")}{_known("which", "i64")}\
   %a.address = load i64, ptr %a.data
