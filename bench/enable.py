@@ -13,6 +13,7 @@ Three parts, each a line of the file for each of its cases; the first line says 
 Times are of the host's clock over some calls that end with the GPU done, so whoever takes longer, host or
 GPU, is what is seen, as by a program that makes one call after the other. Medians of ``ROUNDS`` turns.
 ``gpu_us`` are by the clock of a GPU that is behind the host; ``runs`` says what the call was decided to run.
+Lines of single products are points for ``bench.classes``, too.
 """
 
 from __future__ import annotations
@@ -247,6 +248,17 @@ def told(choice: Any) -> str:
     return f"{choice.spelling} {choice.plan.stencil or 'library'} ({choice.plan.origin})"
 
 
+def compared(choices: Sequence[Any], on_gpu: Mapping[str, float]) -> lines.Line:
+    """What ``bench.classes`` takes of a call that is one product: how its kernel did beside the library."""
+    if len(choices) != 1 or choices[0].why or choices[0].plan is None or choices[0].plan.stencil is None:
+        return {}
+    plan = choices[0].plan
+    p = plan.problem
+    ratio = round(on_gpu["torch"] / on_gpu["enabled"], 3)
+    line = {"problem": p.spelling, "beta": p.beta, "layout": p.layout, "regime": plan.regime}
+    return line | {"stencil": plan.stencil, "origin": plan.origin, "against_cublas": ratio}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
@@ -292,7 +304,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         on_gpu = {name: on_device(torch, run, name != "torch") for name in ("torch", "enabled")}
         choices = [choice for key, choice in list(SERVING.choices.items()) if key not in before]
         line = what | {"us": times, "gpu_us": on_gpu, "gain": round(times["torch"] / times["enabled"], 3)}
-        write(line | {"runs": [told(choice) for choice in choices]})
+        line |= {"runs": [told(choice) for choice in choices]}
+        write(line | compared(choices, on_gpu))
     print(tt.report())
 
 
