@@ -2,13 +2,13 @@
 
 A kernel of PyTorch's written in Python costs 5 microseconds a call and the interpreter's lock, which the
 threads that run a backward pass wait for. So ``bmm``, ``bmm.out`` and ``mm`` get entries of one small
-program that is compiled, registered through PyTorch's interface for C (``torch/csrc/stable/c/shim.h`` and
+program that is compiled (``program``), registered through PyTorch's interface for C (``torch/csrc/stable/c/shim.h`` and
 ``torch/csrc/inductor/aoti_torch/c/shim.h``). An entry
 
 1. asks each tensor for its shape, strides, type, device and address: the *key* of the call;
 2. looks the key up in a table of rows, without a lock: rows are added and never changed;
 3. launches what the row says on the caller's stream, in a new result or in ``out``;
-4. or goes to PyTorch's own kernel, the C++ function below its dispatcher, with nothing but itself between;
+4. or goes to PyTorch's own kernel, the C++ function below its dispatcher;
 5. asks a function of Python (``Ask``) about a key that has no row, and about a launch that was refused.
 
 An exception of PyTorch's own kernel passes through an entry as through one of C++, and the operands that the
@@ -17,6 +17,7 @@ entry was handed are given back. Nothing of this exists where a name is missing 
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import weakref
@@ -181,8 +182,9 @@ class Entries:
         # Whoever is within an entry may still read what was dropped: it is kept for a while.
         self._dropped: deque[Any] = deque(maxlen=DROPPED)
         self._keep: list[object] = []
-        self.used = 0
         self.table = _table()
+        # Threads of PyTorch's may outlive what answers them.
+        atexit.register(self.remove)
 
     def install(self, kind: str, small: int, longest: int, several: bool) -> list[str]:
         """Put entries in PyTorch's tables for a dispatch key; the operators that now have one. Others have
@@ -223,7 +225,8 @@ class Entries:
     ) -> bool:
         """Register an entry with a context of these words for an operator; whether that was done."""
         number = (*ENTRIES, ADDED).index(entry)
-        words |= {"which": KINDS[kind][1] * (len(ENTRIES) + 1) + number, "several": int(several)}
+        words |= {"which": KINDS[kind][1] * (len(ENTRIES) + 1) + number}
+        words |= {"several": int(several and kind == "CUDA")}
         name = named(kind, entry)
         at = ctypes.CFUNCTYPE(ctypes.c_void_p)(self.loaded.addresses[f"{name}_at"])()
         context = np.ctypeslib.as_array((ctypes.c_int64 * len(CONTEXT)).from_address(at))
@@ -275,13 +278,12 @@ class Entries:
         for name, value in words.items():
             values[ROW.index(name)] = value
         self._keep.append(keep)
-        self.used += 1
         return Row(self.table, self.loaded.put(self.table.ctypes.data, values.ctypes.data))
 
     def drop(self) -> None:
         """Forget all rows."""
         self._dropped.append((self.table, self._keep))
-        self.table, self._keep, self.used = _table(), [], 0
+        self.table, self._keep = _table(), []
         for context in self._contexts.values():
             context[CONTEXT.index("table")] = self.table.ctypes.data
 

@@ -2,15 +2,19 @@
 
 ``aten::bmm``, ``baddbmm`` and ``mm``, which ``torch.matmul`` and ``torch.einsum`` are made of, get kernels of
 ours below every layer of PyTorch, so gradients, vmap, compile and autocast see nothing of it. A kernel looks
-a call up by all that its plan depends on, in one dictionary:
+a call up by all that its plan depends on:
 
 1. a call known to be served is launched on the caller's stream (or run, in this process's memory);
 2. one known not to be served goes to the kernel that PyTorch had there before;
 3. a new one is decided on once: planned, compared by what records or the model expect of both, and kept.
 
-On a GPU a call that the plan leaves to the library is launched by us all the same, through cuBLASLt, for that
-costs the host less than to pass it on. In this process's memory what is small goes on to PyTorch's kernel
-before anything is asked.
+``bmm``, ``bmm.out`` and ``mm`` are compiled entries (``entries``), which come here for the third step alone;
+``baddbmm`` is a kernel in Python that calls such an entry. What takes scalars in other ways, and everything
+where no entries can be had, are the kernels in Python at the end of this file, with the same three steps.
+
+On a GPU a call that the plan leaves to the library is launched by us all the same, through cuBLASLt, where
+the host is what is waited for: that costs it half of what PyTorch's own call does. In this process's memory
+what is small goes on to PyTorch's kernel before anything is asked.
 """
 
 from __future__ import annotations
