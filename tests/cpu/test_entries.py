@@ -28,6 +28,7 @@ def wins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert entries.loaded() is not None
     yield
     disable()
+    SERVING.drop()
 
 
 def pair(*, dtype: Any = torch.float64, count: int = 60) -> tuple[Any, Any]:

@@ -34,6 +34,7 @@ def tt() -> Iterator[Any]:
 
     yield tilewright.torch
     tilewright.torch.disable()
+    tilewright.torch.switch.SERVING.drop()
 
 
 def drawn(*shape: int, dtype: Any = DOUBLE, grad: bool = False) -> Any:

@@ -2,8 +2,8 @@
 
 A kernel of PyTorch's written in Python costs 5 microseconds a call and the interpreter's lock, which the
 threads that run a backward pass wait for. So ``bmm``, ``bmm.out`` and ``mm`` get entries of one small
-program that is compiled (``program``), registered through PyTorch's interface for C (``torch/csrc/stable/c/shim.h`` and
-``torch/csrc/inductor/aoti_torch/c/shim.h``). An entry
+program that is compiled (``program``), registered through PyTorch's interface for C
+(``torch/csrc/stable/c/shim.h`` and ``torch/csrc/inductor/aoti_torch/c/shim.h``). An entry
 
 1. asks each tensor for its shape, strides, type, device and address: the *key* of the call;
 2. looks the key up in a table of rows, without a lock: rows are added and never changed;
@@ -282,6 +282,8 @@ class Entries:
 
     def drop(self) -> None:
         """Forget all rows."""
+        if not self._keep:
+            return
         self._dropped.append((self.table, self._keep))
         self.table, self._keep = _table(), []
         for context in self._contexts.values():
