@@ -252,10 +252,13 @@ def told(choice: Any) -> str:
 
 def compared(choices: Sequence[Any], on_gpu: Mapping[str, float]) -> lines.Line:
     """What ``bench.classes`` takes of a call that is one product: how its kernel did beside the library."""
-    if len(choices) != 1 or choices[0].why or choices[0].plan is None or choices[0].plan.stencil is None:
+    if len(choices) != 1 or choices[0].why or choices[0].plan is None or choices[0].copies:
         return {}
     plan = choices[0].plan
     p = plan.problem
+    # What is added is copied first, by either.
+    if plan.stencil is None or p.beta != "0":
+        return {}
     ratio = round(on_gpu["torch"] / on_gpu["enabled"], 3)
     line = {"problem": p.spelling, "beta": p.beta, "layout": p.layout, "regime": plan.regime}
     return line | {"stencil": plan.stencil, "origin": plan.origin, "against_cublas": ratio}
