@@ -33,7 +33,7 @@ from typing import Any
 
 import tilewright as tw
 from bench import lines
-from tilewright.planning import dispatch
+from tilewright.planning import dispatch, neighbours
 
 ROUNDS = 7
 SPAN = 1.5e-3
@@ -261,7 +261,8 @@ def compared(choices: Sequence[Any], on_gpu: Mapping[str, float]) -> lines.Line:
         return {}
     ratio = round(on_gpu["torch"] / on_gpu["enabled"], 3)
     line = {"problem": p.spelling, "beta": p.beta, "layout": p.layout, "regime": plan.regime}
-    return line | {"stencil": plan.stencil, "origin": plan.origin, "against_cublas": ratio}
+    part = neighbours.part(plan.stencil, p)
+    return line | {"stencil": part, "origin": plan.origin, "against_cublas": ratio}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
