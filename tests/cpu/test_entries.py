@@ -24,7 +24,8 @@ def wins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever a kernel of ours takes is worth it; and there are entries."""
     for name in ("HOST", "COMPILED"):
         monkeypatch.setattr(worth, name, {"cpu": (1e-3, 0.0)})
-    monkeypatch.setattr(serving, "SMALL_ENTRY", {"CPU": 0, "CUDA": 0})
+    for name in ("SMALL", "SMALL_ENTRY"):
+        monkeypatch.setattr(serving, name, {"CPU": 0, "CUDA": 0})
     assert entries.loaded() is not None
     yield
     disable()
@@ -222,7 +223,6 @@ def test_a_kernel_that_is_not_pytorchs_own_is_kept_behind_ours() -> None:
 def test_without_entries_python_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "loaded", lambda: None)
     monkeypatch.setattr(SERVING, "entries", None)
-    monkeypatch.setattr(serving, "SMALL", {"CPU": 0, "CUDA": 0})
     a, b = pair()
     wanted, out = torch.bmm(a, b), torch.empty(60, 5, 3, dtype=torch.float64)
     with enable():

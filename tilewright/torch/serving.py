@@ -456,12 +456,12 @@ def _added(serving: Serving, before: Any, keys: Any, small: int) -> Callable[...
     added = serving.added["CUDA" if keys.has(torch._C.DispatchKey.CUDA) else "CPU"]
 
     def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        if added is not None and type(beta) in REAL and type(alpha) in REAL:
-            made = added(c, a, b, float(beta), float(alpha))
-            return before(keys, c, a, b, beta=beta, alpha=alpha) if made is a else made
         if small and a.numel() + b.numel() <= small:
             serving.small += 1
             return before(keys, c, a, b, beta=beta, alpha=alpha)
+        if added is not None and type(beta) in REAL and type(alpha) in REAL:
+            made = added(c, a, b, float(beta), float(alpha))
+            return before(keys, c, a, b, beta=beta, alpha=alpha) if made is a else made
         found: Any = NotImplemented
         if c.dtype is a.dtype and c.device == a.device:
             found = serving.serve((alpha, beta), a, b, None, None if beta == 0 else c)
