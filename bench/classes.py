@@ -5,7 +5,8 @@
     python -m bench.classes FILE... --check       hold the data that ships against these measurements
 
 FILE is what ``python -m bench.batches classes --out FILE`` wrote on a GPU (or ``skewed``, ``middle``),
-``python -m bench.lists --out FILE``, or ``python -m bench.chains --defaults --out FILE``: random problems,
+``python -m bench.lists --out FILE``, ``python -m bench.chains --defaults --out FILE`` or
+``python -m bench.enable FILE``: random problems,
 each by the defaults of the stencils that accept it, in turns with cuBLAS (of chains: with the faster of
 PyTorch's ways to write them). Batches of equal products become points of ``planning.neighbours``. Lists and
 chains have classes (``planning.classes``): one is the stencil's where every problem of it was at least as

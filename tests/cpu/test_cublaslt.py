@@ -536,6 +536,17 @@ def test_an_algorithm_without_a_workspace_asks_for_nothing(lt: Any) -> None:
     assert slow == []
     assert made.spaces is None
     assert lt.spaces.table[0] == 0
+    # A compiled caller makes the same call; of one that needs a workspace it knows none.
+    found = fastcall_cuda.raw(start)
+    assert found is not None
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * 4)(found[0])
+    before = lt.calls[-1]
+    assert function(found[1], 1, 2, 3, cublaslt.PER_THREAD) == 0
+    assert lt.calls[-1] == before
+    lt.statuses = [13]
+    assert function(found[1], 1, 2, 3, 5) == 13
+    lt.offers = [SPLIT, PLAIN]
+    assert fastcall_cuda.raw(product_of("s:9x9x9")[1]) is None
 
 
 def test_a_problem_without_an_algorithm_is_not_served(lt: Any) -> None:

@@ -136,6 +136,26 @@ def test_addresses_land_where_they_belong(fake: Fake, places: tuple[int, int, in
     assert slow.calls == []
 
 
+@pytest.mark.parametrize("words", [words_at(), [Word(0, 0, 63), Word(1, 1, 0), Word(2, 2, 0)]])
+def test_compiled_callers_launch_as_python_does(fake: Fake, words: list[Word]) -> None:
+    slow = Slow()
+    start = fastcall_cuda.starting(launcher(block_of()), words, slow)
+    assert start is not None
+    found = fastcall_cuda.raw(start)
+    assert found is not None
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * 4)(found[0])
+    start(64, 2, 3, 9)
+    assert function(found[1], 64, 2, 3, 9) == 0
+    one, other = fake.seen
+    assert (one.argument, one.configuration) == (other.argument, other.configuration)
+    fake.codes = [CODE]
+    assert function(found[1], 64, 2, 3, 9) == CODE
+    assert function(found[1], 65, 2, 3, 9) == int(words[0].mask > 0)
+    assert slow.calls == []
+    assert fastcall_cuda.raw(slow) is None
+    assert fastcall_cuda.raw(len) is None
+
+
 def test_the_configuration_is_the_launchers_with_the_stream_of_the_call(fake: Fake) -> None:
     block = block_of()
     made = launcher(block)

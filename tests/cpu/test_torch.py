@@ -34,6 +34,7 @@ def tt() -> Iterator[Any]:
 
     yield tilewright.torch
     tilewright.torch.disable()
+    tilewright.torch.switch.SERVING.drop()
 
 
 def drawn(*shape: int, dtype: Any = DOUBLE, grad: bool = False) -> Any:
@@ -253,7 +254,8 @@ def wins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a kernel of ours takes is worth it: what is timed here depends on who else is busy."""
     from tilewright.torch import worth
 
-    monkeypatch.setattr(worth, "HOST", {"cpu": (1e-3, 0.0), "cuda": (1e-3, 0.0)})
+    for name in ("HOST", "COMPILED"):
+        monkeypatch.setattr(worth, name, {"cpu": (1e-3, 0.0), "cuda": (1e-3, 0.0)})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, COMPLEX])
@@ -271,7 +273,6 @@ def test_a_program_is_served(tt: Any, wins: None, dtype: Any) -> None:
         torch.testing.assert_close(over.baddbmm_(over, b), a + a @ b)
         said = tt.report()
     assert said.served >= 16, str(said)
-    assert said.small == 2, str(said)
     served = {row.problem: row for row in said.rows if row.kernel}
     letter = "s" if dtype is torch.float32 else "z"
     assert served[f"{letter}:nn:5x5x5@400"].calls >= 10
@@ -285,7 +286,8 @@ def test_a_program_is_served(tt: Any, wins: None, dtype: Any) -> None:
 def test_what_is_not_worth_it_is_left_to_pytorch(tt: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.torch import worth
 
-    monkeypatch.setattr(worth, "HOST", {"cpu": (0.0, 1.0)})
+    for name in ("HOST", "COMPILED"):
+        monkeypatch.setattr(worth, name, {"cpu": (0.0, 1.0)})
     a = drawn(400, 5, 5)
     whole = torch.ones(400, 5, 5, dtype=torch.int64)
     mixed = (a.expand(400, 5, 5), a.to(torch.bfloat16), drawn(20, 100, 100), whole, drawn(400, 5, 5).conj())
@@ -316,7 +318,8 @@ def test_what_holds_nothing_is_left_to_pytorch(tt: Any, monkeypatch: pytest.Monk
     with tt.enable():
         torch.testing.assert_close([a @ b for a, b in pairs], want)
         torch.testing.assert_close(torch.baddbmm(want[1], *pairs[1]), want[1])
-    assert {row.why for row in tt.report().rows} == {"there is nothing to multiply"}
+    assert tt.report().served == 0
+    assert tt.report().passed == 5
 
 
 def test_an_old_pytorch_is_refused_by_name(tt: Any, monkeypatch: pytest.MonkeyPatch) -> None:

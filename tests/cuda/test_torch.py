@@ -132,6 +132,34 @@ def test_a_program_is_served_and_put_back(tt: Any) -> None:
     assert tt.report().served == served
 
 
+def test_what_is_served_may_be_recorded_and_differentiated(tt: Any) -> None:
+    a, b = drawn(500, 8, 8).float(), drawn(500, 8, 8).float()
+    x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
+    wanted = a @ b
+    gradients = torch.autograd.grad((x @ y).sum(), (x, y))
+    with tt.enable():
+        torch.testing.assert_close(torch.bmm(a, b), wanted)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            recorded = torch.bmm(a, b)
+            added = torch.baddbmm(recorded, a, b)
+        a.mul_(2)
+        graph.replay()
+        torch.testing.assert_close(recorded, 2 * wanted)
+        torch.testing.assert_close(added, 4 * wanted)
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            aside = torch.bmm(a, b)
+        stream.synchronize()
+        torch.testing.assert_close(aside, 2 * wanted)
+        for _ in range(2):
+            for one, other in zip(torch.autograd.grad((x @ y).sum(), (x, y)), gradients, strict=True):
+                torch.testing.assert_close(one, other)
+        with pytest.raises(RuntimeError, match="size"):
+            torch.bmm(a, b[:, :4])
+    assert tt.report().served >= 8, str(tt.report())
+
+
 def test_compiled_programs_are_served(tt: Any) -> None:
     def call(a: Any, b: Any) -> Any:
         return tt.matmul(a, b).sin()

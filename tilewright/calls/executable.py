@@ -94,6 +94,11 @@ class Executable:
         self._renew()
         return self._plan
 
+    @property
+    def builtin(self) -> Function | None:
+        """The builtin function for arrays like those that were planned for; None where Python serves them."""
+        return self._function
+
     @untraced
     def __call__(self, a: Any, b: Any, c: Any = None, *, out: Any = None) -> Any:
         """alpha op(a) op(b) + beta c in ``out`` (a new array without it), as ``gemm`` says."""

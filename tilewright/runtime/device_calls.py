@@ -31,6 +31,13 @@ Run = Callable[[int, int, int, int], None]
 Call = Callable[[Any, Any, Any], Any]
 
 
+def distances(a: Layout, b: Layout, out: Layout) -> tuple[int, int, int, int]:
+    """Bytes from the end of a and of b to the beginning of out, and from their beginnings to its end, for
+    arrays at the same address: see ``Prepared.clear``."""
+    (from_a, to_a), (from_b, to_b), (from_c, to_c) = (bounds(array) for array in (a, b, out))
+    return from_c - to_a, from_c - to_b, to_c - from_a, to_c - from_b
+
+
 class Prepared:
     """What a remembered call needs.
 
@@ -67,9 +74,7 @@ class Prepared:
         self.shape: tuple[int, ...] = (*out.shape, 2) if pairs else out.shape
         self.dtype: np.dtype[Any] = FLOAT16 if pairs else out.dtype
         self.alpha, self.beta = (x if is_complex(out.dtype) else x.real for x in scalars)
-        (from_a, to_a), (from_b, to_b), (from_c, to_c) = (bounds(array) for array in arrays)
-        self.low_a, self.low_b = from_c - to_a, from_c - to_b
-        self.high_a, self.high_b = to_c - from_a, to_c - from_b
+        self.low_a, self.low_b, self.high_a, self.high_b = distances(*arrays)
 
     def clear(self, a: int, b: int, out: int) -> bool:
         """Whether out at its address shares no byte with a and b at theirs."""

@@ -83,7 +83,7 @@ def report_of(serving: Serving) -> Report:
         origin = choice.plan.origin if kernel and choice.plan else ""
         found[choice.spelling, kernel, origin, choice.why].append(choice)
     rows = (_row(key, choices) for key, choices in found.items())
-    return Report(tuple(sorted(rows, key=lambda row: (-row.saved, -row.calls))), serving.small, serving.other)
+    return Report(tuple(sorted(rows, key=lambda row: (-row.saved, -row.calls))), *serving.counted())
 
 
 def _row(key: tuple[str, str, str, str], choices: Iterable[Choice]) -> Row:

@@ -2,19 +2,26 @@
 
 ``aten::bmm``, ``baddbmm`` and ``mm``, which ``torch.matmul`` and ``torch.einsum`` are made of, get kernels of
 ours below every layer of PyTorch, so gradients, vmap, compile and autocast see nothing of it. A kernel looks
-a call up by all that its plan depends on, in one dictionary:
+a call up by all that its plan depends on:
 
 1. a call known to be served is launched on the caller's stream (or run, in this process's memory);
 2. one known not to be served goes to the kernel that PyTorch had there before;
 3. a new one is decided on once: planned, compared by what records or the model expect of both, and kept.
 
-On a GPU a call that the plan leaves to the library is launched by us all the same, through cuBLASLt, for that
-costs the host less than to pass it on. In this process's memory what is small goes on to PyTorch's kernel
-before anything is asked.
+``bmm``, ``bmm.out`` and ``mm`` are compiled entries (``entries``), which come here for the third step alone;
+``baddbmm`` is a kernel in Python that calls such an entry. What takes scalars in other ways, and everything
+where no entries can be had, are the kernels in Python at the end of this file, with the same three steps.
+
+On a GPU a call that the plan leaves to the library is launched by us all the same, through cuBLASLt, where
+the host is what is waited for: that costs it half of what PyTorch's own call does. In this process's memory
+what is small goes on to PyTorch's kernel before anything is asked.
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
+import struct
 import threading
 import warnings
 from collections.abc import Callable
@@ -28,9 +35,11 @@ from tilewright.calls.executable import Executable, executable
 from tilewright.calls.spec import Options
 from tilewright.errors import UnsupportedError
 from tilewright.model import Plan
-from tilewright.runtime import call_cache
-from tilewright.runtime.device_calls import Memo, Prepared
+from tilewright.runtime import call_cache, fastcall_cpu, fastcall_cuda
+from tilewright.runtime.device_calls import Memo, Prepared, distances
+from tilewright.torch import entries
 from tilewright.torch.products import SHARED, detached
+from tilewright.torch.program import ENTRIES, KEY
 from tilewright.torch.worth import Estimate, estimate
 
 WIDEST = 16
@@ -38,6 +47,9 @@ WIDEST = 16
 SMALL = {"CPU": 1 << 13, "CUDA": 0}
 """Elements of both operands up to which a call goes on to PyTorch unseen. A launch of ours costs the host
 what one of PyTorch's does, and less than passing a call on."""
+SMALL_ENTRY = {"CPU": 1 << 11, "CUDA": 0}
+"""The same for compiled entries. In this process's memory what is smaller gains less than 10 microseconds a
+call, and a kernel takes 50 milliseconds to compile."""
 LONGEST = 64
 """The longest of the two short extents of a product alone that is looked at."""
 TYPES = {getattr(torch, known.name) for known in LETTERS.values()}
@@ -54,10 +66,16 @@ class Choice:
     neither, ``why`` says why PyTorch's kernel runs. ``plan`` and ``expected`` are None where it came to none.
     """
 
-    __slots__ = ("call", "calls", "clear", "expected", "index", "plan", "run", "shape", "spelling", "why")
+    __slots__ = (
+        *("apart", "call", "clear", "context", "copies", "expected", "index", "plan"),
+        *("row", "run", "seen", "shape", "spelling", "why"),
+    )
 
     def __init__(self, spelling: str, why: str = ""):
-        self.spelling, self.why, self.calls = spelling, why, 0
+        self.spelling, self.why, self.seen = spelling, why, 0
+        self.row: entries.Row | None = None
+        self.apart = 0, 0, 0, 0
+        self.context, self.copies = b"", 0
         self.run: Callable[[int, int, int, int], None] | None = None
         self.call: Executable | None = None
         self.plan: Plan | None = None
@@ -66,10 +84,35 @@ class Choice:
         self.shape: tuple[int, ...] = ()
         self.index = -1
 
+    @property
+    def calls(self) -> int:
+        """How often it came."""
+        return self.seen + (0 if self.row is None else self.row.calls)
+
+    def words(self) -> dict[str, int]:
+        """Its row for compiled entries, which are to hold the choice."""
+        if self.why:
+            return {}
+        function = None if self.call is None else self.call.builtin
+        found = None if self.run is None else fastcall_cuda.raw(self.run)
+        if function is not None:
+            # As many threads as PyTorch's own kernel would use.
+            made = fastcall_cpu.raw(function, torch.get_num_threads())
+            if made is not None:
+                self.context = made[1]
+                found = made[0], fastcall_cpu.context_at(made[1])
+        if found is None:
+            return {"asks": 1}
+        steps = [math.prod(self.shape[at + 1 :]) for at in range(len(self.shape))]
+        words = {"launch": found[0], "context": found[1], "copies": self.copies}
+        words |= {f"size{at}": size for at, size in enumerate(self.shape)}
+        words |= {f"step{at}": step for at, step in enumerate(steps)}
+        return words | dict(zip(("low_a", "low_b", "high_a", "high_b"), self.apart, strict=True))
+
     def told(self) -> Choice:
         """What there is to report of it, without the kernel."""
         made = Choice(self.spelling, self.why)
-        made.calls, made.plan, made.expected = self.calls, self.plan, self.expected
+        made.seen, made.plan, made.expected = self.calls, self.plan, self.expected
         return made
 
 
@@ -80,6 +123,8 @@ class Serving:
         self.lock = threading.RLock()
         self.depth = 0
         self.library: Any = None
+        self.entries: entries.Entries | None = None
+        self.added: dict[str, Any] = {}
         self.choices: dict[Any, Choice] = {}
         self.past: list[Choice] = []
         self.small = self.other = 0
@@ -90,25 +135,40 @@ class Serving:
 
     def drop(self) -> None:
         """Decide again on everything: the call cache is emptied, for records changed."""
-        for choice in list(self.choices.values()):
-            if len(self.past) < MOST:
-                self.past.append(choice.told())
-            else:
-                self.other += choice.calls
-        self.choices.clear()
+        with self.lock:
+            if self.entries is not None:
+                self.entries.drop()
+            for choice in list(self.choices.values()):
+                if len(self.past) < MOST:
+                    self.past.append(choice.told())
+                else:
+                    self.other += choice.calls
+            self.choices.clear()
+
+    def counted(self) -> tuple[int, int]:
+        """Calls that were too small to be looked at, and those that nobody looks into."""
+        small, other = (0, 0) if self.entries is None else self.entries.counted()
+        return self.small + small, self.other + other
 
     # ---- on and off
 
-    def on(self) -> None:
-        """Put the kernels in PyTorch's tables, or count one more who wants them there.
+    def on(self, forget: bool = True) -> None:
+        """Put the kernels in PyTorch's tables, or count one more who wants them there. ``forget``: what was
+        decided and counted before.
 
         Raises ``UnsupportedError`` for a PyTorch that cannot say which kernel it had."""
         with self.lock:
             if self.depth == 0:
                 if not hasattr(torch.library, "get_kernel"):
                     raise UnsupportedError(f"torch {torch.__version__}; accepted: 2.9 or later")
-                self.choices.clear()
-                self.past, self.small, self.other = [], 0, 0
+                if self.entries is None:
+                    made = entries.loaded()
+                    self.entries = None if made is None else entries.Entries(made, self._asked)
+                if forget:
+                    self.drop()
+                    self.past, self.small, self.other = [], 0, 0
+                    if self.entries is not None:
+                        self.entries.begin()
                 # With one GPU nobody has to ask which one is current.
                 self.several = torch.cuda.device_count() > 1
                 self.library = torch.library.Library("aten", "IMPL")
@@ -129,12 +189,25 @@ class Serving:
             if self.depth == 0:
                 library, self.library = self.library, None
                 library._destroy()
+                if self.entries is not None:
+                    self.entries.remove()
 
     def _replace(self, kind: str) -> None:
+        self.added[kind] = None if self.entries is None else self.entries.added(kind, self.several)
+        # Those in Python come first: PyTorch warns of the first kernel that is replaced, and knows how to
+        # be kept from it only there.
+        self._replace_by_python(kind, [name for name in KERNELS if name not in ENTRIES])
+        compiled: list[str] = []
+        if self.entries is not None:
+            compiled = self.entries.install(kind, SMALL_ENTRY[kind], LONGEST, self.several)
+        self._replace_by_python(kind, [name for name in ENTRIES if name not in compiled])
+
+    def _replace_by_python(self, kind: str, names: list[str]) -> None:
         keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, kind))
-        for name, makes in KERNELS.items():
+        for name in names:
             before = torch.library.get_kernel(f"aten::{name}", kind).call_boxed
-            self.library.impl(name, makes(self, before, keys, SMALL[kind]), kind, allow_override=True)
+            made = KERNELS[name](self, before, keys, SMALL[kind])
+            self.library.impl(name, made, kind, allow_override=True)
 
     # ---- calls
 
@@ -163,18 +236,24 @@ class Serving:
             return NotImplemented
         if choice is None:
             return self._decided(key, tag, a, b, out, c)
-        choice.calls += 1
+        choice.seen += 1
+        return self._served(choice, a, b, out, c)
+
+    def _served(self, choice: Choice, a: Any, b: Any, out: Any, c: Any) -> Any:
+        """A call of a kind that is decided on."""
+        if choice.copies and choice.why == "":
+            a, b = (t.contiguous() if choice.copies & bit else t for t, bit in ((a, 1), (b, 2)))
         run = choice.run
         if run is not None:
             index = choice.index
             if self.several and torch.cuda.current_device() != index:
                 return NotImplemented
-            if out is not None and not choice.clear(x, y, z):
+            x, y = a.data_ptr(), b.data_ptr()
+            if out is not None and not choice.clear(x, y, out.data_ptr()):
                 return NotImplemented
             if out is None:
                 out = a.new_empty(choice.shape) if c is None else _filled(a, c, choice.shape)
-                z = out.data_ptr()
-            run(x, y, z, self.stream(index))
+            run(x, y, out.data_ptr(), self.stream(index))
             return out
         if choice.call is not None:
             if out is None:
@@ -183,8 +262,35 @@ class Serving:
             return out
         return NotImplemented
 
-    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any) -> Any:
-        """A call of a new kind: decided on, and then served or not."""
+    def _asked(self, which: int, refused: int, key: Any, a: int, b: int, out: int) -> int:
+        """What a compiled entry asks: see ``entries.Ask``."""
+        try:
+            assert self.entries is not None
+            made = self.entries.loaded
+            words = ctypes.string_at(key, KEY * 8)
+            x, y = (entries.tensor_of(made, handle) for handle in (a, b))
+            z = entries.tensor_of(made, out) if out else None
+            if type(x) not in CLASSES or type(y) not in CLASSES:
+                return 0
+            tag: Any = PLAIN
+            c = None
+            if which % (len(ENTRIES) + 1) == len(ENTRIES):
+                beta, alpha = struct.unpack_from("<2d", words, 8 * (KEY - 2))
+                if z is None or z.dtype is not x.dtype or z.device != x.device:
+                    return 0
+                tag, c, z = (alpha, beta), z if beta != 0 else None, None
+            choice = self.choices.get(words)
+            if choice is None or not refused:
+                found = self._decided(words, tag, x, y, z, c, python=False)
+            else:
+                found = self._served(choice, x, y, z, c)
+            return 0 if found is NotImplemented else 1 if z is not None else entries.handle_of(found)
+        except Exception:
+            # Nothing may go back through compiled code: PyTorch's kernel says what is wrong.
+            return 0
+
+    def _decided(self, key: Any, tag: Any, a: Any, b: Any, out: Any, c: Any, python: bool = True) -> Any:
+        """A call of a new kind: decided on, and then served or not. ``python``: calls of it go by Python."""
         if getattr(self.within, "busy", False):
             # A product that is made for serving another.
             return NotImplemented
@@ -194,23 +300,27 @@ class Serving:
         with self.lock, torch.no_grad():
             if key in self.choices:
                 # Another thread has decided meanwhile.
-                return self.serve(tag, a, b, out, c)
+                return self._served(self.choices[key], a, b, out, c)
             self.within.busy = True
             try:
-                choice, result = self._decide(tag, a, b, out, c)
+                choice, result = self._decide(tag, a, b, out, c, python)
             except Exception as error:
                 # No program fails because it was to be served: PyTorch's kernel says what is wrong.
                 choice, result = Choice(_spelled(a, b), f"{type(error).__name__}: {error}"), NotImplemented
             finally:
                 self.within.busy = False
-            choice.calls += 1
+            choice.seen += 1
             if len(self.choices) >= MOST:
                 self.drop()
             self.choices[key] = choice
+            if not python and self.entries is not None:
+                choice.row = self.entries.add(key, choice, choice.words())
             return result
 
-    def _decide(self, tag: Any, a: Any, b: Any, out: Any, c: Any) -> tuple[Choice, Any]:
+    def _decide(self, tag: Any, a: Any, b: Any, out: Any, c: Any, python: bool) -> tuple[Choice, Any]:
         choice = Choice(_spelled(a, b), _strange(a, b))
+        if out is not None and not choice.why and not _fits(out, a, b):
+            choice.why = "the result has another shape or type"
         if choice.why:
             return choice, NotImplemented
         alpha, beta = tag
@@ -220,8 +330,15 @@ class Serving:
         choice.shape = tuple(target.shape)
         x, y, z = (a, b, target) if a.is_cuda else (a.numpy(), b.numpy(), target.numpy())
         made = executable(options, x, y, None, z)
+        again = [name for name, operand in (("a", a), ("b", b)) if _repeated(operand)]
+        if made.copies and not python and c is None and set(made.copies) <= set(again):
+            # PyTorch's kernel would copy them, too.
+            a, b = (t.contiguous() if name in made.copies else t for name, t in (("a", a), ("b", b)))
+            choice.copies = sum({"a": 1, "b": 2}[name] for name in made.copies)
+            x, y = (a, b) if a.is_cuda else (a.numpy(), b.numpy())
+            made = executable(options, x, y, None, z)
         choice.plan, choice.spelling = made.plan, made.plan.problem.spelling
-        choice.expected = estimate(made.plan, adding=c is not None)
+        choice.expected = estimate(made.plan, adding=c is not None, python=python)
         if made.copies:
             choice.why = f"{', '.join(made.copies)} would have to be copied"
         elif made.plan.stencil is None and not a.is_cuda:
@@ -240,9 +357,15 @@ class Serving:
                 choice.why = "no launch of one kernel"
             else:
                 choice.run, choice.index, choice.clear = prepared.run, prepared.index, prepared.clear
+                choice.apart = prepared.low_a, prepared.low_b, prepared.high_a, prepared.high_b
+                if not python and fastcall_cuda.raw(choice.run) is None:
+                    # Python is needed after all.
+                    choice.expected = estimate(made.plan)
+                    if made.plan.stencil is None or not choice.expected.wins:
+                        choice.why, choice.run = "only Python can launch it", None
         else:
             made(x, y, out=z)
-            choice.call = made
+            choice.call, choice.apart = made, distances(x, y, z)
         return choice, target if out is None else out
 
 
@@ -251,6 +374,13 @@ def _filled(a: Any, c: Any, shape: tuple[int, ...]) -> Any:
     if c.shape == shape and c.is_contiguous() and not c.is_conj():
         return detached(c).clone()
     return a.new_empty(shape).copy_(detached(c))
+
+
+def _repeated(tensor: Any) -> bool:
+    """Whether matrices have numbers that are several of their elements, or no elements side by side: neither
+    is what a library takes."""
+    steps = tensor.stride()[-2:]
+    return 0 in steps or 1 not in steps
 
 
 def _strange(a: Any, b: Any) -> str:
@@ -277,6 +407,7 @@ def _spelled(a: Any, b: Any) -> str:
 
 
 PLAIN = (1, 0)
+REAL = (int, float)
 
 
 def _new(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
@@ -322,11 +453,15 @@ def _into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[...,
 
 def _added(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
     """``baddbmm``."""
+    added = serving.added["CUDA" if keys.has(torch._C.DispatchKey.CUDA) else "CPU"]
 
     def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         if small and a.numel() + b.numel() <= small:
             serving.small += 1
             return before(keys, c, a, b, beta=beta, alpha=alpha)
+        if added is not None and type(beta) in REAL and type(alpha) in REAL:
+            made = added(c, a, b, float(beta), float(alpha))
+            return before(keys, c, a, b, beta=beta, alpha=alpha) if made is a else made
         found: Any = NotImplemented
         if c.dtype is a.dtype and c.device == a.device:
             found = serving.serve((alpha, beta), a, b, None, None if beta == 0 else c)

@@ -71,6 +71,18 @@ SLIPS: tuple[Slip, ...] = (
         "tests/cpu/test_cores.py",
     ),
     Slip(
+        "tilewright/torch/program.py",
+        "%apart = and i1 %a.apart, %b.apart",
+        "%apart = or i1 true, %b.apart",
+        "tests/cpu/test_entries.py",
+    ),
+    Slip(
+        "tilewright/torch/program.py",
+        "%conjugate.up = shl i64 %conjugate, 15",
+        "%conjugate.up = shl i64 0, 15",
+        "tests/cpu/test_entries.py",
+    ),
+    Slip(
         "tilewright/runtime/fastcall_cpu.py",
         "%apart = and i1 %x.apart, %y.apart",
         "%apart = and i1 %x.apart, %x.apart",
