@@ -32,6 +32,7 @@ EXEMPT = {
     "custom.definition._RECEIVED": "what a child was sent",
     "custom.expressions._parsed": "text as a tree",
     "custom.shipping.unpacked": "what a child was sent",
+    "jax.lowering._made": "what XLA knows of, once and for all",
     "planning.classes.table": "what ships",
     "planning.neighbours.table": "what ships",
     "planning.neighbours.measured": "what ships",

@@ -134,10 +134,15 @@ def test_an_old_record_has_no_pointers() -> None:
     assert not Problem.from_json(data).pointers
 
 
-def test_a_processor_has_no_bound_for_them() -> None:
-    device = Device("cpu", "", "", {}, "", {"peak.s.1": 1e9, "bandwidth.update.1": 1e9})
-    assert roofline.known(one("s:4x4x4"), device)
-    assert not any(roofline.known(one(f"{x}:4x4x4"), device) for x in HALVES)
+def test_their_bound_on_a_processor_is_that_of_the_sums() -> None:
+    ceilings = {"peak.s.1": 1e12, "peak.c.1": 5e11, "bandwidth.update.1": 1e9}
+    device = Device("cpu", "", "", {"vector_bits": 256}, "", ceilings)
+    for letter, wide in (("h", "s"), ("b", "s"), ("hc", "c")):
+        half, whole = one(f"{letter}:8x8x8"), one(f"{wide}:8x8x8")
+        assert roofline.known(half, device)
+        assert roofline.ceiling(half, device) == roofline.ceiling(whole, device)
+        there, twice = (roofline.bound(p, device, "memory") for p in (half, whole))
+        assert there.seconds == pytest.approx(twice.seconds / 2)
 
 
 # ---- operands
