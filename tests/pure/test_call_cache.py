@@ -33,6 +33,7 @@ EXEMPT = {
     "custom.expressions._parsed": "text as a tree",
     "custom.shipping.unpacked": "what a child was sent",
     "jax.lowering._made": "what XLA knows of, once and for all",
+    "jax.primitive._compiled": "programs of JAX, which jax.clear_caches forgets",
     "planning.classes.table": "what ships",
     "planning.neighbours.table": "what ships",
     "planning.neighbours.measured": "what ships",
