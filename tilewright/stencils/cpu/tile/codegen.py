@@ -9,8 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from tilewright.model import Config, Problem
-from tilewright.stencils.cpu.ir import Ir, Piece, Scalars, batch_loop, finish, load_scalars, strides
+from tilewright.model import Config, Device, Problem
+from tilewright.stencils.cpu.ir import (
+    Ir,
+    Piece,
+    Scalars,
+    batch_loop,
+    finish,
+    load_scalars,
+    ordered,
+    strides,
+)
 from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.transpose import transposed
 
@@ -96,9 +105,9 @@ class Layout:
 class Tile:
     """The writer of one function: all that a config fixes, and the methods that emit from the inside out."""
 
-    def __init__(self, problem: Problem, config: Config, store: str):
+    def __init__(self, problem: Problem, config: Config, store: str, device: Device):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype)
+        self.ir = Ir(problem.dtype, ordered(device))
         self.complex = problem.dtype.is_complex
         self.rotate = self.complex and config["cmul"] == "rotate"
         self.spread = bool(config["spread"])
@@ -181,6 +190,7 @@ class Tile:
                 parts = parts[whole:]
             for piece in parts:
                 put(source, sink, piece)
+                ir.keep_order()
 
     # -- where operands lie -----------------------------------------------------------------------
     def of_a(self, a: str, offset: int) -> str:
@@ -331,7 +341,9 @@ class Tile:
             else:
                 for step in range(rest):
                     self.step(rows, size, a, b, step, sums)
+        self.ir.keep_order()
         self.update(rows, size, c, sums)
+        self.ir.keep_order()
 
     def k_loop(
         self,
@@ -422,6 +434,8 @@ class Tile:
                     for i in row_chunk:
                         for j in col_chunk:
                             self.multiply(rows, i, j, vectors[i], kept[j], sums)
+        for place, (piece, value) in enumerate(zip(self.accumulators(rows, size), sums, strict=True)):
+            sums[place] = value and self.ir.settled(value, piece.width)
 
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
@@ -480,6 +494,8 @@ class Tile:
             old = ir.load(address, piece) if self.p.beta != "0" else None
             total = self.combined(sums, place, piece.width)
             results.append(finish(ir, self.p, scalars, total, old, piece.width))
+            if old is not None:
+                results[-1] = ir.settled(results[-1], piece.width)
         for (_, i), address, result in zip(places, addresses, results, strict=True):
             ir.store(result, address, rows[i], self.store == "stream")
 
