@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +67,17 @@ def built(isa: str, asked: list[Problem], folder: Path) -> tuple[int, str, dict[
     return code, said, record["targets"][isa]
 
 
-def checks(isa: str, asked: list[Problem], folder: Path) -> Iterator[dict[str, Any]]:
-    """A line for the objects of an instruction set, and one for each processor that they ran on."""
+def checks(
+    isa: str, asked: list[Problem], folder: Path, processors: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """A line for the objects of an instruction set, and one for each of QEMU's processors that they ran on."""
     code, said, record = built(isa, asked, folder)
     line = {"isa": isa, "problems": len(asked)}
     facts = [each["facts"] for each in record.get("problems", {}).values()]
     totals = {name: sum(each[name] for each in facts) for name in (facts[0] if facts else ())}
     yield {"kind": "objects"} | line | {"exit": code, "said": said, "facts": totals}
     arch = next(each.arch for each in ISAS if each.name == isa)
-    for cpu in PROCESSORS[isa] if not code else ():
+    for cpu in processors if not code else ():
         began = time.monotonic()
         code, said = called([f"qemu-{arch}", "-cpu", cpu, folder / "run"], folder)
         seconds = round(time.monotonic() - began, 1)
@@ -94,10 +96,10 @@ def main() -> None:
     given = parser.parse_args()
     console = lines.console()
     sink = lines.Sink(given.out, "cross", TARGETS["cpu"].probe(), vars(given))
-    failed = False
+    failed, asked = False, problems(given.problems, given.seed)
     for isa in lines.words(given.sets):
         with tempfile.TemporaryDirectory() as name:
-            for line in checks(isa, problems(given.problems, given.seed), Path(name)):
+            for line in checks(isa, asked, Path(name), PROCESSORS[isa]):
                 word = {0: "right", SKIPPED: "skipped"}.get(line["exit"], "FAILED")
                 failed |= word == "FAILED"
                 sink.write(line)

@@ -167,8 +167,13 @@ class Ir:
         Where operands cannot be part of arithmetic, schedulers read those of many steps ahead, into more
         registers than there are; processors do as much by themselves.
         """
-        if not self.register or (self.register == "^wa" and (width, self.bits) == (2, 32)):
+        if not self.register:
             return value
+        if width * self.bits == 64 and width > 1:
+            # POWER has no such vectors: this is one of which half is not used.
+            some = self.shuffle(value, "poison", [*range(width), *[-1] * width], width)
+            whole = self.settled(some, 2 * width)
+            return self.shuffle(whole, "poison", range(width), 2 * width)
         kind, tied = self.vec(width), f"={self.register},0,~{{memory}}"
         return self.let(f'call {kind} asm sideeffect "", "{tied}"({kind} {value})')
 

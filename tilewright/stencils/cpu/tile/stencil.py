@@ -53,8 +53,8 @@ WIDENING = 4
 
 
 SPARED = 20
-"""Registers that stay free of 64. On POWER a value of B that vectors and single numbers need takes one for
-each, and LLVM does not keep sums of half a vector in the order of the steps (``Ir.settled``)."""
+"""Registers that stay free of 64: with fewer LLVM spilled on POWER, where instructions differ in which half of
+the registers they take."""
 
 
 ROUNDING = 7
