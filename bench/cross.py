@@ -46,9 +46,10 @@ def problems(count: int, seed: int) -> list[Problem]:
         a, b = letters[number % len(letters)], letters[number // len(letters) % len(letters)]
         size = draw.choice(SQUARES)
         most = draw.choice((9, 20, 40))
-        shape = (size,) * 3 if draw.random() < 0.3 else tuple(draw.randint(1, most) for _ in range(3))
-        if shape[0] * shape[1] * shape[2] <= 12_000:
-            problem = Problem(dtype, *shape, a, b)
+        square = draw.random() < 0.3
+        m, n, k = (size if square else draw.randint(1, most) for _ in range(3))
+        if m * n * k <= 12_000:
+            problem = Problem(dtype, m, n, k, a, b)
             found.setdefault(problem.key, problem)
     return list(found.values())
 
@@ -70,7 +71,7 @@ def built(isa: str, asked: list[Problem], folder: Path) -> tuple[int, str, dict[
 def checks(
     isa: str, asked: list[Problem], folder: Path, processors: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """A line for the objects of an instruction set, and one for each of QEMU's processors that they ran on."""
+    """A line for the objects of an instruction set, and one for each of QEMU's processors that ran them."""
     code, said, record = built(isa, asked, folder)
     line = {"isa": isa, "problems": len(asked)}
     facts = [each["facts"] for each in record.get("problems", {}).values()]

@@ -157,7 +157,7 @@ class Ir:
         return self.splat(self.one(address), width)
 
     def keep_order(self) -> None:
-        """Reads and writes before here stay before those after it, in the code: no instruction comes of it."""
+        """Reads and writes before here come before those after it in the code; no instruction is made."""
         if self.register:
             self.do('call void asm sideeffect "", "~{memory}"()')
 

@@ -53,8 +53,8 @@ WIDENING = 4
 
 
 SPARED = 20
-"""Registers that stay free of 64: with fewer LLVM spilled on POWER, where instructions differ in which half of
-the registers they take."""
+"""Registers that stay free of 64: with fewer LLVM spilled on POWER, where instructions differ in which half
+of the registers they take."""
 
 
 ROUNDING = 7
