@@ -1,5 +1,5 @@
-"""Processors that are not here: their default kernels as LLVM writes and as QEMU runs them, and how spills are
-told from what a function saves for its caller."""
+"""Processors that are not here: their default kernels as LLVM writes and as QEMU runs them, and how spills
+are told from what a function saves for its caller."""
 
 from __future__ import annotations
 
