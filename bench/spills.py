@@ -26,7 +26,7 @@ from tilewright.targets.cpu.isa import ISAS, prefetch_distance, supported
 PROCESSORS = {
     **dict.fromkeys(("znver4", "sapphirerapids", "rocketlake", "icelake-server", "skylake-avx512"), "avx512"),
     **dict.fromkeys(("znver3", "haswell"), "avx2"),
-    **dict.fromkeys(("cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
+    **dict.fromkeys(("generic", "cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
     **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
 }
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}

@@ -52,6 +52,9 @@ def test_defaults_do_not_spill(name: str) -> None:
         ("neoverse-v2", "d:14x8x15", "tn", "any", "1"),
         ("cortex-a57", "s:13x19x3", "nn", "any", "1"),
         ("pwr8", "s:16x20x8", "nn", "1", "any"),
+        # Values of B for a tile that is one vector high.
+        ("generic", "c:1x16x2", "cn", "1", "0"),
+        ("generic", "d:1x18x18", "tn", "1", "0"),
         # Single numbers beside vectors, and vectors that are half full.
         ("pwr8", "d:9x9x9", "nt", "any", "0"),
         ("pwr8", "c:21x11x22", "nc", "1", "0"),

@@ -60,6 +60,9 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
 LONG = 8
 """Vectors in a row beyond which they are widened in a loop."""
 
+AHEAD = 4
+"""Numbers of B that are read before the first of them is used, where code has an order to keep."""
+
 Line = tuple[str, int, bool]
 """A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
 
@@ -421,11 +424,15 @@ class Tile:
         if self.c["inner"] == "column":
             for row_chunk in row_chunks:
                 held = {i: self.a_vector(a, rows[i], k) for i in row_chunk}
+                done = 0
                 for col_chunk in col_chunks:
                     streamed = {j: self.b_values(b, k, j, rows, row_chunk) for j in col_chunk}
                     for j in col_chunk:
                         for i in row_chunk:
                             self.multiply(rows, i, j, held[i], streamed[j], sums)
+                    if col_chunk.stop - done >= AHEAD // self.at.unit or col_chunk.stop == size:
+                        self.settle(rows, range(done, col_chunk.stop), sums)
+                        done = col_chunk.stop
         else:
             for col_chunk in col_chunks:
                 kept = {j: self.b_values(b, k, j, rows, range(len(rows))) for j in col_chunk}
@@ -434,8 +441,15 @@ class Tile:
                     for i in row_chunk:
                         for j in col_chunk:
                             self.multiply(rows, i, j, vectors[i], kept[j], sums)
-        for place, (piece, value) in enumerate(zip(self.accumulators(rows, size), sums, strict=True)):
-            sums[place] = value and self.ir.settled(value, piece.width)
+            self.settle(rows, range(size), sums)
+
+    def settle(self, rows: list[Piece], columns: range, sums: list[str | None]) -> None:
+        """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
+        shapes = self.accumulators(rows, 1)
+        for column in columns:
+            for place, piece in enumerate(shapes, column * len(shapes)):
+                value = sums[place]
+                sums[place] = value and self.ir.settled(value, piece.width)
 
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
