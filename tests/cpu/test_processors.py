@@ -16,6 +16,7 @@ from tilewright.targets.cpu import listing, llvm
 
 pytestmark = pytest.mark.cpu
 
+GOLDEN = Path(__file__).parent.parent / "golden"
 PROCESSORS = ("cortex-a57", "neoverse-v1", "neoverse-v2", "pwr8", "pwr9", "pwr10")
 
 
@@ -66,6 +67,18 @@ def test_defaults_that_once_spilled(name: str, spelling: str, trans: str, alpha:
     device, tile = spills.named(name), STENCILS["tile"]
     source = tile.source(problem, tile.default(problem, device), device)
     assert llvm.facts(source, device)["spills"] == 0
+
+
+@pytest.mark.parametrize("name", ["neoverse-v1", "pwr9"])
+def test_the_program_is_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
+    """One small kernel of each instruction set, to be read in a review (``--update-golden``)."""
+    device, tile = spills.named(name), STENCILS["tile"]
+    (problem,) = Problem.parse("d:3x3x3")
+    text = tile.source(problem, tile.default(problem, device), device).text
+    path = GOLDEN / f"tile-d-3x3x3.{device.key}.ll"
+    if request.config.getoption("--update-golden"):
+        path.write_text(text)
+    assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"
 
 
 @pytest.mark.parametrize(
