@@ -26,6 +26,8 @@ from tilewright.targets.cpu.isa import ISAS
 PROBLEMS = "d:8x8x8 z:3x3x3 s:ct:16x12x9 c:jn:5x5x5 d:tt:1x7x3 z:nc:9x2x4 s:nt:31x33x20"
 STRICT = ("-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Iinclude")
 SKIPPED = 77
+TOOLS = {"aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu", "x86_64": "x86_64-linux-gnu"}
+"""How the names of the cross compilers for an architecture begin."""
 USER_CMAKE = """
 cmake_minimum_required(VERSION 3.16)
 project(user C)
@@ -59,9 +61,7 @@ def isa_checks(name: str, problems: Sequence[str], folder: Path) -> Iterator[tup
     """A library for one instruction set by every compiler: what was tried, its exit code and what it said."""
     arch = next(isa.arch for isa in ISAS if isa.name == name)
     here = arch == platform.machine()
-    tool = {"aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu", "x86_64": "x86_64-linux-gnu"}[
-        arch
-    ]
+    tool = TOOLS[arch]
     runner = [] if here else [f"qemu-{arch}"]
     pairs = (("gcc", "g++"), ("clang", "clang++")) if here else ((f"{tool}-gcc", f"{tool}-g++"),)
     tw.export_kernels(problems, folder, targets=name)

@@ -20,11 +20,14 @@ from typing import Any
 from bench import lines, machine
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import DTYPES, Device, Problem
-from tilewright.targets.cpu.isa import ISAS, prefetch_distance
+from tilewright.targets.cpu import llvm
+from tilewright.targets.cpu.isa import ISAS, prefetch_distance, supported
 
 PROCESSORS = {
     **dict.fromkeys(("znver4", "sapphirerapids", "rocketlake", "icelake-server", "skylake-avx512"), "avx512"),
     **dict.fromkeys(("znver3", "haswell"), "avx2"),
+    **dict.fromkeys(("generic", "cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
+    **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
 }
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 
@@ -39,7 +42,8 @@ def named(name: str) -> Device:
     }
     features = f"{isa.arch}/{name} " + ",".join(f"+{need}" for need in sorted(isa.needs))
     limits |= {"masks": int(isa.masks), "prefetch": prefetch_distance(name), "cores": 8}
-    return Device("cpu", name, f"{name}-{isa.name}", limits | CACHES, features)
+    supports = supported(set(isa.needs))
+    return Device("cpu", name, f"{name}-{isa.name}", limits | CACHES, features, supports=supports)
 
 
 def problems(letter: str, rectangles: int, seed: int) -> Iterator[Problem]:
@@ -64,7 +68,7 @@ def compiled(job: tuple[str, Problem]) -> list[dict[str, Any]]:
     for stencil in STENCILS.values():
         if stencil.target == "cpu" and stencil.accepts(problem, device) is None:
             config = stencil.default(problem, device)
-            facts = TARGETS["cpu"].compile(stencil.source(problem, config, device), device).facts
+            facts = llvm.facts(stencil.source(problem, config, device), device)
             row = {"processor": name, "stencil": stencil.name, "problem": problem.key, "batch": problem.batch}
             found.append(row | {"spills": facts["spills"], "config": str(config)})
     return found

@@ -39,10 +39,12 @@ class Ir:
 
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
-    to the even one, as they are written.
+    to the even one, as they are written. ``register``: LLVM's letters for any vector
+    register, where code has an order to keep (``ordered``), else nothing.
     """
 
-    def __init__(self, dtype: DType):
+    def __init__(self, dtype: DType, register: str = ""):
+        self.register = register
         self.bits, self.stored_bits = dtype.sum_bits, dtype.real_bits
         self.real = "double" if self.bits == 64 else "float"
         self.integer = f"i{self.bits}"
@@ -153,6 +155,27 @@ class Ir:
     def broadcast(self, address: str, width: int) -> str:
         """One real read and copied to every lane."""
         return self.splat(self.one(address), width)
+
+    def keep_order(self) -> None:
+        """Reads and writes before here come before those after it in the code; no instruction is made."""
+        if self.register:
+            self.do('call void asm sideeffect "", "~{memory}"()')
+
+    def settled(self, value: str, width: int) -> str:
+        """A value that is computed before what is read or written later, in the code.
+
+        Where operands cannot be part of arithmetic, schedulers read those of many steps ahead, into more
+        registers than there are; processors do as much by themselves.
+        """
+        if not self.register:
+            return value
+        if width * self.bits == 64 and width > 1:
+            # POWER has no such vectors: this is one of which half is not used.
+            some = self.shuffle(value, "poison", [*range(width), *[-1] * width], width)
+            whole = self.settled(some, 2 * width)
+            return self.shuffle(whole, "poison", range(width), 2 * width)
+        kind, tied = self.vec(width), f"={self.register},0,~{{memory}}"
+        return self.let(f'call {kind} asm sideeffect "", "{tied}"({kind} {value})')
 
     # -- numbers of 16 bits ---------------------------------------------------------------------
     def _stored(self, width: int) -> str:
@@ -394,6 +417,12 @@ def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool],
         if not number:
             ir.do("ret void")
     return ir
+
+
+def ordered(device: Device) -> str:
+    """LLVM's letters for a vector register of processors whose programs keep the order in which they read:
+    all but x86, whose arithmetic takes operands from memory. Nothing for x86."""
+    return {"aarch64": "w", "ppc64le": "^wa"}.get(device.features.partition("/")[0], "")
 
 
 def fence(ir: Ir, device: Device) -> None:

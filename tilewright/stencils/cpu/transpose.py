@@ -28,6 +28,7 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
             for step, vector in enumerate(_turned(ir, block, unit, width)[:steps]):
                 target = ir.at(buffer, row * unit + (k + step) * padded, held=True)
                 ir.store(vector, target, Piece(0, width, width), held=True)
+            ir.keep_order()
 
 
 def _turned(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:

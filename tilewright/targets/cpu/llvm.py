@@ -11,7 +11,6 @@ import ctypes
 import functools
 import itertools
 import platform
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -22,11 +21,8 @@ import llvmlite.binding as llvm
 from tilewright import forks
 from tilewright.errors import CompileError
 from tilewright.model import Binary, Device, Kernel, Source
+from tilewright.targets.cpu import listing
 from tilewright.targets.cpu.isa import ISAS
-
-# Callee-saved registers that a prologue puts away carry no such comment on x86.
-_VECTOR_REGISTER = re.compile(r"%[xyz]mm|\bv\d+\b|\b[qd]\d+\b|\bvs\d+\b|\bz\d+\b")
-_SPILL = re.compile(r"#\s*(?:\d+-byte )?(?:Folded )?Spill|//.*Folded Spill")
 
 
 def compiler_lock() -> AbstractContextManager[Any]:
@@ -93,11 +89,25 @@ def compile(source: Source, device: Device) -> Binary:
     refuses the program.
     """
     text = assembly(source, device)
+    facts = _stated(source, text, device)
+    if _arch(device) != platform.machine():
+        # The assembler that is there is this machine's, and for others LLVM would end the process.
+        code = _machine(device).emit_object(parse(source.text))
+        return Binary(code, source.entry, source.digest, facts | {"code_bytes": len(code)})
     escapes = str.maketrans({"\\": "\\5C", '"': "\\22", "\n": "\\0A", "\t": "\\09"})
     wrapped = f'target triple = "{_target(_arch(device)).triple}"\nmodule asm "{text.translate(escapes)}"\n'
     code = _machine(device).emit_object(parse(wrapped))
-    facts = {f"{name}_expected": value for name, value in source.expect} | _facts(text, device)
     return Binary(code, source.entry, source.digest, facts | {"code_bytes": len(code)})
+
+
+def facts(source: Source, device: Device) -> dict[str, int]:
+    """The facts of ``compile`` but for ``code_bytes``, of any processor that LLVM knows, without an object.
+    Raises ``CompileError``."""
+    return _stated(source, assembly(source, device), device)
+
+
+def _stated(source: Source, text: str, device: Device) -> dict[str, int]:
+    return {f"{name}_expected": value for name, value in source.expect} | _facts(text, device)
 
 
 @functools.cache
@@ -144,13 +154,11 @@ def _arch(device: Device) -> str:
 def _facts(text: str, device: Device) -> dict[str, int]:
     """What the comments and the mnemonics of an assembly listing say."""
     starts = next(isa.fma_text for isa in ISAS if isa.arch == _arch(device))
-    lines = text.splitlines()
-    spilled = [line for line in lines if _SPILL.search(line)]
-    vectors = sum(bool(_VECTOR_REGISTER.search(line)) for line in spilled)
-    operations = (line.split(None, 1)[0] for line in lines if line.startswith("\t"))
+    operations = (line.split(None, 1)[0] for line in text.splitlines() if line.startswith("\t"))
+    vectors, scalars = listing.spills(text, _arch(device))
     return {
         "spills": vectors,
-        "scalar_spills": len(spilled) - vectors,
+        "scalar_spills": scalars,
         "fma": sum(operation.startswith(starts) for operation in operations),
     }
 

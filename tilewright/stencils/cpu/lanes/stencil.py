@@ -61,6 +61,10 @@ LIMIT = 8
 PRODUCTS = {False: 512, True: 100}
 """The largest m*n*k of real and of complex problems: beyond it whole columns fill vectors on their own."""
 
+NARROW = 4
+"""The largest extent where all vectors have 128 bits: columns of more fill them, and each lane of a column
+that is put together from several vectors costs a shuffle. By counts of instructions, measured nowhere."""
+
 STEPS = 400
 """Vector multiply-adds in the unrolled code of a group, beyond which it only gets longer."""
 
@@ -681,6 +685,8 @@ class LanesStencil(Stencil):
         most = PRODUCTS[p.dtype.is_complex]
         if max(p.m, p.n, p.k) > LIMIT or p.m * p.n * p.k > most:
             return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction or than {most} in all"
+        if device["vector_bits"] == 128 and max(p.m, p.n, p.k) > NARROW:
+            return f"{p.m}x{p.n}x{p.k} is larger than {NARROW} in some direction: its columns fill 128 bits"
         packed = Problem(p.dtype, p.m, p.n, p.k, p.trans_a, p.trans_b)
         if (p.lda, p.ldb, p.ldc) != (packed.lda, packed.ldb, packed.ldc):
             return "columns are padded: lanes can only run on over packed matrices"

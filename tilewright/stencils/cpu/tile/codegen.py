@@ -9,8 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from tilewright.model import Config, Problem
-from tilewright.stencils.cpu.ir import Ir, Piece, Scalars, batch_loop, finish, load_scalars, strides
+from tilewright.model import Config, Device, Problem
+from tilewright.stencils.cpu.ir import (
+    Ir,
+    Piece,
+    Scalars,
+    batch_loop,
+    finish,
+    load_scalars,
+    ordered,
+    strides,
+)
 from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.transpose import transposed
 
@@ -50,6 +59,9 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
 
 LONG = 8
 """Vectors in a row beyond which they are widened in a loop."""
+
+AHEAD = 4
+"""Numbers of B that are read before the first of them is used, where code has an order to keep."""
 
 Line = tuple[str, int, bool]
 """A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
@@ -96,9 +108,9 @@ class Layout:
 class Tile:
     """The writer of one function: all that a config fixes, and the methods that emit from the inside out."""
 
-    def __init__(self, problem: Problem, config: Config, store: str):
+    def __init__(self, problem: Problem, config: Config, store: str, device: Device):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype)
+        self.ir = Ir(problem.dtype, ordered(device))
         self.complex = problem.dtype.is_complex
         self.rotate = self.complex and config["cmul"] == "rotate"
         self.spread = bool(config["spread"])
@@ -181,6 +193,7 @@ class Tile:
                 parts = parts[whole:]
             for piece in parts:
                 put(source, sink, piece)
+                ir.keep_order()
 
     # -- where operands lie -----------------------------------------------------------------------
     def of_a(self, a: str, offset: int) -> str:
@@ -331,7 +344,9 @@ class Tile:
             else:
                 for step in range(rest):
                     self.step(rows, size, a, b, step, sums)
+        self.ir.keep_order()
         self.update(rows, size, c, sums)
+        self.ir.keep_order()
 
     def k_loop(
         self,
@@ -409,11 +424,15 @@ class Tile:
         if self.c["inner"] == "column":
             for row_chunk in row_chunks:
                 held = {i: self.a_vector(a, rows[i], k) for i in row_chunk}
+                done = 0
                 for col_chunk in col_chunks:
                     streamed = {j: self.b_values(b, k, j, rows, row_chunk) for j in col_chunk}
                     for j in col_chunk:
                         for i in row_chunk:
                             self.multiply(rows, i, j, held[i], streamed[j], sums)
+                    if col_chunk.stop - done >= AHEAD // self.at.unit or col_chunk.stop == size:
+                        self.settle(rows, range(done, col_chunk.stop), sums)
+                        done = col_chunk.stop
         else:
             for col_chunk in col_chunks:
                 kept = {j: self.b_values(b, k, j, rows, range(len(rows))) for j in col_chunk}
@@ -422,6 +441,15 @@ class Tile:
                     for i in row_chunk:
                         for j in col_chunk:
                             self.multiply(rows, i, j, vectors[i], kept[j], sums)
+            self.settle(rows, range(size), sums)
+
+    def settle(self, rows: list[Piece], columns: range, sums: list[str | None]) -> None:
+        """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
+        shapes = self.accumulators(rows, 1)
+        for column in columns:
+            for place, piece in enumerate(shapes, column * len(shapes)):
+                value = sums[place]
+                sums[place] = value and self.ir.settled(value, piece.width)
 
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
@@ -480,6 +508,8 @@ class Tile:
             old = ir.load(address, piece) if self.p.beta != "0" else None
             total = self.combined(sums, place, piece.width)
             results.append(finish(ir, self.p, scalars, total, old, piece.width))
+            if old is not None:
+                results[-1] = ir.settled(results[-1], piece.width)
         for (_, i), address, result in zip(places, addresses, results, strict=True):
             ir.store(result, address, rows[i], self.store == "stream")
 

@@ -52,6 +52,11 @@ WIDENING = 4
 """Registers of vectors of 16-bit numbers that schedulers read and widen before they are needed."""
 
 
+SPARED = 20
+"""Registers that stay free of 64: with fewer LLVM spilled on POWER, where instructions differ in which half
+of the registers they take."""
+
+
 ROUNDING = 7
 """Registers of the constants that a bfloat16 is rounded with, and of what is rounded."""
 
@@ -489,7 +494,7 @@ class TileStencil(Stencil):
         ]
         # Some stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
-        room = registers - (2 if registers <= 16 else 1 + 2 * unit)
+        room = registers - (2 if registers <= 16 else 1 + 2 * unit if registers <= 32 else SPARED)
         early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
@@ -549,7 +554,7 @@ class TileStencil(Stencil):
         config = completed((SPREAD,), config)
         store = config["store"]
         if store == "plain":
-            functions = [(ENTRY, Tile(problem, config, "plain").function())]
+            functions = [(ENTRY, Tile(problem, config, "plain", device).function())]
         else:
             # Outputs that are not as they must be are rare: their code is kept short.
             short = config.with_(
@@ -561,14 +566,14 @@ class TileStencil(Stencil):
                 level=1,
                 spread=0,
             )
-            functions = [(f"{ENTRY}_plain", Tile(problem, short, "plain").function())]
+            functions = [(f"{ENTRY}_plain", Tile(problem, short, "plain", device).function())]
             # Columns without gaps may leave through the buffer, wherever they begin.
             stageable = problem.ldc == problem.m and problem.beta == "0"
             if stageable:
-                functions += [(f"{ENTRY}_staged", Tile(problem, config, "staged").function())]
+                functions += [(f"{ENTRY}_staged", Tile(problem, config, "staged", device).function())]
             if store == "stream":
                 other = "unaligned" if stageable else "plain"
-                functions += [(f"{ENTRY}_stream", Tile(problem, config, "stream").function())]
+                functions += [(f"{ENTRY}_stream", Tile(problem, config, "stream", device).function())]
                 functions += [
                     (ENTRY, stream_or_not(problem.dtype, config["vector_bits"] // 8, device, other))
                 ]

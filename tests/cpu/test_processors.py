@@ -1,0 +1,120 @@
+"""Processors that are not here: their default kernels as LLVM writes and as QEMU runs them, and how spills
+are told from what a function saves for its caller."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import cross, spills
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, Problem
+from tilewright.targets.cpu import listing, llvm
+
+pytestmark = pytest.mark.cpu
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+PROCESSORS = ("cortex-a57", "neoverse-v1", "neoverse-v2", "pwr8", "pwr9", "pwr10")
+
+
+def defaults(letter: str, name: str) -> Iterator[Problem]:
+    """Two problems of a type, of which each processor has its own: transposed, of any alpha and beta."""
+    draw = random.Random(f"{letter} {name}")
+    yield from Problem.parse(f"{letter}:{draw.randint(2, 6)}x3x4@50/all")
+    m, n, k = (draw.randint(2, draw.choice((4, 14))) for _ in range(3))
+    trans = draw.choice(("nn", "tn", "nt", "tt") if letter in "sdhb" else ("nn", "cn", "jt"))
+    scalars: dict[str, Any] = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
+    yield Problem(DTYPES[letter], m, n, k, trans[0], trans[1], **scalars, batch=draw.choice((2, 1 << 20)))
+
+
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_defaults_do_not_spill(name: str) -> None:
+    device = spills.named(name)
+    served = 0
+    for letter in DTYPES:
+        for problem in defaults(letter, name):
+            for stencil in ("lanes", "tile", "compact"):
+                if STENCILS[stencil].accepts(problem, device) is None:
+                    config = STENCILS[stencil].default(problem, device)
+                    facts = llvm.facts(STENCILS[stencil].source(problem, config, device), device)
+                    assert facts["fma"] == facts["fma_expected"], f"{problem.key}, {config}"
+                    assert not facts["spills"], f"{problem.key}, {config}"
+                    served += 1
+    assert served >= 8
+
+
+@pytest.mark.parametrize(
+    ("name", "spelling", "trans", "alpha", "beta"),
+    [
+        # What schedulers read ahead: A while it is turned, C before it is updated, B of the next steps.
+        ("neoverse-v2", "d:14x8x15", "tn", "any", "1"),
+        ("cortex-a57", "s:13x19x3", "nn", "any", "1"),
+        ("pwr8", "s:16x20x8", "nn", "1", "any"),
+        # Values of B for a tile that is one vector high.
+        ("generic", "c:1x16x2", "cn", "1", "0"),
+        ("generic", "d:1x18x18", "tn", "1", "0"),
+        # Single numbers beside vectors, and vectors that are half full.
+        ("pwr8", "d:9x9x9", "nt", "any", "0"),
+        ("pwr8", "c:21x11x22", "nc", "1", "0"),
+    ],
+)
+def test_defaults_that_once_spilled(name: str, spelling: str, trans: str, alpha: str, beta: str) -> None:
+    (problem,) = Problem.parse(spelling, beta=beta)
+    problem = problem.with_(trans_a=trans[0], trans_b=trans[1], alpha=alpha, batch=2)
+    device, tile = spills.named(name), STENCILS["tile"]
+    source = tile.source(problem, tile.default(problem, device), device)
+    assert llvm.facts(source, device)["spills"] == 0
+
+
+@pytest.mark.parametrize("name", ["neoverse-v1", "pwr9"])
+def test_the_program_is_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
+    """One small kernel of each instruction set, to be read in a review (``--update-golden``)."""
+    device, tile = spills.named(name), STENCILS["tile"]
+    (problem,) = Problem.parse("d:3x3x3")
+    text = tile.source(problem, tile.default(problem, device), device).text
+    path = GOLDEN / f"tile-d-3x3x3.{device.key}.ll"
+    if request.config.getoption("--update-golden"):
+        path.write_text(text)
+    assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"
+
+
+@pytest.mark.parametrize(
+    ("arch", "lines", "found"),
+    [
+        ("x86_64", ["movups\t%xmm1, 8(%rsp)  # 16-byte", "movq\t%rax, (%rsp)  # 8-byte"], (1, 1)),
+        # The first store of d8 is for the caller, that of q8 is not, and v0 is nobody's.
+        ("aarch64", ["stp\td9, d8, [sp, #16]  // 16-byte"], (0, 0)),
+        ("aarch64", ["str\td8, [sp]  // 8-byte", "stp\tq8, q0, [sp]  // 32-byte"], (2, 0)),
+        ("aarch64", ["str\tx30, [sp]  // 8-byte", "str\tx8, [sp]  // 8-byte"], (0, 1)),
+        # v20 is vector 52; f14 and r14 are the caller's, r3 is not.
+        ("ppc64le", ["stvx 20, 1, 11  # 16-byte", "stfd 14, 8(1)  # 8-byte"], (0, 0)),
+        ("ppc64le", ["stxv 52, 8(1)  # 16-byte", "stvx 20, 1, 11  # 16-byte"], (1, 0)),
+        ("ppc64le", ["std 14, 8(1)  # 8-byte", "std 3, 8(1)  # 8-byte"], (0, 1)),
+    ],
+)
+def test_what_is_a_spill(arch: str, lines: list[str], found: tuple[int, int]) -> None:
+    text = "\n".join(["\t.cfi_startproc", *(f"\t{line} Folded Spill" for line in lines), "\tret"])
+    assert listing.spills(text, arch) == found
+    assert listing.spills(text + "\n" + text, arch) == tuple(2 * each for each in found)
+
+
+def test_objects_of_other_processors() -> None:
+    device = spills.named("neoverse-v1")
+    problem = Problem(DTYPES["d"], 3, 3, 3)
+    tile = STENCILS["tile"]
+    binary = llvm.compile(tile.source(problem, tile.default(problem, device), device), device)
+    assert binary.code.startswith(b"\x7fELF")
+    assert binary.facts["spills"] == 0
+
+
+@pytest.mark.parametrize("isa", cross.PROCESSORS)
+def test_they_run_under_qemu(isa: str, tmp_path: Path) -> None:
+    asked = [Problem(DTYPES["c"], 3, 1, 2, "t", "c")]
+    for line in cross.checks(isa, asked, tmp_path, cross.PROCESSORS[isa][:1]):
+        if line["exit"] == cross.SKIPPED:
+            pytest.skip(line["said"])
+        assert line["exit"] == 0, line["said"]
