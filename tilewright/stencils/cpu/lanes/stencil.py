@@ -685,7 +685,7 @@ class LanesStencil(Stencil):
         most = PRODUCTS[p.dtype.is_complex]
         if max(p.m, p.n, p.k) > LIMIT or p.m * p.n * p.k > most:
             return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction or than {most} in all"
-        if device["vector_bits"] == 128 and max(p.m, p.n, p.k) > NARROW:
+        if device.limits.get("vector_bits") == 128 and max(p.m, p.n, p.k) > NARROW:
             return f"{p.m}x{p.n}x{p.k} is larger than {NARROW} in some direction: its columns fill 128 bits"
         packed = Problem(p.dtype, p.m, p.n, p.k, p.trans_a, p.trans_b)
         if (p.lda, p.ldb, p.ldc) != (packed.lda, packed.ldb, packed.ldc):
