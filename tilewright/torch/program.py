@@ -290,6 +290,49 @@ publish:
 """
 
 
+def _looked_up(third: str, served: str, passed: str) -> str:
+    """IR that makes the first word of a key, whose third tensor has that name, and looks the key up: it goes
+    on at ``served`` with a row that launches, and at ``passed`` where PyTorch's kernel is to run."""
+    return f"""\
+  %b.up = shl i64 %b.info, 16
+  %{third}.up = shl i64 %{third}.info, 32
+  %lies.up = shl i64 %lies, 48
+  %which.up = shl i64 %which, 52
+  %word.1 = or i64 %a.info, %b.up
+  %word.2 = or i64 %{third}.up, %lies.up
+  %word.3 = or i64 %word.1, %word.2
+  %word.4 = or i64 %word.3, %which.up
+  %word = or i64 %word.4, {-(1 << 63)}
+  store i64 %word, ptr %key
+  %row = call ptr @find(ptr %table, ptr %key)
+  %first = load i64, ptr %row
+  %new = icmp eq i64 %first, 0
+  br i1 %new, label %question, label %known
+known:
+  %calls.at = getelementptr i64, ptr %row, i64 {ROW.index("calls")}
+  %calls = atomicrmw add ptr %calls.at, i64 1 monotonic
+{_of_row("launch", "ptr")}{_of_row("context", "ptr").replace("%context", "%its.context")}{_of_row("asks")}\
+  %launches = icmp ne ptr %launch, null
+  br i1 %launches, label %where, label %unlaunched
+unlaunched:
+  %python = icmp ne i64 %asks, 0
+  br i1 %python, label %question, label %{passed}
+where:
+  %index.up = lshr i64 %a.info, 8
+  %index.wide = and i64 %index.up, 127
+  %index = trunc i64 %index.wide to i32
+{_known("several", "i64")}\
+  %alone = icmp eq i64 %several, 0
+  br i1 %alone, label %{served}, label %which.one
+which.one:
+{_known("current")}\
+  %current.code = call i32 %current(ptr %current.to)
+  %current.index = load i32, ptr %current.to
+  %current.same = icmp eq i32 %current.index, %index
+  br i1 %current.same, label %{served}, label %{passed}
+"""
+
+
 def _serve() -> str:
     """``serve``: a call of any entry."""
     keys = "".join(
@@ -301,7 +344,6 @@ def _serve() -> str:
         for at in range(KEY)
     )
     size, step = ROW.index("size0"), ROW.index("step0")
-    calls = ROW.index("calls")
 
     def apart(name: str) -> str:
         return f"""\
@@ -399,42 +441,7 @@ look:
   %lies.1 = or i64 %a.address, %b.address
   %lies.2 = or i64 %lies.1, %out.given
   %lies = and i64 %lies.2, 15
-  %b.up = shl i64 %b.info, 16
-  %out.up = shl i64 %out.info, 32
-  %lies.up = shl i64 %lies, 48
-  %which.up = shl i64 %which, 52
-  %word.1 = or i64 %a.info, %b.up
-  %word.2 = or i64 %out.up, %lies.up
-  %word.3 = or i64 %word.1, %word.2
-  %word.4 = or i64 %word.3, %which.up
-  %word = or i64 %word.4, {-(1 << 63)}
-  store i64 %word, ptr %key
-  %row = call ptr @find(ptr %table, ptr %key)
-  %first = load i64, ptr %row
-  %new = icmp eq i64 %first, 0
-  br i1 %new, label %question, label %known
-known:
-  %calls.at = getelementptr i64, ptr %row, i64 {calls}
-  %calls = atomicrmw add ptr %calls.at, i64 1 monotonic
-{_of_row("launch", "ptr")}{_of_row("context", "ptr").replace("%context", "%its.context")}{_of_row("asks")}\
-  %launches = icmp ne ptr %launch, null
-  br i1 %launches, label %where, label %unlaunched
-unlaunched:
-  %python = icmp ne i64 %asks, 0
-  br i1 %python, label %question, label %pass
-where:
-  %index.up = lshr i64 %a.info, 8
-  %index.wide = and i64 %index.up, 127
-  %index = trunc i64 %index.wide to i32
-{_known("several", "i64")}\
-  %alone = icmp eq i64 %several, 0
-  br i1 %alone, label %target, label %which.one
-which.one:
-{_known("current")}\
-  %current.code = call i32 %current(ptr %current.to)
-  %current.index = load i32, ptr %current.to
-  %current.same = icmp eq i32 %current.index, %index
-  br i1 %current.same, label %target, label %pass
+{_looked_up("out", "target", "pass")}\
 target:
   br i1 %writes, label %overlap, label %make
 overlap:
@@ -547,7 +554,7 @@ declare i32 @__gxx_personality_v0(...)
 def _add() -> str:
     """``add``: a call of ``added``, of c, a, b, beta and alpha. The result is a new tensor, or a itself where
     nothing was done."""
-    size, step, calls = (ROW.index(name) for name in ("size0", "step0", "calls"))
+    size, step = ROW.index("size0"), ROW.index("step0")
     clear = "".join(
         f"  %zero.{at} = getelementptr i64, ptr %key, i64 {at}\n  store i64 0, ptr %zero.{at}\n"
         for at in range(KEY)
@@ -592,42 +599,7 @@ look:
   %b.address = load i64, ptr %b.data
   %lies.both = or i64 %a.address, %b.address
   %lies = and i64 %lies.both, 15
-  %b.up = shl i64 %b.info, 16
-  %c.up = shl i64 %c.info, 32
-  %lies.up = shl i64 %lies, 48
-  %which.up = shl i64 %which, 52
-  %word.1 = or i64 %a.info, %b.up
-  %word.2 = or i64 %c.up, %lies.up
-  %word.3 = or i64 %word.1, %word.2
-  %word.4 = or i64 %word.3, %which.up
-  %word = or i64 %word.4, {-(1 << 63)}
-  store i64 %word, ptr %key
-  %row = call ptr @find(ptr %table, ptr %key)
-  %first = load i64, ptr %row
-  %new = icmp eq i64 %first, 0
-  br i1 %new, label %question, label %known
-known:
-  %calls.at = getelementptr i64, ptr %row, i64 {calls}
-  %calls = atomicrmw add ptr %calls.at, i64 1 monotonic
-{_of_row("launch", "ptr")}{_of_row("context", "ptr").replace("%context", "%its.context")}{_of_row("asks")}\
-  %launches = icmp ne ptr %launch, null
-  br i1 %launches, label %where, label %unlaunched
-unlaunched:
-  %python = icmp ne i64 %asks, 0
-  br i1 %python, label %question, label %nothing
-where:
-  %index.up = lshr i64 %a.info, 8
-  %index.wide = and i64 %index.up, 127
-  %index = trunc i64 %index.wide to i32
-{_known("several", "i64")}\
-  %alone = icmp eq i64 %several, 0
-  br i1 %alone, label %make, label %which.one
-which.one:
-{_known("current")}\
-  %current.code = call i32 %current(ptr %current.to)
-  %current.index = load i32, ptr %current.to
-  %current.same = icmp eq i32 %current.index, %index
-  br i1 %current.same, label %make, label %nothing
+{_looked_up("c", "make", "nothing")}\
 make:
 {_known("empty")}{_known("device", "i64")}{_known("data")}{_known("copy")}{_known("axes", "i64")}\
   %sizes.at = getelementptr i64, ptr %row, i64 {size}
