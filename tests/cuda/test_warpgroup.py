@@ -19,7 +19,7 @@ pytestmark = [
 
 WARPGROUP = WarpGroupStencil()
 LARGE = {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
-LARGE |= {"band": 1024, "overlap": 0, "backwards": 1, "blocks": 132}
+LARGE |= {"band": 1024, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0}
 
 
 def served() -> bool:

@@ -28,7 +28,7 @@ KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("warpgroup")[1])["lib/problem.cuh"]
 TALL = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
-    | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132}
+    | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0}
 )
 
 

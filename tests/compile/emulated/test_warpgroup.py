@@ -11,7 +11,7 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
-SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132}
+SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0}
 
 
 @pytest.mark.parametrize(

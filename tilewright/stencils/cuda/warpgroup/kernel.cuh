@@ -14,11 +14,13 @@
 //
 // What tensor cores call rows are columns of C: a thread then holds neighbours of a column, which stmatrix writes as they lie
 // in memory. Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may
-// run backwards along k: what the last one has read is then still in the second-level cache.
+// run backwards along k: what the last one has read is then still in the second-level cache. Tiles of the last waves may be CUT
+// along k, so that all blocks end together: their sums meet in device memory, and one block adds them in a fixed order.
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, multiply.cuh, results.cuh.
+// The parts: layout.cuh (shared memory), tiles.cuh (their order), cuts.cuh (sums that meet), loads.cuh, multiply.cuh,
+// results.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -54,6 +56,9 @@
 #ifndef BACKWARDS
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
 #endif
+#ifndef CUT
+#define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
+#endif
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/cluster.cuh"
@@ -83,12 +88,20 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
 #include "warpgroup/loads.cuh"
+#include "warpgroup/cuts.cuh"
 #include "warpgroup/results.cuh"
 #include "warpgroup/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-          const __grid_constant__ TensorMap map_c) {
+          const __grid_constant__ TensorMap map_c
+#if CUT
+          , const __grid_constant__ Cut cut
+#endif
+) {
+#if !CUT
+    const Cut cut = {};
+#endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
@@ -97,10 +110,10 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap m
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= 4 * GROUPS) {
         registers_given<24>();
-        if (warp == 4 * GROUPS) come(g, map_a, map_b, lane == 0);
+        if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);
     } else {
         registers_taken<240>();
-        multiply_tiles(g, map_c, warp, lane);
+        multiply_tiles(g, cut, map_c, warp, lane);
     }
     if (CLUSTER > 1) {
         // A block whose barriers and slots others still reach stays.

@@ -13,11 +13,21 @@ struct Product {
     double alpha[2], beta[2];
 };
 
+// Which tiles are cut: all behind the first `whole`, whose slices so many clusters of blocks share in their order. Each has
+// `share` of them, and the first `longer` one more. In the workspace are flags, which are 0, and then sums.
+struct Cut {
+    unsigned char *workspace;
+    int whole, workers, share, longer;
+};
+
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1);     // warp groups that multiply; one more loads
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;              // blocks that share what comes of one operand
 constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;
 constexpr int READERS = CLUSTER * (PING_PONG ? 4 : 4 * GROUPS);  // warps that read a slice
 constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + GROUPS * OUTS * BOX;
+
+constexpr int STACKS = GROUP_N / 64;  // products of 64 columns that a group makes of a slice
+typedef float Sums[STACKS][TILE_M / 2];
 
 // Barriers: a slice has come, and has been read; a box of C has come, where C is read.
 INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }

@@ -5,11 +5,11 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilewright.model import Problem
+from tilewright.model import Config, Problem
 
 SLICE = 64
 """Elements along k that come together, and rows and columns of a box: 128 bytes of halves, a swizzle."""
@@ -18,6 +18,8 @@ LINE = 128
 GROUPS = 2
 """Warp groups that multiply; one more loads."""
 THREADS = 128 * (GROUPS + 1)
+FLAGS = 128
+"""Bytes that the flags of a workspace are a multiple of; each has four."""
 MOST_SUMS = 192
 """Accumulators of a thread, which leave 48 of its 240 registers."""
 
@@ -41,3 +43,46 @@ def shared_bytes(tile_m: Any, tile_n: Any, stages: Any, outs: Any) -> Any:
 def tiles(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any = 1, cluster_n: Any = 1) -> Any:
     """Tiles of C, or of clusters."""
     return -(-p.m // (tile_m * cluster_m)) * -(-p.n // (tile_n * cluster_n))
+
+
+def cut_tiles(all_tiles: Any, places: Any, cut: Any) -> Any:
+    """Tiles that are cut, of so many that so many clusters of blocks share: none where all waves are full."""
+    rest = all_tiles % places
+    both = rest + np.where(all_tiles > places, places, 0)
+    return np.where(rest == 0, 0, np.where(cut == 0, 0, np.where(cut == 1, both, rest)))
+
+
+def cut_workers(cut_tiles_: Any, places: Any, cut: Any, slices: int) -> Any:
+    """Clusters of blocks that share the slices of the tiles that are cut; each has one at least."""
+    wanted = np.where(cut == 1, places, np.minimum(places, cut_tiles_ * cut))
+    return np.minimum(wanted, cut_tiles_ * slices)
+
+
+class Cut(NamedTuple):
+    """What is cut: all tiles of clusters behind the first ``whole``, whose slices ``workers`` clusters share.
+    Each has ``share`` of them, and the first ``longer`` one more."""
+
+    whole: int
+    workers: int
+    share: int
+    longer: int
+
+
+def cut_of(p: Problem, c: Config) -> Cut:
+    """The tiles that a config cuts."""
+    cluster = c["cluster_m"] * c["cluster_n"]
+    count = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
+    places, slices = c["blocks"] // cluster, -(-p.k // SLICE)
+    some = int(cut_tiles(count, places, c["cut"]))
+    if some == 0:
+        return Cut(count, 0, 0, 0)
+    workers = int(cut_workers(some, places, c["cut"], slices))
+    return Cut(count - some, workers, *divmod(some * slices, workers))
+
+
+def workspace_bytes(c: Config, workers: int) -> tuple[int, int]:
+    """Bytes of the workspace for so many workers, and how many of them are flags, which come first."""
+    blocks = workers * c["cluster_m"] * c["cluster_n"]
+    parts = 1 if c["ping_pong"] else GROUPS
+    flags = -(-blocks * parts * 4 // FLAGS) * FLAGS
+    return flags + blocks * c["tile_m"] * c["tile_n"] * 4, flags

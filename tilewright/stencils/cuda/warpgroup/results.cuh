@@ -4,9 +4,7 @@
 
 #include "lib/columns.cuh"
 
-constexpr int STACKS = GROUP_N / 64, BOXES_M = TILE_M / 64, RESULTS = STACKS * BOXES_M;  // boxes of a group's results
-
-typedef float Sums[STACKS][TILE_M / 2];
+constexpr int BOXES_M = TILE_M / 64, RESULTS = STACKS * BOXES_M;  // boxes of a group's results
 
 // The part of a tile that is a group's.
 INLINE Tile of_group(Tile tile, int group) {
@@ -39,24 +37,30 @@ struct Results {
         UNROLL for (int i = 0; i < OUTS && i < RESULTS; i++) old(tile, i);
     }
 
-    // Writes the sums of a warp in a box, which has C where that is read.
-    INLINE void put(const float *sum, unsigned char *box, int warp, int lane) const {
+    // Writes the sums of a warp in box i, which has C where that is read.
+    INLINE void put(const float *sum, unsigned char *box, int i, const Meeting &meeting, int warp, int lane) const {
         const Scalars s = {scalar(g.alpha), scalar(g.beta)};
         // A lane says where 16 bytes of a column lie: those of four blocks of 8 by 8.
         unsigned char *const column = box + (warp % 4 * 16 + lane % 16) * LINE;
+        float others[GATHERED];
         UNROLL for (int j = 0; j < 8; j += 2) {
+            if (CUT && 4 * j % GATHERED == 0) meeting.others(others, (32 * i + 4 * j) / GATHERED);
             unsigned char *const at = column + ((j + lane / 16) ^ lane % 8) * 16;
             unsigned int c[4] = {}, x[4];
             if (BETA != 0) ldmatrix<false>(c[0], c[1], c[2], c[3], at);
             UNROLL for (int e = 0; e < 4; e++) {
-                const float *const pair = sum + 4 * j + 2 * e;
-                x[e] = halves_of(scaled(s, pair[0], real_of((Half)c[e])), scaled(s, pair[1], real_of((Half)(c[e] >> 16))));
+                float low = sum[4 * j + 2 * e], high = sum[4 * j + 2 * e + 1];
+                if (CUT) {
+                    low += others[4 * j % GATHERED + 2 * e];
+                    high += others[4 * j % GATHERED + 2 * e + 1];
+                }
+                x[e] = halves_of(scaled(s, low, real_of((Half)c[e])), scaled(s, high, real_of((Half)(c[e] >> 16))));
             }
             stmatrix(x[0], x[1], x[2], x[3], at);
         }
     }
 
-    INLINE void store(const Sums &sum, const Tile &tile, int warp, int lane) {
+    INLINE void store(const Sums &sum, const Tile &tile, const Meeting &meeting, int warp, int lane) {
         UNROLL for (int i = 0; i < RESULTS; i++) {
             if (BETA != 0) {
                 barrier_wait(old_barrier(group, i % OUTS), parities >> i % OUTS & 1);
@@ -69,7 +73,7 @@ struct Results {
                 __syncwarp();
                 if (i == 0 || i >= OUTS) meet(1 + group, 128);
             }
-            put(sum[i / BOXES_M] + i % BOXES_M * 32, place(i), warp, lane);
+            put(sum[i / BOXES_M] + i % BOXES_M * 32, place(i), i, meeting, warp, lane);
             async_fence();
             meet(1 + group, 128);
             const int m = tile.m + i % BOXES_M * 64, n = tile.n + i / BOXES_M * 64, rows = g.m - m;

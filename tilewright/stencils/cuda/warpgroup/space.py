@@ -6,6 +6,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
@@ -14,9 +15,11 @@ from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.warpgroup.needs import (
     MOST_SUMS,
     SLICE,
+    cut_tiles,
     group_columns,
     shared_bytes,
     stage_bytes,
+    tiles,
 )
 
 TILE_M = (64, 128, 192, 256)
@@ -24,6 +27,9 @@ TILE_N = (64, 128, 256)
 STAGES = (2, 3, 4, 5, 6, 8)
 OUTS = (1, 2, 3)
 BANDS = (1024, 2048, 2560, 4096)
+CUTS = (0, 1, 2, 3, 4, 6, 8, 16)
+LEAST = 4
+"""Slices of a part of a tile: with fewer its sums take longer to meet than to make."""
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -39,6 +45,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("band", BANDS),
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
+        Param("cut", CUTS, absent=0),
     ]
 
 
@@ -95,4 +102,47 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "a band has whole tiles of clusters",
         lambda tile_n, cluster_n, band: band % (tile_n * cluster_n) == 0,
+    )
+    slices = -(-p.k // SLICE)
+
+    def waves(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any) -> tuple[Any, Any]:
+        """Tiles of clusters, and how many there are at a time."""
+        return tiles(p, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
+
+    def room(
+        tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any, parts: Any
+    ) -> Any:
+        """Whether tiles of the last wave in so many parts leave blocks without one."""
+        count, places = waves(tile_m, tile_n, cluster_m, cluster_n, blocks)
+        return count % places * parts < places
+
+    yield Rule(
+        "cut-count",
+        "queryable",
+        "slices of tiles that are cut are fewer than 2^31",
+        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
+            cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) * slices < 2**31
+        ),
+    )
+    yield Rule(
+        "cut-full",
+        "soft",
+        "tiles are cut where the last wave is not full",
+        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
+            (cut == 0) | (cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) > 0)
+        ),
+    )
+    yield Rule(
+        "cut-idle",
+        "soft",
+        "tiles of the last wave are not cut in more parts than there are blocks for",
+        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
+            (cut <= 2) | (room(tile_m, tile_n, cluster_m, cluster_n, blocks, cut - 1))
+        ),
+    )
+    yield Rule(
+        "cut-short",
+        "soft",
+        f"a part of a tile has {LEAST} slices or more",
+        lambda cut: (cut <= 1) | (slices >= LEAST * cut),
     )

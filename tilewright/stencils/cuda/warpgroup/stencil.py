@@ -14,6 +14,8 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
     blocks   of the whole grid: they stay and walk over the tiles
+    cut      along k: 0 no tile, 1 those of the last two waves, so that all blocks have as much to do; more: those of
+             the last wave, in so many parts at most. Parts meet in device memory and are added in a fixed order
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -25,10 +27,27 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
-from tilewright.stencils.cuda.warpgroup.needs import SLICE, THREADS, shared_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import (
+    SLICE,
+    THREADS,
+    cut_of,
+    shared_bytes,
+    tiles,
+    workspace_bytes,
+)
 from tilewright.stencils.cuda.warpgroup.space import params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import (
+    A,
+    Argument,
+    B,
+    C,
+    Pointer,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 
 SMALLEST = 33
 """Extents below which most of a tile would be empty."""
@@ -87,6 +106,7 @@ class WarpGroupStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
+        given["CUT"] = int(config["cut"] > 0)
         text, headers = program("warpgroup")
         defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
         return Source(text, "warpgroup", headers, defines)
@@ -111,6 +131,7 @@ class WarpGroupStencil(Stencil):
             _map(p, A, a, c["tile_m"] // c["cluster_n"] if p.transposed_a else SLICE),
             _map(p, B, b, SLICE if p.transposed_b else c["tile_n"] // c["cluster_m"]),
             _map(p, C, (p.m, p.n), SLICE),
+            *([_cut(p, c)] if c["cut"] else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -118,12 +139,20 @@ class WarpGroupStencil(Stencil):
         cluster = c["cluster_m"] * c["cluster_n"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         return Launch(
-            grid=(min(c["blocks"] // cluster, needed), cluster, 1),
+            # Tiles that are cut may be fewer than those who share them.
+            grid=(max(min(c["blocks"] // cluster, needed), cut_of(p, c).workers), cluster, 1),
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"], c["outs"])),
             cluster=cluster,
             overlap=bool(c["overlap"]),
         )
+
+
+def _cut(p: Problem, c: Config) -> Struct:
+    """Which tiles are cut, and the workspace where their sums meet."""
+    found = cut_of(p, c)
+    numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
+    return Struct("Cut", (Workspace("workspace", *workspace_bytes(c, found.workers)), *numbers))
 
 
 def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
