@@ -8,6 +8,8 @@ recorded into a graph the graph has the memory. What is kept comes to an end wit
 from __future__ import annotations
 
 import functools
+import itertools
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +19,13 @@ from tilewright.targets.cuda.bindings import bindings, check
 
 KEPT = 2**64 - 1
 """Bytes that a pool keeps for later launches: all."""
+_STAMPS = itertools.count(secrets.randbits(62) + 1)
+
+
+def stamp() -> int:
+    """A number of 64 bits, not 0, that no launch of this process has had, nor, most likely, that of another one:
+    what lies in fresh memory is never taken for it."""
+    return next(_STAMPS)
 
 
 @functools.cache

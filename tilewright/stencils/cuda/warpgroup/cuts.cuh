@@ -23,9 +23,9 @@ struct Meeting {
         const int block = worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0);
         return block * PARTS + (PING_PONG ? 0 : group);
     }
-    INLINE unsigned int *flag(int worker) const { return (unsigned int *)cut.workspace + place(worker); }
+    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)cut.workspace + place(worker); }
     INLINE uint4 *sums(int worker) const {
-        const int flags = ceiling(cut.workers * CLUSTER * PARTS * 4, FLAGS) * FLAGS;
+        const int flags = ceiling(cut.workers * CLUSTER * PARTS * 8, FLAGS) * FLAGS;
         return (uint4 *)(cut.workspace + flags) + (long long)place(worker) * (SUMS / 4 * 128) + thread;
     }
 
@@ -41,7 +41,8 @@ struct Meeting {
         }
         meet(1 + group, 128);
         // What the others of the group have written comes before it, too.
-        if (thread == 0) asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag(blockIdx.x)) : "memory");
+        if (thread == 0)
+            asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(flag(blockIdx.x)), "l"(cut.stamp) : "memory");
         __syncwarp();
     }
 
@@ -53,10 +54,11 @@ struct Meeting {
         while (farthest > 0 && walk.begin(farthest) > start) {
             farthest--;
             if (thread == 0) {
-                unsigned int come;
+                unsigned long long come;
                 do {
-                    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(come) : "l"(flag(farthest)) : "memory");
-                } while (!come);
+                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(farthest)) : "memory");
+                } while (come != cut.stamp);
+                *flag(farthest) = 0;  // A graph that runs again has the same stamp.
             }
         }
         __syncwarp();

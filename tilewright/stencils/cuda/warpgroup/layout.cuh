@@ -14,9 +14,11 @@ struct Product {
 };
 
 // Which tiles are cut: all behind the first `whole`, whose slices so many clusters of blocks share in their order. Each has
-// `share` of them, and the first `longer` one more. In the workspace are flags, which are 0, and then sums.
+// `share` of them, and the first `longer` one more. In the workspace are flags, which say the stamp of this launch where sums
+// have come, and then sums.
 struct Cut {
     unsigned char *workspace;
+    unsigned long long stamp;
     int whole, workers, share, longer;
 };
 

@@ -19,7 +19,7 @@ GROUPS = 2
 """Warp groups that multiply; one more loads."""
 THREADS = 128 * (GROUPS + 1)
 FLAGS = 128
-"""Bytes that the flags of a workspace are a multiple of; each has four."""
+"""Bytes that the flags of a workspace are a multiple of; each has eight."""
 MOST_SUMS = 192
 """Accumulators of a thread, which leave 48 of its 240 registers."""
 
@@ -80,9 +80,9 @@ def cut_of(p: Problem, c: Config) -> Cut:
     return Cut(count - some, workers, *divmod(some * slices, workers))
 
 
-def workspace_bytes(c: Config, workers: int) -> tuple[int, int]:
-    """Bytes of the workspace for so many workers, and how many of them are flags, which come first."""
+def workspace_bytes(c: Config, workers: int) -> int:
+    """Bytes of the workspace for so many workers: flags, and then sums."""
     blocks = workers * c["cluster_m"] * c["cluster_n"]
     parts = 1 if c["ping_pong"] else GROUPS
-    flags = -(-blocks * parts * 4 // FLAGS) * FLAGS
-    return flags + blocks * c["tile_m"] * c["tile_n"] * 4, flags
+    flags = -(-blocks * parts * 8 // FLAGS) * FLAGS
+    return flags + blocks * c["tile_m"] * c["tile_n"] * 4

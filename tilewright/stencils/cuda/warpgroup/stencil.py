@@ -44,6 +44,7 @@ from tilewright.targets.cuda.arguments import (
     C,
     Pointer,
     Scalar,
+    Stamp,
     Struct,
     TensorMap,
     Workspace,
@@ -152,7 +153,7 @@ def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and the workspace where their sums meet."""
     found = cut_of(p, c)
     numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
-    return Struct("Cut", (Workspace("workspace", *workspace_bytes(c, found.workers)), *numbers))
+    return Struct("Cut", (Workspace("workspace", workspace_bytes(c, found.workers)), Stamp("stamp"), *numbers))
 
 
 def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
