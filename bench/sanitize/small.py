@@ -151,23 +151,25 @@ def boxes(device: Device) -> Iterator[Job]:
 
 def warpgroup(device: Device) -> Iterator[Job]:
     """Products of float16 and bfloat16 of several tiles, in two blocks or two clusters: halves of tiles,
-    tiles in turns, and an operand that two blocks share."""
+    tiles in turns, an operand that two blocks share, and tiles that are cut."""
     stencil = STENCILS["warpgroup"]
     forms: tuple[dict[str, int], ...] = (
         {"tile_m": 128, "tile_n": 128, "stages": 4},
         {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "stages": 3},
         {"tile_m": 64, "tile_n": 128, "cluster_m": 2, "stages": 2, "outs": 1},
         {"tile_m": 192, "tile_n": 256, "cluster_m": 1, "cluster_n": 1, "stages": 3},
+        {"tile_m": 128, "tile_n": 128, "stages": 4, "cut": 1},
+        {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1},
     )
-    alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2}
+    alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2, "cut": 0}
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in ("h", "b") for fixed in forms):
         trans, beta = ORDERS[False][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
         (problem,) = Problem.parse(f"{letter}:{trans}:392x456x264", alpha="any", beta=beta)
         if stencil.accepts(problem, device) is not None:
             continue
         config = stencil.default(problem, device).with_(**(alone | fixed))
-        job = made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
-        yield replace(job, launch=replace(job.launch, grid=(2, job.launch.grid[1], 1)))
+        config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"])
+        yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
 
 
 def single(device: Device) -> Iterator[Job]:

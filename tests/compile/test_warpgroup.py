@@ -23,8 +23,8 @@ PLAIN = {"tile_m": 256, "tile_n": 128, "cluster_m": 1, "cluster_n": 1, "stages":
     ("text", "beta", "fixed"),
     [
         # The most sums of a thread, and an operand that two blocks share.
-        ("b:tt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3}),
-        ("h:nt", "1", {"tile_m": 192, "ping_pong": 1}),
+        ("b:tt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
+        ("h:nt", "1", {"tile_m": 192, "ping_pong": 1, "cut": 3}),
     ],
 )
 def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, int]) -> None:

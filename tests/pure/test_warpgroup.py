@@ -15,9 +15,10 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.cost import clocks
-from tilewright.stencils.cuda.warpgroup.needs import shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import cut_of, shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.space import CUTS
 from tilewright.stencils.cuda.warpgroup.stencil import ARGUED, WarpGroupStencil
-from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -60,7 +61,7 @@ def test_hard_rules_are_said_in_the_same_words() -> None:
         ("s:512x512x512", {}, "type s"),
         ("hc:512x512x512", {}, "type hc"),
         ("h:512x512x512@2", {}, "a batch of 2"),
-        ("h:512x32x512", {}, "not from 33"),
+        ("h:512x8x512", {}, "not from 16"),
         ("h:516x512x512", {}, "multiple of 16 bytes"),
         ("h:512x512x512", {"align": 8}, "multiple of 16 bytes"),
         ("h:512x512x512", {"align": 1}, "not of an element's 2"),
@@ -131,9 +132,9 @@ def test_the_default_is_a_member_that_hardware_runs(
     launch = WARPGROUP.launch(p, config)
     assert launch.block[0] == 384
     assert launch.grid[1] == launch.cluster == config["cluster_m"] * config["cluster_n"]
-    # One block of an SM, and none without a tile.
+    # One block of an SM, and none without a tile or a part of one.
     needed = tiles(p, *(config[name] for name in ("tile_m", "tile_n", "cluster_m", "cluster_n")))
-    assert 1 <= launch.grid[0] <= min(needed, 132 // launch.cluster)
+    assert 1 <= launch.grid[0] <= min(max(needed, cut_of(p, config).workers), 132 // launch.cluster)
     assert launch.shared <= H200["shared_per_block_optin"]
 
 
@@ -185,3 +186,62 @@ def test_the_model_counts_what_a_product_takes() -> None:
     assert of("h:4096x4096x4096") < of("h:4096x4096x4096", "1")
     assert of("h:4096x4096x4096") < of("h:4096x4360x4096")
     assert of("h:4096x4096x4096") < of("h:4096x4096x4096", cluster_n=1)
+
+
+# -- tiles that are cut ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "cut", "want"),
+    [
+        # 5 x 8 tiles of clusters for 66 clusters: 2 parts each, while they last.
+        ("b:1112x1912x1024", 2, (0, 66, 9, 46)),
+        # 33 x 2 fill a wave.
+        ("b:8448x512x1024", 1, (66, 0, 0, 0)),
+        # 16 x 16 are three waves and 58; those and the last wave in equal lengths, or those alone.
+        ("b:4096x4096x640", 1, (132, 66, 18, 52)),
+        ("b:4096x4096x640", 4, (198, 66, 8, 52)),
+        # No worker has less than a slice.
+        ("b:256x256x100", 8, (0, 2, 1, 0)),
+    ],
+)
+def test_what_is_cut(text: str, cut: int, want: tuple[int, int, int, int]) -> None:
+    """By hand, for tiles of 256 x 128 in clusters of 256 x 256."""
+    p, config = problem(text), TALL.with_(cut=cut)
+    assert cut_of(p, config) == want
+    assert WARPGROUP.launch(p, config).grid[0] == max(want[1], min(66, want[0]))
+    struct = WARPGROUP.arguments(p, config)[-1]
+    assert isinstance(struct, Struct)
+    # Two flags and 256 x 128 sums of each block.
+    flags = -(-want[1] * 4 * 8 // 128) * 128
+    assert struct.fields[0] == Workspace("workspace", flags + want[1] * 2 * 256 * 128 * 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.tuples(*(st.integers(2, 700),) * 3),
+    cut=st.sampled_from(CUTS[1:]),
+    blocks=st.integers(1, 66),
+)
+def test_workers_share_every_slice_once(sizes: tuple[int, int, int], cut: int, blocks: int) -> None:
+    """Each has one that others wait for at most, as its first piece, and waits for lower numbers alone."""
+    m, n, k = (8 * x for x in sizes)
+    p, config = problem(f"h:{m}x{n}x{k}"), TALL.with_(cut=cut, blocks=2 * blocks)
+    found, slices = cut_of(p, config), -(-k // 64)
+    count = int(tiles(p, 256, 128, 1, 2))
+    begins = [worker * found.share + min(worker, found.longer) for worker in range(found.workers + 1)]
+    assert begins[-1] == (count - found.whole) * slices
+    assert found.workers <= blocks
+    assert found.whole % blocks == 0 or found.workers == 0
+    for first, last in zip(begins, begins[1:], strict=False):
+        assert last > first
+        pieces = []
+        while last > first:
+            start = (last - 1) // slices * slices
+            pieces.append((max(first, start), last))
+            last = pieces[-1][0]
+        assert all(end % slices == 0 for _, end in pieces[1:])
+
+
+def test_the_default_cuts_where_most_blocks_would_be_idle() -> None:
+    """Five tiles for 132 blocks and a long k; whole waves are left alone."""
+    assert WARPGROUP.default(problem("b:256x640x16384"), H200)["cut"] > 0
+    assert WARPGROUP.default(problem("b:8448x8192x8192"), H200)["cut"] == 0

@@ -14,7 +14,15 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
-from tilewright.stencils.cuda.warpgroup.needs import LINE, SLICE, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import (
+    LINE,
+    SLICE,
+    cut_tiles,
+    cut_workers,
+    gathered,
+    stage_bytes,
+    tiles,
+)
 
 Columns = Mapping[str, Any]
 SETTLED = {"overlap": 0, "band": 2048, "backwards": 1}
@@ -36,6 +44,17 @@ STORED = 24
 """Bytes of C that a block rounds and stores in a clock."""
 BEGUN = 1500
 """Clocks of a launch and of the first slice of a block."""
+MET = 3000
+"""Bytes of sums that all blocks together store into the second-level cache, or load from it, in a clock. This
+and the four below are guesses from what the cache does for other kernels, not fitted."""
+CALLED = 800
+"""Clocks from asking for sums to having them."""
+TOLD = 2500
+"""Clocks for which a block waits that adds the sums of others."""
+ASKEW = 1.08
+"""Times longer that slices of cut tiles take: blocks that are at different k share less in the cache."""
+UNSURE = 1.03
+"""Times longer that a product with cut tiles is taken to last, for all that is not known of it."""
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -55,7 +74,9 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     tile_m, tile_n = columns["tile_m"], columns["tile_n"]
     cluster_m, cluster_n = columns["cluster_m"], columns["cluster_n"]
     shared = cluster_m * cluster_n
-    waves = -(-tiles(p, tile_m, tile_n, cluster_m, cluster_n) // (columns["blocks"] // shared))
+    count, places = tiles(p, tile_m, tile_n, cluster_m, cluster_n), columns["blocks"] // shared
+    cut = cut_tiles(count, places, columns["cut"])
+    waves = -(-(count - cut) // places)
     products = tile_m * tile_n * SLICE / RATE / np.interp(1 / tile_m + 1 / tile_n, BROUGHT, SPEED)
     read = tile_n / 64 * (tile_m + 64) * LINE / READ
     # Slices that are not there yet are waited for less often the more are on their way.
@@ -66,4 +87,14 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     slices = -(-p.k // SLICE)
     width = np.abs(np.log2(columns["band"] / 2048))
     order = 1 + 0.004 * width - 0.004 * columns["backwards"]
-    return waves * (slices * slice_clocks + stored) * order + BEGUN
+    whole = waves * (slices * slice_clocks + stored)
+    # Who has a part of a cut tile makes its share of the slices and stores sums or, with those of others, C.
+    workers = np.maximum(cut_workers(cut, places, columns["cut"], slices), 1)
+    share = -(-cut * slices // workers)
+    given = np.maximum(workers - cut, 0) * np.minimum(share * workers, 1)
+    met = 2 * given * shared * tile_m * tile_n * 4 / MET
+    others = np.where(given > 0, -(-workers // np.maximum(cut, 1)), 0)
+    called = others * CALLED * tile_m * tile_n / (256 * gathered(tile_m, tile_n, columns["ping_pong"]))
+    part = np.where(cut > 0, share * slice_clocks * ASKEW + stored * np.maximum(1, share / slices), 0)
+    joined = np.where(given > 0, met + called + TOLD, 0)
+    return (whole + part + joined) * order * np.where(cut > 0, UNSURE, 1) + BEGUN

@@ -104,7 +104,13 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap m
 #endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
-    if (threadIdx.x == 0) start_barriers();
+    if (threadIdx.x == 0) {
+        // While barriers are made: the first copies wait for them.
+        map_prefetch(map_a);
+        map_prefetch(map_b);
+        map_prefetch(map_c);
+        start_barriers();
+    }
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");

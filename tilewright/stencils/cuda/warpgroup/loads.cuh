@@ -20,8 +20,6 @@ INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const
     Walk walk(tiles, cut);
     Turn<STAGES> turn;
     turn.parity = 1;  // nothing has to be read before the first ones
-    if (acts) map_prefetch(map_a);
-    if (acts) map_prefetch(map_b);
     bool back = false;
     _Pragma("unroll 1") while (walk.next()) {
         const Tile tile(tiles, walk.number);

@@ -22,8 +22,6 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
     Results results(g, map_c, group, threadIdx.x % 128);
     Meeting meeting(cut, group, threadIdx.x % 128);
     Turn<STAGES> turn;
-    if (results.acts) map_prefetch(map_c);
-    __syncwarp();
     if (PING_PONG && group == 1) pass(FIRST_TURN, 256);
     bool own = !PING_PONG || group == 1;
     Sums sum;

@@ -29,6 +29,11 @@ def group_columns(tile_n: Any, ping_pong: Any) -> Any:
     return tile_n // np.where(np.asarray(ping_pong) > 0, 1, GROUPS)
 
 
+def gathered(tile_m: Any, tile_n: Any, ping_pong: Any) -> Any:
+    """Sums of other blocks that a thread asks for at once."""
+    return np.where(tile_m * group_columns(tile_n, ping_pong) <= 128 * 128, 32, 8)
+
+
 def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
     """Bytes of a slice of A and of B."""
     return (tile_m + tile_n) * LINE

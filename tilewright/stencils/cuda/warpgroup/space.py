@@ -109,9 +109,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         """Tiles of clusters, and how many there are at a time."""
         return tiles(p, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
 
-    def room(
-        tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any, parts: Any
-    ) -> Any:
+    def room(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any, parts: Any) -> Any:
         """Whether tiles of the last wave in so many parts leave blocks without one."""
         count, places = waves(tile_m, tile_n, cluster_m, cluster_n, blocks)
         return count % places * parts < places

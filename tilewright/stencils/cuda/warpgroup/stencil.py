@@ -50,7 +50,7 @@ from tilewright.targets.cuda.arguments import (
     Workspace,
 )
 
-SMALLEST = 33
+SMALLEST = 16
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
@@ -153,7 +153,9 @@ def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and the workspace where their sums meet."""
     found = cut_of(p, c)
     numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
-    return Struct("Cut", (Workspace("workspace", workspace_bytes(c, found.workers)), Stamp("stamp"), *numbers))
+    return Struct(
+        "Cut", (Workspace("workspace", workspace_bytes(c, found.workers)), Stamp("stamp"), *numbers)
+    )
 
 
 def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
