@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -231,7 +232,7 @@ def test_workers_share_every_slice_once(sizes: tuple[int, int, int], cut: int, b
     assert begins[-1] == (count - found.whole) * slices
     assert found.workers <= blocks
     assert found.whole % blocks == 0 or found.workers == 0
-    for first, last in zip(begins, begins[1:], strict=False):
+    for first, last in itertools.pairwise(begins):
         assert last > first
         pieces = []
         while last > first:

@@ -112,9 +112,9 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Eight bytes that differ from launch to launch and are never 0: by it blocks know what others have written
-    into a workspace in this launch, with no zeros before it. It comes with a ``Workspace`` alone. A graph has
-    the same one in all its runs, so whoever has read a stamp from the workspace writes 0 over it."""
+    """Eight bytes that differ from launch to launch and are never 0: by it blocks know what others have
+    written into a workspace in this launch, with no zeros before it. It comes with a ``Workspace`` alone. A
+    graph has the same one in all its runs, so whoever has read it from the workspace writes 0 over it."""
 
     name: str
 

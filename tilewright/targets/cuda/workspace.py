@@ -23,8 +23,8 @@ _STAMPS = itertools.count(secrets.randbits(62) + 1)
 
 
 def stamp() -> int:
-    """A number of 64 bits, not 0, that no launch of this process has had, nor, most likely, that of another one:
-    what lies in fresh memory is never taken for it."""
+    """A number of 64 bits, not 0, that no launch of this process has had, nor, most likely, that of another
+    one: what lies in fresh memory is not taken for it."""
     return next(_STAMPS)
 
 
