@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -333,7 +334,7 @@ def test_tensors(letter: str) -> None:
 
 
 @pytest.mark.parametrize("letter", sorted(HALVES))
-def test_a_comparison_leaves_out_who_has_no_product(letter: str) -> None:
+def test_a_comparison_leaves_out_who_has_no_product(new_home: Path, letter: str) -> None:
     row = compare.compare(Problem.parse(f"{letter}:8x8x8@50")[0], "cached", 1, 0.05)
     assert row.bound is None
     assert "numpy" not in row.timings
