@@ -16,19 +16,22 @@ from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
 from tilewright.stencils.cuda.warpgroup.needs import (
     LINE,
-    SLICE,
     cut_tiles,
     cut_workers,
     gathered,
+    slice_of,
     stage_bytes,
     tiles,
+    turned_rows,
 )
 
 Columns = Mapping[str, Any]
 SETTLED = {"overlap": 0, "band": 2048, "backwards": 1}
 """What was best or level with the best for all tiles."""
-RATE = 2048
-"""Multiply-adds of an SM in a clock."""
+RATE = 4096
+"""Bytes of factors along k that an SM multiplies in a clock: 2,048 halves, 1,024 of tf32."""
+BANKS = 128
+"""Bytes of shared memory that an SM moves in a clock."""
 BROUGHT = (0.0091, 0.0117, 0.0156, 0.0195, 0.03)
 SPEED = (1.025, 1.0, 0.75, 0.65, 0.4)
 """The speed of tiles, where every SM has one, by the elements of A and B that a block is brought for a
@@ -77,14 +80,18 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     count, places = tiles(p, tile_m, tile_n, cluster_m, cluster_n), columns["blocks"] // shared
     cut = cut_tiles(count, places, columns["cut"])
     waves = -(-(count - cut) // places)
-    products = tile_m * tile_n * SLICE / RATE / np.interp(1 / tile_m + 1 / tile_n, BROUGHT, SPEED)
+    products = tile_m * tile_n * LINE / RATE / np.interp(1 / tile_m + 1 / tile_n, BROUGHT, SPEED)
     read = tile_n / 64 * (tile_m + 64) * LINE / READ
     # Slices that are not there yet are waited for less often the more are on their way.
     wide = np.where(cluster_n > 1, tile_m >= tile_n, tile_n >= tile_m)
     slice_clocks = products * np.where(shared > 1, np.where(wide, 1.0, NARROW), ALONE) + read
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
-    stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED / np.minimum(columns["outs"], 2) ** 0.25
-    slices = -(-p.k // SLICE)
+    # Turning moves every line twice, beside what tensor cores read.
+    turned = turned_rows(p, tile_m, tile_n)
+    moved = (tile_n / 64 * (tile_m + 64) + 2 * turned) * LINE / BANKS
+    slice_clocks = np.where(turned > 0, np.maximum(slice_clocks, moved), slice_clocks)
+    stored = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0")) / STORED / np.minimum(columns["outs"], 2) ** 0.25
+    slices = -(-p.k // slice_of(p))
     width = np.abs(np.log2(columns["band"] / 2048))
     order = 1 + 0.004 * width - 0.004 * columns["backwards"]
     whole = waves * (slices * slice_clocks + stored)

@@ -10,7 +10,7 @@
 constexpr int SUMS = STACKS * TILE_M / 2;      // of a thread
 constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
-constexpr int GATHERED = SUMS <= 128 ? 32 : 8; // accumulators whose parts are on their way at once, as registers allow
+constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : 8; // accumulators whose parts are on their way at once, as registers allow
 
 struct Meeting {
     const Cut &cut;

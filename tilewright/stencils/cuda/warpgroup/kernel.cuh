@@ -1,4 +1,5 @@
-// warpgroup: C = alpha * op(A) * op(B) + beta * C for one large product of 16-bit matrices, by warp groups with roles.
+// warpgroup: C = alpha * op(A) * op(B) + beta * C for one large product of 16-bit matrices, or of float32 as tf32, by warp groups
+// with roles.
 //
 // One warp group loads and two multiply: the loads of the next tile begin while this one is multiplied and stored, and
 // registers go from the group that loads to those that hold sums. Tensor maps say where the operands lie, so that whole boxes
@@ -17,10 +18,13 @@
 // run backwards along k: what the last one has read is then still in the second-level cache. Tiles of the last waves may be CUT
 // along k, so that all blocks end together: their sums meet in device memory, and one block adds them in a fixed order.
 //
+// Tensor cores multiply tf32 along k alone: of float32, what runs across it is turned in shared memory, by warps of the group that
+// loads.
+//
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), tiles.cuh (their order), cuts.cuh (sums that meet), loads.cuh, multiply.cuh,
-// results.cuh.
+// The parts: layout.cuh (shared memory), tiles.cuh (their order), cuts.cuh (sums that meet), loads.cuh, turn.cuh,
+// multiply.cuh, results.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -36,7 +40,7 @@
 #define TILE_N 128  // columns of a tile of C, in each group 64 or 128 of them
 #endif
 #ifndef STAGES
-#define STAGES 4  // slices of 64 along k in shared memory
+#define STAGES 4  // slices of 128 bytes along k in shared memory
 #endif
 #ifndef OUTS
 #define OUTS 2  // boxes of C of each group in shared memory
@@ -74,7 +78,7 @@ constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
 // Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all.
 constexpr int FLIGHT = PING_PONG;
 
-static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
+static_assert((TYPE_BITS == 16 || TYPE_BITS == 32) && !COMPLEX, "type: real numbers of 16 bits, or float32 as tf32");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
 static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 64 columns at once, and 128 at most");
 static_assert(TILE_M * GROUP_N <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
@@ -88,6 +92,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
 #include "warpgroup/loads.cuh"
+#include "warpgroup/turn.cuh"
 #include "warpgroup/cuts.cuh"
 #include "warpgroup/results.cuh"
 #include "warpgroup/multiply.cuh"
@@ -115,10 +120,11 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap m
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= 4 * GROUPS) {
-        registers_given<24>();
+        registers_given<TURNED ? 40 : 24>();
         if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);
+        else if (TURNED) turn_slices(g, cut, warp - 4 * GROUPS - 1, lane);
     } else {
-        registers_taken<240>();
+        registers_taken<TURNED ? 232 : 240>();
         multiply_tiles(g, cut, map_c, warp, lane);
     }
     if (CLUSTER > 1) {

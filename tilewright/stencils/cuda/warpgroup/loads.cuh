@@ -4,11 +4,11 @@
 // Rows or columns of an operand from `first` on; of PARTS blocks that share them each brings its part to all.
 template <bool ALONG, int COUNT, int PARTS>
 INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, unsigned int arrived) {
-    constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / 64;
+    constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / SLICE;
     const int begin = PARTS > 1 ? blockIdx.y * PART : 0;
     UNROLL for (int i = 0; i < BOXES; i++) {
-        unsigned char *const box = to + begin * LINE + i * BOX;
-        const int x = ALONG ? k : first + begin + 64 * i, y = ALONG ? first + begin : k;
+        unsigned char *const box = to + begin * LINE + i * SLICE * LINE;
+        const int x = ALONG ? k : first + begin + SLICE * i, y = ALONG ? first + begin : k;
         if constexpr (PARTS > 1) box_load_to_all(box, map, x, y, 0, arrived, (1 << PARTS) - 1);
         else box_load(box, map, x, y, 0, arrived);
     }

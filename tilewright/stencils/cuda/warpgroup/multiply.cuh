@@ -18,7 +18,7 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
     const int group = warp / 4;
     Walk walk(tiles, cut);
     const unsigned char *const a = shared_memory, *const b = shared_memory + OF_A + (PING_PONG ? 0 : group * GROUP_N * LINE);
-    const unsigned long long of_a = slice_operand<A_ALONG>(a), of_b = slice_operand<B_ALONG>(b);
+    const unsigned long long of_a = slice_operand<A_ALONG || TURN_A>(a), of_b = slice_operand<B_ALONG || TURN_B>(b);
     Results results(g, map_c, group, threadIdx.x % 128);
     Meeting meeting(cut, group, threadIdx.x % 128);
     Turn<STAGES> turn;
@@ -36,9 +36,9 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         __syncwarp();
         if (PING_PONG) meet(FIRST_TURN + group, 256);
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
-            barrier_wait(come_barrier(turn.at), turn.parity);
+            barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            multiply_slice<TILE_M, B_ALONG, A_ALONG, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
+            multiply_slice<TILE_M, B_ALONG || TURN_B, A_ALONG || TURN_A, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
                                                              of_a + turn.at * (STAGE / 16), slice);
             wgmma_wait<FLIGHT>();
             if (FLIGHT == 0) read(turn.at, lane);

@@ -11,10 +11,10 @@ import numpy as np
 
 from tilewright.model import Config, Problem
 
-SLICE = 64
-"""Elements along k that come together, and rows and columns of a box: 128 bytes of halves, a swizzle."""
+BLOCK = 64
+"""Columns of C of one product of tensor cores, and what tiles are multiples of."""
 LINE = 128
-"""Bytes of a swizzle."""
+"""Bytes of a swizzle: of a slice along k, and of a column of a box of C."""
 GROUPS = 2
 """Warp groups that multiply; one more loads."""
 THREADS = 128 * (GROUPS + 1)
@@ -22,6 +22,18 @@ FLAGS = 128
 """Bytes that the flags of a workspace are a multiple of; each has eight."""
 MOST_SUMS = 192
 """Accumulators of a thread, which leave 48 of its 240 registers."""
+
+
+def slice_of(p: Problem) -> int:
+    """Elements along k that come together, and rows of a box of C: a line."""
+    return LINE // p.dtype.itemsize
+
+
+def turned_rows(p: Problem, tile_m: Any, tile_n: Any) -> Any:
+    """Lines of a slice that are turned: of float32 operands that run across k."""
+    if p.dtype.itemsize == 2:
+        return 0 * tile_m
+    return (0 if p.transposed_a else 1) * tile_m + (1 if p.transposed_b else 0) * tile_n
 
 
 def group_columns(tile_n: Any, ping_pong: Any) -> Any:
@@ -42,7 +54,7 @@ def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
 def shared_bytes(tile_m: Any, tile_n: Any, stages: Any, outs: Any) -> Any:
     """Shared memory of a block: the ring of slices, boxes of C of each group, and barriers of 8 bytes."""
     boxes = GROUPS * outs
-    return stages * stage_bytes(tile_m, tile_n) + boxes * SLICE * LINE + 8 * (2 * stages + boxes)
+    return stages * stage_bytes(tile_m, tile_n) + boxes * BLOCK * LINE + 8 * (3 * stages + boxes)
 
 
 def tiles(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any = 1, cluster_n: Any = 1) -> Any:
@@ -77,7 +89,7 @@ def cut_of(p: Problem, c: Config) -> Cut:
     """The tiles that a config cuts."""
     cluster = c["cluster_m"] * c["cluster_n"]
     count = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
-    places, slices = c["blocks"] // cluster, -(-p.k // SLICE)
+    places, slices = c["blocks"] // cluster, -(-p.k // slice_of(p))
     some = int(cut_tiles(count, places, c["cut"]))
     if some == 0:
         return Cut(count, 0, 0, 0)

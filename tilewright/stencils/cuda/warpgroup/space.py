@@ -14,10 +14,11 @@ from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.warpgroup.needs import (
     MOST_SUMS,
-    SLICE,
+    BLOCK,
     cut_tiles,
     group_columns,
     shared_bytes,
+    slice_of,
     stage_bytes,
     tiles,
 )
@@ -75,7 +76,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "each block brings whole boxes",
         lambda tile_m, tile_n, cluster_m, cluster_n: (
-            (tile_m % (SLICE * cluster_n) == 0) & (tile_n % (SLICE * cluster_m) == 0)
+            (tile_m % (BLOCK * cluster_n) == 0) & (tile_n % (BLOCK * cluster_m) == 0)
         ),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
@@ -83,13 +84,13 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "tile-in-m",
         "soft",
         "tiles of a cluster are not higher than C, but for what tensor cores ask for",
-        lambda tile_m, cluster_m: tile_m * cluster_m < p.m + SLICE,
+        lambda tile_m, cluster_m: tile_m * cluster_m < p.m + BLOCK,
     )
     yield Rule(
         "tile-in-n",
         "soft",
         "tiles of a cluster are not wider than C, but for what tensor cores ask for",
-        lambda tile_n, cluster_n: tile_n * cluster_n < p.n + SLICE,
+        lambda tile_n, cluster_n: tile_n * cluster_n < p.n + BLOCK,
     )
     yield Rule(
         "in-flight",
@@ -103,7 +104,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "a band has whole tiles of clusters",
         lambda tile_n, cluster_n, band: band % (tile_n * cluster_n) == 0,
     )
-    slices = -(-p.k // SLICE)
+    slices = -(-p.k // slice_of(p))
 
     def waves(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any) -> tuple[Any, Any]:
         """Tiles of clusters, and how many there are at a time."""
