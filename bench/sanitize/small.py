@@ -150,8 +150,8 @@ def boxes(device: Device) -> Iterator[Job]:
 
 
 def warpgroup(device: Device) -> Iterator[Job]:
-    """Products of float16 and bfloat16 of several tiles, in two blocks or two clusters: halves of tiles,
-    tiles in turns, an operand that two blocks share, and tiles that are cut."""
+    """Products of float16, bfloat16 and tf32 of several tiles, in two blocks or two clusters: halves of
+    tiles, tiles in turns, an operand that two blocks share, and tiles that are cut."""
     stencil = STENCILS["warpgroup"]
     forms: tuple[dict[str, int], ...] = (
         {"tile_m": 128, "tile_n": 128, "stages": 4},
@@ -162,9 +162,10 @@ def warpgroup(device: Device) -> Iterator[Job]:
         {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1},
     )
     alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2, "cut": 0}
-    for turn, (letter, fixed) in enumerate((letter, fixed) for letter in ("h", "b") for fixed in forms):
+    for turn, (letter, fixed) in enumerate((letter, fixed) for letter in ("h", "b", "s") for fixed in forms):
         trans, beta = ORDERS[False][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
-        (problem,) = Problem.parse(f"{letter}:{trans}:392x456x264", alpha="any", beta=beta)
+        math = "tf32" if letter == "s" else "ieee"
+        (problem,) = Problem.parse(f"{letter}:{trans}:392x456x264", alpha="any", beta=beta, math=math)
         if stencil.accepts(problem, device) is not None:
             continue
         config = stencil.default(problem, device).with_(**(alone | fixed))

@@ -59,7 +59,8 @@ def test_hard_rules_are_said_in_the_same_words() -> None:
 @pytest.mark.parametrize(
     ("text", "fields", "reason"),
     [
-        ("s:512x512x512", {}, "type s"),
+        ("s:512x512x512", {}, "type s in ieee"),
+        ("s:514x512x512", {"math": "tf32"}, "multiple of 16 bytes"),
         ("hc:512x512x512", {}, "type hc"),
         ("h:512x512x512@2", {}, "a batch of 2"),
         ("h:512x8x512", {}, "not from 16"),
@@ -112,6 +113,21 @@ def test_maps_are_of_what_is_stored() -> None:
     # Lines of boxes that begin inside lines of memory are not fetched two at a time.
     assert [x.promotion for x in maps] == [128, 128, 128]
     assert [x.promotion for x in alone if isinstance(x, TensorMap)] == [128, 128, 256]
+
+
+def test_boxes_of_float32_are_as_many_bytes() -> None:
+    """32 numbers are a line. By hand: A is stored 480 x 640, B 480 x 720."""
+    p = problem("s:tn:640x720x480", math="tf32")
+    maps = [x for x in WARPGROUP.arguments(p, TALL) if isinstance(x, TensorMap)]
+    assert [(x.type, x.extents, x.box) for x in maps] == [
+        ("float32", (480, 640, 1), (32, 128, 1)),
+        ("float32", (480, 720, 1), (32, 128, 1)),
+        ("float32", (640, 720, 1), (32, 64, 1)),
+    ]
+    across = WARPGROUP.arguments(problem("s:nt:640x720x480", math="tf32"), TALL)
+    assert [x.box for x in across if isinstance(x, TensorMap)] == [(32, 32, 1), (32, 32, 1), (32, 64, 1)]
+    # The ninth tile for two clusters: 15 slices.
+    assert cut_of(p, TALL.with_(cut=2, blocks=4)) == (8, 2, 7, 1)
 
 
 # -- the choice --------------------------------------------------------------------------------------------
@@ -174,7 +190,7 @@ def test_every_hard_rule_removes_what_it_names() -> None:
 def test_shared_memory_of_a_block() -> None:
     """By hand: lines of 128 bytes for 384 rows and columns, two boxes of 8 KB for each group, barriers."""
     assert stage_bytes(256, 128) == 384 * 128
-    assert shared_bytes(256, 128, 4, 2) == 4 * 384 * 128 + 4 * 8192 + 8 * (8 + 4)
+    assert shared_bytes(256, 128, 4, 2) == 4 * 384 * 128 + 4 * 8192 + 8 * (12 + 4)
 
 
 def test_the_model_counts_what_a_product_takes() -> None:
@@ -190,6 +206,17 @@ def test_the_model_counts_what_a_product_takes() -> None:
 
 
 # -- tiles that are cut ------------------------------------------------------------------------------------
+def test_turning_costs_where_operands_run_across() -> None:
+    def of(trans: str) -> float:
+        config = {name: np.array([value]) for name, value in TALL.items()}
+        return float(clocks(problem(f"s:{trans}:4096x4096x4096", math="tf32"), H200, config)[0])
+
+    assert of("tn") <= of("tt") <= of("nt")
+    assert of("tn") < of("nt")
+    default = WARPGROUP.default(problem("s:nt:4096x4096x4096", math="tf32"), H200)
+    assert not WARPGROUP.space(problem("s:nt:4096x4096x4096", math="tf32"), H200).why(default)
+
+
 @pytest.mark.parametrize(
     ("text", "cut", "want"),
     [

@@ -20,14 +20,15 @@ SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0}
         ("h:nn:77x72x72", "0", {"overlap": 1}),
         # Tiles of 64 columns in turns, C is read, and three blocks share five tiles: one of them is cut.
         ("b:tt:64x320x88", "any", {"ping_pong": 1, "tile_n": 64, "outs": 2, "cut": 1, "blocks": 3}),
-        # Two blocks share what comes of B, in two slices, of which each of two clusters has one.
-        ("h:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
+        # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
+        ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],
 )
 def test_tiles_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:
     alpha = "1" if beta == "0" else "any"
-    p = problem(text, beta=beta, alpha=alpha)
-    pads = [-(ld or 0) % 8 for ld in (p.lda, p.ldb, p.ldc)]
-    p = problem(text, pad=(pads[0], pads[1] + 24, pads[2] + 64), beta=beta, alpha=alpha)
+    math = "tf32" if text[0] == "s" else "ieee"
+    p = problem(text, beta=beta, alpha=alpha, math=math)
+    pads = [-(ld or 0) % (16 // p.dtype.itemsize) for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, pad=(pads[0], pads[1] + 24, pads[2] + 64), beta=beta, alpha=alpha, math=math)
     config = Config(SMALL | fixed)
     assert found_wrong("warpgroup", [(p, config)], grid_x=None if config["cut"] else 1) == []

@@ -90,7 +90,14 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     turned = turned_rows(p, tile_m, tile_n)
     moved = (tile_n / 64 * (tile_m + 64) + 2 * turned) * LINE / BANKS
     slice_clocks = np.where(turned > 0, np.maximum(slice_clocks, moved), slice_clocks)
-    stored = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0")) / STORED / np.minimum(columns["outs"], 2) ** 0.25
+    stored = (
+        p.dtype.itemsize
+        * tile_m
+        * tile_n
+        * (1 + (p.beta != "0"))
+        / STORED
+        / np.minimum(columns["outs"], 2) ** 0.25
+    )
     slices = -(-p.k // slice_of(p))
     width = np.abs(np.log2(columns["band"] / 2048))
     order = 1 + 0.004 * width - 0.004 * columns["backwards"]

@@ -13,8 +13,8 @@ from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.warpgroup.needs import (
-    MOST_SUMS,
     BLOCK,
+    MOST_SUMS,
     cut_tiles,
     group_columns,
     shared_bytes,
