@@ -1,4 +1,4 @@
-"""One large product of 16 bits by warp groups beside cuBLAS, on a GPU: ``python -m bench.large``.
+"""One large product of 16 bits or tf32 by warp groups beside cuBLAS, on a GPU: ``python -m bench.large``.
 
 burst      ten products after the GPU has idled, in turns: clocks are high when it begins
 sustained  slices of one second and the like, in turns, on a GPU that is hot: its power is the limit
@@ -6,7 +6,7 @@ sustained  slices of one second and the like, in turns, on a GPU that is hot: it
 Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s of cuBLAS (PyTorch) and
 of each config, medians of the turns, the ratio within turns, clocks and power at the end of each turn. More
 than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more than the cache
-holds from an order of 3,200 on.
+holds from an order of 3,200 on. Type s is float32 as tf32, by cuBLAS (``allow_tf32``), too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import repeat
+from math import log2
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.runtime import launch
+from tilewright.stencils.cuda.warpgroup.cost import best
 from tilewright.targets.cuda import modules, nvrtc, timer
 
 STENCIL = STENCILS["warpgroup"]
@@ -38,8 +40,9 @@ CALLS = 10
 """Products of a burst."""
 AHEAD = 2_000_000
 """Clocks that the GPU waits before a burst, while the host asks for all of it, which takes PyTorch longer."""
-DRAWN = (10.0, 14.0)
-"""Logarithms to the base 2 of extents that are drawn."""
+MOST = 14.0
+"""Logarithm to the base 2 of the largest extent that is drawn."""
+UNCUT = "uncut"
 BASE = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
     | {"band": 2048, "backwards": 1, "overlap": 0, "blocks": 132, "cut": 0}
@@ -63,9 +66,13 @@ Run = Callable[[], object]
 
 
 def config_of(name: str, p: Problem, device: Device) -> Config:
-    """A named config or ``default``, with changes behind it: ``tall/stages=3/band=1024``."""
+    """A named config, ``default`` or ``uncut`` (the default of those that cut no tile), with changes behind it:
+    ``tall/stages=3/band=1024``."""
     first, *changes = name.split("/")
-    config = STENCIL.default(p, device) if first == DEFAULT else BASE.with_(**NAMED[first])
+    if first == UNCUT:
+        config = best(STENCIL.space(p, device).restricted(cut=0), p, device)
+    else:
+        config = STENCIL.default(p, device) if first == DEFAULT else BASE.with_(**NAMED[first])
     pairs = (change.split("=") for change in changes)
     return config.with_(**{key: int(value) for key, value in pairs})
 
@@ -82,6 +89,7 @@ class Case:
     def __init__(self, torch: Any, p: Problem, binaries: Mapping[str, tuple[Config, Binary]]):
         self.problem = p
         kind = getattr(torch, p.dtype.name)
+        torch.backends.cuda.matmul.allow_tf32 = p.math == "tf32"
 
         def made(rows: int, columns: int) -> Any:
             return torch.randn(rows, columns, device="cuda", dtype=kind)
@@ -161,7 +169,13 @@ def sustained(torch: Any, case: Case, rounds: int, slice_: float) -> dict[str, l
 def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]) -> lines.Line:
     """What a case is kept as."""
     p = case.problem
-    line: lines.Line = {"kind": "large", "problem": p.spelling, "way": way, "date": lines.now()}
+    line: lines.Line = {
+        "kind": "large",
+        "problem": p.spelling,
+        "math": p.math,
+        "way": way,
+        "date": lines.now(),
+    }
     theirs = [seconds for seconds, _ in samples[CUBLAS]]
     for name, taken in samples.items():
         each = [seconds for seconds, _ in taken]
@@ -194,19 +208,26 @@ def spoken(line: lines.Line, p: Problem, device: Device) -> lines.Line:
     return line | about | {"layout": p.layout, "beta": p.beta, "regime": dispatch.regime(p, device)}
 
 
-def drawn(types: Iterable[str], orders: Iterable[str], count: int, seed: int) -> Iterator[Problem]:
+def problem(letter: str, order: str, size: str) -> Problem:
+    """The product of a type, orders of operands, and MxNxK."""
+    return Problem.parse(f"{letter}:{order}:{size}", math="tf32" if letter == "s" else "ieee")[0]
+
+
+def drawn(
+    types: Iterable[str], orders: Iterable[str], count: int, seed: int, least: int
+) -> Iterator[Problem]:
     """Random products: extents are multiples of 8, their logarithms uniform, types and orders in turns."""
     draw, kinds = random.Random(seed), list(itertools.product(orders, types))
     for number in range(count):
-        m, n, k = (8 * round(2 ** draw.uniform(*DRAWN) / 8) for _ in "mnk")
+        m, n, k = (8 * round(2 ** draw.uniform(log2(least), MOST) / 8) for _ in "mnk")
         order, letter = kinds[number % len(kinds)]
-        yield Problem.parse(f"{letter}:{order}:{m}x{n}x{k}")[0]
+        yield problem(letter, order, f"{m}x{n}x{k}")
 
 
 def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str]) -> list[Problem]:
     """All of them; a size is an order or MxNxK."""
     return [
-        Problem.parse(f"{letter}:{order}:{size if 'x' in size else f'{size}x{size}x{size}'}")[0]
+        problem(letter, order, size if "x" in size else f"{size}x{size}x{size}")
         for size in sizes
         for letter in types
         for order in orders
@@ -232,6 +253,7 @@ def main() -> None:
         default=0,
         help="random shapes beside the sizes (default: 0)",
     )
+    add("--least", type=int, default=1024, help="the least extent that is drawn (default: 1024)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--rounds", type=int, default=5, help="samples of each (default: 5)")
     add("--idle", type=float, default=2.0, help="seconds before a burst (default: 2)")
@@ -246,7 +268,7 @@ def main() -> None:
     device = dispatch.device("cuda")
     types, orders = lines.letters(options.types), lines.words(options.trans)
     asked = problems(types, lines.words(options.sizes), orders)
-    asked += drawn(types, orders, options.draw, options.seed)
+    asked += drawn(types, orders, options.draw, options.seed, options.least)
     names = lines.words(options.configs)
     jobs = {(p, name): (p, config_of(name, p, device)) for p in asked for name in names}
     # Sizes are arguments, so there is one program for all of them.

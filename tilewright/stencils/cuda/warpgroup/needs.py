@@ -102,4 +102,4 @@ def workspace_bytes(c: Config, workers: int) -> int:
     blocks = workers * c["cluster_m"] * c["cluster_n"]
     parts = 1 if c["ping_pong"] else GROUPS
     flags = -(-blocks * parts * 8 // FLAGS) * FLAGS
-    return flags + blocks * c["tile_m"] * c["tile_n"] * 4
+    return int(flags + blocks * c["tile_m"] * c["tile_n"] * 4)
