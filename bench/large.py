@@ -66,7 +66,7 @@ Run = Callable[[], object]
 
 
 def config_of(name: str, p: Problem, device: Device) -> Config:
-    """A named config, ``default`` or ``uncut`` (the default of those that cut no tile), with changes behind it:
+    """A named config, ``default`` or ``uncut`` (the default that cuts no tile), with changes behind it:
     ``tall/stages=3/band=1024``."""
     first, *changes = name.split("/")
     if first == UNCUT:

@@ -69,7 +69,8 @@ def matmul(
 
     ``math="tf32"`` has float32 numbers multiplied by tensor cores, which see the first 10 bits of their
     fractions: an element of the result is wrong by up to 2^-9 of |a| @ |b| beside what rounding float32 sums
-    adds. It is refused where no kernel multiplies so, on processors among others.
+    adds. It is refused where no kernel multiplies so: one does on GPUs with products of warp groups (9.0), a
+    single product of which all columns begin at multiples of 16 bytes.
 
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
