@@ -23,8 +23,8 @@
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), tiles.cuh (their order), cuts.cuh (sums that meet), loads.cuh, turn.cuh,
-// multiply.cuh, results.cuh.
+// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, cuts.cuh (sums that meet), turn.cuh,
+// results.cuh, multiply.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -92,8 +92,8 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
 #include "warpgroup/loads.cuh"
-#include "warpgroup/turn.cuh"
 #include "warpgroup/cuts.cuh"
+#include "warpgroup/turn.cuh"
 #include "warpgroup/results.cuh"
 #include "warpgroup/multiply.cuh"
 
@@ -120,11 +120,11 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap m
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= 4 * GROUPS) {
-        registers_given<TURNED ? 40 : 24>();
+        registers_given<FEW>();
         if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);
         else if (TURNED) turn_slices(g, cut, warp - 4 * GROUPS - 1, lane);
     } else {
-        registers_taken<TURNED ? 232 : 240>();
+        registers_taken<MANY>();
         multiply_tiles(g, cut, map_c, warp, lane);
     }
     if (CLUSTER > 1) {

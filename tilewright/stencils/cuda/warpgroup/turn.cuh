@@ -5,6 +5,11 @@
 // those at (l, l ^ s): what these lanes read is what they write, and neither meets a bank twice.
 #pragma once
 
+// Halves of a box that are on their way at once, as registers allow: groups that hold more sums leave fewer.
+constexpr int HALVES = SUMS <= 128 ? 2 : 1;
+// Registers of a thread that loads or turns, and of one that multiplies.
+constexpr int FEW = TURNED ? (HALVES > 1 ? 56 : 40) : 24, MANY = TURNED ? (HALVES > 1 ? 224 : 232) : 240;
+
 // Line i of four, of which the first is the first or the fifth of eight, by where position p of that one is.
 INLINE uint4 *of_line(unsigned char *box, int four, int position, int i) {
     return (uint4 *)(box + four * 4 * LINE + (((position ^ four % 2 * 4) * 16) ^ i * 16) + i * LINE);
@@ -13,7 +18,7 @@ INLINE uint4 *of_line(unsigned char *box, int four, int position, int i) {
 INLINE void turn_box(unsigned char *box, int lane) {
     const int across = lane % 8;
     int along = across ^ lane / 8;
-    _Pragma("unroll 1") for (int half = 0; half < 2; half++, along ^= 4) {
+    _Pragma("unroll HALVES") for (int half = 0; half < 2; half++, along ^= 4) {
         uint4 x[4];
         UNROLL for (int i = 0; i < 4; i++) x[i] = *of_line(box, along, across, i);
         __syncwarp();
