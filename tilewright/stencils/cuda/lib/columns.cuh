@@ -11,12 +11,12 @@
 // So many rows of so many of the COLUMNS columns, by the 128 threads of a warp group, VEC elements at a time.
 template <int COLUMNS, int VEC>
 INLINE void store_columns(const Stored *out, Stored *c, long long ldc, int rows, int columns, int thread) {
-    constexpr int ROWS = 128 / SIZE, RUNS = ROWS / VEC;
+    constexpr int ROWS = 128 / SIZE, RUNS = ROWS / VEC, EACH = 16 / SIZE;
     _Pragma("unroll 1") for (int run = thread; run < RUNS * COLUMNS; run += 128) {
         const int row = run % RUNS * VEC, column = run / RUNS, left = rows - row;
         if (column >= columns) break;
         Pack<VEC> found;
-        found.vector = *(const typename Vector<VEC * SIZE>::Type *)(out + column * ROWS + (row / WORD ^ column % 8) * WORD + row % WORD);
+        found.vector = *(const typename Vector<VEC * SIZE>::Type *)(out + column * ROWS + (row / EACH ^ column % 8) * EACH + row % EACH);
         Stored *const to = c + row + column * ldc;
         if (left >= VEC)
             global_store((typename Vector<VEC * SIZE>::Type *)to, found.vector);

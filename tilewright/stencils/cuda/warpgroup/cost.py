@@ -47,6 +47,8 @@ STORED = 24
 """Bytes of C that a block rounds and stores in a clock."""
 BEGUN = 1500
 """Clocks of a launch and of the first slice of a block."""
+MEMORY = 2400
+"""Bytes that device memory moves in a clock: 4.3 TB/s at some 1.8 GHz."""
 MET = 3000
 """Bytes of sums that all blocks together store into the second-level cache, or load from it, in a clock. This
 and the four below are guesses from what the cache does for other kernels, not fitted."""
@@ -90,14 +92,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     moved = (tile_n / 64 * (tile_m + 64) + 2 * turned) * LINE / BANKS
     slice_clocks = np.where(turned > 0, np.maximum(slice_clocks, moved), slice_clocks)
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
-    stored = (
-        p.dtype.itemsize
-        * tile_m
-        * tile_n
-        * (1 + (p.beta != "0"))
-        / STORED
-        / np.minimum(columns["outs"], 2) ** 0.25
-    )
+    written = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0"))
+    stored = written / STORED / np.minimum(columns["outs"], 2) ** 0.25
     slices = -(-p.k // slice_of(p))
     width = np.abs(np.log2(columns["band"] / 2048))
     order = 1 + 0.004 * width - 0.004 * columns["backwards"]
@@ -111,4 +107,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     called = others * CALLED * tile_m * tile_n / (256 * gathered(tile_m, tile_n, columns["ping_pong"]))
     part = np.where(cut > 0, share * slice_clocks * ASKEW + stored * np.maximum(1, share / slices), 0)
     joined = np.where(given > 0, met + called + TOLD, 0)
-    return (whole + part + joined) * order * np.where(cut > 0, UNSURE, 1) + BEGUN
+    made = (whole + part + joined) * order * np.where(cut > 0, UNSURE, 1)
+    # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
+    return np.maximum(made, p.bytes / MEMORY) + made / 64 + BEGUN
