@@ -45,7 +45,7 @@ MOST = 14.0
 UNCUT = "uncut"
 BASE = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
-    | {"band": 2048, "backwards": 1, "overlap": 0, "blocks": 132, "cut": 0}
+    | {"band": 2048, "backwards": 1, "overlap": 0, "blocks": 132, "cut": 0, "lanes": 0}
 )
 NAMED: Mapping[str, Mapping[str, int]] = {
     "tall": {"cluster_n": 2},

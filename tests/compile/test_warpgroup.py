@@ -25,6 +25,8 @@ PLAIN = {"tile_m": 256, "tile_n": 128, "cluster_m": 1, "cluster_n": 1, "stages":
         # The most sums of a thread, and an operand that two blocks share.
         ("b:tt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
         ("h:nt", "1", {"tile_m": 192, "ping_pong": 1, "cut": 3}),
+        # B as fragments in registers, which leave less for sums.
+        ("s:nt", "1", {"tile_m": 128, "tile_n": 256, "lanes": 1}),
         # Warps that turn both operands, with 40 registers.
         ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
     ],

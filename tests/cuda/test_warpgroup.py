@@ -20,7 +20,7 @@ pytestmark = [
 
 WARPGROUP = WarpGroupStencil()
 LARGE = {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
-LARGE |= {"band": 1024, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0}
+LARGE |= {"band": 1024, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
 
 
 def served() -> bool:
@@ -49,6 +49,7 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
     math = "tf32" if letter == "s" else "ieee"
     p = Problem.parse(f"{letter}:{trans}:1099x1213x603", alpha="any", beta="any", math=math)[0]
     p = padded(p, (0, 1, 2))
+    by_lanes = p.math == "tf32" and p.transposed_b
     assert WARPGROUP.accepts(p, device) is None
     for fixed in (
         {"blocks": 4, "overlap": 1},
@@ -57,6 +58,7 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
         {"cut": 1},
         {"tile_m": 128, "ping_pong": 1, "stages": 5, "cut": 1, "blocks": 22},
         {"tile_m": 192, "tile_n": 256, "stages": 3, "cluster_n": 1, "cut": 3},
+        *([{"lanes": 1, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 1, "blocks": 6}] * by_lanes),
     ):
         found = verdict(WARPGROUP, p, Config(LARGE | fixed), 1)
         assert found.ok, f"{p.key} {fixed}: {found.why}"

@@ -199,6 +199,9 @@ def _wgmma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> O
         right = Described(w, int(where(w)[0]), across_b, kind)
         if shared:
             left = Described(w, int(a[0](w)[0]), across_a, kind).rows(16 * (w.number % 4), 16)
+        elif kind == "tf32":
+            left = _rows_of_a([(read(w) & 0xFFFFE000).view(np.float32) for read in a], False, kind)
+            left = left.astype(np.float64)
         else:
             left = _rows_of_a([read(w) for read in a], True, kind).astype(np.float64)
         add = bool(adds(w)[0])

@@ -30,7 +30,7 @@ KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("warpgroup")[1])["lib/problem.cuh"]
 TALL = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
-    | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0}
+    | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
 )
 
 
@@ -213,6 +213,10 @@ def test_turning_costs_where_operands_run_across() -> None:
 
     assert of("tn") <= of("tt") <= of("nt")
     assert of("tn") < of("nt")
+    # Fragments in registers move less, and are asked for where B runs across k alone.
+    for trans, some in (("nt", (0, 1)), ("tt", (0, 1)), ("nn", (0,)), ("tn", (0,))):
+        space = WARPGROUP.space(problem(f"s:{trans}:4096x4096x4096", math="tf32"), H200)
+        assert {param.name: tuple(param.values) for param in space.params}["lanes"] == some
     default = WARPGROUP.default(problem("s:nt:4096x4096x4096", math="tf32"), H200)
     assert not WARPGROUP.space(problem("s:nt:4096x4096x4096", math="tf32"), H200).why(default)
 

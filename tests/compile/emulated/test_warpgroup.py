@@ -11,15 +11,20 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
-SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0}
+SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
 
 
 @pytest.mark.parametrize(
     ("text", "beta", "fixed"),
     [
         ("h:nn:77x72x72", "0", {"overlap": 1}),
-        # Tiles of 64 columns in turns, C is read, and three blocks share five tiles: one of them is cut.
-        ("b:tt:64x320x88", "any", {"ping_pong": 1, "tile_n": 64, "outs": 2, "cut": 1, "blocks": 3}),
+        # Tiles of 64 columns in turns, C is read, and three blocks share five tiles, of which two are cut.
+        # B comes into registers.
+        (
+            "s:tt:64x320x72",
+            "any",
+            {"ping_pong": 1, "tile_n": 64, "outs": 2, "cut": 1, "blocks": 3, "lanes": 1},
+        ),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

@@ -87,8 +87,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     # Slices that are not there yet are waited for less often the more are on their way.
     wide = np.where(cluster_n > 1, tile_m >= tile_n, tile_n >= tile_m)
     slice_clocks = products * np.where(shared > 1, np.where(wide, 1.0, NARROW), ALONE) + read
-    # Turning moves every line twice, beside what tensor cores read.
-    turned = turned_rows(p, tile_m, tile_n)
+    # Turning moves every line twice, beside what tensor cores read; lanes read B in their place.
+    turned = turned_rows(p, tile_m, tile_n, columns["lanes"])
     moved = (tile_n / 64 * (tile_m + 64) + 2 * turned) * LINE / BANKS
     slice_clocks = np.where(turned > 0, np.maximum(slice_clocks, moved), slice_clocks)
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))

@@ -24,7 +24,7 @@
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
 // The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, cuts.cuh (sums that meet), turn.cuh,
-// results.cuh, multiply.cuh.
+// lanes.cuh, results.cuh, multiply.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -60,6 +60,9 @@
 #ifndef BACKWARDS
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
 #endif
+#ifndef LANES
+#define LANES 0  // whether a B of float32 that runs across k comes into registers, and is not turned
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -84,6 +87,8 @@ static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 
 static_assert(TILE_M * GROUP_N <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
+static_assert(!LANES || (TYPE_BITS == 32 && TRANS_B), "lanes: fragments are of a B of float32 that runs across k");
+static_assert(!LANES || TILE_M * GROUP_N <= 128 * 128, "lanes-sums: fragments take registers of sums");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -94,6 +99,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/loads.cuh"
 #include "warpgroup/cuts.cuh"
 #include "warpgroup/turn.cuh"
+#include "warpgroup/lanes.cuh"
 #include "warpgroup/results.cuh"
 #include "warpgroup/multiply.cuh"
 

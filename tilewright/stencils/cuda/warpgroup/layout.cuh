@@ -32,7 +32,7 @@ constexpr int STACKS = GROUP_N / 64;  // products of 64 columns that a group mak
 typedef float Sums[STACKS][TILE_M / 2];
 
 // Of float32, what runs across k is turned by the warps of the group that loads which do not.
-constexpr bool TURN_A = TYPE_BITS == 32 && !A_ALONG, TURN_B = TYPE_BITS == 32 && !B_ALONG, TURNED = TURN_A || TURN_B;
+constexpr bool TURN_A = TYPE_BITS == 32 && !A_ALONG, TURN_B = TYPE_BITS == 32 && !B_ALONG && !LANES, TURNED = TURN_A || TURN_B;
 constexpr int TURNERS = 3;  // warps
 
 // Barriers: a slice has come, and has been read; a box of C has come, where C is read; a slice is turned.

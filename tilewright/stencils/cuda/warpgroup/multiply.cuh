@@ -38,8 +38,12 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
+#if LANES
+            multiply_by_lanes(sum, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, warp, lane);
+#else
             multiply_slice<TILE_M, B_ALONG || TURN_B, A_ALONG || TURN_A, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
                                                              of_a + turn.at * (STAGE / 16), slice);
+#endif
             wgmma_wait<FLIGHT>();
             if (FLIGHT == 0) read(turn.at, lane);
             if (FLIGHT == 1 && slice > 0) read(turn.before(), lane);

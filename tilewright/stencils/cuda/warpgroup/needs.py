@@ -29,11 +29,11 @@ def slice_of(p: Problem) -> int:
     return LINE // p.dtype.itemsize
 
 
-def turned_rows(p: Problem, tile_m: Any, tile_n: Any) -> Any:
-    """Lines of a slice that are turned: of float32 operands that run across k."""
+def turned_rows(p: Problem, tile_m: Any, tile_n: Any, lanes: Any) -> Any:
+    """Lines of a slice that are turned: of float32 operands that run across k, and not by lanes."""
     if p.dtype.itemsize == 2:
         return 0 * tile_m
-    return (0 if p.transposed_a else 1) * tile_m + (1 if p.transposed_b else 0) * tile_n
+    return (0 if p.transposed_a else 1) * tile_m + (1 if p.transposed_b else 0) * (1 - lanes) * tile_n
 
 
 def group_columns(tile_n: Any, ping_pong: Any) -> Any:

@@ -46,7 +46,7 @@ struct Results {
         UNROLL for (int j = 0; j < SLICE / 8; j++) {
             if (CUT && 4 * j % GATHERED == 0) meeting.others(others, (OF_BOX * i + 4 * j) / GATHERED);
             UNROLL for (int e = 0; e < 2; e++) {
-                const int column = warp % 4 * 16 + lane / 4 + 8 * e;
+                const int column = LANES ? column_of(warp, e, lane / 4) : warp % 4 * 16 + lane / 4 + 8 * e;
                 float2 *const at = (float2 *)(box + column * LINE + ((2 * j + lane % 4 / 2) ^ column % 8) * 16 + lane % 2 * 8);
                 float2 x = make_float2(sum[4 * j + 2 * e], sum[4 * j + 2 * e + 1]), old = make_float2(0, 0);
                 if (CUT) {

@@ -47,6 +47,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
         Param("cut", CUTS, absent=0),
+        Param("lanes", (0, 1) if p.math == "tf32" and p.transposed_b else (0,), absent=0),
     ]
 
 
@@ -77,6 +78,14 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "each block brings whole boxes",
         lambda tile_m, tile_n, cluster_m, cluster_n: (
             (tile_m % (BLOCK * cluster_n) == 0) & (tile_n % (BLOCK * cluster_m) == 0)
+        ),
+    )
+    yield Rule(
+        "lanes-sums",
+        "hard",
+        "fragments take registers of sums",
+        lambda tile_m, tile_n, ping_pong, lanes: (
+            (lanes == 0) | (tile_m * group_columns(tile_n, ping_pong) <= 128 * 128)
         ),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")

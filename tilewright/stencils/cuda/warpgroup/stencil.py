@@ -17,6 +17,7 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     cut      along k: 0 no tile, 1 those of the last two waves, so that all blocks have as much to do; more:
              those of the last wave, in so many parts at most. Parts meet in device memory and are added in a
              fixed order
+    lanes    whether a B of tf32 that runs across k comes into registers as fragments, and is not turned
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
