@@ -17,6 +17,7 @@ pytestmark = marks.COMPILED
 WARPGROUP = WarpGroupStencil()
 H200 = named("h200")
 PLAIN = {"tile_m": 256, "tile_n": 128, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2, "ping_pong": 0}
+PLAIN |= {"cut": 0, "lanes": 0}
 
 
 @pytest.mark.parametrize(
