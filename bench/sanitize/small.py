@@ -169,7 +169,8 @@ def warpgroup(device: Device) -> Iterator[Job]:
         if stencil.accepts(problem, device) is not None:
             continue
         config = stencil.default(problem, device).with_(**(alone | fixed))
-        config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"])
+        by_lanes = problem.math == "tf32" and problem.transposed_b and config["tile_n"] < 256
+        config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"], lanes=int(by_lanes))
         yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
 
 
