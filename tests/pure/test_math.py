@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tests.device_arrays import Bare
 from tests.pretended import Log, Pretended
-from tests.pure.test_device_arrays import Bare
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.spec import Options
 from tilewright.errors import ArgumentError
