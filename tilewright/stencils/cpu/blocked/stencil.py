@@ -56,6 +56,13 @@ DEPTHS = (64, 128, 256, 512)
 DEEP = 16
 """Steps of a sum that is unrolled whole."""
 
+WAYS = 8
+"""Columns of B that a tile reads side by side: where they are a power of two apart, one line of each has room
+in the first cache, which is 8 to 12 ways wide."""
+
+FAR = 2048
+"""Bytes between columns of A that are far apart."""
+
 
 class Shape:
     """What follows from a problem and the parameters of its tiles."""
@@ -245,34 +252,56 @@ class BlockedStencil(Stencil):
         registers = device["vector_registers"]
         room = registers - (2 if registers <= 16 else 1 + 2 * shape.unit if registers <= 32 else SPARED)
         kept = registers > 16
-        depth = p.k if p.k <= DEPTHS[-1] or p.dtype.real_bits == 16 else 256
         blk_k = p.k if 0 < p.k <= DEEP // shape.unit else max(b for b in params["blk_k"] if b <= 4)
+        # Columns of B that are read side by side are as many lines of the first cache.
+        side = [n for n in params["blk_n"] if n <= WAYS or p.transposed_b]
+        widths = sorted({runs(p.n, most)[0][0] for most in side}, reverse=True)
         found: list[tuple[float, str, Config]] = []
-        widths = sorted({runs(p.n, most)[0][0] for most in params["blk_n"]}, reverse=True)
-        for bits in params["vector_bits"]:
+        fitting = [bits for bits in params["vector_bits"] if bits == 128 or shape.lanes(bits) < 2 * shape.rows]
+        for bits in fitting[:2]:
             tails = params["tail"] if shape.rest(bits) else ("mask",)
             for tail, cmul, blk_m in product(tails, params["cmul"], params["blk_m"]):
-                tile = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
+                tile = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, "blk_k": blk_k}
                 allowed = (n for n in widths if needed(shape, {**tile, "blk_n": n}, kept) <= room)
                 for blk_n in islice(allowed, 2):
-                    config = self._config(p, {**tile, "blk_n": blk_n, "slice": max(depth, 1), "blk_k": blk_k})
+                    config = self._config(p, {**tile, "blk_n": blk_n})
                     found.append((_cost(shape, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
         ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
-        return next(config for config in ranked if not hardware.why(config))
+        best = next((config for config in ranked if not hardware.why(config)), None)
+        if best is None:
+            # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
+            # that need no remainder if there are such.
+            small = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1]}
+            ways = ({**small, "tail": tail, "blk_m": 1, "blk_n": 1, "blk_k": 1} for tail in params["tail"])
+            best = next(c for c in (self._config(p, way) for way in ways) if not hardware.why(c))
+        return best
 
     @staticmethod
     def _config(problem: Problem, tile: Mapping[str, Any]) -> Config:
-        """A tile with loops and packing as the shape of the problem asks for."""
+        """A tile with loops and packing as the shape of the problem asks for (doubles and floats on a Xeon
+        with AVX-512, data in the second cache)."""
         p = problem
-        halves = p.dtype.real_bits == 16
         order = "nm" if 2 * p.n >= p.m else "mn"
+        # A sum of one tile needs no slices, for nothing is read twice.
+        rows = p.m * (2 if p.dtype.is_complex else 1) * p.dtype.sum_bits
+        alone = rows <= tile["blk_m"] * tile["vector_bits"] and p.n <= tile["blk_n"]
+        whole = alone or p.k <= DEPTHS[-1] or p.dtype.real_bits == 16
+        # Packing A reads and writes it once, which many columns are worth, and fewer where its own columns
+        # are on as many pages.
+        far = p.k > DEEP and p.lda * p.dtype.itemsize >= FAR  # type: ignore[operator]
         return Config(
             {
-                **tile,
+                "vector_bits": tile["vector_bits"],
+                "tail": tile["tail"],
+                "cmul": tile["cmul"],
+                "blk_m": tile["blk_m"],
+                "blk_n": tile["blk_n"],
+                "slice": max(p.k, 1) if whole else 256,
+                "blk_k": tile["blk_k"],
                 "order": order,
-                "pack_a": int(p.transposed_a or order == "nm"),
-                "pack_b": int(halves),
+                "pack_a": int(p.transposed_a or p.n >= (24 if far else 64)),
+                "pack_b": int(p.dtype.real_bits == 16),
             }
         )
 
