@@ -237,6 +237,10 @@ class BlockedStencil(Stencil):
             return f"sums of {p.k} steps are cut into slices, and C would be rounded to 16 bits in between"
         return None
 
+    def needs_record(self, problem: Problem) -> bool:
+        # A BLAS packs as well: who is faster was measured (``planning.processors``).
+        return True
+
     def space(self, problem: Problem, device: Device) -> Space:
         shape = Shape(problem)
         return Space(_params(shape, device), tuple(_rules(shape, device)))
