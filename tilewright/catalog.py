@@ -65,6 +65,7 @@ STENCILS: Table[Stencil] = Table(
     {
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
+        "blocked": Row("cpu", "tilewright.stencils.cpu.blocked.stencil:BlockedStencil"),
         "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "boxes": Row("cuda", "tilewright.stencils.cuda.boxes.stencil:BoxesStencil"),
         "whole": Row("cuda", "tilewright.stencils.cuda.whole.stencil:WholeStencil"),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
-from tilewright.planning import classes, kin, neighbours
+from tilewright.planning import classes, kin, neighbours, processors
 from tilewright.planning.chosen import IN_USE
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
@@ -175,7 +175,7 @@ def plan(
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
         if reason is None:
-            serves, gain = _standing(candidate, problem, kind, device)
+            serves, gain = _standing(candidate, problem, kind, device.with_cores(cores))
             if serves or not rival:
                 offers.append((serves, gain, name, candidate))
                 continue
@@ -245,6 +245,9 @@ def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tupl
     if not isinstance(problem, Problem):
         # Of groups whose borders lie on the device a library has no call.
         return True, 1.0
+    if device.kind == "cpu" and stencil.needs_record(problem):
+        # Others win wherever they serve, and a first call does not wait for a file to be read.
+        return processors.standing(stencil.name, problem, kind, device)
     found = neighbours.standing(stencil.name, problem, kind, device)
     if found is not None:
         return found
