@@ -1,0 +1,285 @@
+"""The code of the ``amx`` stencil: what a config means in LLVM IR, from the batch loop to one tile product.
+
+``stencil.py`` has the picture and says which configs there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.model import Config, Problem
+from tilewright.stencils.cpu.ir import Ir, Piece, batch_loop, finish, load_scalars
+from tilewright.stencils.cpu.staging import counted
+from tilewright.stencils.cpu.transpose import block_transposed
+
+ROWS = 16
+"""Rows of a tile register, and 32-bit numbers of one of its rows."""
+PAIRS = 16
+"""Pairs of 16-bit numbers of a row."""
+TILES = 8
+"""Tile registers."""
+LONG = 8
+"""Rows of pairs beyond which they are written in a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How tile registers cover a problem: ``down`` tiles of 16 rows of C (the last one padded), ``across``
+    tiles of ``columns`` columns (the last one moved up over columns already covered), and ``steps`` tiles of
+    ``pairs`` pairs of k."""
+
+    down: int
+    across: int
+    columns: int
+    steps: int
+    pairs: int
+
+    @staticmethod
+    def of(problem: Problem) -> Shape:
+        """The fewest tiles of each extent, as equal as they can be where a smaller one takes less time."""
+        down, across = -(-problem.m // ROWS), -(-problem.n // ROWS)
+        steps = max(1, -(-problem.k // (2 * PAIRS)))
+        return Shape(down, across, -(-problem.n // across), steps, -(-problem.k // (2 * steps)))
+
+    @property
+    def row(self) -> int:
+        """16-bit numbers of a row of the buffer of op(B): what the tiles of k take, or more."""
+        return 2 * PAIRS * self.steps
+
+    def begin(self, problem: Problem, tile: int) -> int:
+        """The first column of a tile of columns."""
+        return min(tile * self.columns, problem.n - self.columns)
+
+
+def needs_copy(problem: Problem) -> bool:
+    """Whether B has to be copied: its columns are not contiguous, or end within a tile."""
+    shape = Shape.of(problem)
+    return problem.transposed_b or problem.k != 2 * shape.pairs * shape.steps
+
+
+class Amx:
+    """The writer of one function: all that a config fixes, and the methods that emit from the outside in."""
+
+    def __init__(self, problem: Problem, config: Config):
+        self.p, self.c = problem, config
+        self.ir, self.shape = Ir(problem.dtype), Shape.of(problem)
+        self.product = "tdpbf16ps" if problem.dtype.letter == "b" else "tdpfp16ps"
+
+    def function(self) -> Ir:
+        """The whole body: the shapes of the tiles, the buffers, and the loop over the batch."""
+        ir, p, shape = self.ir, self.p, self.shape
+        self._configure()
+        # Pairs of A by tiles of 16 rows, rows of op(B) as columns, and sums of a block of tiles.
+        pairs = ir.let(f"alloca [{shape.down * shape.steps * shape.pairs * ROWS} x float], align 64")
+        rows = ir.let(f"alloca [{p.n * shape.row} x {ir.stored}], align 64") if self.c["copy_b"] else ""
+        block = self.c["blk_m"] * self.c["blk_n"] * shape.columns * ROWS
+        sums = ir.let(f"alloca [{block} x float], align 64")
+        if p.stride_a == 0:
+            self.pack_a("%A", pairs)
+        if rows and p.stride_b == 0:
+            self.copy_b("%B", rows)
+
+        def body(a: str, b: str, c: str) -> None:
+            if p.stride_a != 0:
+                self.pack_a(a, pairs)
+            if rows and p.stride_b != 0:
+                self.copy_b(b, rows)
+            self.matrix(pairs, rows or b, sums, c)
+
+        batch_loop(ir, ("%A", "%B", "%C"), ("%sa", "%sb", "%sc"), "%count", body)
+        self._call("tilerelease")
+        return ir
+
+    def _call(self, name: str, *arguments: str) -> None:
+        """An instruction of the tile unit; numbers of registers are ``i8``."""
+        kinds = ", ".join(argument.split()[0] for argument in arguments)
+        self.ir.declared.add(f"declare void @llvm.x86.{name}({kinds})")
+        self.ir.do(f"call void @llvm.x86.{name}({', '.join(arguments)})")
+
+    # -- tile registers ---------------------------------------------------------------------------
+    def _sum(self, down: int, across: int) -> int:
+        return down * self.c["blk_n"] + across
+
+    def _pairs(self, down: int) -> int:
+        return self.c["blk_m"] * self.c["blk_n"] + down
+
+    def _rows(self, across: int) -> int:
+        return self.c["blk_m"] * (self.c["blk_n"] + 1) + across
+
+    def _configure(self) -> None:
+        """Load palette 1: rows of each register at byte 48, bytes of a row at byte 16, two of each."""
+        shape, table = self.shape, bytearray(64)
+        table[0] = 1
+        sums, pairs = self._pairs(0), self._rows(0)
+        for tile in range(pairs + self.c["blk_n"]):
+            held = tile < sums
+            table[48 + tile] = shape.columns if held or tile >= pairs else shape.pairs
+            table[16 + 2 * tile] = 4 * (ROWS if tile < pairs else shape.pairs)
+        place = self.ir.let("alloca [64 x i8], align 64")
+        values = ", ".join(f"i8 {byte}" for byte in table)
+        self.ir.do(f"store <64 x i8> <{values}>, ptr {place}, align 64")
+        self._call("ldtilecfg", f"ptr {place}")
+
+    def _load(self, tile: int, address: str, bytes_apart: int) -> None:
+        self._call("tileloadd64", f"i8 {tile}", f"ptr {address}", f"i64 {bytes_apart}")
+
+    # -- operands ---------------------------------------------------------------------------------
+    def paired(self, first: str, second: str | None, piece: Piece) -> str:
+        """16 vectors' lanes (x, y) side by side, x from ``first`` and y from ``second`` (zeros: None), as
+        numbers of 32 bits that nobody computes with."""
+        ir, short, whole = self.ir, f"<{ROWS} x i16>", f"<{ROWS} x i32>"
+
+        def read(address: str) -> str:
+            value = ir.load_stored(address, piece)
+            raw = ir.let(f"bitcast <{ROWS} x {ir.stored}> {value} to {short}")
+            return ir.let(f"zext {short} {raw} to {whole}")
+
+        both = read(first)
+        if second is not None:
+            shift = "<" + ", ".join(["i32 16"] * ROWS) + ">"
+            both = ir.let(f"or {whole} {both}, {ir.let(f'shl {whole} {read(second)}, {shift}')}")
+        return ir.let(f"bitcast {whole} {both} to {ir.vec(ROWS)}")
+
+    def pack_a(self, a: str, buffer: str) -> None:
+        """Pairs of op(A): for each tile of 16 rows, after one another, rows of pairs (2l, 2l + 1)."""
+        p, shape, ir = self.p, self.shape, self.ir
+        deep = shape.steps * shape.pairs
+        whole = Piece(0, ROWS, ROWS)
+        if p.transposed_a:
+            for row in range(0, p.m, ROWS):
+                for pair in range(0, deep, PAIRS):
+                    lines = [
+                        self._along_k(a, (row + i) * p.lda, 2 * pair) if row + i < p.m else None  # type: ignore[operator]
+                        for i in range(ROWS)
+                    ]
+                    found = self._transposed(lines)[: deep - pair]
+                    for number, vector in enumerate(found):
+                        at = row * deep + (pair + number) * ROWS
+                        ir.store(vector, ir.at(buffer, at, held=True), whole, held=True)
+                    ir.keep_order()
+            return
+
+        def put(source: str, sink: str, second: bool) -> None:
+            for row in range(0, p.m, ROWS):
+                piece = Piece(row, ROWS, min(ROWS, p.m - row))
+                here = ir.at(source, row)
+                vector = self.paired(here, ir.at(here, p.lda) if second else None, piece)  # type: ignore[arg-type]
+                ir.store(vector, ir.at(sink, row * deep, held=True), whole, held=True)
+
+        pairs = p.k // 2
+        begin = 0
+        if pairs > LONG:
+            begin = pairs
+
+            def step(at: str) -> None:
+                across = ir.let(f"mul i64 {at}, {2 * p.lda}")  # type: ignore[operator]
+                put(ir.at(a, across), ir.at(buffer, ir.let(f"mul i64 {at}, {ROWS}"), held=True), True)
+
+            counted(ir, "0", str(pairs), 1, step)
+        for pair in range(begin, -(-p.k // 2)):
+            place = ir.at(buffer, pair * ROWS, held=True)
+            put(ir.at(a, 2 * pair * p.lda), place, pair < pairs)  # type: ignore[operator]
+        for pair in range(-(-p.k // 2), deep):
+            for row in range(0, p.m, ROWS):
+                place = ir.at(buffer, row * deep + pair * ROWS, held=True)
+                ir.store("zeroinitializer", place, whole, held=True)
+
+    def copy_b(self, b: str, buffer: str) -> None:
+        """The columns of op(B), each padded by zeros to ``Shape.row`` numbers."""
+        p, shape, ir = self.p, self.shape, self.ir
+        if not p.transposed_b:
+
+            def step(at: str) -> None:
+                source = ir.at(b, ir.let(f"mul i64 {at}, {p.ldb}"))
+                sink = ir.at(buffer, ir.let(f"mul i64 {at}, {shape.row}"))
+                for k in range(0, shape.row, 2 * PAIRS):
+                    active = min(2 * PAIRS, p.k - k)
+                    value = ir.load_stored(ir.at(source, k), Piece(k, 2 * PAIRS, active))
+                    ir.store_stored(value, ir.at(sink, k), Piece(k, 2 * PAIRS, 2 * PAIRS))
+
+            counted(ir, "0", str(p.n), 1, step)
+            return
+        for column in range(0, p.n, ROWS):
+            piece = Piece(column, ROWS, min(ROWS, p.n - column))
+            for pair in range(0, shape.row // 2, PAIRS):
+                found: list[str | None] = []
+                for k in range(2 * pair, min(2 * (pair + PAIRS), p.k), 2):
+                    first = ir.at(b, column + k * p.ldb)  # type: ignore[operator]
+                    found.append(self.paired(first, ir.at(first, p.ldb) if k + 1 < p.k else None, piece))  # type: ignore[arg-type]
+                found += [None] * (ROWS - len(found))
+                for number, vector in enumerate(self._transposed(found)[: piece.active]):
+                    place = ir.at(buffer, (column + number) * shape.row + 2 * pair)
+                    ir.store(vector, place, Piece(0, ROWS, ROWS), held=True)
+                ir.keep_order()
+
+    def _along_k(self, base: str, offset: int, k: int) -> str | None:
+        """Up to 16 pairs of a row of k, zeros beyond its end; None where there is none."""
+        ir, active = self.ir, min(2 * PAIRS, self.p.k - k)
+        if active < 1:
+            return None
+        value = ir.load_stored(ir.at(base, offset + k), Piece(0, 2 * PAIRS, active))
+        return ir.let(f"bitcast <{2 * PAIRS} x {ir.stored}> {value} to {ir.vec(PAIRS)}")
+
+    def _transposed(self, rows: list[str | None]) -> list[str]:
+        """The transpose of 16 vectors of pairs, of which None are zeros."""
+        return block_transposed(self.ir, [row or "zeroinitializer" for row in rows], 1, ROWS)
+
+    # -- products ---------------------------------------------------------------------------------
+    def matrix(self, pairs: str, rows: str, sums: str, c: str) -> None:
+        """All blocks of one matrix, each summed over k in tile registers and then put into C."""
+        shape, done = self.shape, 0
+        for first in range(0, shape.across, self.c["blk_n"]):
+            across = range(first, min(first + self.c["blk_n"], shape.across))
+            end = shape.begin(self.p, across[-1]) + shape.columns
+            for top in range(0, shape.down, self.c["blk_m"]):
+                down = range(top, min(top + self.c["blk_m"], shape.down))
+                self.block(down, across, pairs, rows, sums)
+                self.update(down, across, range(done, end), sums, c)
+            done = end
+
+    def block(self, down: range, across: range, pairs: str, rows: str, sums: str) -> None:
+        """The sums of a block of tiles, written to ``sums`` by columns of ``blk_m`` times 16 rows."""
+        ir, p, shape = self.ir, self.p, self.shape
+        deep = shape.steps * shape.pairs
+        apart = shape.row if self.c["copy_b"] else p.ldb
+        for i in range(len(down)):
+            for j in range(len(across)):
+                self._call("tilezero", f"i8 {self._sum(i, j)}")
+        for step in range(shape.steps):
+            for j, tile in enumerate(across):
+                first = shape.begin(p, tile) * apart + 2 * step * shape.pairs  # type: ignore[operator]
+                self._load(self._rows(j), ir.at(rows, first), 2 * apart)  # type: ignore[operator]
+            for i, tile in enumerate(down):
+                first = (tile * deep + step * shape.pairs) * ROWS
+                self._load(self._pairs(i), ir.at(pairs, first, held=True), 4 * ROWS)
+                for j in range(len(across)):
+                    self._call(
+                        self.product, *(f"i8 {t}" for t in (self._sum(i, j), self._rows(j), self._pairs(i)))
+                    )
+        high = self.c["blk_m"] * ROWS
+        for i in range(len(down)):
+            for j, tile in enumerate(across):
+                column = shape.begin(p, tile) - shape.begin(p, across[0])
+                place = ir.at(sums, column * high + i * ROWS, held=True)
+                self._call("tilestored64", f"i8 {self._sum(i, j)}", f"ptr {place}", f"i64 {4 * high}")
+
+    def update(self, down: range, across: range, columns: range, sums: str, c: str) -> None:
+        """C = alpha * sums + beta * C for those columns of a block that no block before it had."""
+        ir, p = self.ir, self.p
+        high = self.c["blk_m"] * ROWS
+        first = self.shape.begin(p, across[0])
+        scalars = load_scalars(ir, p)
+
+        def step(at: str) -> None:
+            place = ir.let(f"mul i64 {ir.let(f'sub i64 {at}, {first}')}, {high}")
+            source = ir.at(sums, place, held=True)
+            sink = ir.at(c, ir.let(f"mul i64 {at}, {p.ldc}"))
+            for number, tile in enumerate(down):
+                row = tile * ROWS
+                piece = Piece(row, ROWS, min(ROWS, p.m - row))
+                total = ir.load(ir.at(source, number * ROWS, held=True), Piece(0, ROWS, ROWS), held=True)
+                address = ir.at(sink, row)
+                old = ir.load(address, piece) if p.beta != "0" else None
+                ir.store(finish(ir, p, scalars, total, old, ROWS), address, piece)
+
+        counted(ir, str(columns.start), str(columns.stop), 1, step)
