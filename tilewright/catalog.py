@@ -66,6 +66,7 @@ STENCILS: Table[Stencil] = Table(
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
         "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
+        "dots": Row("cpu", "tilewright.stencils.cpu.dots.stencil:DotsStencil"),
         "amx": Row("cpu", "tilewright.stencils.cpu.amx.stencil:AmxStencil"),
         "boxes": Row("cuda", "tilewright.stencils.cuda.boxes.stencil:BoxesStencil"),
         "whole": Row("cuda", "tilewright.stencils.cuda.whole.stencil:WholeStencil"),

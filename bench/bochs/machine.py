@@ -20,7 +20,7 @@ from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem, Source
 from tilewright.stencils.cpu.ir import ENTRY
 from tilewright.targets.cpu import llvm
-from tilewright.targets.cpu.isa import TILES, supported
+from tilewright.targets.cpu.isa import ASKED, supported
 
 MODEL = "sapphire_rapids"
 FEATURES = "amx_fp16"
@@ -53,11 +53,11 @@ class Job:
         return f"{self.stencil} {p.dtype.letter}:{p.trans}:{p.m}x{p.n}x{p.k} {p.alpha},{p.beta} {self.config}"
 
 
-def device(name: str = "sapphirerapids", features: Sequence[str] = TILES) -> Device:
+def device(name: str = "sapphirerapids", features: Sequence[str] = ASKED) -> Device:
     """A server with AMX by LLVM's name, as ``processor.probe`` would find it with these features."""
     base = spills.named("sapphirerapids")
     compiled_for = ",".join([base.features.replace("/sapphirerapids", f"/{name}"), *(f"+{x}" for x in features)])
-    found = base.supports | supported({*features, "f16c", "avx512bf16", "avx512fp16"})
+    found = base.supports | supported({*features, "f16c", "avx512fp16"})
     return replace(base, name=name, key=f"{name}-avx512", features=compiled_for, supports=found)
 
 

@@ -113,6 +113,8 @@ FEATURES = {
 
 TILES = ("amx-tile", "amx-bf16", "amx-fp16")
 """LLVM's features of tile registers, which a process may use where its system allows it."""
+ASKED = ("avx512bf16", *TILES)
+"""LLVM's features that some stencils ask for by name, beside what a row of ``ISAS`` needs."""
 
 
 def compiles_for(features: str, name: str) -> bool:

@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 from tilewright.errors import DeviceError
 from tilewright.model import Device
 from tilewright.targets.cpu import permission
-from tilewright.targets.cpu.isa import ISAS, TILES, best_isa, prefetch_distance, supported
+from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, prefetch_distance, supported
 
 
 @functools.cache
@@ -33,7 +33,7 @@ def probe() -> Device:
             + ", ".join(i.name for i in ISAS)
         )
     cpu = llvm.get_host_cpu_name()
-    flags = ",".join(sorted(f"+{name}" for name in (*isa.needs, *features.intersection(TILES))))
+    flags = ",".join(sorted(f"+{name}" for name in (*isa.needs, *features.intersection(ASKED))))
     limits = {
         "vector_bits": isa.vector_bits,
         "vector_registers": isa.vector_registers,
