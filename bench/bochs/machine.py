@@ -31,7 +31,7 @@ PAGES = (0, 1, 3, 5, 7)
 STACK = 0x3F0000
 CYLINDER = 16 * 63 * 512
 """Bytes that the size of a disk is a multiple of."""
-COMPILER = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-stack-protector",
+COMPILER = ("-std=c99", "-O2", "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-stack-protector",
             "-fno-pic", "-no-pie", "-mno-red-zone", "-nostdlib", "-static")  # fmt: skip
 HERE = Path(__file__).parent
 
@@ -116,7 +116,7 @@ def image(jobs: Sequence[Job], target: Device, folder: Path) -> str:
 
 
 def outcomes(jobs: Sequence[Job], target: Device, folder: Path, seconds: float = 300) -> list[str]:
-    """What the check says of each job, in their order: "right", or what is wrong with it.
+    """What the check says of each job, in their order: what begins with "right", or what is wrong with it.
 
     A job that was not come to because one before it ended in an exception, or because the time was up, was
     "not run". Raises ``CompileError`` as ``image`` does, ``OSError`` where the compiler objects.
