@@ -56,7 +56,7 @@ class Amx:
 
     def __init__(self, problem: Problem, config: Config):
         self.p, self.c = problem, config
-        self.ir, self.shape = Ir(problem.dtype), Shape.of(problem)
+        self.ir, self.shape = Ir(problem.dtype, "v"), Shape.of(problem)
         self.product = "tdpbf16ps" if problem.dtype.letter == "b" else "tdpfp16ps"
 
     def function(self) -> Ir:

@@ -35,17 +35,19 @@ from tilewright.targets.cpu.isa import compiles_for
 LIMIT = 64
 FEATURE = "avx512bf16"
 """What it needs, by LLVM's name."""
-FREE = 3
-"""Registers that neither sums nor A take: pairs of B, two of them read ahead."""
+FREE = 10
+"""Registers that neither sums nor A take: pairs of B, two of them read ahead, and the constants that a
+bfloat16 is rounded with, which LLVM holds over the sum."""
 
 
 def _rules(problem: Problem, device: Device) -> Iterator[Rule]:
     p, down, deep = problem, -(-problem.m // ROWS), -(-problem.k // 2)
+    free = FREE + (p.alpha == "any") + (p.beta == "any")
     yield Rule(
         "registers",
         "queryable",
-        "the tile of C, its vectors of A and the pairs of B must fit in the vector registers",
-        lambda blk_m, blk_n: blk_m * (blk_n + 1) + FREE <= device["vector_registers"],
+        "the tile of C, its vectors of A, pairs of B and what rounds sums must fit in the vector registers",
+        lambda blk_m, blk_n: blk_m * (blk_n + 1) + free <= device["vector_registers"],
     )
     yield Rule(
         "equal-tiles",
