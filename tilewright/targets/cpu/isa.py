@@ -104,10 +104,22 @@ FEATURES = {
     "avx512_bf16": ("avx512bf16",),
     "amx": ("amx-tile",),
     "amx_bf16": ("amx-bf16",),
+    "amx_fp16": ("amx-fp16",),
     "sve": ("sve",),
 }
 """What a processor may support beside its vectors, each with LLVM's names for it, one to an architecture
 (``Device.supports``)."""
+
+
+TILES = ("amx-tile", "amx-bf16", "amx-fp16")
+"""LLVM's features of tile registers, which a process may use where its system allows it."""
+ASKED = ("avx512bf16", *TILES)
+"""LLVM's features that some stencils ask for by name, beside what a row of ``ISAS`` needs."""
+
+
+def compiles_for(features: str, name: str) -> bool:
+    """Whether one of LLVM's features is asked for by name in what is compiled for (``Device.features``)."""
+    return f"+{name}" in features.partition(" ")[2].split(",")
 
 
 def supported(features: set[str]) -> frozenset[str]:

@@ -12,7 +12,8 @@ import llvmlite.binding as llvm
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.targets.cpu.isa import ISAS, best_isa, prefetch_distance, supported
+from tilewright.targets.cpu import permission
+from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, prefetch_distance, supported
 
 
 @functools.cache
@@ -23,6 +24,8 @@ def probe() -> Device:
     """
     arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     features = {name for name, on in llvm.get_host_cpu_features().items() if on}
+    if "amx-tile" in features and not permission.tiles():
+        features.difference_update(TILES)
     isa = best_isa(arch, features)
     if isa is None:
         raise DeviceError(
@@ -30,7 +33,7 @@ def probe() -> Device:
             + ", ".join(i.name for i in ISAS)
         )
     cpu = llvm.get_host_cpu_name()
-    flags = ",".join(sorted(f"+{name}" for name in isa.needs))
+    flags = ",".join(sorted(f"+{name}" for name in (*isa.needs, *features.intersection(ASKED))))
     limits = {
         "vector_bits": isa.vector_bits,
         "vector_registers": isa.vector_registers,

@@ -14,7 +14,7 @@ from tilewright.model import Config, Device, Problem
 from tilewright.stencils.cpu.ir import Ir, Piece, batch_loop, strides
 from tilewright.stencils.cpu.staging import counted
 from tilewright.stencils.cpu.tile.codegen import Layout, Tile, pieces
-from tilewright.stencils.cpu.transpose import turned
+from tilewright.stencils.cpu.transpose import block_transposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class Blocked(Tile):
                 else "poison"
                 for lane in range(lanes)
             ]
-            for step, vector in enumerate(turned(ir, block, self.unit, width)[:steps]):
+            for step, vector in enumerate(block_transposed(ir, block, self.unit, width)[:steps]):
                 target = ir.at(buffer, row * self.unit + step * high, held=True)
                 ir.store(vector, target, Piece(0, width, width), held=True)
             ir.keep_order()
