@@ -86,7 +86,7 @@ def ask(regions: Mapping[str, Sequence[str]], device: Device, *views: str) -> di
     words = [path, f"-mtriple={arch}-unknown-linux-gnu", f"-mcpu={core}", f"-mattr={features}"]
     words += ["--json", "--iterations=1", "--resource-pressure=false", "--instruction-info=false", *views]
     text = "".join(
-        f"# LLVM-MCA-BEGIN {name}\n" + "\n".join(lines) + f"\n# LLVM-MCA-END {name}\n"
+        f"# LLVM-MCA-BEGIN {name}\n" + "\n".join(filter(_modelled, lines)) + f"\n# LLVM-MCA-END {name}\n"
         for name, lines in regions.items()
     )
     done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -94,6 +94,12 @@ def ask(regions: Mapping[str, Sequence[str]], device: Device, *views: str) -> di
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
         raise CompileError(f"{NAME} on {device.key}: {first.strip()}")
     return {region["Name"]: region for region in json.loads(done.stdout)["CodeRegions"]}
+
+
+def _modelled(line: str) -> bool:
+    """Whether models know of an instruction. POWER8's and 9's lack the one that sets the counter of a loop,
+    once before the loop."""
+    return line.split(None, 1)[0] != "mtctr"
 
 
 def cycles(lines: Sequence[str], device: Device) -> float:
@@ -110,13 +116,13 @@ def cycles(lines: Sequence[str], device: Device) -> float:
 def counts(lines: Iterable[str], device: Device) -> Counts:
     """What code executes, by what LLVM knows of its instructions. Raises as ``ask``."""
     every = list(lines)
-    known = list(dict.fromkeys(every))
+    known = list(dict.fromkeys(filter(_modelled, every)))
     said = ask({"all": known}, device, "--instruction-info=true")["all"]["InstructionInfoView"]
     facts = {line: entry for line, entry in zip(known, said["InstructionList"], strict=True)}
     return Counts(
         len(every),
-        sum(facts[line]["mayLoad"] for line in every),
-        sum(facts[line]["mayStore"] for line in every),
+        sum(line in facts and facts[line]["mayLoad"] for line in every),
+        sum(line in facts and facts[line]["mayStore"] for line in every),
         sum(multiplies(line, device) for line in every),
     )
 
@@ -132,10 +138,21 @@ _FIRST = ("fmul", "vmul", "xvmul", "xsmul")
 
 
 def rate(lines: Iterable[str], device: Device) -> float:
-    """Vector multiply-adds in a cycle, of the fastest of a piece of code: what the model's units could do if
-    nothing else were asked of them. Raises ``CompileError`` for code that has none, else as ``ask``."""
+    """Multiply-adds in a cycle, of the widest vectors that a piece of code multiplies: what the model's units
+    could do if nothing else were asked of them. Raises ``CompileError`` for code that has none, else as
+    ``ask``."""
     adds = list(dict.fromkeys(line for line in lines if multiplies(line, device)))
     if not adds:
         raise CompileError("the code has no multiply-add")
-    said = ask({"all": adds}, device, "--instruction-info=true")["all"]["InstructionInfoView"]
-    return 1 / min(entry["RThroughput"] for entry in said["InstructionList"])
+    widest = max(map(_width, adds))
+    said = ask({"all": [line for line in adds if _width(line) == widest]}, device, "--instruction-info=true")
+    return 1 / min(entry["RThroughput"] for entry in said["all"]["InstructionInfoView"]["InstructionList"])
+
+
+_WIDTHS = (("%zmm", 512), ("%ymm", 256), (".2d", 128), (".4s", 128), ("\txv", 128), ("pd\t", 128), ("ps\t", 128))
+"""What in the text of a multiply-add says how wide its vectors are, in bits."""
+
+
+def _width(line: str) -> int:
+    """Bits of the vectors that an instruction multiplies; 64 for a single number."""
+    return next((bits for mark, bits in _WIDTHS if mark in line), 64)
