@@ -277,7 +277,9 @@ def tuned(rows: Sequence[Row]) -> None:
         config = " ".join(f"{name}={value}" for name, value in (row["config"] or {}).items())
         what = f"{row['stencil']}: {config}" if row["stencil"] else "nothing right was found in time"
         print(f"{short(row['problem'])} {row['regime']}: {what}")
-        if row["missing"]:
+        if row["predicted"]:
+            print(f"{short(row['problem'])} {row['regime']}: predicted, not measured: {row['predicted']}")
+        elif row["missing"]:
             print(f"{short(row['problem'])} {row['regime']}: nothing to compare with: {row['missing']}")
         if row["tied"]:
             others = f"{len(row['tied'])} other{'s' if len(row['tied']) > 1 else ''}"

@@ -1,4 +1,4 @@
-"""Which kernel a call runs: a ladder of six rungs over the records. It reads, and never measures."""
+"""Which kernel a call runs: a ladder of seven rungs over the records. It reads, and never measures."""
 
 from __future__ import annotations
 
@@ -140,9 +140,11 @@ def plan(
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
-    5. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
+    5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model (``tilewright tune --model``)
+       for this very problem: the rung of processors that nobody has measured;
+    6. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
        library on problems like it (``neighbours``), the first of equals, with its cost model's config;
-    6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
+    7. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where each stencil that
        accepts it was not measured to win on such problems, or, where nothing was measured, says that it
        needs a record (not with ``vendor=False``; of complex half, which no library has, only the first).
@@ -226,6 +228,9 @@ def _recorded(
             return Plan(problem, device, kind, VENDOR, why)
         why = f"record of {whose} on the similar device {relative}"
         return made("kin", why, name, chosen)
+    foretold = _foretold(problem.key, some, device, kind)
+    if foretold is not None:
+        return made("predicted", f"not measured: {foretold[2]}", *foretold[:2])
     return None
 
 
@@ -344,6 +349,15 @@ def _kin(
     return None if usable is None else (*usable, relative)
 
 
+@functools.lru_cache(maxsize=4096)
+def _foretold(key: str, problem: Gemm, device: Device, kind: str) -> tuple[str, Config, str] | None:
+    """Stencil, config and what was predicted of the prediction for a problem key, if its stencil takes it."""
+    found = _asked(lambda held: held.predicted(key, kind, device.key), None)
+    if found is None or _misfit(found, problem, device) is not None:
+        return None
+    return found.stencil, found.config, found.detail
+
+
 def _usable(
     found: Iterable[Record], problem: Gemm, device: Device, single: bool
 ) -> tuple[str, Config, str] | None:
@@ -439,5 +453,5 @@ def _asked(question: Callable[[Records], T], otherwise: T) -> T:
         return otherwise
 
 
-CACHED = (device, records, _tuned, _near, _kin, _relative, _space)
+CACHED = (device, records, _tuned, _near, _kin, _foretold, _relative, _space)
 """The functions that remember what followed from the records: the call cache empties them."""

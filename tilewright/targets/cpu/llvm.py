@@ -90,7 +90,7 @@ def compile(source: Source, device: Device) -> Binary:
     refuses the program.
     """
     text = assembly(source, device)
-    facts = _stated(source, text, device)
+    facts = facts_of(source, text, device)
     if _arch(device) != platform.machine():
         # The assembler that is there is this machine's, and for others LLVM would end the process.
         code = _machine(device).emit_object(parse(source.text))
@@ -104,10 +104,11 @@ def compile(source: Source, device: Device) -> Binary:
 def facts(source: Source, device: Device) -> dict[str, int]:
     """The facts of ``compile`` but for ``code_bytes``, of any processor that LLVM knows, without an object.
     Raises ``CompileError``."""
-    return _stated(source, assembly(source, device), device)
+    return facts_of(source, assembly(source, device), device)
 
 
-def _stated(source: Source, text: str, device: Device) -> dict[str, int]:
+def facts_of(source: Source, text: str, device: Device) -> dict[str, int]:
+    """The same of a source that was compiled: ``text`` is its assembly."""
     return {f"{name}_expected": value for name, value in source.expect} | _facts(text, device)
 
 

@@ -389,7 +389,7 @@ def _of_speed(x: Columns) -> Iterator[Rule]:
         "one-vector-per-line",
         "soft",
         "narrow vectors cost more instructions for the same bytes",
-        lambda vector_bits: vector_bits >= 256 or x.rows * x.real <= 16,
+        lambda vector_bits: vector_bits >= min(256, x.bits[0]) or x.rows * x.real <= 16,
     )
     yield Rule(
         "reuse",

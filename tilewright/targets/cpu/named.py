@@ -1,0 +1,87 @@
+"""Processors that need not be here, by LLVM's names of their cores: kernels are written for them, and judged by
+LLVM's scheduling models (``cycles``).
+
+A named processor has the key that the same one gives itself where it is found (``processor.probe``), so that
+what is filed under it serves there. Caches are those of a core, from its maker's manuals; the last level is
+what a common server of the kind has, and no promise.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.errors import ArgumentError
+from tilewright.model import Device
+from tilewright.targets.cpu.isa import ISAS, Isa, prefetch_distance, supported
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What a core is called, the instruction sets of ``isa.ISAS`` that it has, the widest first, and its
+    caches in KiB: first level for data, second, last."""
+
+    title: str
+    sets: tuple[str, ...]
+    caches: tuple[int, int, int]
+
+
+CORES = {
+    "cortex-a57": Core("Arm Cortex-A57", ("neon",), (32, 2048, 2048)),
+    "neoverse-n1": Core("Arm Neoverse N1", ("neon",), (64, 1024, 32768)),
+    "neoverse-n2": Core("Arm Neoverse N2", ("neon",), (64, 1024, 32768)),
+    "neoverse-v1": Core("Arm Neoverse V1", ("neon",), (64, 1024, 32768)),
+    "neoverse-v2": Core("Arm Neoverse V2", ("neon",), (64, 2048, 32768)),
+    "pwr8": Core("IBM POWER8", ("vsx",), (64, 512, 8192)),
+    "pwr9": Core("IBM POWER9", ("vsx",), (32, 512, 10240)),
+    "pwr10": Core("IBM POWER10", ("vsx",), (32, 2048, 8192)),
+    "znver4": Core("AMD Zen 4", ("avx512",), (32, 1024, 32768)),
+    "znver5": Core("AMD Zen 5", ("avx512",), (48, 1024, 32768)),
+    "sapphirerapids": Core("Intel Sapphire Rapids", ("avx512",), (48, 2048, 32768)),
+    "icelake-server": Core("Intel Ice Lake", ("avx512",), (48, 1280, 32768)),
+    "cascadelake": Core("Intel Cascade Lake", ("avx512",), (32, 1024, 32768)),
+    "haswell": Core("Intel Haswell", ("avx2",), (32, 256, 25600)),
+}
+"""The cores whose scheduling models LLVM has, by its names of them."""
+
+
+def _device(name: str, core: Core, isa: Isa) -> Device:
+    limits = {
+        "vector_bits": isa.vector_bits,
+        "vector_registers": isa.vector_registers,
+        "masks": int(isa.masks),
+        "prefetch": prefetch_distance(name),
+        "cores": 1,
+        **{level: size << 10 for level, size in zip(("l1d", "l2", "l3"), core.caches, strict=True)},
+    }
+    features = f"{isa.arch}/{name} " + ",".join(sorted(f"+{need}" for need in isa.needs))
+    key = f"{name}-{isa.name}"
+    return Device("cpu", core.title, key, limits, features, supports=supported(set(isa.needs)))
+
+
+@functools.cache
+def devices() -> Mapping[str, Device]:
+    """The named processors as data, one core of each, by their keys: ``neoverse-v2-neon``."""
+    sets = {isa.name: isa for isa in ISAS}
+    return {
+        f"{name}-{known}": _device(name, core, sets[known])
+        for name, core in CORES.items()
+        for known in core.sets
+    }
+
+
+def device(name: str) -> Device:
+    """A named processor by its key, or by LLVM's name of its core and then with its widest vectors.
+
+    Raises ``ArgumentError``, which names those that are spelled nearly so.
+    """
+    found = devices()
+    key = f"{name}-{CORES[name].sets[0]}" if name in CORES else name
+    if key in found:
+        return found[key]
+    names = [*CORES, *found]
+    near = difflib.get_close_matches(name, names, n=4, cutoff=0.5)
+    listed = f"did you mean {', '.join(near)}? " if near else ""
+    raise ArgumentError(f"device={name!r} is no processor by name; {listed}accepted: {', '.join(CORES)}")
