@@ -1,6 +1,6 @@
 """Kernels of processors that are not here, right or wrong: ``python -m bench.cross --out FILE``.
 
-Random problems (types s, d, c and z, all transpositions, sizes that no vector divides beside those that all
+Random problems (all types, all transpositions, sizes that no vector divides beside those that all
 do) are exported for each instruction set of another architecture (``tilewright.export``), linked with the
 tests of exported libraries by its cross compiler, and run under QEMU as each of some processors. Those tests
 hold every kernel against a reference in C: classes of alpha and beta, beta 0 over NaN, odd counts, matrices
@@ -32,6 +32,7 @@ PROCESSORS = {
     "vsx": ("power8", "power9", "power10"),
 }
 """The processors that QEMU is asked to be, by QEMU's names, for each instruction set."""
+LETTERS = ("s", "d", "c", "z", "h", "b", "hc")
 SQUARES = (1, 2, 3, 4, 5, 7, 8, 11, 16)
 
 
@@ -40,9 +41,9 @@ def problems(count: int, seed: int) -> list[Problem]:
     draw = random.Random(seed)
     found: dict[str, Problem] = {}
     while len(found) < count:
-        dtype = DTYPES["sdcz"[len(found) % 4]]
+        dtype = DTYPES[LETTERS[len(found) % len(LETTERS)]]
         letters = "ntjc" if dtype.is_complex else "nt"
-        number = len(found) // 4
+        number = len(found) // len(LETTERS)
         a, b = letters[number % len(letters)], letters[number // len(letters) % len(letters)]
         size = draw.choice(SQUARES)
         most = draw.choice((9, 20, 40))

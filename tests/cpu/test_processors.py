@@ -113,7 +113,7 @@ def test_objects_of_other_processors() -> None:
 
 @pytest.mark.parametrize("isa", cross.PROCESSORS)
 def test_they_run_under_qemu(isa: str, tmp_path: Path) -> None:
-    asked = [Problem(DTYPES["c"], 3, 1, 2, "t", "c")]
+    asked = [Problem(DTYPES["c"], 3, 1, 2, "t", "c"), Problem(DTYPES["h"], 2, 1, 2)]
     for line in cross.checks(isa, asked, tmp_path, cross.PROCESSORS[isa][:1]):
         if line["exit"] == cross.SKIPPED:
             pytest.skip(line["said"])

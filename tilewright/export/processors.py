@@ -33,13 +33,21 @@ GAP = 1
 class Written:
     """The kernels of all problems for one instruction set: an object for each problem, and by problem the
     names of its functions in the order of ``itertools.product(LAYOUTS, REGIMES, CLASSES)``. ``told`` is what
-    the record of the export says of each problem."""
+    the record of the export says of each problem, ``asked`` what a processor must have to run all of them."""
 
     isa: Isa
     knee: int
     objects: dict[str, bytes]
     functions: dict[str, list[str]]
     told: dict[str, dict[str, Any]]
+    asked: tuple[str, ...]
+
+
+_FLOAT16 = {"x86_64": "f16c"}
+"""What kernels of float16 need beside their instruction set, by architecture."""
+CONVERTS = ("x86_64", "aarch64")
+"""Architectures of which every processor in the table, or one that is asked for more, has instructions for
+float16."""
 
 
 def names(arch: str | None = None) -> list[str]:
@@ -52,14 +60,18 @@ def here() -> list[str]:
     return names(dispatch.device().features.partition("/")[0])
 
 
-def device_of(isa: Isa) -> Device:
+def device_of(isa: Isa, float16: bool = False) -> Device:
     """A processor with an instruction set, as the planner is asked about it: this machine's, with its records
     and caches, where that is its own, else one of which nothing was measured. Code is for all that have
-    it."""
+    it, and with ``float16`` also what kernels of it need: what else this machine supports is not counted
+    on."""
     mine = dispatch.device()
     features = f"{isa.arch}/{isa.baseline}"
+    if float16 and isa.arch in _FLOAT16:
+        features += f",+{_FLOAT16[isa.arch]}"
+    supports = frozenset({"half"}) if isa.arch in CONVERTS else frozenset()
     if mine.key.endswith(f"-{isa.name}"):
-        return replace(mine, features=features)
+        return replace(mine, features=features, supports=supports)
     limits = {
         "vector_bits": isa.vector_bits,
         "vector_registers": isa.vector_registers,
@@ -70,7 +82,7 @@ def device_of(isa: Isa) -> Device:
         "l2": 1 << 20,
         "l3": 32 << 20,
     }
-    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features)
+    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features, supports=supports)
 
 
 def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
@@ -83,9 +95,12 @@ def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
     isa = next((isa for isa in ISAS if isa.name == name), None)
     if isa is None:
         raise ArgumentError(f"targets names {name!r}; accepted: {', '.join(names())}")
-    device = device_of(isa)
-    objects, functions, told = {}, {}, {}
+    usual = device_of(isa)
+    objects, functions, told, float16 = {}, {}, {}, False
     for each in problems:
+        halves = each.problem.dtype.letter in ("h", "hc")
+        device = device_of(isa, float16=True) if halves else usual
+        float16 |= halves
         plans = list(_plans(each.problem, device))
         programs: dict[str, Source] = {}
         known: dict[str, str] = {}
@@ -100,7 +115,8 @@ def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
         functions[each.symbol] = order
         rows = [_told(plan, symbol) for plan, symbol in zip(plans, order, strict=True)]
         told[each.symbol] = {"facts": facts, "kernels": rows}
-    return Written(isa, device.knee(1), objects, functions, told)
+    needed = (_FLOAT16[isa.arch],) if float16 and isa.arch in _FLOAT16 else ()
+    return Written(isa, usual.knee(1), objects, functions, told, (*isa.asked, *needed))
 
 
 def _plans(problem: Problem, device: Device) -> Iterator[Plan]:

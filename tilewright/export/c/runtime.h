@@ -9,7 +9,7 @@
 #define TW_HIDDEN __attribute__((visibility("hidden")))
 
 /* The one signature of all kernels of processors: strides in elements, scalars alpha and beta as (re, im), of
- * float for the types s and c and else of double. By the C convention of the platform's ABI. */
+ * double for the types d and z and else of float. By the C convention of the platform's ABI. */
 typedef void tw_cpu_kernel(const void *a, const void *b, void *c, int64_t stride_a, int64_t stride_b,
                            int64_t stride_c, int64_t count, const void *scalars);
 

@@ -217,7 +217,7 @@ class Ir:
         bits = "i1" if width == 1 else f"<{width} x i1>"
         chosen = self.let(f"select {bits} {none}, {whole} {quiet}, {whole} {half}")
         top = self.let(f"trunc {whole} {self.let(f'lshr {whole} {chosen}, {each(16)}')} to {part}")
-        return self.let(f"bitcast {part} {top} to {self._stored(width)}")
+        return top if self.stored == "i16" else self.let(f"bitcast {part} {top} to {self._stored(width)}")
 
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""

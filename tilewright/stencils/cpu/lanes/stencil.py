@@ -39,6 +39,7 @@ from math import gcd
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type
 from tilewright.stencils.cpu.ir import (
     ENTRY,
@@ -52,6 +53,7 @@ from tilewright.stencils.cpu.ir import (
     module,
     stream_or_staged,
 )
+from tilewright.stencils.cpu.sets import ir_of
 from tilewright.stencils.cpu.staging import Stage
 from tilewright.stencils.protocol import Stencil
 
@@ -348,7 +350,7 @@ class Lanes:
 
     def __init__(self, problem: Problem, config: Config, device: Device, store: str):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype)
+        self.ir = ir_of(problem.dtype, device)
         width, masks = config["vector_bits"] // problem.dtype.sum_bits, bool(device["masks"])
         self.main = Group(problem, config["group"], width, config["columns"], masks)
         self.single = Group(problem, 1, width, 0, masks)
@@ -680,6 +682,8 @@ class LanesStencil(Stencil):
         p = problem
         if reason := slow_type(p, device):
             return reason
+        if p.dtype.letter in ("h", "hc") and by_bits(device):
+            return f"type {p.dtype.letter} is converted by integers: with whole products at once registers are few"
         if min(p.m, p.n, p.k) < 1:
             return "there is nothing to compute"
         most = PRODUCTS[p.dtype.is_complex]

@@ -17,9 +17,9 @@ from tilewright.stencils.cpu.ir import (
     batch_loop,
     finish,
     load_scalars,
-    ordered,
     strides,
 )
+from tilewright.stencils.cpu.sets import ir_of
 from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.transpose import transposed
 
@@ -110,7 +110,7 @@ class Tile:
 
     def __init__(self, problem: Problem, config: Config, store: str, device: Device):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype, ordered(device))
+        self.ir = ir_of(problem.dtype, device, keeps_order=True)
         self.complex = problem.dtype.is_complex
         self.rotate = self.complex and config["cmul"] == "rotate"
         self.spread = bool(config["spread"])

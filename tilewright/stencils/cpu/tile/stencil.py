@@ -28,6 +28,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
+from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
@@ -59,6 +60,10 @@ of the registers they take."""
 
 ROUNDING = 7
 """Registers of the constants that a bfloat16 is rounded with, and of what is rounded."""
+
+
+CONSTANTS = 14
+"""Registers of the constants that a float16 is widened and rounded with by integers (``bits``)."""
 
 
 @lru_cache(maxsize=1024)
@@ -495,6 +500,7 @@ class TileStencil(Stencil):
         # Some stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
         room = registers - (2 if registers <= 16 else 1 + 2 * unit if registers <= 32 else SPARED)
+        room -= CONSTANTS if by_bits(device) and problem.dtype.letter in ("h", "hc") else 0
         early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16

@@ -1,0 +1,15 @@
+"""Which class writes the programs of a processor: what is common to all sets, or what its own adds."""
+
+from __future__ import annotations
+
+from tilewright.model import Device, DType
+from tilewright.stencils.cpu.bits import BitsIr, by_bits
+from tilewright.stencils.cpu.ir import Ir, ordered
+
+
+def ir_of(dtype: DType, device: Device, keeps_order: bool = False) -> Ir:
+    """An empty function for a processor. ``keeps_order``: in the order of ``ordered``, where it has one."""
+    register = ordered(device) if keeps_order else ""
+    if dtype.real_bits == 16 and by_bits(device):
+        return BitsIr(dtype, register)
+    return Ir(dtype, register)
