@@ -18,7 +18,7 @@ from tilewright.export.problems import Exported
 from tilewright.model import Device, Plan, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.targets.cpu import llvm
-from tilewright.targets.cpu.isa import ISAS, Isa
+from tilewright.targets.cpu.isa import ISAS, Isa, supported
 
 CLASSES = (("1", "0"), ("1", "1"), ("any", "0"), ("any", "any"))
 """Classes of alpha and beta, in the order of ``runtime.h``. At run time a scalar's value says which; beta 0
@@ -61,16 +61,15 @@ def device_of(isa: Isa) -> Device:
     if mine.key.endswith(f"-{isa.name}"):
         return replace(mine, features=features)
     limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
+        **isa.limits,
         "prefetch": 0,
         "cores": 16,
         "l1d": 32 << 10,
         "l2": 1 << 20,
         "l3": 32 << 20,
     }
-    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features)
+    supports = supported(set(isa.needs))
+    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features, supports=supports)
 
 
 def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:

@@ -106,7 +106,9 @@ def processors_c(written: Sequence[Written]) -> str:
     rows: dict[str, list[str]] = {}
     for each in written:
         isa = each.isa
-        test = " && ".join(f'__builtin_cpu_supports("{name}")' for name in isa.asked) or "1"
+        tests = [f'__builtin_cpu_supports("{name}")' for name in isa.asked]
+        tests += [f"tw_vector_bytes() == {isa.vector_bits // 8}"] if isa.scalable else []
+        test = " && ".join(tests) or "1"
         # A constructor of another library may ask before the compiler's own tables are filled.
         ask = ["    __builtin_cpu_init();"] if isa.asked else []
         functions = [x for order in each.functions.values() for x in dict.fromkeys(order)]
