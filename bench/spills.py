@@ -26,12 +26,13 @@ from tilewright.targets.cpu.isa import ISAS, prefetch_distance, supported
 PROCESSORS = {
     **dict.fromkeys(("znver4", "sapphirerapids", "rocketlake", "icelake-server", "skylake-avx512"), "avx512"),
     **dict.fromkeys(("znver3", "haswell"), "avx2"),
-    **dict.fromkeys(("generic", "cortex-a57", "apple-m1"), "neon"),
+    **dict.fromkeys(("generic", "cortex-a57"), "neon"),
+    "apple-m1": "neon_fcma",
     **dict.fromkeys(("neoverse-v2", "neoverse-n2"), "sve128"),
     **{"neoverse-v1": "sve256", "a64fx": "sve512"},
     **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
 }
-EXTRAS = {"apple-m1": ("complxnum",), "neoverse-v2": ("sve2",), "neoverse-n2": ("sve2",)}
+EXTRAS = {"neoverse-v2": ("sve2",), "neoverse-n2": ("sve2",)}
 """What they have of ``Isa.extras``."""
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 

@@ -107,7 +107,7 @@ def processors_c(written: Sequence[Written]) -> str:
     for each in written:
         isa = each.isa
         tests = [f'__builtin_cpu_supports("{name}")' for name in isa.asked]
-        tests += [f"tw_vector_bytes() == {isa.vector_bits // 8}"] if isa.scalable else []
+        tests += [isa.found] if isa.found else []
         test = " && ".join(tests) or "1"
         # A constructor of another library may ask before the compiler's own tables are filled.
         ask = ["    __builtin_cpu_init();"] if isa.asked else []

@@ -4,9 +4,13 @@
 #include "runtime.h"
 
 #if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #ifndef PR_SVE_GET_VL
 #define PR_SVE_GET_VL 51
+#endif
+#ifndef HWCAP_FCMA
+#define HWCAP_FCMA (1 << 14)
 #endif
 #endif
 
@@ -72,6 +76,17 @@ int tw_vector_bytes(void)
 #if defined(__aarch64__) && defined(__linux__)
     int said = prctl(PR_SVE_GET_VL); /* negative without SVE; the lower half is the length */
     return said > 0 ? said & 0xffff : 0;
+#else
+    return 0;
+#endif
+}
+
+int tw_has_fcma(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return (getauxval(AT_HWCAP) & HWCAP_FCMA) != 0;
+#elif defined(__ARM_FEATURE_COMPLEX)
+    return 1;
 #else
     return 0;
 #endif

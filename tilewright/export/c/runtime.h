@@ -45,6 +45,9 @@ TW_HIDDEN int tw_read_scalars(const tw_problem *problem, const void *alpha, cons
 /* How long this process's scalable vectors are in bytes; 0 where there are none. */
 TW_HIDDEN int tw_vector_bytes(void);
 
+/* Whether an ARM processor has complex multiply-adds, FCMLA. */
+TW_HIDDEN int tw_has_fcma(void);
+
 /* Bytes of an element. */
 TW_HIDDEN ptrdiff_t tw_size(const tw_problem *problem);
 

@@ -16,7 +16,7 @@ class Isa:
     multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
     processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
     asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
-    it. ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long
+    it, or where ``found`` is what the program asks, an expression in C of what ``export/c/runtime.h`` has. ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long
     as a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds in whose time a complex one is done.
     """
 
@@ -29,6 +29,7 @@ class Isa:
     fma_text: tuple[str, ...]
     baseline: str
     asked: tuple[str, ...] = ()
+    found: str = ""
     extras: tuple[str, ...] = ()
     scalable: bool = False
     complex_slots: int = 1
@@ -64,6 +65,7 @@ ISAS = (
             *(f"sve{bits}", "aarch64", ("neon", "sve"), bits, 32, True, _ARM_FMA),
             baseline="generic +neon,+sve",
             extras=("sve2",),
+            found=f"tw_vector_bytes() == {bits // 8}",
             scalable=True,
             complex_slots=slots,
         )
@@ -71,10 +73,11 @@ ISAS = (
         for bits, slots in ((512, 3), (256, 1), (128, 1))
     ),
     Isa(
-        *("neon", "aarch64", ("neon",), 128, 32, False, _ARM_FMA),
-        baseline="generic +neon",
-        extras=("complxnum",),
+        *("neon_fcma", "aarch64", ("neon", "complxnum"), 128, 32, False, _ARM_FMA),
+        baseline="generic +neon,+complxnum",
+        found="tw_has_fcma()",
     ),
+    Isa("neon", "aarch64", ("neon",), 128, 32, False, _ARM_FMA, baseline="generic +neon"),
     Isa(
         "vsx",
         "ppc64le",
