@@ -29,6 +29,11 @@ from tilewright.targets.cpu.isa import ISAS
 
 PROCESSORS = {
     "neon": ("cortex-a57", "neoverse-n1", "max"),
+    "neon_fcma": ("max,sve=off",),
+    # Vectors of one length, whatever the longest is, and those of a processor that has up to 512 bits.
+    "sve128": ("max,sve-default-vector-length=16",),
+    "sve256": ("max,sve-default-vector-length=32", "a64fx,sve-default-vector-length=32"),
+    "sve512": ("max,sve-default-vector-length=64", "a64fx"),
     "vsx": ("power8", "power9", "power10"),
 }
 """The processors that QEMU is asked to be, by QEMU's names, for each instruction set."""

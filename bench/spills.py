@@ -26,23 +26,24 @@ from tilewright.targets.cpu.isa import ISAS, prefetch_distance, supported
 PROCESSORS = {
     **dict.fromkeys(("znver4", "sapphirerapids", "rocketlake", "icelake-server", "skylake-avx512"), "avx512"),
     **dict.fromkeys(("znver3", "haswell"), "avx2"),
-    **dict.fromkeys(("generic", "cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
+    **dict.fromkeys(("generic", "cortex-a57"), "neon"),
+    "apple-m1": "neon_fcma",
+    **dict.fromkeys(("neoverse-v2", "neoverse-n2"), "sve128"),
+    **{"neoverse-v1": "sve256", "a64fx": "sve512"},
     **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
 }
+EXTRAS = {"neoverse-v2": ("sve2",), "neoverse-n2": ("sve2",)}
+"""What they have of ``Isa.extras``."""
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 
 
 def named(name: str) -> Device:
     """A processor by LLVM's name of it, with eight cores."""
     isa = next(each for each in ISAS if each.name == PROCESSORS[name])
-    limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
-    }
-    features = f"{isa.arch}/{name} " + ",".join(f"+{need}" for need in sorted(isa.needs))
-    limits |= {"masks": int(isa.masks), "prefetch": prefetch_distance(name), "cores": 8}
-    supports = supported(set(isa.needs))
+    has = {*isa.needs, *EXTRAS.get(name, ())}
+    features = f"{isa.arch}/{name} " + ",".join(f"+{each}" for each in sorted(has))
+    limits = {**isa.limits, "prefetch": prefetch_distance(name), "cores": 8}
+    supports = supported(has)
     return Device("cpu", name, f"{name}-{isa.name}", limits | CACHES, features, supports=supports)
 
 

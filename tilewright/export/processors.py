@@ -18,7 +18,7 @@ from tilewright.export.problems import Exported
 from tilewright.model import Device, Plan, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.targets.cpu import llvm
-from tilewright.targets.cpu.isa import ISAS, Isa
+from tilewright.targets.cpu.isa import ISAS, Isa, supported
 
 CLASSES = (("1", "0"), ("1", "1"), ("any", "0"), ("any", "any"))
 """Classes of alpha and beta, in the order of ``runtime.h``. At run time a scalar's value says which; beta 0
@@ -69,13 +69,11 @@ def device_of(isa: Isa, float16: bool = False) -> Device:
     features = f"{isa.arch}/{isa.baseline}"
     if float16 and isa.arch in _FLOAT16:
         features += f",+{_FLOAT16[isa.arch]}"
-    supports = frozenset({"half"}) if isa.arch in CONVERTS else frozenset()
+    supports = supported(set(isa.needs)) | ({"half"} if isa.arch in CONVERTS else set())
     if mine.key.endswith(f"-{isa.name}"):
         return replace(mine, features=features, supports=supports)
     limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
+        **isa.limits,
         "prefetch": 0,
         "cores": 16,
         "l1d": 32 << 10,

@@ -125,7 +125,8 @@ def processors_c(written: Sequence[Written]) -> str:
     rows: dict[str, list[str]] = {}
     for each in written:
         isa = each.isa
-        test = " && ".join(map(_question, each.asked)) or "1"
+        tests = [*map(_question, each.asked), *([isa.found] if isa.found else [])]
+        test = " && ".join(tests) or "1"
         # A constructor of another library may ask before the compiler's own tables are filled.
         ask = ["    __builtin_cpu_init();"] if each.asked else []
         functions = [x for order in each.functions.values() for x in dict.fromkeys(order)]

@@ -3,6 +3,17 @@
 
 #include "runtime.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#ifndef PR_SVE_GET_VL
+#define PR_SVE_GET_VL 51
+#endif
+#ifndef HWCAP_FCMA
+#define HWCAP_FCMA (1 << 14)
+#endif
+#endif
+
 const char *tw_status_text(int status)
 {
     switch (status) {
@@ -113,6 +124,27 @@ int tw_read_scalars(const tw_problem *problem, const void *alpha, const void *be
     else
         read->class_ = one && v[2] == 1 && v[3] == 0 ? TW_ONE_ONE : TW_ANY_ANY;
     return TW_OK;
+}
+
+int tw_vector_bytes(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    int said = prctl(PR_SVE_GET_VL); /* negative without SVE; the lower half is the length */
+    return said > 0 ? said & 0xffff : 0;
+#else
+    return 0;
+#endif
+}
+
+int tw_has_fcma(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return (getauxval(AT_HWCAP) & HWCAP_FCMA) != 0;
+#elif defined(__ARM_FEATURE_COMPLEX)
+    return 1;
+#else
+    return 0;
+#endif
 }
 
 /* The row of this processor. Whoever asks first finds it; two that do so at once find the same. */

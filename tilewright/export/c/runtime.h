@@ -42,6 +42,12 @@ typedef struct tw_scalars {
 TW_HIDDEN int tw_read_scalars(const tw_problem *problem, const void *alpha, const void *beta,
                               tw_scalars *read);
 
+/* How long this process's scalable vectors are in bytes; 0 where there are none. */
+TW_HIDDEN int tw_vector_bytes(void);
+
+/* Whether an ARM processor has complex multiply-adds, FCMLA. */
+TW_HIDDEN int tw_has_fcma(void);
+
 /* Bytes of an element. */
 TW_HIDDEN ptrdiff_t tw_size(const tw_problem *problem);
 

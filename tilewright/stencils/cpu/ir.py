@@ -13,7 +13,7 @@ then those from pack to pack, and the number is that of packs, or of matrices wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewright.model import Device, DType, Problem
@@ -40,8 +40,15 @@ class Ir:
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
-    register, where code has an order to keep (``ordered``), else nothing.
+    register, where code has an order to keep (``ordered``), else nothing. What a set has of its own is a class
+    derived from this one (``sets.ir_of``): ``attributes`` of its functions, and whether it multiplies complex
+    numbers by instructions for that (``complex_fma``, then ``cfma``, ``pair`` and ``paired``).
     """
+
+    attributes = ""
+    complex_fma = False
+    deal_bits = 128
+    """Bits of a vector within which one instruction deals out lanes of two (``deals``)."""
 
     def __init__(self, dtype: DType, register: str = ""):
         self.register = register
@@ -154,7 +161,15 @@ class Ir:
 
     def broadcast(self, address: str, width: int) -> str:
         """One real read and copied to every lane."""
-        return self.splat(self.one(address), width)
+        return self.broadcasts([address], [width])[width][0]
+
+    def broadcasts(
+        self, addresses: Sequence[str], widths: Iterable[int], held: bool = False
+    ) -> dict[int, tuple[str, ...]]:
+        """Reals read, from memory or a buffer of the type of registers, and each copied to every lane of a
+        vector of each width."""
+        ones = [self.one(address, held) for address in addresses]
+        return {width: tuple(self.splat(one, width) for one in ones) for width in widths}
 
     def keep_order(self) -> None:
         """Reads and writes before here come before those after it in the code; no instruction is made."""
@@ -176,6 +191,28 @@ class Ir:
             return self.shuffle(whole, "poison", range(width), 2 * width)
         kind, tied = self.vec(width), f"={self.register},0,~{{memory}}"
         return self.let(f'call {kind} asm sideeffect "", "{tied}"({kind} {value})')
+
+    # -- lanes that are known at run time -------------------------------------------------------
+    def first_lanes(self, count: str, width: int) -> str:
+        """The mask of the first ``count`` lanes of a vector, with its type."""
+        kind = f"<{width} x i64>"
+        one = self.let(f"insertelement {kind} poison, i64 {count}, i64 0")
+        wide = self.let(f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer")
+        lanes = ", ".join(f"i64 {lane}" for lane in range(width))
+        return f"<{width} x i1> " + self.let(f"icmp slt {kind} <{lanes}>, {wide}")
+
+    def load_where(self, address: str, mask: str, width: int) -> str:
+        """A vector of the type of registers read where a mask of ``first_lanes`` is; else zero."""
+        kind, name = self.vec(width), f"@llvm.masked.load.v{width}{self.short}.p0"
+        self.declared.add(f"declare {kind} {name}(ptr, i32, <{width} x i1>, {kind})")
+        given = f"ptr {address}, i32 {self.bits // 8}, {mask}, {kind} zeroinitializer"
+        return self.let(f"call {kind} {name}({given})")
+
+    def store_where(self, value: str, address: str, mask: str, width: int) -> None:
+        """A vector of the type of registers written where a mask of ``first_lanes`` is."""
+        kind, name = self.vec(width), f"@llvm.masked.store.v{width}{self.short}.p0"
+        self.declared.add(f"declare void {name}({kind}, ptr, i32, <{width} x i1>)")
+        self.do(f"call void {name}({kind} {value}, ptr {address}, i32 {self.bits // 8}, {mask})")
 
     # -- numbers of 16 bits ---------------------------------------------------------------------
     def _stored(self, width: int) -> str:
@@ -239,6 +276,10 @@ class Ir:
         kind = self.vec(width)
         return self.let(f"shufflevector {kind} {x}, {kind} {y}, <{len(mask)} x i32> <{lanes}>")
 
+    def deals(self, unit: int, width: int) -> bool:
+        """Whether elements of ``unit`` lanes of two vectors are dealt out by instructions, alternately."""
+        return True
+
     def swap(self, x: str, width: int) -> str:
         """The two halves of every (re, im) pair exchanged."""
         return self.shuffle(x, "poison", [lane ^ 1 for lane in range(width)], width)
@@ -252,6 +293,19 @@ class Ir:
         suffix = self.short if width == 1 else f"v{width}{self.short}"
         self.declared.add(f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})")
         return self.let(f"call {kind} @llvm.fma.{suffix}({kind} {x}, {kind} {y}, {kind} {z})")
+
+    def cfma(self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)) -> str:
+        """x*y + z of (re, im) lanes, where x or y enters conjugated; of both the result is that of neither,
+        and to be conjugated. Where ``complex_fma`` is."""
+        raise NotImplementedError
+
+    def pair(self, address: str, width: int) -> str:
+        """Two neighbours of the type of registers read and copied to all pairs of lanes."""
+        raise NotImplementedError
+
+    def paired(self, real: str, imaginary: str, width: int) -> str:
+        """Two scalar values copied to all pairs of lanes."""
+        raise NotImplementedError
 
     def op(self, name: str, x: str, y: str, width: int) -> str:
         """A plain two-operand instruction such as ``fadd`` or ``fmul``."""
@@ -312,6 +366,8 @@ def load_scalars(ir: Ir, problem: Problem) -> Scalars:
 
 def scaled(ir: Ir, x: str, scalar: tuple[str, str], plus: str | None, width: int, is_complex: bool) -> str:
     """scalar*x + plus, for real lanes or (re, im) lanes."""
+    if is_complex and ir.complex_fma:
+        return ir.cfma(x, ir.paired(*scalar, width), plus, width)
     product = ir.fma(x, ir.splat(scalar[0], width), plus, width)
     if not is_complex:
         return product
@@ -322,6 +378,8 @@ def scaled(ir: Ir, x: str, scalar: tuple[str, str], plus: str | None, width: int
 def finish(ir: Ir, problem: Problem, scalars: Scalars, acc: str, old: str | None, width: int) -> str:
     """alpha*acc + beta*old, as far as the classes of alpha and beta ask for it."""
     is_complex = problem.dtype.is_complex
+    if is_complex and ir.complex_fma and scalars.alpha is None and old is not None and scalars.beta is not None:
+        return scaled(ir, old, scalars.beta, acc, width, is_complex)
     if problem.beta == "any" and old is not None and scalars.beta is not None:
         old = scaled(ir, old, scalars.beta, None, width, is_complex)
     if scalars.alpha is not None:
@@ -373,7 +431,7 @@ def module(functions: Sequence[tuple[str, Ir]]) -> str:
     """The whole program: the functions, what they call, and the mark that streaming stores carry."""
     declared = sorted(set().union(*(ir.declared for _, ir in functions)))
     bodies = [
-        "\n".join([f"define void @{name}({CALL}) {{", "entry:", *ir.lines, "  ret void", "}"])
+        "\n".join([f"define void @{name}({CALL}) {ir.attributes}{{", "entry:", *ir.lines, "  ret void", "}"])
         for name, ir in functions
     ]
     return "\n\n".join([*bodies, "\n".join(declared), "!0 = !{i32 1}"]) + "\n"

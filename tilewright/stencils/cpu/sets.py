@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from tilewright.model import Device, DType
+from tilewright.stencils.cpu.arm import Neon, Sve
 from tilewright.stencils.cpu.bits import BitsIr, by_bits
 from tilewright.stencils.cpu.ir import Ir, ordered
+
+
+def complex_slots(device: Device) -> int:
+    """Multiply-adds in whose time a processor does a complex one."""
+    return device.limits.get("complex_slots", 1)
 
 
 def ir_of(dtype: DType, device: Device, keeps_order: bool = False) -> Ir:
@@ -12,4 +18,6 @@ def ir_of(dtype: DType, device: Device, keeps_order: bool = False) -> Ir:
     register = ordered(device) if keeps_order else ""
     if dtype.real_bits == 16 and by_bits(device):
         return BitsIr(dtype, register)
-    return Ir(dtype, register)
+    if "sve" in device.supports:
+        return Sve(dtype, register, device["vector_bits"], complex_slots(device) <= 1)
+    return Neon(dtype, register) if "fcma" in device.supports else Ir(dtype, register)

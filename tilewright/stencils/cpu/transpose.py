@@ -14,6 +14,9 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
     from the buffer, so what is written there is left to the compiler.
     """
     unit = 2 if problem.dtype.is_complex else 1
+    if not ir.deals(unit, width):
+        # An element of 128 bits fills a vector of the narrowest kind, which needs no turning.
+        width = unit
     lanes = width // unit
     lda = unit * problem.lda  # type: ignore[operator]
     for row in range(0, problem.m, lanes):
@@ -38,7 +41,7 @@ def block_transposed(ir: Ir, rows: list[str], unit: int, width: int) -> list[str
     within every 128 bits, then these 128 bits as wholes. Both have their order in the instruction, where a
     shuffle across the whole vector would take a register for it.
     """
-    lanes, lane = len(rows), 128 // ir.bits
+    lanes, lane = len(rows), min(width, ir.deal_bits // ir.bits)
     inside = [list(range(start, start + lane)) for start in range(0, width, lane)]
     distance = 1
     while distance < lanes:

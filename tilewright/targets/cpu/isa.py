@@ -16,7 +16,8 @@ class Isa:
     multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
     processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
     asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
-    it.
+    it, or where ``found`` is what the program asks, an expression in C of what ``export/c/runtime.h`` has. ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long
+    as a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds in whose time a complex one is done.
     """
 
     name: str
@@ -28,8 +29,24 @@ class Isa:
     fma_text: tuple[str, ...]
     baseline: str
     asked: tuple[str, ...] = ()
+    found: str = ""
+    extras: tuple[str, ...] = ()
+    scalable: bool = False
+    complex_slots: int = 1
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """What ``Device.limits`` says of a processor's instructions."""
+        slots = {"complex_slots": self.complex_slots} if self.complex_slots > 1 else {}
+        return {
+            "vector_bits": self.vector_bits,
+            "vector_registers": self.vector_registers,
+            "masks": int(self.masks),
+            **slots,
+        }
 
 
+_ARM_FMA = ("fmla", "fmad", "fcmla")
 _AVX2 = ("avx2", "bmi", "bmi2", "fma", "popcnt")
 ISAS = (
     Isa(
@@ -43,7 +60,24 @@ ISAS = (
         baseline="x86-64-v3 -f16c,-lzcnt,-movbe",
         asked=_AVX2,
     ),
-    Isa("neon", "aarch64", ("neon",), 128, 32, False, ("fmla", "fmadd"), baseline="generic +neon"),
+    *(
+        Isa(
+            *(f"sve{bits}", "aarch64", ("neon", "sve"), bits, 32, True, _ARM_FMA),
+            baseline="generic +neon,+sve",
+            extras=("sve2",),
+            found=f"tw_vector_bytes() == {bits // 8}",
+            scalable=True,
+            complex_slots=slots,
+        )
+        # Vectors of 512 bits are the A64FX's, which does a complex multiply-add in three parts.
+        for bits, slots in ((512, 3), (256, 1), (128, 1))
+    ),
+    Isa(
+        *("neon_fcma", "aarch64", ("neon", "complxnum"), 128, 32, False, _ARM_FMA),
+        baseline="generic +neon,+complxnum",
+        found="tw_has_fcma()",
+    ),
+    Isa("neon", "aarch64", ("neon",), 128, 32, False, _ARM_FMA, baseline="generic +neon"),
     Isa(
         "vsx",
         "ppc64le",
@@ -58,9 +92,19 @@ ISAS = (
 )
 
 
-def best_isa(arch: str, features: set[str]) -> Isa | None:
-    """The widest instruction set that a machine has; None when the table knows none of it."""
-    return next((isa for isa in ISAS if isa.arch == arch and features.issuperset(isa.needs)), None)
+def best_isa(arch: str, features: set[str], vector_bits: int = 0) -> Isa | None:
+    """The widest instruction set that a machine has; None when the table knows none of it. ``vector_bits``:
+    how long this process's scalable vectors are, 0 where there are none."""
+    return next(
+        (
+            isa
+            for isa in ISAS
+            if isa.arch == arch
+            and features.issuperset(isa.needs)
+            and (not isa.scalable or isa.vector_bits == vector_bits)
+        ),
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +150,8 @@ FEATURES = {
     "amx_bf16": ("amx-bf16",),
     "amx_fp16": ("amx-fp16",),
     "sve": ("sve",),
+    # Complex multiply-adds: an extension of NEON, part of SVE.
+    "fcma": ("complxnum", "sve"),
 }
 """What a processor may support beside its vectors, each with LLVM's names for it, one to an architecture
 (``Device.supports``)."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import platform
 import re
+import sys
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -26,24 +28,32 @@ def probe() -> Device:
     features = {name for name, on in llvm.get_host_cpu_features().items() if on}
     if "amx-tile" in features and not permission.tiles():
         features.difference_update(TILES)
-    isa = best_isa(arch, features)
+    isa = best_isa(arch, features, _scalable_bits(arch))
     if isa is None:
         raise DeviceError(
             f"this processor ({arch}) has none of the vector instruction sets "
             + ", ".join(i.name for i in ISAS)
         )
     cpu = llvm.get_host_cpu_name()
-    flags = ",".join(sorted(f"+{name}" for name in (*isa.needs, *features.intersection(ASKED))))
+    asked = features.intersection((*ASKED, *isa.extras))
+    flags = ",".join(sorted(f"+{name}" for name in {*isa.needs, *asked}))
     limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
+        **isa.limits,
         "prefetch": prefetch_distance(cpu),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         **_caches(),
     }
     key, compiled_for = f"{cpu}-{isa.name}", f"{arch}/{cpu} {flags}"
     return Device("cpu", _model_name(), key, limits, compiled_for, supports=supported(features))
+
+
+def _scalable_bits(arch: str) -> int:
+    """How long this process's SVE vectors are, as Linux says; 0 where there are none."""
+    if arch != "aarch64" or not sys.platform.startswith("linux"):
+        return 0
+    # PR_SVE_GET_VL: bytes in the lower half of the answer, and a negative one without SVE.
+    said = int(ctypes.CDLL(None).prctl(51, 0, 0, 0, 0))
+    return 8 * (said & 0xFFFF) if said > 0 else 0
 
 
 def _model_name() -> str:

@@ -195,11 +195,11 @@ class CompactStencil(Stencil):
         # Without masks what is left over goes one matrix at a time.
         narrow = width if masks else unit
         written = {
-            "main": Span(p, config, width, vectors, whole=True),
-            "rest": Span(p, config, narrow, 1, whole=False),
+            "main": Span(p, config, device, width, vectors, whole=True),
+            "rest": Span(p, config, device, narrow, 1, whole=False),
         }
         if streams:
-            written["stream"] = Span(p, config, width, vectors, whole=True, stream=True)
+            written["stream"] = Span(p, config, device, width, vectors, whole=True, stream=True)
         functions = [(f"{ENTRY}_{name}", span.function()) for name, span in written.items()]
         functions.append((ENTRY, Entry(p, device, width, vectors, streams).function()))
         count = sum(ir.fma_count for _, ir in functions)

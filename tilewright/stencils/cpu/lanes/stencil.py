@@ -689,7 +689,7 @@ class LanesStencil(Stencil):
         most = PRODUCTS[p.dtype.is_complex]
         if max(p.m, p.n, p.k) > LIMIT or p.m * p.n * p.k > most:
             return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction or than {most} in all"
-        if device.limits.get("vector_bits") == 128 and max(p.m, p.n, p.k) > NARROW:
+        if shuffle_bits(device) == 128 and max(p.m, p.n, p.k) > NARROW:
             return f"{p.m}x{p.n}x{p.k} is larger than {NARROW} in some direction: its columns fill 128 bits"
         packed = Problem(p.dtype, p.m, p.n, p.k, p.trans_a, p.trans_b)
         if (p.lda, p.ldb, p.ldc) != (packed.lda, packed.ldb, packed.ldc):
@@ -700,7 +700,7 @@ class LanesStencil(Stencil):
         return None
 
     def space(self, problem: Problem, device: Device) -> Space:
-        bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
+        bits = tuple(b for b in (512, 256, 128) if b <= shuffle_bits(device))
         groups = Groups(problem, bits, bool(device["masks"]))
         return Space(_params(groups), tuple(_rules(groups, device)))
 
@@ -750,6 +750,12 @@ class LanesStencil(Stencil):
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem), unit=config["group"])
+
+
+def shuffle_bits(device: Device) -> int:
+    """The widest vectors whose lanes can be put in any order: of SVE those of NEON, for what takes lanes of two
+    longer vectors LLVM does in memory. 0 where a device does not say how wide its vectors are."""
+    return 128 if "sve" in device.supports else device.limits.get("vector_bits", 0)
 
 
 def roomy(problem: Problem, config: Config, device: Device) -> bool:

@@ -112,7 +112,9 @@ class Tile:
         self.p, self.c, self.store = problem, config, store
         self.ir = ir_of(problem.dtype, device, keeps_order=True)
         self.complex = problem.dtype.is_complex
-        self.rotate = self.complex and config["cmul"] == "rotate"
+        self.rotate = config["cmul"] == "rotate"
+        self.fcmla = config["cmul"] == "fcmla"
+        self.per_sum = 2 if config["cmul"] == "split" else 1
         self.spread = bool(config["spread"])
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.sum_bits
@@ -329,7 +331,7 @@ class Tile:
     def tile(self, rows: list[Piece], size: int, a: str, b: str, c: str) -> None:
         """One tile of C: the sum over k, then the update of memory."""
         k, blk_k = self.p.k, self.c["blk_k"]
-        sums: list[str | None] = [None] * (len(rows) * size * (2 if self.complex and not self.rotate else 1))
+        sums: list[str | None] = [None] * (len(rows) * size * self.per_sum)
         if blk_k >= k:
             for step in range(k):
                 self.step(rows, size, a, b, step, sums)
@@ -413,8 +415,7 @@ class Tile:
     # -- one step of k --------------------------------------------------------------------------
     def accumulators(self, rows: list[Piece], size: int) -> list[Piece]:
         """The shape of every running sum, in the order of ``index``."""
-        per = 2 if self.complex and not self.rotate else 1
-        return [piece for _ in range(size) for piece in rows for _ in range(per)]
+        return [piece for _ in range(size) for piece in rows for _ in range(self.per_sum)]
 
     def step(self, rows: list[Piece], size: int, a: str, b: str, k: int, sums: list[str | None]) -> None:
         """sums += A(rows, k) * B(k, columns), in the inner order of the config."""
@@ -463,13 +464,14 @@ class Tile:
     def b_values(
         self, b: str, k: int, column: int, rows: list[Piece], which: range
     ) -> dict[int, tuple[str, ...]]:
-        """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im)."""
+        """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im), or both in one."""
         ir = self.ir
         address = self.of_b(b, k * self.at.b_row + column * self.at.b_col)
-        parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
-        scalars = [ir.one(part, held=self.widens) for part in parts]
         widths = dict.fromkeys(rows[i].width for i in which)
-        return {w: tuple(ir.splat(s, w) for s in scalars) for w in widths}
+        if self.fcmla:
+            return {w: (ir.pair(address, w),) for w in widths}
+        parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
+        return ir.broadcasts(parts, widths, held=self.widens)
 
     def multiply(
         self,
@@ -486,6 +488,10 @@ class Tile:
         if not self.complex:
             index = j * len(rows) + i
             sums[index] = ir.fma(vector[0], value[0], sums[index], width)
+        elif self.fcmla:
+            index = j * len(rows) + i
+            conj = self.at.conj_a < 0, self.at.conj_b < 0
+            sums[index] = ir.cfma(vector[0], value[0], sums[index], width, conj)
         elif self.rotate:
             index = j * len(rows) + i
             first = ir.fma(vector[0], value[0], sums[index], width)
@@ -519,6 +525,8 @@ class Tile:
         zero = ir.const([0.0] * width)
         if not self.complex:
             return sums[place] or zero
+        if self.fcmla:
+            return ir.flip(sums[place] or zero, (1, -1 if conj_a < 0 and conj_b < 0 else 1), width)
         if self.rotate:
             return ir.flip(sums[place] or zero, (1, conj_a), width)
         straight, crossed = sums[2 * place] or zero, sums[2 * place + 1] or zero

@@ -31,6 +31,7 @@ from tilewright.space import HARDWARE, Param, Rule, Space, completed
 from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
+from tilewright.stencils.cpu.sets import complex_slots
 from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
 from tilewright.stencils.protocol import CostModel, Stencil
 
@@ -81,30 +82,40 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
 
     A step of a tile of v vectors by c columns issues v*c multiply-adds, each worth the vector's width
     in units of half a 512-bit vector, and v loads and c broadcasts on two ports; fewer than 8 running
-    sums wait for the latency.
+    sums wait for the latency. Predicates of SVE cost nothing, but a value of B is copied for each width of
+    vectors by itself.
     """
     p = problem
+    predicates = "sve" in device.supports
     complex_ = p.dtype.is_complex
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.sum_bits
-    half = 256 // p.dtype.sum_bits
+    half = unit_bits(device) // p.dtype.sum_bits
     total = 0.0
     for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
         size = len(tile)
         for columns, times in Counter(split(p.n, config["blk_n"])).items():
             work = sum(max(1, piece.width // half) for piece in tile) * columns / 2
-            loads = sum(max(1, piece.width // half) for piece in tile) / 2 + columns / 2
+            copies = len({piece.width for piece in tile}) if predicates else 1
+            loads = sum(max(1, piece.width // half) for piece in tile) / 2 + copies * columns / 2
             if complex_:
-                work, loads = 2 * work, loads + columns / 2
+                fused = config["cmul"] == "fcmla"
+                work *= 2 * (complex_slots(device) if fused else 1)
+                loads += 0 if fused else copies * columns / 2
                 if config["cmul"] == "rotate":
                     work += size
             sums = size * columns * (2 if config["cmul"] == "split" else 1)
             waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
-            masked = sum(piece.active < piece.width for piece in tile)
+            masked = 0 if predicates else sum(piece.active < piece.width for piece in tile)
             steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
             # Loads that hide behind the arithmetic are not quite free.
             total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
     return total
+
+
+def unit_bits(device: Device) -> int:
+    """Bits that a multiply-add unit takes at once: a whole vector of SVE, half of an AVX-512 one."""
+    return max(256, device["vector_bits"]) if "sve" in device.supports else 256
 
 
 def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: bool = False) -> int:
@@ -125,7 +136,8 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
     sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
     held = 2 if config["cmul"] == "rotate" else 1
-    most = max(len(tile) * (sums + held) + parts * len({piece.width for piece in tile}) for tile in tiles)
+    values = 1 if config["cmul"] == "fcmla" else parts
+    most = max(len(tile) * (sums + held) + values * len({piece.width for piece in tile}) for tile in tiles)
     if p.dtype.is_complex and p.beta != "0":
         # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
@@ -137,21 +149,22 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     scalars += ROUNDING if p.dtype.letter == "b" else 0
     if kept:
         widths = {piece.width for tile in tiles for piece in tile}
-        made = (signs(p) + scalars) * len(widths)
+        made = (signs(p, config["cmul"]) + scalars) * len(widths)
         return most + made + (TURNED + 2 * (p.beta == "any") if p.transposed_a else 0)
     # What is not kept is there at the end of a tile: beside the sums, a vector of C, and a transpose's mask.
-    made = scalars + (1 if config["cmul"] == "split" else signs(p))
+    made = scalars + (1 if config["cmul"] == "split" else signs(p, config["cmul"]))
     return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.transposed_a)
 
 
-def signs(problem: Problem) -> int:
+def signs(problem: Problem, cmul: str) -> int:
     """Different patterns of signs that a complex product puts on its parts; a real one has none.
 
     ``split`` makes do with one, but where registers are many the tiles that this would allow were slower.
+    ``fcmla`` needs one where both operands are conjugated.
     """
     p = problem
-    if not p.dtype.is_complex:
-        return 0
+    if not p.dtype.is_complex or cmul == "fcmla":
+        return int(p.conj_a and p.conj_b)
     a, b = (-1 if conj else 1 for conj in (p.conj_a, p.conj_b))
     used = {(-a * b, b), (1, a)} | ({(-1, 1)} if "any" in (p.alpha, p.beta) else set())
     return len(used - {(1, 1)})
@@ -207,13 +220,14 @@ def held(cmul: str) -> int:
     return 2 if cmul == "rotate" else 1
 
 
-def _params(x: Columns) -> tuple[Param, ...]:
+def _params(x: Columns, device: Device) -> tuple[Param, ...]:
     p, most_columns = x.problem, min(x.problem.n, 28)
+    ways = ("split", "rotate", "fcmla") if "fcma" in device.supports else ("split", "rotate")
     return (
         Param("vector_bits", x.bits),
         Param("tail", ("mask", "narrow", "binary", "overlap")),
         Param("store", ("plain", "stream", "staged")),
-        Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
+        Param("cmul", ways if p.dtype.is_complex else ("none",)),
         Param("blk_m", tuple(range(1, min(x.vectors(x.bits[-1]), 8) + 1))),
         Param("blk_n", tuple(range(1, most_columns + 1))),
         Param("blk_k", tuple(dict.fromkeys((*(b for b in (1, 2, 4, 8, 16) if b < p.k), max(p.k, 1))))),
@@ -477,7 +491,7 @@ class TileStencil(Stencil):
 
     def space(self, problem: Problem, device: Device) -> Space:
         columns = Columns(problem, tuple(b for b in (512, 256, 128) if b <= device["vector_bits"]))
-        return Space(_params(columns), tuple(_rules(columns, device)))
+        return Space(_params(columns, device), tuple(_rules(columns, device)))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return lambda configs: np.array([cost(problem, device, config) for config in configs])
