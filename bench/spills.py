@@ -28,6 +28,7 @@ PROCESSORS = {
     **dict.fromkeys(("znver3", "haswell"), "avx2"),
     **dict.fromkeys(("generic", "cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
     **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
+    **{"sifive-x280": "rvv512", "spacemit-x60": "rvv256", "sifive-p670": "rvv128"},
 }
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 

@@ -55,6 +55,15 @@ ISAS = (
         baseline="pwr8 +vsx",
         asked=("arch_2_07", "vsx"),
     ),
+    # Vectors of a length that the processor chooses, used as if they had the least that it promises.
+    *(
+        Isa(
+            *(f"rvv{bits}", "riscv64", ("m", "a", "f", "d", "c", "v", f"zvl{bits}b")),
+            *(bits, 32, True, ("vfmacc", "vfmadd", "fmadd")),
+            baseline=f"generic-rv64 +m,+a,+f,+d,+c,+v,+zvl{bits}b",
+        )
+        for bits in (512, 256, 128)
+    ),
 )
 
 
@@ -99,7 +108,7 @@ def prefetch_distance(cpu: str) -> int:
 
 FEATURES = {
     # Vectors of float16 to float32 and back: an extension of x86, part of every 64-bit ARM.
-    "half": ("f16c", "neon"),
+    "half": ("f16c", "neon", "zvfhmin"),
     "avx512_fp16": ("avx512fp16",),
     "avx512_bf16": ("avx512bf16",),
     "amx": ("amx-tile",),

@@ -15,6 +15,7 @@ from tilewright.stencils.cpu.ir import (
     Piece,
     Scalars,
     batch_loop,
+    by_length,
     finish,
     load_scalars,
     ordered,
@@ -110,13 +111,14 @@ class Tile:
 
     def __init__(self, problem: Problem, config: Config, store: str, device: Device):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype, ordered(device))
+        self.ir = Ir(problem.dtype, ordered(device), by_length(device))
         self.complex = problem.dtype.is_complex
         self.rotate = self.complex and config["cmul"] == "rotate"
         self.spread = bool(config["spread"])
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.sum_bits
         self.pieces = pieces(self.rows, self.width, config["tail"])
+        self.ir.lengths &= len(self.pieces) == 1
         self.transposed = problem.transposed_a
         padded = -(-self.rows // self.width) * self.width
         # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
@@ -450,6 +452,8 @@ class Tile:
             for place, piece in enumerate(shapes, column * len(shapes)):
                 value = sums[place]
                 sums[place] = value and self.ir.settled(value, piece.width)
+        if self.ir.loose:
+            self.ir.keep_order()
 
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
@@ -503,6 +507,8 @@ class Tile:
         places = [(j, i) for j in range(size) for i in range(len(rows))]
         addresses = [ir.at(c, rows[i].start + j * self.at.c_col) for j, i in places]
         results = []
+        # Where rows are in one vector each, what is done is written before more of C is read.
+        apart = ir.loose and self.c["tail"] != "overlap"
         for place, ((_, i), address) in enumerate(zip(places, addresses, strict=True)):
             piece = rows[i]
             old = ir.load(address, piece) if self.p.beta != "0" else None
@@ -510,6 +516,11 @@ class Tile:
             results.append(finish(ir, self.p, scalars, total, old, piece.width))
             if old is not None:
                 results[-1] = ir.settled(results[-1], piece.width)
+            if apart:
+                ir.store(results.pop(), address, piece, self.store == "stream")
+                ir.keep_order()
+        if apart:
+            return
         for (_, i), address, result in zip(places, addresses, results, strict=True):
             ir.store(result, address, rows[i], self.store == "stream")
 
