@@ -27,7 +27,8 @@ PROCESSORS = {
     **dict.fromkeys(("znver4", "sapphirerapids", "rocketlake", "icelake-server", "skylake-avx512"), "avx512"),
     **dict.fromkeys(("znver3", "haswell"), "avx2"),
     **dict.fromkeys(("generic", "cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
-    **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
+    **dict.fromkeys(("pwr8", "pwr9"), "vsx"),
+    "pwr10": "mma",
     **{"sifive-x280": "rvv512", "spacemit-x60": "rvv256", "sifive-p670": "rvv128"},
 }
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}

@@ -41,17 +41,19 @@ class Ir:
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
     register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of part
-    of a vector say how many lanes they are, in place of a mask (``by_length``).
+    of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is read as
+    whole numbers, which are shifted.
     """
 
-    def __init__(self, dtype: DType, register: str = "", lengths: bool = False):
+    def __init__(self, dtype: DType, register: str = "", lengths: bool = False, shifts: bool = False):
         self.register, self.loose, self.lengths = register, lengths, lengths
         self.bits, self.stored_bits = dtype.sum_bits, dtype.real_bits
         self.real = "double" if self.bits == 64 else "float"
         self.integer = f"i{self.bits}"
         self.short = f"f{self.bits}"
         self.brain = dtype.letter == "b"
-        self.stored = self.real if self.bits == self.stored_bits else "bfloat" if self.brain else "half"
+        half = "half" if not self.brain else "i16" if shifts else "bfloat"
+        self.stored = self.real if self.bits == self.stored_bits else half
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.fma_count = 0
@@ -222,12 +224,18 @@ class Ir:
     @property
     def _suffix(self) -> str:
         """What names of functions say for the type in memory."""
-        return "bf16" if self.stored == "bfloat" else f"f{self.stored_bits}"
+        return {"bfloat": "bf16", "i16": "i16"}.get(self.stored, f"f{self.stored_bits}")
 
     def widened(self, value: str, width: int) -> str:
         """What was read from memory, in the type of registers."""
         if self.stored == self.real:
             return value
+        if self.stored == "i16":
+            whole = "i32" if width == 1 else f"<{width} x i32>"
+            places = "16" if width == 1 else f"<{', '.join(['i32 16'] * width)}>"
+            wide = self.let(f"zext {self._stored(width)} {value} to {whole}")
+            wide = self.let(f"shl {whole} {wide}, {places}")
+            return self.let(f"bitcast {whole} {wide} to {self.vec(width)}")
         return self.let(f"fpext {self._stored(width)} {value} to {self.vec(width)}")
 
     def narrowed(self, value: str, width: int) -> str:
@@ -254,7 +262,7 @@ class Ir:
         bits = "i1" if width == 1 else f"<{width} x i1>"
         chosen = self.let(f"select {bits} {none}, {whole} {quiet}, {whole} {half}")
         top = self.let(f"trunc {whole} {self.let(f'lshr {whole} {chosen}, {each(16)}')} to {part}")
-        return self.let(f"bitcast {part} {top} to {self._stored(width)}")
+        return top if self.stored == "i16" else self.let(f"bitcast {part} {top} to {self._stored(width)}")
 
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""
@@ -465,6 +473,12 @@ def ordered(device: Device) -> str:
 def by_length(device: Device) -> bool:
     """Whether instructions end after any lane of a vector."""
     return device.features.startswith("riscv64")
+
+
+def ways(device: Device) -> dict[str, bool]:
+    """How an ``Ir`` reads and writes for a device. LLVM has no conversions of bfloat16 for POWER, and for RISC-V
+    only those of an extension."""
+    return {"lengths": by_length(device), "shifts": device.features.startswith(("riscv64", "ppc64le"))}
 
 
 def fence(ir: Ir, device: Device) -> None:

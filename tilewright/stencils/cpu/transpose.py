@@ -28,7 +28,7 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
                 else "poison"
                 for i in range(lanes)
             ]
-            for step, vector in enumerate(_turned(ir, block, unit, width)[:steps]):
+            for step, vector in enumerate(turned(ir, block, unit, width)[:steps]):
                 target = ir.at(buffer, row * unit + (k + step) * padded, held=True)
                 ir.store(vector, target, Piece(0, width, width), held=True)
             ir.keep_order()
@@ -48,7 +48,7 @@ def _strided(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width: 
             ir.keep_order()
 
 
-def _turned(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:
+def turned(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:
     """The transpose of a square block of ``width/unit`` vectors, in log2 stages of two-vector shuffles.
 
     Each stage deals the elements of two vectors out in turns, to an even and an odd one: first the elements

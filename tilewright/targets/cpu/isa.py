@@ -45,6 +45,13 @@ ISAS = (
     ),
     Isa("neon", "aarch64", ("neon",), 128, 32, False, ("fmla", "fmadd"), baseline="generic +neon"),
     Isa(
+        *("mma", "ppc64le", ("mma", "paired-vector-memops", "vsx"), 128, 64, False),
+        # Outer products, among them those of pairs of 16 bits, are multiply-adds of whole tiles.
+        ("xvmadd", "xsmadd", "fmadd", "xvf64ger", "xvf32ger", "xvf16ger", "xvbf16ger"),
+        baseline="pwr10 +mma",
+        asked=("arch_3_1", "mma"),
+    ),
+    Isa(
         "vsx",
         "ppc64le",
         ("vsx",),
@@ -114,6 +121,7 @@ FEATURES = {
     "amx": ("amx-tile",),
     "amx_bf16": ("amx-bf16",),
     "sve": ("sve",),
+    "mma": ("mma",),
 }
 """What a processor may support beside its vectors, each with LLVM's names for it, one to an architecture
 (``Device.supports``)."""

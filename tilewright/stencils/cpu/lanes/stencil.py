@@ -52,6 +52,7 @@ from tilewright.stencils.cpu.ir import (
     load_scalars,
     module,
     stream_or_staged,
+    ways,
 )
 from tilewright.stencils.cpu.staging import Stage
 from tilewright.stencils.protocol import Stencil
@@ -353,7 +354,7 @@ class Lanes:
 
     def __init__(self, problem: Problem, config: Config, device: Device, store: str):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype, lengths=by_length(device))
+        self.ir = Ir(problem.dtype, **ways(device))
         width, masks = config["vector_bits"] // problem.dtype.sum_bits, bool(device["masks"])
         self.main = Group(problem, config["group"], width, config["columns"], masks)
         self.single = Group(problem, 1, width, 0, masks)

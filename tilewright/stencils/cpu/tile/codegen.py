@@ -15,11 +15,11 @@ from tilewright.stencils.cpu.ir import (
     Piece,
     Scalars,
     batch_loop,
-    by_length,
     finish,
     load_scalars,
     ordered,
     strides,
+    ways,
 )
 from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.transpose import transposed
@@ -111,7 +111,7 @@ class Tile:
 
     def __init__(self, problem: Problem, config: Config, store: str, device: Device):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype, ordered(device), by_length(device))
+        self.ir = Ir(problem.dtype, ordered(device), **ways(device))
         self.complex = problem.dtype.is_complex
         self.rotate = self.complex and config["cmul"] == "rotate"
         self.spread = bool(config["spread"])
@@ -380,7 +380,7 @@ class Tile:
         inner: list[str | None] = list(phis)
         line = 64 * 8 // ir.stored_bits
         for step in range(blk_k):
-            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner)
+            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, last=step + 1 == blk_k)
             for pointer, write, each, _ in asks:
                 for number in range(each * step // blk_k, each * (step + 1) // blk_k):
                     ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
@@ -418,8 +418,17 @@ class Tile:
         per = 2 if self.complex and not self.rotate else 1
         return [piece for _ in range(size) for piece in rows for _ in range(per)]
 
-    def step(self, rows: list[Piece], size: int, a: str, b: str, k: int, sums: list[str | None]) -> None:
-        """sums += A(rows, k) * B(k, columns), in the inner order of the config."""
+    def step(
+        self,
+        rows: list[Piece],
+        size: int,
+        a: str,
+        b: str,
+        k: int,
+        sums: list[str | None],
+        last: bool = False,
+    ) -> None:
+        """sums += A(rows, k) * B(k, columns), in the inner order of the config. ``last``: a block ends here."""
         reg_a, reg_b = self.c["reg_a"], self.c["reg_b"]
         row_chunks = [range(i, min(i + reg_a, len(rows))) for i in range(0, len(rows), reg_a)]
         col_chunks = [range(j, min(j + reg_b, size)) for j in range(0, size, reg_b)]
@@ -433,7 +442,7 @@ class Tile:
                         for i in row_chunk:
                             self.multiply(rows, i, j, held[i], streamed[j], sums)
                     if col_chunk.stop - done >= AHEAD // self.at.unit or col_chunk.stop == size:
-                        self.settle(rows, range(done, col_chunk.stop), sums)
+                        self.settle(rows, range(done, col_chunk.stop), sums, last)
                         done = col_chunk.stop
         else:
             for col_chunk in col_chunks:
@@ -443,12 +452,13 @@ class Tile:
                     for i in row_chunk:
                         for j in col_chunk:
                             self.multiply(rows, i, j, vectors[i], kept[j], sums)
-            self.settle(rows, range(size), sums)
+            self.settle(rows, range(size), sums, last)
 
-    def settle(self, rows: list[Piece], columns: range, sums: list[str | None]) -> None:
+    def settle(self, rows: list[Piece], columns: range, sums: list[str | None], last: bool) -> None:
         """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
         shapes = self.accumulators(rows, 1)
-        for column in columns:
+        # What is used once more at the end of its block would be copied there, and again by each multiply-add.
+        for column in columns if not (self.ir.loose and last) else ():
             for place, piece in enumerate(shapes, column * len(shapes)):
                 value = sums[place]
                 sums[place] = value and self.ir.settled(value, piece.width)
