@@ -29,7 +29,12 @@ PROBLEMS = (
 )
 STRICT = ("-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Iinclude")
 SKIPPED = 77
-TOOLS = {"aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu", "x86_64": "x86_64-linux-gnu"}
+TOOLS = {
+    "aarch64": "aarch64-linux-gnu",
+    "ppc64le": "powerpc64le-linux-gnu",
+    "riscv64": "riscv64-linux-gnu",
+    "x86_64": "x86_64-linux-gnu",
+}
 """How the names of the cross compilers for an architecture begin."""
 USER_CMAKE = """
 cmake_minimum_required(VERSION 3.16)

@@ -35,15 +35,15 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402  # A BLAS asks how many threads it gets when it is loaded.
+import numpy as np  # A BLAS asks how many threads it gets when it is loaded.
 
-import tilewright as tw  # noqa: E402
-from bench import bounds, kernels, lines  # noqa: E402
-from bench.classes import written  # noqa: E402
-from tilewright.catalog import TARGETS  # noqa: E402
-from tilewright.model import DTYPES  # noqa: E402
-from tilewright.planning import dispatch, processors, roofline  # noqa: E402
-from tilewright.planning.neighbours import Point  # noqa: E402
+import tilewright as tw
+from bench import bounds, kernels, lines
+from bench.classes import written
+from tilewright.catalog import TARGETS
+from tilewright.model import DTYPES
+from tilewright.planning import dispatch, processors, roofline
+from tilewright.planning.neighbours import Point
 
 STENCIL = "blocked"
 KINDS = ("long", "long", "two", "square")

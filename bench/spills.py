@@ -29,8 +29,10 @@ PROCESSORS = {
     **dict.fromkeys(("generic", "cortex-a57"), "neon"),
     "apple-m1": "neon_fcma",
     **dict.fromkeys(("neoverse-v2", "neoverse-n2"), "sve128"),
-    **{"neoverse-v1": "sve256", "a64fx": "sve512"},
-    **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
+    "neoverse-v1": "sve256", "a64fx": "sve512",
+    **dict.fromkeys(("pwr8", "pwr9"), "vsx"),
+    "pwr10": "mma",
+    "sifive-x280": "rvv512", "spacemit-x60": "rvv256", "sifive-p670": "rvv128",
 }
 EXTRAS = {"neoverse-v2": ("sve2",), "neoverse-n2": ("sve2",)}
 """What they have of ``Isa.extras``."""

@@ -63,6 +63,7 @@ class Table(MutableMapping[str, T]):
 # In the order in which an untuned call asks them.
 STENCILS: Table[Stencil] = Table(
     {
+        "outer": Row("cpu", "tilewright.stencils.cpu.outer.stencil:OuterStencil"),
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
         "blocked": Row("cpu", "tilewright.stencils.cpu.blocked.stencil:BlockedStencil"),

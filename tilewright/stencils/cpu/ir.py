@@ -40,9 +40,11 @@ class Ir:
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
-    register, where code has an order to keep (``ordered``), else nothing. What a set has of its own is a class
-    derived from this one (``sets.ir_of``): ``attributes`` of its functions, and whether it multiplies complex
-    numbers by instructions for that (``complex_fma``, then ``cfma``, ``pair`` and ``paired``).
+    register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of part
+    of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is read as
+    whole numbers, which are shifted. What a set has of its own is a class derived from this one
+    (``sets.ir_of``): ``attributes`` of its functions, and whether it multiplies complex numbers by instructions
+    for that (``complex_fma``, then ``cfma``, ``pair`` and ``paired``).
     """
 
     attributes = ""
@@ -50,14 +52,15 @@ class Ir:
     deal_bits = 128
     """Bits of a vector within which one instruction deals out lanes of two (``deals``)."""
 
-    def __init__(self, dtype: DType, register: str = ""):
-        self.register = register
+    def __init__(self, dtype: DType, register: str = "", lengths: bool = False, shifts: bool = False):
+        self.register, self.loose, self.lengths = register, lengths, lengths
         self.bits, self.stored_bits = dtype.sum_bits, dtype.real_bits
         self.real = "double" if self.bits == 64 else "float"
         self.integer = f"i{self.bits}"
         self.short = f"f{self.bits}"
         self.brain = dtype.letter == "b"
-        self.stored = self.real if self.bits == self.stored_bits else "bfloat" if self.brain else "half"
+        half = "half" if not self.brain else "i16" if shifts else "bfloat"
+        self.stored = self.real if self.bits == self.stored_bits else half
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.fma_count = 0
@@ -135,10 +138,15 @@ class Ir:
         kind = real if width == 1 else f"<{width} x {real}>"
         if piece.active == width:
             return self.let(f"load {kind}, ptr {address}, align {align}")
+        if self.lengths:
+            name = f"@llvm.vp.load.v{width}{suffix}.p0"
+            self.declared.add(f"declare {kind} {name}(ptr, <{width} x i1>, i32)")
+            return self.let(f"call {kind} {name}(ptr align {align} {address}, {self._first(piece)})")
         name = f"@llvm.masked.load.v{width}{suffix}.p0"
         self.declared.add(f"declare {kind} {name}(ptr, i32, <{width} x i1>, {kind})")
         mask = f"<{width} x i1> {self.mask(piece)}"
-        return self.let(f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} zeroinitializer)")
+        rest = "poison" if self.loose else "zeroinitializer"
+        return self.let(f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} {rest})")
 
     def _write(self, value: str, address: str, piece: Piece, real: str, suffix: str, stream: bool) -> None:
         width, align = piece.width, self._bytes(real)
@@ -147,10 +155,20 @@ class Ir:
             tail = f"align {align * width}, !nontemporal !0" if stream else f"align {align}"
             self.do(f"store {kind} {value}, ptr {address}, {tail}")
             return
+        if self.lengths:
+            name = f"@llvm.vp.store.v{width}{suffix}.p0"
+            self.declared.add(f"declare void {name}({kind}, ptr, <{width} x i1>, i32)")
+            self.do(f"call void {name}({kind} {value}, ptr align {align} {address}, {self._first(piece)})")
+            return
         name = f"@llvm.masked.store.v{width}{suffix}.p0"
         self.declared.add(f"declare void {name}({kind}, ptr, i32, <{width} x i1>)")
         mask = f"<{width} x i1> {self.mask(piece)}"
         self.do(f"call void {name}({kind} {value}, ptr {address}, i32 {align}, {mask})")
+
+    @staticmethod
+    def _first(piece: Piece) -> str:
+        """The first lanes of a piece as arguments: no mask, and a length."""
+        return f"<{piece.width} x i1> <{', '.join(['i1 1'] * piece.width)}>, i32 {piece.active}"
 
     def _bytes(self, real: str) -> int:
         return (self.bits if real == self.real else self.stored_bits) // 8
@@ -158,6 +176,18 @@ class Ir:
     def one(self, address: str, held: bool = False) -> str:
         """One real read from memory, or from a buffer of the type of registers."""
         return self.load(address, Piece(0, 1, 1), held)
+
+    def apart(self, address: str, elements: int, unit: int, step: int, count: int) -> str:
+        """A vector of ``elements`` of ``unit`` reals each, of which the first ``count`` are read, ``step`` reals
+        from one to the next. Of processors alone that have lengths."""
+        bits = unit * self.stored_bits
+        kind = f"<{elements} x i{bits}>"
+        name = f"@llvm.experimental.vp.strided.load.v{elements}i{bits}.p0.i64"
+        self.declared.add(f"declare {kind} {name}(ptr, i64, <{elements} x i1>, i32)")
+        given = f"ptr align {self.stored_bits // 8} {address}, i64 {step * self.stored_bits // 8}"
+        raw = self.let(f"call {kind} {name}({given}, {self._first(Piece(0, elements, count))})")
+        width = elements * unit
+        return self.widened(self.let(f"bitcast {kind} {raw} to {self._stored(width)}"), width)
 
     def broadcast(self, address: str, width: int) -> str:
         """One real read and copied to every lane."""
@@ -173,7 +203,10 @@ class Ir:
 
     def keep_order(self) -> None:
         """Reads and writes before here come before those after it in the code; no instruction is made."""
-        if self.register:
+        if self.loose:
+            # A piece of assembly would have the length of vectors set anew.
+            self.do('fence syncscope("singlethread") seq_cst')
+        elif self.register:
             self.do('call void asm sideeffect "", "~{memory}"()')
 
     def settled(self, value: str, width: int) -> str:
@@ -182,14 +215,20 @@ class Ir:
         Where operands cannot be part of arithmetic, schedulers read those of many steps ahead, into more
         registers than there are; processors do as much by themselves.
         """
-        if not self.register:
+        if not self.register or self.lengths:
+            return value
+        kind = self.vec(width)
+        if self.loose:
+            # A piece of assembly would have the length of vectors set anew; this is no instruction at all.
+            self.declared.add("declare void @llvm.fake.use(...)")
+            self.do(f"call void (...) @llvm.fake.use({kind} {value})")
             return value
         if width * self.bits == 64 and width > 1:
             # POWER has no such vectors: this is one of which half is not used.
             some = self.shuffle(value, "poison", [*range(width), *[-1] * width], width)
             whole = self.settled(some, 2 * width)
             return self.shuffle(whole, "poison", range(width), 2 * width)
-        kind, tied = self.vec(width), f"={self.register},0,~{{memory}}"
+        tied = f"={self.register},0,~{{memory}}"
         return self.let(f'call {kind} asm sideeffect "", "{tied}"({kind} {value})')
 
     # -- lanes that are known at run time -------------------------------------------------------
@@ -222,12 +261,18 @@ class Ir:
     @property
     def _suffix(self) -> str:
         """What names of functions say for the type in memory."""
-        return "bf16" if self.stored == "bfloat" else f"f{self.stored_bits}"
+        return {"bfloat": "bf16", "i16": "i16"}.get(self.stored, f"f{self.stored_bits}")
 
     def widened(self, value: str, width: int) -> str:
         """What was read from memory, in the type of registers."""
         if self.stored == self.real:
             return value
+        if self.stored == "i16":
+            whole = "i32" if width == 1 else f"<{width} x i32>"
+            places = "16" if width == 1 else f"<{', '.join(['i32 16'] * width)}>"
+            wide = self.let(f"zext {self._stored(width)} {value} to {whole}")
+            wide = self.let(f"shl {whole} {wide}, {places}")
+            return self.let(f"bitcast {whole} {wide} to {self.vec(width)}")
         return self.let(f"fpext {self._stored(width)} {value} to {self.vec(width)}")
 
     def narrowed(self, value: str, width: int) -> str:
@@ -480,7 +525,18 @@ def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool],
 def ordered(device: Device) -> str:
     """LLVM's letters for a vector register of processors whose programs keep the order in which they read:
     all but x86, whose arithmetic takes operands from memory. Nothing for x86."""
-    return {"aarch64": "w", "ppc64le": "^wa"}.get(device.features.partition("/")[0], "")
+    return {"aarch64": "w", "ppc64le": "^wa", "riscv64": "^vr"}.get(device.features.partition("/")[0], "")
+
+
+def by_length(device: Device) -> bool:
+    """Whether instructions end after any lane of a vector."""
+    return device.features.startswith("riscv64")
+
+
+def ways(device: Device) -> dict[str, bool]:
+    """How an ``Ir`` reads and writes for a device. LLVM has no conversions of bfloat16 for POWER, and for RISC-V
+    only those of an extension."""
+    return {"lengths": by_length(device), "shifts": device.features.startswith(("riscv64", "ppc64le"))}
 
 
 def fence(ir: Ir, device: Device) -> None:

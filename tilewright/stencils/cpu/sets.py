@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.model import Device, DType
 from tilewright.stencils.cpu.arm import Neon, Sve
 from tilewright.stencils.cpu.bits import BitsIr, by_bits
-from tilewright.stencils.cpu.ir import Ir, ordered
+from tilewright.stencils.cpu.ir import Ir, ordered, ways
 
 
 def complex_slots(device: Device) -> int:
@@ -20,4 +20,6 @@ def ir_of(dtype: DType, device: Device, keeps_order: bool = False) -> Ir:
         return BitsIr(dtype, register)
     if "sve" in device.supports:
         return Sve(dtype, register, device["vector_bits"], complex_slots(device) <= 1)
-    return Neon(dtype, register) if "fcma" in device.supports else Ir(dtype, register)
+    if "fcma" in device.supports:
+        return Neon(dtype, register)
+    return Ir(dtype, register, **ways(device))

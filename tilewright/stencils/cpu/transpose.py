@@ -19,6 +19,9 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
         width = unit
     lanes = width // unit
     lda = unit * problem.lda  # type: ignore[operator]
+    if ir.loose and unit * ir.stored_bits <= 64:
+        _strided(ir, problem, a, buffer, padded, width)
+        return
     for row in range(0, problem.m, lanes):
         for k in range(0, problem.k, lanes):
             steps = min(lanes, problem.k - k)
@@ -31,6 +34,20 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
             for step, vector in enumerate(block_transposed(ir, block, unit, width)[:steps]):
                 target = ir.at(buffer, row * unit + (k + step) * padded, held=True)
                 ir.store(vector, target, Piece(0, width, width), held=True)
+            ir.keep_order()
+
+
+def _strided(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width: int) -> None:
+    """The same where elements that lie apart are read by one instruction."""
+    unit = 2 if problem.dtype.is_complex else 1
+    lda = unit * problem.lda  # type: ignore[operator]
+    for row in range(0, problem.m, width // unit):
+        count = min(width // unit, problem.m - row)
+        for k in range(problem.k):
+            source = ir.at(a, row * lda + k * unit)
+            vector = ir.apart(source, width // unit, unit, lda, count)
+            target = ir.at(buffer, row * unit + k * padded, held=True)
+            ir.store(vector, target, Piece(0, width, width), held=True)
             ir.keep_order()
 
 

@@ -79,6 +79,13 @@ ISAS = (
     ),
     Isa("neon", "aarch64", ("neon",), 128, 32, False, _ARM_FMA, baseline="generic +neon"),
     Isa(
+        *("mma", "ppc64le", ("mma", "paired-vector-memops", "vsx"), 128, 64, False),
+        # Outer products, among them those of pairs of 16 bits, are multiply-adds of whole tiles.
+        ("xvmadd", "xsmadd", "fmadd", "xvf64ger", "xvf32ger", "xvf16ger", "xvbf16ger"),
+        baseline="pwr10 +mma",
+        asked=("arch_3_1", "mma"),
+    ),
+    Isa(
         "vsx",
         "ppc64le",
         ("vsx",),
@@ -88,6 +95,15 @@ ISAS = (
         ("xvmadd", "xsmadd", "fmadd"),
         baseline="pwr8 +vsx",
         asked=("arch_2_07", "vsx"),
+    ),
+    # Vectors of a length that the processor chooses, used as if they had the least that it promises.
+    *(
+        Isa(
+            *(f"rvv{bits}", "riscv64", ("m", "a", "f", "d", "c", "v", f"zvl{bits}b")),
+            *(bits, 32, True, ("vfmacc", "vfmadd", "fmadd")),
+            baseline=f"generic-rv64 +m,+a,+f,+d,+c,+v,+zvl{bits}b",
+        )
+        for bits in (512, 256, 128)
     ),
 )
 
@@ -143,7 +159,7 @@ def prefetch_distance(cpu: str) -> int:
 
 FEATURES = {
     # Vectors of float16 to float32 and back: an extension of x86, part of every 64-bit ARM.
-    "half": ("f16c", "neon"),
+    "half": ("f16c", "neon", "zvfhmin"),
     "avx512_fp16": ("avx512fp16",),
     "avx512_bf16": ("avx512bf16",),
     "amx": ("amx-tile",),
@@ -152,6 +168,7 @@ FEATURES = {
     "sve": ("sve",),
     # Complex multiply-adds: an extension of NEON, part of SVE.
     "fcma": ("complxnum", "sve"),
+    "mma": ("mma",),
 }
 """What a processor may support beside its vectors, each with LLVM's names for it, one to an architecture
 (``Device.supports``)."""

@@ -47,6 +47,7 @@ from tilewright.stencils.cpu.ir import (
     Piece,
     Scalars,
     batch_loop,
+    by_length,
     finish,
     grain,
     load_scalars,
@@ -66,6 +67,10 @@ PRODUCTS = {False: 512, True: 100}
 NARROW = 4
 """The largest extent where all vectors have 128 bits: columns of more fill them, and each lane of a column
 that is put together from several vectors costs a shuffle. By counts of instructions, measured nowhere."""
+
+LENGTHS = {False: 2, True: 1}
+"""The largest extent of real and of complex problems where vectors end after any lane: a column of any height is
+one there, and a shuffle takes a table or a mask. By counts of instructions, measured nowhere."""
 
 STEPS = 400
 """Vector multiply-adds in the unrolled code of a group, beyond which it only gets longer."""
@@ -691,6 +696,9 @@ class LanesStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction or than {most} in all"
         if shuffle_bits(device) == 128 and max(p.m, p.n, p.k) > NARROW:
             return f"{p.m}x{p.n}x{p.k} is larger than {NARROW} in some direction: its columns fill 128 bits"
+        least = LENGTHS[p.dtype.is_complex]
+        if by_length(device) and max(p.m, p.n, p.k) > least:
+            return f"{p.m}x{p.n}x{p.k} is larger than {least} in some direction: a column is a vector there"
         packed = Problem(p.dtype, p.m, p.n, p.k, p.trans_a, p.trans_b)
         if (p.lda, p.ldb, p.ldc) != (packed.lda, packed.ldb, packed.ldc):
             return "columns are padded: lanes can only run on over packed matrices"

@@ -119,6 +119,7 @@ class Tile:
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.sum_bits
         self.pieces = pieces(self.rows, self.width, config["tail"])
+        self.ir.lengths &= len(self.pieces) == 1
         self.transposed = problem.transposed_a
         padded = -(-self.rows // self.width) * self.width
         # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
@@ -380,7 +381,7 @@ class Tile:
         inner: list[str | None] = list(phis)
         line = 64 * 8 // ir.stored_bits
         for step in range(blk_k):
-            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner)
+            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, last=step + 1 == blk_k)
             for pointer, write, each, _ in asks:
                 for number in range(each * step // blk_k, each * (step + 1) // blk_k):
                     ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
@@ -417,8 +418,17 @@ class Tile:
         """The shape of every running sum, in the order of ``index``."""
         return [piece for _ in range(size) for piece in rows for _ in range(self.per_sum)]
 
-    def step(self, rows: list[Piece], size: int, a: str, b: str, k: int, sums: list[str | None]) -> None:
-        """sums += A(rows, k) * B(k, columns), in the inner order of the config."""
+    def step(
+        self,
+        rows: list[Piece],
+        size: int,
+        a: str,
+        b: str,
+        k: int,
+        sums: list[str | None],
+        last: bool = False,
+    ) -> None:
+        """sums += A(rows, k) * B(k, columns), in the inner order of the config. ``last``: a block ends here."""
         reg_a, reg_b = self.c["reg_a"], self.c["reg_b"]
         row_chunks = [range(i, min(i + reg_a, len(rows))) for i in range(0, len(rows), reg_a)]
         col_chunks = [range(j, min(j + reg_b, size)) for j in range(0, size, reg_b)]
@@ -432,7 +442,7 @@ class Tile:
                         for i in row_chunk:
                             self.multiply(rows, i, j, held[i], streamed[j], sums)
                     if col_chunk.stop - done >= AHEAD // self.at.unit or col_chunk.stop == size:
-                        self.settle(rows, range(done, col_chunk.stop), sums)
+                        self.settle(rows, range(done, col_chunk.stop), sums, last)
                         done = col_chunk.stop
         else:
             for col_chunk in col_chunks:
@@ -442,15 +452,18 @@ class Tile:
                     for i in row_chunk:
                         for j in col_chunk:
                             self.multiply(rows, i, j, vectors[i], kept[j], sums)
-            self.settle(rows, range(size), sums)
+            self.settle(rows, range(size), sums, last)
 
-    def settle(self, rows: list[Piece], columns: range, sums: list[str | None]) -> None:
+    def settle(self, rows: list[Piece], columns: range, sums: list[str | None], last: bool) -> None:
         """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
         shapes = self.accumulators(rows, 1)
-        for column in columns:
+        # What is used once more at the end of its block would be copied there, and again by each multiply-add.
+        for column in columns if not (self.ir.loose and last) else ():
             for place, piece in enumerate(shapes, column * len(shapes)):
                 value = sums[place]
                 sums[place] = value and self.ir.settled(value, piece.width)
+        if self.ir.loose:
+            self.ir.keep_order()
 
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
@@ -509,6 +522,8 @@ class Tile:
         places = [(j, i) for j in range(size) for i in range(len(rows))]
         addresses = [ir.at(c, rows[i].start + j * self.at.c_col) for j, i in places]
         results = []
+        # Where rows are in one vector each, what is done is written before more of C is read.
+        apart = ir.loose and self.c["tail"] != "overlap"
         for place, ((_, i), address) in enumerate(zip(places, addresses, strict=True)):
             piece = rows[i]
             old = ir.load(address, piece) if self.p.beta != "0" else None
@@ -516,6 +531,11 @@ class Tile:
             results.append(finish(ir, self.p, scalars, total, old, piece.width))
             if old is not None:
                 results[-1] = ir.settled(results[-1], piece.width)
+            if apart:
+                ir.store(results.pop(), address, piece, self.store == "stream")
+                ir.keep_order()
+        if apart:
+            return
         for (_, i), address, result in zip(places, addresses, results, strict=True):
             ir.store(result, address, rows[i], self.store == "stream")
 

@@ -30,7 +30,7 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
 from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
-from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
+from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.sets import complex_slots
 from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
 from tilewright.stencils.protocol import CostModel, Stencil
@@ -106,7 +106,7 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
                     work += size
             sums = size * columns * (2 if config["cmul"] == "split" else 1)
             waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
-            masked = 0 if predicates else sum(piece.active < piece.width for piece in tile)
+            masked = 0 if predicates or by_length(device) else sum(piece.active < piece.width for piece in tile)
             steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
             # Loads that hide behind the arithmetic are not quite free.
             total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
@@ -526,7 +526,11 @@ class TileStencil(Stencil):
         least = problem.k if deep == problem.k else 1
         for bits in fitting[:2]:
             rest = problem.m * unit % (bits // problem.dtype.sum_bits)
-            shapes = product(params["tail"] if rest else ("mask",), params["cmul"], params["blk_m"])
+            tails = params["tail"] if rest else ("mask",)
+            if by_length(device) and rest > 1:
+                # Vectors of two widths have the length set anew for each of them.
+                tails = ("mask",)
+            shapes = product(tails, params["cmul"], params["blk_m"])
             for tail, cmul, blk_m in shapes:
                 shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
                 # Of the widths that the registers allow, the two largest are worth a look.
