@@ -14,6 +14,9 @@ from tilewright.errors import DeviceError
 from tilewright.model import Device
 from tilewright.targets.cpu.isa import ISAS, best_isa, prefetch_distance, supported
 
+VECTORS = ("avx", "f16c", "fma", "bmi", "lzcnt", "movbe", "popcnt", "gfni", "vaes", "vpclmulqdq")
+"""How LLVM's names begin of what it may use for products where a core has it."""
+
 
 @functools.cache
 def probe() -> Device:
@@ -39,8 +42,22 @@ def probe() -> Device:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         **_caches(),
     }
+    flags = ",".join([flags, *_hidden(arch)])
     key, compiled_for = f"{cpu}-{isa.name}", f"{arch}/{cpu} {flags}"
     return Device("cpu", _model_name(), key, limits, compiled_for, supports=supported(features))
+
+
+def _hidden(arch: str) -> list[str]:
+    """Flags against the vector instructions that this processor says it lacks.
+
+    LLVM's name of a core stands for all that the core has, but a virtual machine may hide some of it: a Xeon
+    without AVX-512-FP16 is still a ``sapphirerapids``, and one without AVX-512 a ``skylake-avx512``. Only x86
+    is asked by ``cpuid`` for each of them.
+    """
+    if arch != "x86_64":
+        return []
+    told = llvm.get_host_cpu_features().items()
+    return sorted(f"-{name}" for name, on in told if not on and name.startswith(VECTORS))
 
 
 def _model_name() -> str:
