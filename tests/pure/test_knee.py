@@ -218,6 +218,7 @@ def test_doctor_says_where_the_caches_end(capsys: pytest.CaptureFixture[str]) ->
         "limits": LIMITS,
         "ceilings": dict(MEASURED.ceilings),
         "knees": [(1, 12 * MB), (16, 96 * MB)],
+        "nodes": [],
         "threads": "Python's own",
         "calls": "fast",
         "toolchain": "llvm",

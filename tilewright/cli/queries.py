@@ -29,6 +29,7 @@ from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import refused
 from tilewright.store.records import Taken
 from tilewright.targets.cpu import llvm, named
+from tilewright.targets.cpu import nodes as memory
 from tilewright.targets.cpu.isa import ISAS
 from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
 from tilewright.task import Task
@@ -208,6 +209,7 @@ def machine(failed: Mapping[str, str] | None = None) -> dict[str, Any]:
         "limits": dict(device.limits),
         "ceilings": dict(device.ceilings),
         "knees": [(cores, device.knee(cores)) for cores in sorted({1, device["cores"]})],
+        "nodes": [asdict(node) for node in memory.nodes()],
         "threads": team.path if team else "Python's own",
         "calls": "fast" if native(device).trusted else "careful",
         "toolchain": TARGETS["cpu"].toolchain(),

@@ -17,6 +17,9 @@ from tilewright.model import Device
 from tilewright.targets.cpu import permission
 from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, prefetch_distance, supported
 
+VECTORS = ("avx", "f16c", "fma", "bmi", "lzcnt", "movbe", "popcnt", "gfni", "vaes", "vpclmulqdq")
+"""How LLVM's names begin of what it may use for products where a core has it."""
+
 
 @functools.cache
 def probe() -> Device:
@@ -43,6 +46,7 @@ def probe() -> Device:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         **_caches(),
     }
+    flags = ",".join([flags, *_hidden(arch)])
     key, compiled_for = f"{cpu}-{isa.name}", f"{arch}/{cpu} {flags}"
     return Device("cpu", _model_name(), key, limits, compiled_for, supports=supported(features))
 
@@ -54,6 +58,19 @@ def _scalable_bits(arch: str) -> int:
     # PR_SVE_GET_VL: bytes in the lower half of the answer, and a negative one without SVE.
     said = int(ctypes.CDLL(None).prctl(51, 0, 0, 0, 0))
     return 8 * (said & 0xFFFF) if said > 0 else 0
+
+
+def _hidden(arch: str) -> list[str]:
+    """Flags against the vector instructions that this processor says it lacks.
+
+    LLVM's name of a core stands for all that the core has, but a virtual machine may hide some of it: a Xeon
+    without AVX-512-FP16 is still a ``sapphirerapids``, and one without AVX-512 a ``skylake-avx512``. Only x86
+    is asked by ``cpuid`` for each of them.
+    """
+    if arch != "x86_64":
+        return []
+    told = llvm.get_host_cpu_features().items()
+    return sorted(f"-{name}" for name, on in told if not on and name.startswith(VECTORS))
 
 
 def _model_name() -> str:

@@ -688,7 +688,7 @@ class LanesStencil(Stencil):
         if reason := slow_type(p, device):
             return reason
         if p.dtype.letter in ("h", "hc") and by_bits(device):
-            return f"type {p.dtype.letter} is converted by integers: with whole products at once registers are few"
+            return f"type {p.dtype.letter} is converted by integers, which needs the registers"
         if min(p.m, p.n, p.k) < 1:
             return "there is nothing to compute"
         most = PRODUCTS[p.dtype.is_complex]
