@@ -175,6 +175,20 @@ class Sve(Neon):
         both = self.let(f"call {kind} {name}({kind} {copies[0]}, {kind} {copies[1]})")
         return self._closed(both, width, self.real)
 
+    # -- arithmetic -----------------------------------------------------------------------------
+    def fma(self, x: str, y: str, z: str | None, width: int) -> str:
+        if z is None or width * self.bits <= 128:
+            return super().fma(x, y, z, width)
+        # LLVM's general one may put the sum into another register than it was in, by an instruction more.
+        self.fma_count += 1
+        kind, suffix, lanes = self._scalable(self.real)
+        name = f"@llvm.aarch64.sve.fmla.{suffix}"
+        self.declared.add(f"declare {kind} {name}(<vscale x {lanes} x i1>, {kind}, {kind}, {kind})")
+        whole = self._first(width, self.real)
+        a, b, c = (self._opened(value, width, self.real) for value in (x, y, z))
+        made = self.let(f"call {kind} {name}({whole}, {kind} {c}, {kind} {a}, {kind} {b})")
+        return self._closed(made, width, self.real)
+
     # -- the rest ---------------------------------------------------------------------------------
     def settled(self, value: str, width: int) -> str:
         if not self.register or width * self.bits <= 128:
