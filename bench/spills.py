@@ -29,10 +29,14 @@ PROCESSORS = {
     **dict.fromkeys(("generic", "cortex-a57"), "neon"),
     "apple-m1": "neon_fcma",
     **dict.fromkeys(("neoverse-v2", "neoverse-n2"), "sve128"),
-    **{"neoverse-v1": "sve256", "a64fx": "sve512"},
+    "neoverse-v1": "sve256",
+    "a64fx": "sve512",
     **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
 }
-EXTRAS = {"neoverse-v2": ("sve2",), "neoverse-n2": ("sve2",)}
+EXTRAS = {
+    "neoverse-v1": ("bf16",),
+    **dict.fromkeys(("neoverse-v2", "neoverse-n2"), ("bf16", "sve2")),
+}
 """What they have of ``Isa.extras``."""
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 

@@ -40,9 +40,11 @@ class Ir:
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
-    register, where code has an order to keep (``ordered``), else nothing. What a set has of its own is a class
-    derived from this one (``sets.ir_of``): ``attributes`` of its functions, and whether it multiplies complex
-    numbers by instructions for that (``complex_fma``, then ``cfma``, ``pair`` and ``paired``).
+    register, where code has an order to keep (``ordered``), else nothing.
+
+    What a set has of its own is a class derived from this one (``sets.ir_of``): ``attributes`` of its functions,
+    and whether it multiplies complex numbers by instructions for that (``complex_fma``, then ``cfma``, ``pair``
+    and ``paired``).
     """
 
     attributes = ""
@@ -256,6 +258,18 @@ class Ir:
         top = self.let(f"trunc {whole} {self.let(f'lshr {whole} {chosen}, {each(16)}')} to {part}")
         return self.let(f"bitcast {part} {top} to {self._stored(width)}")
 
+    def row_stored(self, address: str, piece: Piece) -> str:
+        """A piece as it lies in memory, for ``fma_stored``. Where ``sets.multiplies_stored`` is."""
+        raise NotImplementedError
+
+    def copies_stored(self, address: str, widths: Iterable[int]) -> dict[int, tuple[str]]:
+        """One real as it lies in memory, for ``fma_stored`` of each width."""
+        raise NotImplementedError
+
+    def fma_stored(self, x: str, y: str, z: str | None, width: int) -> str:
+        """x*y + z with one rounding, where x and y are of the type in memory and z is of registers'."""
+        raise NotImplementedError
+
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""
         if width == 1:
@@ -294,7 +308,9 @@ class Ir:
         self.declared.add(f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})")
         return self.let(f"call {kind} @llvm.fma.{suffix}({kind} {x}, {kind} {y}, {kind} {z})")
 
-    def cfma(self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)) -> str:
+    def cfma(
+        self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)
+    ) -> str:
         """x*y + z of (re, im) lanes, where x or y enters conjugated; of both the result is that of neither,
         and to be conjugated. Where ``complex_fma`` is."""
         raise NotImplementedError
@@ -378,7 +394,13 @@ def scaled(ir: Ir, x: str, scalar: tuple[str, str], plus: str | None, width: int
 def finish(ir: Ir, problem: Problem, scalars: Scalars, acc: str, old: str | None, width: int) -> str:
     """alpha*acc + beta*old, as far as the classes of alpha and beta ask for it."""
     is_complex = problem.dtype.is_complex
-    if is_complex and ir.complex_fma and scalars.alpha is None and old is not None and scalars.beta is not None:
+    if (
+        is_complex
+        and ir.complex_fma
+        and scalars.alpha is None
+        and old is not None
+        and scalars.beta is not None
+    ):
         return scaled(ir, old, scalars.beta, acc, width, is_complex)
     if problem.beta == "any" and old is not None and scalars.beta is not None:
         old = scaled(ir, old, scalars.beta, None, width, is_complex)
