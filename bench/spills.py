@@ -29,12 +29,18 @@ PROCESSORS = {
     **dict.fromkeys(("generic", "cortex-a57"), "neon"),
     "apple-m1": "neon_fcma",
     **dict.fromkeys(("neoverse-v2", "neoverse-n2"), "sve128"),
-    "neoverse-v1": "sve256", "a64fx": "sve512",
+    "neoverse-v1": "sve256",
+    "a64fx": "sve512",
     **dict.fromkeys(("pwr8", "pwr9"), "vsx"),
     "pwr10": "mma",
-    "sifive-x280": "rvv512", "spacemit-x60": "rvv256", "sifive-p670": "rvv128",
+    "sifive-x280": "rvv512",
+    "spacemit-x60": "rvv256",
+    "sifive-p670": "rvv128",
 }
-EXTRAS = {"neoverse-v2": ("sve2",), "neoverse-n2": ("sve2",)}
+EXTRAS = {
+    "neoverse-v1": ("bf16",),
+    **dict.fromkeys(("neoverse-v2", "neoverse-n2"), ("bf16", "sve2")),
+}
 """What they have of ``Isa.extras``."""
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 

@@ -18,7 +18,10 @@ from tilewright.targets.cpu import listing, llvm
 pytestmark = pytest.mark.cpu
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-PROCESSORS = ("cortex-a57", "neoverse-v1", "neoverse-v2", "pwr8", "pwr9", "pwr10")
+PROCESSORS = (
+    *("cortex-a57", "apple-m1", "neoverse-v1", "neoverse-v2", "neoverse-n2", "a64fx"),
+    *("pwr8", "pwr9", "pwr10"),
+)
 
 
 def defaults(letter: str, name: str) -> Iterator[Problem]:
@@ -70,13 +73,23 @@ def test_defaults_that_once_spilled(name: str, spelling: str, trans: str, alpha:
     assert llvm.facts(source, device)["spills"] == 0
 
 
-@pytest.mark.parametrize("name", ["neoverse-v1", "pwr9"])
-def test_the_program_is_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    ("name", "spelling"),
+    [
+        ("cortex-a57", "d:3x3x3"),
+        ("apple-m1", "c:2x1x2"),
+        ("neoverse-v2", "z:2x1x2"),
+        ("neoverse-v1", "c:3x1x2"),
+        ("a64fx", "d:3x3x3"),
+        ("pwr9", "d:3x3x3"),
+    ],
+)
+def test_the_program_is_as_it_was(name: str, spelling: str, request: pytest.FixtureRequest) -> None:
     """One small kernel of each instruction set, to be read in a review (``--update-golden``)."""
     device, tile = spills.named(name), STENCILS["tile"]
-    (problem,) = Problem.parse("d:3x3x3")
+    (problem,) = Problem.parse(spelling)
     text = tile.source(problem, tile.default(problem, device), device).text
-    path = GOLDEN / f"tile-d-3x3x3.{device.key}.ll"
+    path = GOLDEN / f"tile-{spelling.replace(':', '-')}.{device.key}.ll"
     if request.config.getoption("--update-golden"):
         path.write_text(text)
     assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"

@@ -22,7 +22,9 @@ class Neon(Ir):
 
     complex_fma = True
 
-    def cfma(self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)) -> str:
+    def cfma(
+        self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)
+    ) -> str:
         # An instruction adds the products of one part of its first factor: 0 those of the real part, 90 those
         # of the imaginary one as a product has them, 270 as one with the conjugate has them.
         first, second = (y, x) if conj == (False, True) else (x, y)
@@ -175,6 +177,68 @@ class Sve(Neon):
         both = self.let(f"call {kind} {name}({kind} {copies[0]}, {kind} {copies[1]})")
         return self._closed(both, width, self.real)
 
+    # -- products of 16 bits into float32 (FMLALB, BFMLALB) -------------------------------------------
+    def row_stored(self, address: str, piece: Piece) -> str:
+        if piece.width == 1:
+            return self.load(address, piece)
+        # Each number in the lower half of 32 bits, where the even lanes of 16 bits are: one load.
+        lanes, wide = "<vscale x 4 x i16>", "<vscale x 4 x i32>"
+        name = "@llvm.masked.load.nxv4i16.p0"
+        self.declared.add(f"declare {lanes} {name}(ptr, i32, <vscale x 4 x i1>, {lanes})")
+        where = self._first(piece.active, "float")
+        read = self.let(f"call {lanes} {name}(ptr {address}, i32 2, {where}, {lanes} zeroinitializer)")
+        apart = self.let(f"zext {lanes} {read} to {wide}")
+        return self.let(f"bitcast {wide} {apart} to {self._scalable(self.stored)[0]}")
+
+    def copies_stored(self, address: str, widths: Iterable[int]) -> dict[int, tuple[str]]:
+        kind, made = "<vscale x 8 x i16>", {}
+        for width in widths:
+            if width == 1:
+                made[width] = (self.one(address),)
+                continue
+            one = self.let(f"load i16, ptr {address}, align 2")
+            first = self.let(f"insertelement {kind} poison, i16 {one}, i64 0")
+            zeros = "<vscale x 8 x i32> zeroinitializer"
+            every = self.let(f"shufflevector {kind} {first}, {kind} poison, {zeros}")
+            made[width] = (self.let(f"bitcast {kind} {every} to {self._scalable(self.stored)[0]}"),)
+        return made
+
+    def widened(self, value: str, width: int) -> str:
+        if not self.brain or width == 1:
+            return super().widened(value, width)
+        # LLVM takes vectors of bfloat16 apart; as whole numbers they are read into their places.
+        whole, wide = f"<{width} x i16>", f"<{width} x i32>"
+        raw = self.let(f"bitcast <{width} x bfloat> {value} to {whole}")
+        apart = self.let(f"zext {whole} {raw} to {wide}")
+        places = ", ".join(["i32 16"] * width)
+        moved = self.let(f"shl {wide} {apart}, <{places}>")
+        return self.let(f"bitcast {wide} {moved} to {self.vec(width)}")
+
+    def fma_stored(self, x: str, y: str, z: str | None, width: int) -> str:
+        if width == 1:
+            return self.fma(x, y, z, width)
+        self.fma_count += 1
+        sums, kind = self._scalable("float")[0], self._scalable(self.stored)[0]
+        name = "@llvm.aarch64.sve." + ("bfmlalb" if self.brain else "fmlalb.nxv4f32")
+        self.declared.add(f"declare {sums} {name}({sums}, {kind}, {kind})")
+        total = self._opened(z, width, "float") if z else "zeroinitializer"
+        made = self.let(f"call {sums} {name}({sums} {total}, {kind} {x}, {kind} {y})")
+        return self._closed(made, width, "float")
+
+    # -- arithmetic -----------------------------------------------------------------------------
+    def fma(self, x: str, y: str, z: str | None, width: int) -> str:
+        if z is None or width * self.bits <= 128:
+            return super().fma(x, y, z, width)
+        # LLVM's general one may put the sum into another register than it was in, by an instruction more.
+        self.fma_count += 1
+        kind, suffix, lanes = self._scalable(self.real)
+        name = f"@llvm.aarch64.sve.fmla.{suffix}"
+        self.declared.add(f"declare {kind} {name}(<vscale x {lanes} x i1>, {kind}, {kind}, {kind})")
+        whole = self._first(width, self.real)
+        a, b, c = (self._opened(value, width, self.real) for value in (x, y, z))
+        made = self.let(f"call {kind} {name}({whole}, {kind} {c}, {kind} {a}, {kind} {b})")
+        return self._closed(made, width, self.real)
+
     # -- the rest ---------------------------------------------------------------------------------
     def settled(self, value: str, width: int) -> str:
         if not self.register or width * self.bits <= 128:
@@ -186,7 +250,11 @@ class Sve(Neon):
 
     def shuffle(self, x: str, y: str, mask: Sequence[int], width: int) -> str:
         # LLVM knows what deals single lanes out, and has no look at pairs of them as one.
-        pairs = [(one // 2, one % 2 == 0 and two == one + 1) for one, two in zip(mask[::2], mask[1::2])]
+        both = (
+            (one // 2, one % 2 == 0 and two == one + 1)
+            for one, two in zip(mask[::2], mask[1::2], strict=True)
+        )
+        pairs = list(both)
         if self.bits * len(mask) <= 128 or self.bits == 64 or not all(whole for _, whole in pairs):
             return super().shuffle(x, y, mask, width)
         kind = f"<{width // 2} x double>"
@@ -202,7 +270,9 @@ class Sve(Neon):
     def _turned(self, angle: int, x: str, y: str, z: str, width: int) -> str:
         kind, suffix, lanes = self._scalable(self.real)
         name = f"@llvm.aarch64.sve.fcmla.{suffix}"
-        self.declared.add(f"declare {kind} {name}(<vscale x {lanes} x i1>, {kind}, {kind}, {kind}, i32 immarg)")
+        self.declared.add(
+            f"declare {kind} {name}(<vscale x {lanes} x i1>, {kind}, {kind}, {kind}, i32 immarg)"
+        )
         whole = self._first(width, self.real)
         a, b = (self._opened(value, width, self.real) for value in (x, y))
         c = z if z == "zeroinitializer" else self._opened(z, width, self.real)

@@ -301,6 +301,18 @@ class Ir:
         top = self.let(f"trunc {whole} {self.let(f'lshr {whole} {chosen}, {each(16)}')} to {part}")
         return top if self.stored == "i16" else self.let(f"bitcast {part} {top} to {self._stored(width)}")
 
+    def row_stored(self, address: str, piece: Piece) -> str:
+        """A piece as it lies in memory, for ``fma_stored``. Where ``sets.multiplies_stored`` is."""
+        raise NotImplementedError
+
+    def copies_stored(self, address: str, widths: Iterable[int]) -> dict[int, tuple[str]]:
+        """One real as it lies in memory, for ``fma_stored`` of each width."""
+        raise NotImplementedError
+
+    def fma_stored(self, x: str, y: str, z: str | None, width: int) -> str:
+        """x*y + z with one rounding, where x and y are of the type in memory and z is of registers'."""
+        raise NotImplementedError
+
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""
         if width == 1:
@@ -339,7 +351,9 @@ class Ir:
         self.declared.add(f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})")
         return self.let(f"call {kind} @llvm.fma.{suffix}({kind} {x}, {kind} {y}, {kind} {z})")
 
-    def cfma(self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)) -> str:
+    def cfma(
+        self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)
+    ) -> str:
         """x*y + z of (re, im) lanes, where x or y enters conjugated; of both the result is that of neither,
         and to be conjugated. Where ``complex_fma`` is."""
         raise NotImplementedError
@@ -423,7 +437,13 @@ def scaled(ir: Ir, x: str, scalar: tuple[str, str], plus: str | None, width: int
 def finish(ir: Ir, problem: Problem, scalars: Scalars, acc: str, old: str | None, width: int) -> str:
     """alpha*acc + beta*old, as far as the classes of alpha and beta ask for it."""
     is_complex = problem.dtype.is_complex
-    if is_complex and ir.complex_fma and scalars.alpha is None and old is not None and scalars.beta is not None:
+    if (
+        is_complex
+        and ir.complex_fma
+        and scalars.alpha is None
+        and old is not None
+        and scalars.beta is not None
+    ):
         return scaled(ir, old, scalars.beta, acc, width, is_complex)
     if problem.beta == "any" and old is not None and scalars.beta is not None:
         old = scaled(ir, old, scalars.beta, None, width, is_complex)

@@ -8,6 +8,17 @@ from tilewright.stencils.cpu.bits import BitsIr, by_bits
 from tilewright.stencils.cpu.ir import Ir, ordered, ways
 
 
+def multiplies_stored(dtype: DType, device: Device) -> bool:
+    """Whether a processor multiplies numbers of 16 bits as they are stored, exactly, and adds to float32 with
+    one rounding: what widening both first comes to.
+
+    Not with vectors of 128 bits, where instructions of NEON read four widened numbers of B at a time and this
+    would take more of them (counted for h and b at 7, 8 and 16).
+    """
+    asked = {"h": "sve2", "b": "arm_bf16"}.get(dtype.letter, "")
+    return {"sve", asked} <= device.supports and device["vector_bits"] > 128
+
+
 def complex_slots(device: Device) -> int:
     """Multiply-adds in whose time a processor does a complex one."""
     return device.limits.get("complex_slots", 1)

@@ -16,8 +16,11 @@ class Isa:
     multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
     processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
     asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
-    it, or where ``found`` is what the program asks, an expression in C of what ``export/c/runtime.h`` has. ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long
-    as a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds in whose time a complex one is done.
+    it, or where ``found`` is what it asks, an expression in C of what ``export/c/runtime.h`` has.
+
+    ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as a
+    processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds in
+    whose time a complex one is done.
     """
 
     name: str
@@ -46,7 +49,7 @@ class Isa:
         }
 
 
-_ARM_FMA = ("fmla", "fmad", "fcmla")
+_ARM_FMA = ("fmla", "fmad", "fcmla", "bfmla")
 _AVX2 = ("avx2", "bmi", "bmi2", "fma", "popcnt")
 ISAS = (
     Isa(
@@ -64,7 +67,7 @@ ISAS = (
         Isa(
             *(f"sve{bits}", "aarch64", ("neon", "sve"), bits, 32, True, _ARM_FMA),
             baseline="generic +neon,+sve",
-            extras=("sve2",),
+            extras=("sve2", "bf16"),
             found=f"tw_vector_bytes() == {bits // 8}",
             scalable=True,
             complex_slots=slots,
@@ -166,6 +169,9 @@ FEATURES = {
     "amx_bf16": ("amx-bf16",),
     "amx_fp16": ("amx-fp16",),
     "sve": ("sve",),
+    # Products of 16 bits that are added to float32: of float16, among others, and of bfloat16.
+    "sve2": ("sve2",),
+    "arm_bf16": ("bf16",),
     # Complex multiply-adds: an extension of NEON, part of SVE.
     "fcma": ("complxnum", "sve"),
     "mma": ("mma",),

@@ -123,7 +123,8 @@ class Tile:
         self.transposed = problem.transposed_a
         padded = -(-self.rows // self.width) * self.width
         # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
-        self.widens = self.ir.stored != self.ir.real
+        self.stored = config.get("widen", "load") == "product"
+        self.widens = self.ir.stored != self.ir.real and not self.stored
         self.column_b = (problem.n if problem.transposed_b else problem.k) * (2 if self.complex else 1)
         self.at = Layout.of(
             problem, padded if self.transposed else None, self.column_b if self.widens else None
@@ -468,6 +469,8 @@ class Tile:
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
         ir = self.ir
+        if self.stored:
+            return ir.row_stored(self.of_a(a, piece.start + k * self.at.a_col), piece), ""
         value = ir.load(self.of_a(a, piece.start + k * self.at.a_col), piece, held=self.transposed)
         if not self.rotate:
             return value, ""
@@ -477,10 +480,12 @@ class Tile:
     def b_values(
         self, b: str, k: int, column: int, rows: list[Piece], which: range
     ) -> dict[int, tuple[str, ...]]:
-        """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im), or both in one."""
+        """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im) or both in one."""
         ir = self.ir
         address = self.of_b(b, k * self.at.b_row + column * self.at.b_col)
         widths = dict.fromkeys(rows[i].width for i in which)
+        if self.stored:
+            return dict(ir.copies_stored(address, widths))
         if self.fcmla:
             return {w: (ir.pair(address, w),) for w in widths}
         parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
@@ -500,7 +505,8 @@ class Tile:
         value = values[width]
         if not self.complex:
             index = j * len(rows) + i
-            sums[index] = ir.fma(vector[0], value[0], sums[index], width)
+            multiply = ir.fma_stored if self.stored else ir.fma
+            sums[index] = multiply(vector[0], value[0], sums[index], width)
         elif self.fcmla:
             index = j * len(rows) + i
             conj = self.at.conj_a < 0, self.at.conj_b < 0

@@ -31,7 +31,7 @@ from tilewright.space import HARDWARE, Param, Rule, Space, completed
 from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, grain, module, staged_or_not, stream_or_not
-from tilewright.stencils.cpu.sets import complex_slots
+from tilewright.stencils.cpu.sets import complex_slots, multiplies_stored
 from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
 from tilewright.stencils.protocol import CostModel, Stencil
 
@@ -39,6 +39,11 @@ LIMIT = 64
 
 SPREAD = Param("spread", (0, 1), absent=0)
 """Whether all operands are prefetched at once, evenly, or one after another."""
+
+
+WIDEN = Param("widen", ("load", "product"), absent="load")
+"""Whether numbers of 16 bits are widened as they are read, or by the instructions that multiply them. A
+transposed A is turned in the type of registers, and so widened before."""
 
 
 EARLY = 3
@@ -142,7 +147,7 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
         # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
     most += (max(map(len, tiles)) + EARLY) * parts if early else 0
-    most += WIDENING if p.dtype.real_bits == 16 else 0
+    most += WIDENING if p.dtype.real_bits == 16 and config.get("widen", "load") == "load" else 0
     if not kept and max(map(len, tiles)) == 1:
         most += min(config["blk_k"], 4) - 1
     scalars = parts * ((p.alpha == "any") + (p.beta == "any"))
@@ -239,6 +244,7 @@ def _params(x: Columns, device: Device) -> tuple[Param, ...]:
         Param("prefetch", (0, 1, 2, 4)),
         Param("level", (1, 2)),
         SPREAD,
+        *((WIDEN,) if multiplies_stored(p.dtype, device) and not p.transposed_a else ()),
     )
 
 
@@ -519,6 +525,8 @@ class TileStencil(Stencil):
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
 
+        widen = {"widen": "product"} if "widen" in params else {}
+
         def fits(shape: Mapping[str, Any]) -> bool:
             return live(problem, shape, kept, early) <= room
 
@@ -532,7 +540,7 @@ class TileStencil(Stencil):
                 tails = ("mask",)
             shapes = product(tails, params["cmul"], params["blk_m"])
             for tail, cmul, blk_m in shapes:
-                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
+                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, **widen}
                 # Of the widths that the registers allow, the two largest are worth a look.
                 allowed = (w for w in reversed(widths) if fits({**shape, "blk_n": w, "blk_k": least}))
                 for blk_n in islice(allowed, 2):
@@ -546,7 +554,12 @@ class TileStencil(Stencil):
         if best is None:
             # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
             # that need no remainder if there are such.
-            narrow = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1], "blk_m": 1}
+            narrow = {
+                "vector_bits": params["vector_bits"][-1],
+                "cmul": params["cmul"][-1],
+                "blk_m": 1,
+                **widen,
+            }
             ways = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
             best = next(config for config in ways if not hardware.why(config))
         return from_memory(problem, device, space, best)
@@ -571,6 +584,7 @@ class TileStencil(Stencil):
                 "prefetch": 0,
                 "level": 1,
                 "spread": 0,
+                **({"widen": shape["widen"]} if "widen" in shape else {}),
             }
         )
 
