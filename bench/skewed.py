@@ -1,14 +1,14 @@
 """Products with extents over 64 beside NumPy's, on one core: ``python -m bench.skewed --out FILE``.
 
-Random problems, each by the default of the stencil that serves it (``ours``) and by ``numpy.matmul`` (with beta
-1: and an addition), in turns:
+Random problems, each by the default of the stencil that serves it (``ours``) and by ``numpy.matmul`` (with
+beta 1: and an addition), in turns:
 
 long    one extent log-uniform in 65..4096, the others in 2..64
 two     two extents log-uniform in 65..1024, the other in 2..64
 square  extents in 65..128, half of them alike
 
-with random transposes, and operands that the batch shares; in cache (half of the second level, or one product)
-and from memory. ``--public`` has the shapes of public programs in place of random ones. A line says what
+with random transposes, and operands that the batch shares; in cache (half of the second level, or one
+product) and from memory. ``--public`` has the shapes of public programs in place of random ones. A line says what
 either took, their ratio (``gain``), of what a call without a record runs (``chosen``), and how much of the
 bound that is, with ceilings of this run.
 
@@ -35,15 +35,15 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402  # A BLAS asks how many threads it gets when it is loaded.
+import numpy as np  # A BLAS asks how many threads it gets when it is loaded.
 
-import tilewright as tw  # noqa: E402
-from bench import bounds, kernels, lines  # noqa: E402
-from bench.classes import written  # noqa: E402
-from tilewright.catalog import TARGETS  # noqa: E402
-from tilewright.model import DTYPES  # noqa: E402
-from tilewright.planning import dispatch, processors, roofline  # noqa: E402
-from tilewright.planning.neighbours import Point  # noqa: E402
+import tilewright as tw
+from bench import bounds, kernels, lines
+from bench.classes import written
+from tilewright.catalog import TARGETS
+from tilewright.model import DTYPES
+from tilewright.planning import dispatch, processors, roofline
+from tilewright.planning.neighbours import Point
 
 STENCIL = "blocked"
 KINDS = ("long", "long", "two", "square")
@@ -122,7 +122,9 @@ def operand(letter: str, count: int, rows: int, columns: int, trans: str) -> Any
     """A stack of random matrices; of ``t`` the transposes of what lies in memory."""
     draw = np.random.default_rng(1).standard_normal
     shape = (count, columns, rows) if trans == "t" else (count, rows, columns)
-    values = (draw(shape) + (1j * draw(shape) if DTYPES[letter].is_complex else 0)).astype(DTYPES[letter].numpy)
+    values = (draw(shape) + (1j * draw(shape) if DTYPES[letter].is_complex else 0)).astype(
+        DTYPES[letter].numpy
+    )
     return values.swapaxes(-1, -2) if trans == "t" else values
 
 
@@ -211,9 +213,10 @@ def summed(found: Iterable[tuple[lines.Line, bool]]) -> Iterator[str]:
         ran = [gain if ours else 1.0 for gain, ours in each]
         lost = sum(gain < 1 - SLACK for gain in ran)
         missed = sum(gain > 1 + SLACK for gain, ours in each if not ours)
+        alone = [gain for gain, _ in each]
         yield (
-            f"{letter} {regime:6} {len(each):4} problems: default x {statistics.geometric_mean(g for g, _ in each):.2f} "
-            f"(least {min(g for g, _ in each):.2f}), calls x {statistics.geometric_mean(ran):.2f} (least "
+            f"{letter} {regime:6} {len(each):4} problems: default x {statistics.geometric_mean(alone):.2f} "
+            f"(least {min(alone):.2f}), calls x {statistics.geometric_mean(ran):.2f} (least "
             f"{min(ran):.2f}, {lost} below {1 - SLACK}), ours runs {sum(o for _, o in each)}, missed {missed}"
         )
 

@@ -76,8 +76,8 @@ def tile_config(config: Mapping[str, Any]) -> Config:
 
 
 def apart(problem: Problem, config: Mapping[str, Any]) -> int:
-    """Reals from one packed column of B, or row of a transposed one, to the next: an odd number of cache lines,
-    so that those that are read together do not push each other out of the cache."""
+    """Reals from one packed column of B, or row of a transposed one, to the next: an odd number of cache
+    lines, so that those that are read together do not push each other out of the cache."""
     p, unit = problem, 2 if problem.dtype.is_complex else 1
     columns = runs(p.n, config["blk_n"])[0][0] if config["order"] == "nm" else p.n
     length = unit * (columns if p.transposed_b else min(config["slice"], p.k))
@@ -147,7 +147,7 @@ class Blocked(Tile):
     @property
     def outer(self) -> str:
         """The extent that the outer loop runs over: all of the other operand is read in each of its turns."""
-        return self.config["order"][0]
+        return str(self.config["order"])[0]
 
     # -- loops ----------------------------------------------------------------------------------
     def loop(
@@ -191,7 +191,8 @@ class Blocked(Tile):
         if self.outer == "n":
 
             def column(a: str, b: str, c: str, size: int) -> None:
-                self.each_row(a, self.packed("b", b, size), c, lambda *at: self.one(*at, size))
+                packed = self.packed("b", b, size)
+                self.each_row(a, packed, c, lambda a, b, c, rows: self.one(a, b, c, rows, size))
 
             self.each_column(a, b, c, column)
         else:

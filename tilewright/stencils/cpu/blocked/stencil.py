@@ -8,14 +8,14 @@
                      +-----+-----+-----+--
                        k, in slices
 
-``tile`` writes out every tile of a matrix; here one tile of each shape is written, three heights by two widths
-at most, and loops move it, so that code is no longer for longer extents. ``order`` says which loop is the
-outer one (``nm``: the columns): its tiles are read once, and those of the inner one in each of its turns, from
-the caches. Packed, the operand of the inner loop lies in a buffer as a whole, and of the other one a tile at
-a time: A tile after tile in the order in which it is read, at addresses that are aligned, B with its columns
-where they are no rivals for the same lines of a cache. That is the packing of K. Goto and R. van de Geijn,
-"Anatomy of high-performance matrix multiplication" (2008), without the blocks for caches beyond the second:
-one extent at least is short. A sum over a long k is cut into slices, and C is added to.
+``tile`` writes out every tile of a matrix; here one tile of each shape is written, a few heights by two
+widths, and loops move it, so that code is no longer for longer extents. ``order`` says which loop is the
+outer one (``nm``: the columns): its tiles are read once, and those of the inner one in each of its turns,
+from the caches. Packed, the operand of the inner loop lies in a buffer as a whole, and of the other one a
+tile at a time: A tile after tile in the order in which it is read, at addresses that are aligned, B with its
+columns where they do not push each other out of the cache. That is the packing of K. Goto and R. van de
+Geijn, "Anatomy of high-performance matrix multiplication" (2008), without the blocks for caches beyond the
+second: one extent at least is short. A sum over a long k is cut into slices, and C is added to.
 
 Requires: vectors of the real type, contiguous columns of C, an extent over 64 and one of at most 128.
 """
@@ -261,7 +261,9 @@ class BlockedStencil(Stencil):
         side = [n for n in params["blk_n"] if n <= WAYS or p.transposed_b]
         widths = sorted({runs(p.n, most)[0][0] for most in side}, reverse=True)
         found: list[tuple[float, str, Config]] = []
-        fitting = [bits for bits in params["vector_bits"] if bits == 128 or shape.lanes(bits) < 2 * shape.rows]
+        fitting = [
+            bits for bits in params["vector_bits"] if bits == 128 or shape.lanes(bits) < 2 * shape.rows
+        ]
         for bits in fitting[:2]:
             tails = params["tail"] if shape.rest(bits) else ("mask",)
             for tail, cmul, blk_m in product(tails, params["cmul"], params["blk_m"]):
