@@ -10,8 +10,8 @@ square  extents in 65..128, half of them alike
 with random transposes, and operands that the batch shares; in cache (half of the second level, or one
 product) and from memory. ``--public`` has the shapes of public programs in place of random ones. A line says
 what either took, their ratio (``gain``), what a call without a record runs (``chosen``), and how near that is
-to the bound: in cache the peak, measured before the first problem; from memory a copy of as many bytes, half of
-them read, in turns with both.
+to the bound: in cache the peak, measured before the first problem; from memory a copy of as many bytes, half
+of them read, in turns with both.
 
     python -m bench.skewed --seed 1 --out FILE           measure, and say what calls gain and where they lose
     python -m bench.skewed --write FILE...               make ``planning/data/processors.json`` of files
