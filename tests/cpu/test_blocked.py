@@ -1,4 +1,4 @@
-"""The ``blocked`` stencil: random long problems under random configs are right, and its defaults do not spill."""
+"""The ``blocked`` stencil: random long problems under random configs are right, defaults do not spill."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def problems(draw: st.DrawFn) -> Problem:
     pad = st.sampled_from([0, 0, 1, 3, 8])
     changed: dict[str, Any] = {f"ld{x}": getattr(p, f"ld{x}") + draw(pad) for x in "abc"}
     shared = draw(st.sampled_from(["", "", "a", "b", "ab"]))
-    changed |= {"alpha": draw(st.sampled_from(["1", "any"])), "beta": draw(st.sampled_from(["0", "1", "any"]))}
+    changed |= {
+        "alpha": draw(st.sampled_from(["1", "any"])),
+        "beta": draw(st.sampled_from(["0", "1", "any"])),
+    }
     changed |= {f"stride_{x}": 0 if x in shared else None for x in "abc"}
     return p.with_(**changed)
 

@@ -3,8 +3,8 @@
 Of products with an extent over 64 some are ours and some are the BLAS's, which packs for the caches as well.
 ``data/processors.json`` holds random ones that were measured beside each other; ``python -m bench.skewed``
 makes it and checks it on others. What is foretold of a problem is what ``planning.neighbours`` makes of
-the points near it. Where they were measured the BLAS was OpenBLAS on one core; on several a batch of ours takes
-all of them, product by product, and so does OpenBLAS within each product of more than ``THREADED``
+the points near it. Where they were measured the BLAS was OpenBLAS on one core; on several a batch of ours
+takes all of them, product by product, and so does OpenBLAS within each product of more than ``THREADED``
 multiply-adds.
 """
 

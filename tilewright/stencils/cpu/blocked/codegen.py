@@ -76,8 +76,8 @@ def tile_config(config: Mapping[str, Any]) -> Config:
 
 
 def apart(problem: Problem, config: Mapping[str, Any]) -> int:
-    """Reals from one packed column of B, or row of a transposed one, to the next: an odd number of cache lines,
-    so that those that are read together do not push each other out of the cache."""
+    """Reals from one packed column of B, or row of a transposed one, to the next: an odd number of cache
+    lines, so that those that are read together do not push each other out of the cache."""
     p, unit = problem, 2 if problem.dtype.is_complex else 1
     columns = runs(p.n, config["blk_n"])[0][0] if config["order"] == "nm" else p.n
     length = unit * (columns if p.transposed_b else min(config["slice"], p.k))
@@ -147,7 +147,7 @@ class Blocked(Tile):
     @property
     def outer(self) -> str:
         """The extent that the outer loop runs over: all of the other operand is read in each of its turns."""
-        return self.config["order"][0]
+        return str(self.config["order"])[0]
 
     # -- loops ----------------------------------------------------------------------------------
     def loop(
@@ -191,7 +191,8 @@ class Blocked(Tile):
         if self.outer == "n":
 
             def column(a: str, b: str, c: str, size: int) -> None:
-                self.each_row(a, self.packed("b", b, size), c, lambda *at: self.one(*at, size))
+                packed = self.packed("b", b, size)
+                self.each_row(a, packed, c, lambda a, b, c, rows: self.one(a, b, c, rows, size))
 
             self.each_column(a, b, c, column)
         else:
@@ -259,12 +260,26 @@ class Blocked(Tile):
         for rows in self.rows_of_c:
             size = rows.padded(self.width) * self.p.k * self.scale
             step = rows.height * self.a_row
-            self.loop(
-                rows.times,
-                (source, target, target),
-                (step, size, 0),
-                lambda a, buffer, _, rows=rows: self.pack_rows(a, buffer, rows),  # type: ignore[misc]
-            )
+            if self.whole.transposed_a:
+                self.loop(
+                    rows.times,
+                    (source, target, target),
+                    (step, size, 0),
+                    lambda a, buffer, _, rows=rows: self.pack_rows(a, buffer, rows),  # type: ignore[misc]
+                )
+            else:
+                # Column after column, whatever tiles its parts go to: memory is read in order.
+                self.loop(
+                    self.p.k,
+                    (source, target, target),
+                    (self.a_col, rows.padded(self.width) * self.scale, 0),
+                    lambda a, buffer, _, rows=rows, steps=(step, size, 0): self.loop(  # type: ignore[misc]
+                        rows.times,
+                        (a, buffer, buffer),
+                        steps,
+                        lambda a, buffer, _: self.pack_column(a, buffer, rows),
+                    ),
+                )
             source, target = self.ir.at(source, step * rows.times), self.ir.at(target, size * rows.times)
 
     def pack_rows(self, a: str, buffer: str, rows: Rows) -> None:
@@ -285,13 +300,20 @@ class Blocked(Tile):
                 self.pack_block(a, ir.at(buffer, whole * lanes * high, held=True), rows, rest)
             return
 
-        def copy(a: str, buffer: str, _: str) -> None:
-            for piece in rows.vectors:
-                value = ir.load(ir.at(a, piece.start), piece)
-                full = Piece(piece.start, piece.width, piece.width)
-                ir.store(value, ir.at(buffer, piece.start, held=True), full, held=True)
+        self.loop(
+            self.p.k,
+            (a, buffer, buffer),
+            (self.a_col, high * self.scale, 0),
+            lambda a, buffer, _: self.pack_column(a, buffer, rows),
+        )
 
-        self.loop(self.p.k, (a, buffer, buffer), (self.a_col, high * self.scale, 0), copy)
+    def pack_column(self, a: str, buffer: str, rows: Rows) -> None:
+        """One column of a tile of A that is not transposed."""
+        ir = self.ir
+        for piece in rows.vectors:
+            value = ir.load(ir.at(a, piece.start), piece)
+            full = Piece(piece.start, piece.width, piece.width)
+            ir.store(value, ir.at(buffer, piece.start, held=True), full, held=True)
 
     def pack_block(self, a: str, buffer: str, rows: Rows, steps: int) -> None:
         """``steps`` columns of a tile of a transposed A, read along k and turned in registers."""

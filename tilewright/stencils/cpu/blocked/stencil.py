@@ -8,14 +8,14 @@
                      +-----+-----+-----+--
                        k, in slices
 
-``tile`` writes out every tile of a matrix; here one tile of each shape is written, three heights by two widths
-at most, and loops move it, so that code is no longer for longer extents. ``order`` says which loop is the
-outer one (``nm``: the columns): its tiles are read once, and those of the inner one in each of its turns, from
-the caches. Packed, the operand of the inner loop lies in a buffer as a whole, and of the other one a tile at
-a time: A tile after tile in the order in which it is read, at addresses that are aligned, B with its columns
-where they are no rivals for the same lines of a cache. That is the packing of K. Goto and R. van de Geijn,
-"Anatomy of high-performance matrix multiplication" (2008), without the blocks for caches beyond the second:
-one extent at least is short. A sum over a long k is cut into slices, and C is added to.
+``tile`` writes out every tile of a matrix; here one tile of each shape is written, a few heights by two
+widths, and loops move it, so that code is no longer for longer extents. ``order`` says which loop is the
+outer one (``nm``: the columns): its tiles are read once, and those of the inner one in each of its turns,
+from the caches. Packed, the operand of the inner loop lies in a buffer as a whole, and of the other one a
+tile at a time: A tile after tile in the order in which it is read, at addresses that are aligned, B with its
+columns where they do not push each other out of the cache. That is the packing of K. Goto and R. van de
+Geijn, "Anatomy of high-performance matrix multiplication" (2008), without the blocks for caches beyond the
+second: one extent at least is short. A sum over a long k is cut into slices, and C is added to.
 
 Requires: vectors of the real type, contiguous columns of C, an extent over 64 and one of at most 128.
 """
@@ -47,7 +47,7 @@ from tilewright.stencils.protocol import CostModel, Stencil
 SHORT = 128
 """The most that the shortest extent may be: beyond, blocks for the last cache pay, which a BLAS has."""
 
-ROOM = 1 << 19
+ROOM = 1 << 20
 """Bytes of a buffer on the stack: threads have some megabytes."""
 
 DEPTHS = (64, 128, 256, 512)
@@ -261,14 +261,16 @@ class BlockedStencil(Stencil):
         side = [n for n in params["blk_n"] if n <= WAYS or p.transposed_b]
         widths = sorted({runs(p.n, most)[0][0] for most in side}, reverse=True)
         found: list[tuple[float, str, Config]] = []
-        fitting = [bits for bits in params["vector_bits"] if bits == 128 or shape.lanes(bits) < 2 * shape.rows]
+        fitting = [
+            bits for bits in params["vector_bits"] if bits == 128 or shape.lanes(bits) < 2 * shape.rows
+        ]
         for bits in fitting[:2]:
             tails = params["tail"] if shape.rest(bits) else ("mask",)
             for tail, cmul, blk_m in product(tails, params["cmul"], params["blk_m"]):
                 tile = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, "blk_k": blk_k}
                 allowed = (n for n in widths if needed(shape, {**tile, "blk_n": n}, kept) <= room)
                 for blk_n in islice(allowed, 2):
-                    config = self._config(p, {**tile, "blk_n": blk_n})
+                    config = self._config(p, device, {**tile, "blk_n": blk_n})
                     found.append((_cost(shape, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
         ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
@@ -278,22 +280,27 @@ class BlockedStencil(Stencil):
             # that need no remainder if there are such.
             small = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1]}
             ways = ({**small, "tail": tail, "blk_m": 1, "blk_n": 1, "blk_k": 1} for tail in params["tail"])
-            best = next(c for c in (self._config(p, way) for way in ways) if not hardware.why(c))
+            best = next(c for c in (self._config(p, device, way) for way in ways) if not hardware.why(c))
         return best
 
     @staticmethod
-    def _config(problem: Problem, tile: Mapping[str, Any]) -> Config:
-        """A tile with loops and packing as the shape of the problem asks for (doubles and floats on a Xeon
-        with AVX-512, data in the second cache)."""
-        p = problem
+    def _config(problem: Problem, device: Device, tile: Mapping[str, Any]) -> Config:
+        """A tile with loops and packing as the shape of the problem asks for, by measurements on a Xeon."""
+        p, unit = problem, 2 if problem.dtype.is_complex else 1
         order = "nm" if 2 * p.n >= p.m else "mn"
+        halves, size = p.dtype.real_bits == 16, p.dtype.sum_bits // 8 * unit
         # A sum of one tile needs no slices, for nothing is read twice.
-        rows = p.m * (2 if p.dtype.is_complex else 1) * p.dtype.sum_bits
-        alone = rows <= tile["blk_m"] * tile["vector_bits"] and p.n <= tile["blk_n"]
-        whole = alone or p.k <= DEPTHS[-1] or p.dtype.real_bits == 16
-        # Packing A reads and writes it once, which many columns are worth, and fewer where its own columns
-        # are on as many pages.
-        far = p.k > DEEP and p.lda * p.dtype.itemsize >= FAR  # type: ignore[operator]
+        alone = p.m * size * 8 <= tile["blk_m"] * tile["vector_bits"] and p.n <= tile["blk_n"]
+        # Steps of columns that are far apart are as many pages.
+        far = not p.transposed_a and p.lda * p.dtype.itemsize >= FAR  # type: ignore[operator]
+        most = 64 if far else 256
+        depth = p.k if alone or halves or p.k <= (1.5 if far else 2) * most else most
+        # Packing A reads and writes it once, which many columns are worth, and fewer where it is far apart.
+        pack_a = p.transposed_a or p.n >= (12 if far and p.k > DEEP else 64)
+        if far and (p.footprint > device.knee() or 2 * p.m * p.k * p.dtype.itemsize > device["l2"]):
+            # Tile by tile memory is read in pieces, but packed as a whole it is read in order.
+            if 17 * p.m * depth * size <= 16 * ROOM:
+                order, pack_a = "nm", True
         return Config(
             {
                 "vector_bits": tile["vector_bits"],
@@ -301,11 +308,11 @@ class BlockedStencil(Stencil):
                 "cmul": tile["cmul"],
                 "blk_m": tile["blk_m"],
                 "blk_n": tile["blk_n"],
-                "slice": max(p.k, 1) if whole else 256,
+                "slice": max(depth, 1),
                 "blk_k": tile["blk_k"],
                 "order": order,
-                "pack_a": int(p.transposed_a or p.n >= (24 if far else 64)),
-                "pack_b": int(p.dtype.real_bits == 16),
+                "pack_a": int(pack_a),
+                "pack_b": int(halves),
             }
         )
 
