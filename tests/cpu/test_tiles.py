@@ -32,7 +32,7 @@ def cases(name: str) -> Iterator[tuple[str, Problem]]:
     draw = random.Random(name)
     for stencil, letter in INSTRUCTION:
         for trans in ("nn", "tt") if name == "sapphirerapids" else ("nt", "tn"):
-            m, n, k = (draw.randint(1, 64) for _ in range(3))
+            m, n, k = (draw.randint(1, 40) for _ in range(3))
             scalars = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
             yield stencil, Problem(DTYPES[letter], m, n, k, *trans, **scalars, batch=2)
 
