@@ -1,5 +1,5 @@
-"""Kernels for AMX, AVX512-BF16 and AVX512-FP16, right or wrong, and their instructions: ``python -m bench.bochs
---out FILE``.
+"""Kernels for AMX, AVX512-BF16 and AVX512-FP16, right or wrong, and how many instructions they take:
+``python -m bench.bochs --out FILE``.
 
 Random problems (types b and h, all transpositions, gaps, shared operands, sizes that no tile divides beside
 those that all do), each by random configs of ``amx`` and ``dots`` and by the default of ``tile``, and squares
@@ -105,8 +105,15 @@ def main() -> None:
             right = words.startswith("right")
             wrong += not right
             count = re.search(r": (\d+)$", words)
-            line = {"kind": "run", "stencil": job.stencil, "problem": job.problem.key, "config": dict(job.config)}
-            sink.write(line | {"right": right, "said": words, "instructions": int(count[1]) if count else None})
+            line = {
+                "kind": "run",
+                "stencil": job.stencil,
+                "problem": job.problem.key,
+                "config": dict(job.config),
+            }
+            sink.write(
+                line | {"right": right, "said": words, "instructions": int(count[1]) if count else None}
+            )
             if not right:
                 console.print(f"FAILED {job.name}: {words}")
         console.print(f"{min(first + TOGETHER, len(todo))} of {len(todo)} kernels, {wrong} wrong")

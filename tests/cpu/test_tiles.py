@@ -32,7 +32,7 @@ def cases(name: str) -> Iterator[tuple[str, Problem]]:
     draw = random.Random(name)
     for stencil, letter in INSTRUCTION:
         for trans in ("nn", "tt") if name == "sapphirerapids" else ("nt", "tn"):
-            m, n, k = (draw.randint(1, 64) for _ in range(3))
+            m, n, k = (draw.randint(1, 40) for _ in range(3))
             scalars = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
             yield stencil, Problem(DTYPES[letter], m, n, k, *trans, **scalars, batch=2)
 
@@ -154,6 +154,10 @@ def test_they_run_in_bochs(tmp_path: Path) -> None:
             if STENCILS[name].accepts(problem, device) is None:
                 config = STENCILS[name].default(problem, device)
                 jobs.append(machine.Job(problem, name, config, flushes(name, problem.dtype.letter)))
+    # One that is said to keep subnormal numbers, and does not.
+    wide, dots = jobs[-1].problem.with_(dtype=DTYPES["b"]), STENCILS["dots"]
+    jobs.append(machine.Job(wide, "dots", dots.default(wide, device), flushes=False))
     said = machine.outcomes(jobs, device, tmp_path)
-    for job, words in zip(jobs, said, strict=True):
+    for job, words in zip(jobs[:-1], said, strict=False):
         assert words.startswith("right"), f"{job.name}: {words}"
+    assert said[-1] == "FAILED in mode 2: an element is wrong"

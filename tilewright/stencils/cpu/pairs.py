@@ -26,8 +26,8 @@ class Pairs:
     """The writer of both buffers. ``deep``: pairs of k that a row of A has in its buffer; ``row``: numbers
     that a column of op(B) has in its buffer, whole vectors of them."""
 
-    # Between two blocks that are transposed an order is kept, so an ``ir`` with ``register`` is expected: without
-    # it LLVM reads the second block while the first is in registers, and spills.
+    # Between two blocks that are transposed an order is kept, so an ``ir`` with ``register`` is expected:
+    # without it LLVM reads the second block while the first is in registers, and spills.
 
     def __init__(self, ir: Ir, problem: Problem, deep: int, row: int):
         self.ir, self.p, self.deep, self.row = ir, problem, deep, row

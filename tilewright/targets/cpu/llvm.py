@@ -85,8 +85,8 @@ def compile(source: Source, device: Device) -> Binary:
 
     Facts: ``spills`` (vectors stored to the stack and read back), ``scalar_spills`` (the same of
     addresses and counters, mostly outside loops), ``fma`` (fused multiply-adds in the text), what the
-    source expects of each (``fma_expected``), ``code_bytes``, and ``tiles`` (products of tile registers in the
-    text) where there are any. Raises ``CompileError`` when LLVM
+    source expects of each (``fma_expected``), ``code_bytes``, and ``tiles`` (products of tile registers in
+    the text) where there are any. Raises ``CompileError`` when LLVM
     refuses the program.
     """
     text = assembly(source, device)

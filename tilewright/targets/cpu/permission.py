@@ -28,4 +28,6 @@ def tiles() -> bool:
         return False
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
-    return bool(call(ctypes.c_long(ARCH_PRCTL), ctypes.c_long(REQUEST_PERMISSION), ctypes.c_long(TILE_DATA)) == 0)
+    return bool(
+        call(ctypes.c_long(ARCH_PRCTL), ctypes.c_long(REQUEST_PERMISSION), ctypes.c_long(TILE_DATA)) == 0
+    )

@@ -55,7 +55,10 @@ class Amx:
     """The writer of one function: all that a config fixes, and the methods that emit from the outside in."""
 
     def __init__(self, problem: Problem, config: Config):
-        self.p, self.c = problem, config
+        self.p = problem
+        self.blk_m: int = config["blk_m"]
+        self.blk_n: int = config["blk_n"]
+        self.copies = bool(config["copy_b"])
         self.ir, self.shape = Ir(problem.dtype, "v"), Shape.of(problem)
         self.product = "tdpbf16ps" if problem.dtype.letter == "b" else "tdpfp16ps"
 
@@ -65,8 +68,8 @@ class Amx:
         self._configure()
         # Pairs of A by tiles of 16 rows, rows of op(B) as columns, and sums of a block of tiles.
         pairs = ir.let(f"alloca [{shape.down * shape.steps * shape.pairs * ROWS} x float], align 64")
-        rows = ir.let(f"alloca [{p.n * shape.row} x {ir.stored}], align 64") if self.c["copy_b"] else ""
-        block = self.c["blk_m"] * self.c["blk_n"] * shape.columns * ROWS
+        rows = ir.let(f"alloca [{p.n * shape.row} x {ir.stored}], align 64") if self.copies else ""
+        block = self.blk_m * self.blk_n * shape.columns * ROWS
         sums = ir.let(f"alloca [{block} x float], align 64")
         packing = Pairs(ir, p, shape.steps * shape.pairs, shape.row)
         if p.stride_a == 0:
@@ -93,20 +96,20 @@ class Amx:
 
     # -- tile registers ---------------------------------------------------------------------------
     def _sum(self, down: int, across: int) -> int:
-        return down * self.c["blk_n"] + across
+        return down * self.blk_n + across
 
     def _pairs(self, down: int) -> int:
-        return self.c["blk_m"] * self.c["blk_n"] + down
+        return self.blk_m * self.blk_n + down
 
     def _rows(self, across: int) -> int:
-        return self.c["blk_m"] * (self.c["blk_n"] + 1) + across
+        return self.blk_m * (self.blk_n + 1) + across
 
     def _configure(self) -> None:
         """Load palette 1: rows of each register at byte 48, bytes of a row at byte 16, two of each."""
         shape, table = self.shape, bytearray(64)
         table[0] = 1
         sums, pairs = self._pairs(0), self._rows(0)
-        for tile in range(pairs + self.c["blk_n"]):
+        for tile in range(pairs + self.blk_n):
             held = tile < sums
             table[48 + tile] = shape.columns if held or tile >= pairs else shape.pairs
             table[16 + 2 * tile] = 4 * (ROWS if tile < pairs else shape.pairs)
@@ -122,11 +125,11 @@ class Amx:
     def matrix(self, pairs: str, rows: str, sums: str, c: str) -> None:
         """All blocks of one matrix, each summed over k in tile registers and then put into C."""
         shape, done = self.shape, 0
-        for first in range(0, shape.across, self.c["blk_n"]):
-            across = range(first, min(first + self.c["blk_n"], shape.across))
+        for first in range(0, shape.across, self.blk_n):
+            across = range(first, min(first + self.blk_n, shape.across))
             end = shape.begin(self.p, across[-1]) + shape.columns
-            for top in range(0, shape.down, self.c["blk_m"]):
-                down = range(top, min(top + self.c["blk_m"], shape.down))
+            for top in range(0, shape.down, self.blk_m):
+                down = range(top, min(top + self.blk_m, shape.down))
                 self.block(down, across, pairs, rows, sums)
                 self.update(down, across, range(done, end), sums, c)
             done = end
@@ -135,7 +138,7 @@ class Amx:
         """The sums of a block of tiles, written to ``sums`` by columns of ``blk_m`` times 16 rows."""
         ir, p, shape = self.ir, self.p, self.shape
         deep = shape.steps * shape.pairs
-        apart = shape.row if self.c["copy_b"] else p.ldb
+        apart = shape.row if self.copies else p.ldb
         for i in range(len(down)):
             for j in range(len(across)):
                 self._call("tilezero", f"i8 {self._sum(i, j)}")
@@ -150,7 +153,7 @@ class Amx:
                     self._call(
                         self.product, *(f"i8 {t}" for t in (self._sum(i, j), self._rows(j), self._pairs(i)))
                     )
-        high = self.c["blk_m"] * ROWS
+        high = self.blk_m * ROWS
         for i in range(len(down)):
             for j, tile in enumerate(across):
                 column = shape.begin(p, tile) - shape.begin(p, across[0])
@@ -160,7 +163,7 @@ class Amx:
     def update(self, down: range, across: range, columns: range, sums: str, c: str) -> None:
         """C = alpha * sums + beta * C for those columns of a block that no block before it had."""
         ir, p = self.ir, self.p
-        high = self.c["blk_m"] * ROWS
+        high = self.blk_m * ROWS
         first = self.shape.begin(p, across[0])
         scalars = load_scalars(ir, p)
 

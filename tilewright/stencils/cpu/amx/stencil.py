@@ -1,11 +1,11 @@
 """One matrix of 16-bit numbers at a time, by the tile registers of AMX, in LLVM IR.
 
-                         B, as columns of k             C, a register a tile of 16 rows by up to 16 columns
+                         B, as columns of k         C: a register a tile of 16 rows by up to 16 columns
                       +--------------------+
-        16 pairs of k | column | column |..|            A: 16 rows of pairs (k, k + 1), put beside each other in
-                      +--------------------+               a buffer, 16 pairs of k to a tile
-       +------------+ +--------------------+            B: columns as they lie, where they are contiguous and end
-    A  | pairs of A | |  C: blk_m tiles    |               with a tile; else a copy of them, padded by zeros
+        16 pairs of k | column | column |..|        A: 16 rows of pairs (k, k + 1), put beside each other
+                      +--------------------+           in a buffer, 16 pairs of k to a tile
+       +------------+ +--------------------+        B: columns as they lie, where they are contiguous and
+    A  | pairs of A | |  C: blk_m tiles    |           end with a tile; else a copy, padded by zeros
        +------------+ |     by blk_n       |
                       +--------------------+
 
@@ -66,8 +66,8 @@ def _rules(problem: Problem, shape: Shape) -> Iterator[Rule]:
 
 
 def cost(problem: Problem, config: Config) -> float:
-    """Estimated cycles of one product: those of the tile products, one for each column of C and 16 pairs of k,
-    or of reading the tiles, and those of rearranging A and of putting sums into C, some a vector.
+    """Estimated cycles of one product: those of the tile products, one for each column of C and 16 pairs of
+    k, or of reading the tiles, and those of rearranging A and of putting sums into C, some a vector.
 
     The numbers are of Intel's manual of optimisation (a product of full tiles in 16 cycles, a tile read in 8)
     and were measured on no machine.

@@ -72,7 +72,10 @@ class Dots:
             ir.place(loop)
             top, index = len(ir.lines), f"%{loop}.i"
             inner = [f"%{loop}.s{number}" for number in range(len(sums))]
-            here = ir.at(a, ir.let(f"mul i64 {index}, {ROWS}"), held=True), ir.at(b, ir.let(f"shl i64 {index}, 1"))
+            here = (
+                ir.at(a, ir.let(f"mul i64 {index}, {ROWS}"), held=True),
+                ir.at(b, ir.let(f"shl i64 {index}, 1")),
+            )
             for pair in range(self.c["blk_k"]):
                 inner = self.step(vectors, columns, *here, pair, inner)
             following = ir.let(f"add i64 {index}, {self.c['blk_k']}")

@@ -4,8 +4,8 @@
                +---+---+---+---+      C: blk_m vectors of 16 sums in float32, by blk_n columns, in registers
       blk_m    |   |   |   |   |      A: 16 rows of pairs (k, k + 1) to a vector, put beside each other in a
       vectors  |   |   |   |   |         buffer, once a matrix
-               +---+---+---+---+      B: a pair (k, k + 1) of a column, copied to all lanes as it is read; from
-                                         a copy where columns are not contiguous, or k is odd
+               +---+---+---+---+      B: a pair (k, k + 1) of a column, copied to all lanes as it is read;
+                                         from a copy where columns are not contiguous, or k is odd
 
 An instruction adds two products to each of 16 sums, where ``tile`` widens both operands and adds one.
 
