@@ -3,9 +3,9 @@
 The default kernels of problems for processors that are not here are linked with a small program by a cross
 compiler and run in QEMU's user mode, one instruction at a time, which writes where each of them stood. The
 instructions of one turn of the loop over the batch, which is what two turns differ by from one, are held
-against what ``targets.cpu.trace`` says is executed: all of them but what fills the space before loops, and the
-multiply-adds. QEMU counts; it says
-nothing of time. What is missing is named and skipped; exit code 1: a count differs.
+against what ``targets.cpu.trace`` says is executed: all of them but what fills the space before loops, and
+the multiply-adds. QEMU counts; it says nothing of time. What is missing is named and skipped; exit code 1: a
+count differs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ KERNEL = "counted"
 def lacking(device: Device) -> list[str]:
     """The programs that are missing here to count what a processor's code executes."""
     arch = device.features.partition("/")[0]
-    return [each for each in (f"{TOOLS[arch]}-gcc", f"qemu-{arch}", *_objdump()[:1]) if not shutil.which(each)]
+    return [
+        each for each in (f"{TOOLS[arch]}-gcc", f"qemu-{arch}", *_objdump()[:1]) if not shutil.which(each)
+    ]
 
 
 def _objdump() -> tuple[str, ...]:
@@ -103,7 +105,7 @@ def _ran(qemu: list[str], count: int, names: dict[int, str], folder: Path) -> Co
 
 
 def checked(name: str, problem: Problem) -> Iterator[dict[str, Any]]:
-    """A line for the default of each stencil that takes a problem: counts executed, and those of the trace."""
+    """A line for each stencil that takes a problem: what its default executes, and what was foreseen."""
     device = named.device(name)
     for stencil in (each for each in STENCILS.values() if each.target == "cpu"):
         if stencil.accepts(problem, device) is not None:

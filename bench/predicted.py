@@ -1,11 +1,11 @@
-"""What LLVM's scheduling models say of kernels for processors that are not here: ``python -m bench.predicted``.
+"""What LLVM's scheduling models say of kernels: ``python -m bench.predicted shares|figures|error``.
 
 No figure of ``shares`` and ``figures`` was measured: cycles are those of ``llvm-mca``, for data in the first
 cache, counts are of what is executed (``bench.counted`` holds them against QEMU).
 
 ``shares``: defaults of squares on named processors: the share of the multiply-adds' rate that the innermost
-loop reaches, and that the whole product does; the worst are named. ``figures``: figures 7, 10, 11, 13 and 14 of
-Masliah et al. (2019) redone so: loads, stores and instructions of a product, and flop/s of all cores at an
+loop reaches, and that the whole product does; the worst are named. ``figures``: figures 7, 10, 11, 13 and 14
+of Masliah et al. (2019) redone so: loads, stores and instructions of a product, and flop/s of all cores at an
 assumed clock, beside what the paper's bandwidth allows. ``error``: the same predictions for this machine's
 processor beside what is measured on it, in cycles; it is to be run on a machine that does nothing else.
 """
@@ -32,7 +32,7 @@ from tilewright.tuning.gemm.operands import operands
 from tilewright.tuning.tuner import sized
 
 PROCESSORS = "cortex-a57,neoverse-n2,neoverse-v1,neoverse-v2,pwr8,pwr9,pwr10"
-SIZES = "7,8,9,15,16,17,23,24,25,31,32"
+SIZES = "7,8,9,16,17,24,31,32"
 FULL, REST = 0.9, 0.8
 """Shares of the bound that innermost loops are to reach where vectors divide columns, and where not."""
 
@@ -82,8 +82,9 @@ def foreseen(job: tuple[str, str, int]) -> dict[str, Any]:
 def shares(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A line for each processor, type and size, and one for each processor with the worst."""
     for name in lines.words(given.processors):
-        sizes = [(letter, n) for letter in lines.letters(given.types) for n in map(int, given.sizes.split(","))]
-        rows = list(given.pool.map(foreseen, [(name, letter, n) for letter, n in sizes]))
+        sizes = list(map(int, given.sizes.split(",")))
+        jobs = [(name, letter, n) for letter in lines.letters(given.types) for n in sizes]
+        rows = list(given.pool.map(foreseen, jobs))
         yield from ({"kind": "share"} | row for row in rows)
         for full, least in ((True, FULL), (False, REST)):
             some = [row for row in rows if row["full"] == full and row["stencil"] != "lanes"]
@@ -158,7 +159,7 @@ def error(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     with the ratio over all. Other programs only ever add time, so that the shortest sample counts, at the
     fastest clock."""
     here = dispatch.device()
-    hertz, rows = clock_of(here), []
+    hertz, ratios = clock_of(here), list[float]()
     for letter in lines.letters(given.types):
         for n in range(2, 33):
             problem = sized(Problem.parse(f"{letter}:{n}")[0], "cached", here)
@@ -177,16 +178,15 @@ def error(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 run()
                 seconds.append(time.perf_counter() - begin)
             measured = min(seconds) * max(clocks) / (passes * problem.batch)
+            ratios.append(measured / needed)
             row = {"problem": problem.spelling, "stencil": stencil, "hertz": max(clocks)}
-            row |= {"measured": measured, "predicted": needed, "ratio": measured / needed}
-            rows.append(row)
+            row |= {"measured": measured, "predicted": needed, "ratio": ratios[-1]}
             yield {"kind": "error", "processor": here.key} | row
-    ratios = [row["ratio"] for row in rows]
     away = sorted(abs(ratio - 1) for ratio in ratios)
     yield {
         "kind": "errors",
         "processor": here.key,
-        "of": len(rows),
+        "of": len(ratios),
         "others_use_cores": machine.busy_cores(),
         "mean": geometric_mean(ratios),
         "median_away": median(away),

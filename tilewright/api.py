@@ -314,8 +314,8 @@ def tune(
     and the same call goes on from there. What it finished is not measured again by the same call but with
     ``again``. Several such calls at once, on one records file, share the work.
 
-    With ``model`` nothing is run: a kernel costs what LLVM's scheduling model of the processor ``device`` says
-    (``neoverse-v2``, ``pwr9``, ...: ``targets.cpu.named``), which need not be here, with all data in cache;
+    With ``model`` nothing is run: a kernel costs what LLVM's scheduling model of the processor ``device``
+    says (``neoverse-v2``, ``pwr9``, ...: ``targets.cpu.named``), which need not be here, with data in cache;
     what is found is recorded as predicted, and used where no record of a measurement says anything
     (docs/predictions.md).
 
@@ -348,7 +348,7 @@ def tune(
     jobs = tuning_jobs(problems, betas, regimes)
     if model:
         if gaps or gpus is not None or cluster is not None:
-            raise ArgumentError("model=True goes with no gaps, gpus or cluster; accepted: problems, one device")
+            raise ArgumentError("model=True goes with no gaps, gpus or cluster; accepted: one device")
         there = dispatch.device() if device == "cpu" else named.device(device)
         options: dict[str, Any] = {"effort": effort, "search": search, "budget": budget, "tries": tries}
         results = modelled(jobs, there, dispatch.records(), again=again, listen=listen, **options)

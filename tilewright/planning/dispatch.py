@@ -140,8 +140,8 @@ def plan(
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
-    5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model (``tilewright tune --model``)
-       for this very problem: the rung of processors that nobody has measured;
+    5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model for this very problem
+       (``tilewright tune --model``): the rung of processors that nobody has measured;
     6. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
        library on problems like it (``neighbours``), the first of equals, with its cost model's config;
     7. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no

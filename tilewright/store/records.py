@@ -322,7 +322,8 @@ class Records:
         there are.
 
         With ``best_only`` one line a problem and regime, ordered by problem, and behind these one for what
-        was only predicted; otherwise every try in the order of writing. Raw samples are left out. The file is replaced at once or not at all.
+        was only predicted; otherwise every try in the order of writing. Raw samples are left out. The file is
+        replaced at once or not at all.
         """
         records = self._read(_winners, device) if best_only else self.all(device=device)
         records += self._read(_predictions, device) if best_only else []

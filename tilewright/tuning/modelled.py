@@ -1,7 +1,7 @@
 """Tuning without the processor: the searches of the tuner, answered by LLVM's scheduling model (``predict``).
 
-What is found is recorded with the status ``predicted``: nothing was run, so nothing was verified there, and no
-record of a try is ever outranked by one (``store.records``, ``planning.dispatch``). Models know nothing of
+What is found is recorded with the status ``predicted``: nothing was run, so nothing was verified there, and
+no record of a try is ever outranked by one (``store.records``, ``planning.dispatch``). Models know nothing of
 memory, so that only batches in cache are predicted.
 """
 
@@ -53,7 +53,7 @@ def modelled(
     """
     mine = [job for job in jobs if job.regime == REGIME]
     if jobs and not mine:
-        raise ArgumentError(f"regimes={jobs[0].regime!r} of a model; accepted: {REGIME}: models have no memory")
+        raise ArgumentError(f"regimes={jobs[0].regime!r}; accepted with a model: {REGIME}")
     cycles.tool()
     seconds, usual = EFFORTS[effort]
     results = list[Result]()
@@ -92,7 +92,7 @@ class _Run:
         records know."""
         names = taking(self.problem, self.device, STENCILS)
         if not names:
-            raise ArgumentError(f"problem={self.problem.spelling}: no stencil accepts it on {self.device.key}")
+            raise ArgumentError(f"problem={self.problem.spelling}: no stencil accepts it")
         for number, name in enumerate(names if search else (), 1):
             self._search(search, name, self.began + self.seconds * number / len(names))
         self.result.best = self.records.predicted(self.problem.key, REGIME, self.device.key)
@@ -103,7 +103,10 @@ class _Run:
         """Ask a search over the space of a stencil until the deadline: the default is always predicted."""
         stencil = STENCILS[name]
         begin = (stencil.default(self.problem, self.device), *stencil.starts(self.problem, self.device))
-        space, estimate = stencil.space(self.problem, self.device), stencil.cost_model(self.problem, self.device)
+        space, estimate = (
+            stencil.space(self.problem, self.device),
+            stencil.cost_model(self.problem, self.device),
+        )
         questions = Questions(SEARCHES[search](space, begin, 0, estimate=estimate), frozenset(begin[:1]))
         written = f"{toolchain(self.device, name)} {cycles.toolchain()}"
         known = {} if self.again else self._known(name, written)

@@ -1,9 +1,9 @@
 """Cycles by LLVM's scheduling models: what a processor that is not here may need for a piece of code.
 
-``llvm-mca`` of LLVM simulates how a core issues instructions: ports, latencies, the width of its front end, by
-the tables that LLVM's own schedulers go by. It knows nothing of caches and memory: every load hits the first
-level, and no two addresses meet. So these are predictions of code in cache, no measurements; how far they are
-off where there is a processor to measure says docs/predictions.md.
+``llvm-mca`` of LLVM simulates how a core issues instructions: ports, latencies, the width of its front end,
+by the tables that LLVM's own schedulers go by. It knows nothing of caches and memory: every load hits the
+first level, and no two addresses meet. So these are predictions of code in cache, no measurements; how far
+they are off where there is a processor to measure says docs/predictions.md.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def counts(lines: Iterable[str], device: Device) -> Counts:
     every = list(lines)
     known = list(dict.fromkeys(filter(_modelled, every)))
     said = ask({"all": known}, device, "--instruction-info=true")["all"]["InstructionInfoView"]
-    facts = {line: entry for line, entry in zip(known, said["InstructionList"], strict=True)}
+    facts = dict(zip(known, said["InstructionList"], strict=True))
     return Counts(
         len(every),
         sum(line in facts and facts[line]["mayLoad"] for line in every),
@@ -146,13 +146,14 @@ def rate(lines: Iterable[str], device: Device) -> float:
         raise CompileError("the code has no multiply-add")
     widest = max(map(_width, adds))
     said = ask({"all": [line for line in adds if _width(line) == widest]}, device, "--instruction-info=true")
-    return 1 / min(entry["RThroughput"] for entry in said["all"]["InstructionInfoView"]["InstructionList"])
+    listed = said["all"]["InstructionInfoView"]["InstructionList"]
+    return 1 / float(min(entry["RThroughput"] for entry in listed))
 
 
-_WIDTHS = (("%zmm", 512), ("%ymm", 256), (".2d", 128), (".4s", 128), ("\txv", 128), ("pd\t", 128), ("ps\t", 128))
+_WIDTHS = {"%zmm": 512, "%ymm": 256} | dict.fromkeys((".2d", ".4s", "\txv", "pd\t", "ps\t"), 128)
 """What in the text of a multiply-add says how wide its vectors are, in bits."""
 
 
 def _width(line: str) -> int:
     """Bits of the vectors that an instruction multiplies; 64 for a single number."""
-    return next((bits for mark, bits in _WIDTHS if mark in line), 64)
+    return next((bits for mark, bits in _WIDTHS.items() if mark in line), 64)

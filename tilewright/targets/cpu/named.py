@@ -1,5 +1,5 @@
-"""Processors that need not be here, by LLVM's names of their cores: kernels are written for them, and judged by
-LLVM's scheduling models (``cycles``).
+"""Processors that need not be here, by LLVM's names of their cores: kernels are written for them, and judged
+by LLVM's scheduling models (``cycles``).
 
 A named processor has the key that the same one gives itself where it is found (``processor.probe``), so that
 what is filed under it serves there. Caches are those of a core, from its maker's manuals; the last level is

@@ -123,9 +123,7 @@ def _walked(
         here = following
 
 
-def _trace(
-    lines: list[str], blocks: Sequence[_Block], visits: Counter[int], alone: Counter[int]
-) -> Trace:
+def _trace(lines: list[str], blocks: Sequence[_Block], visits: Counter[int], alone: Counter[int]) -> Trace:
     """The trace, and of the blocks that are loops by themselves the one that executes most."""
     weight = {place: visits[place] * len(blocks[place].lines) for place in alone if alone[place]}
     if not weight:
@@ -154,11 +152,12 @@ def _begins(blocks: Sequence[_Block], places: dict[str, int], loops: Sequence[_L
     found: dict[int, _Loop] = {}
     for head in heads:
         around = [loop for loop in loops if blocks[head].origin in loop.blocks]
-        # A block of the program may have become part of the one before it: what begins at the listing's
-        # block is the outermost loop around it that nothing before it begins.
+        # The block that a loop begins with may have become part of one behind it: then it is the outermost
+        # loop around that nothing before begins.
         left = [loop for loop in around if loop not in found.values()]
+        own = [loop for loop in left if loop.blocks[0] == blocks[head].origin]
         if left:
-            found[head] = left[0]
+            found[head] = (own or left)[0]
     return found
 
 
@@ -176,7 +175,7 @@ def _loops(body: Sequence[str]) -> list[_Loop]:
     """The loops of a function, the outer ones first: each begins with its counter, is left at its end alone,
     and stands in one piece."""
     order = [found[1] for line in body if (found := _IR_LABEL.match(line))]
-    steps, tests, found = {}, {}, list[_Loop]()
+    steps, tests, loops = {}, {}, list[_Loop]()
     label = ""
     for line in body:
         if begun := _IR_LABEL.match(line):
@@ -191,8 +190,8 @@ def _loops(body: Sequence[str]) -> list[_Loop]:
             if head != jump[2]:
                 continue
             times = -(-int(most) // step) if most.isdigit() else None
-            found.append(_Loop(tuple(order[order.index(head) : order.index(label) + 1]), times))
-    return sorted(found, key=lambda loop: (order.index(loop.blocks[0]), -len(loop.blocks)))
+            loops.append(_Loop(tuple(order[order.index(head) : order.index(label) + 1]), times))
+    return sorted(loops, key=lambda loop: (order.index(loop.blocks[0]), -len(loop.blocks)))
 
 
 def _listed(text: str, name: str) -> list[str]:
