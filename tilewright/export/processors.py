@@ -18,7 +18,7 @@ from tilewright.export.problems import Exported
 from tilewright.model import Device, Plan, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.targets.cpu import llvm
-from tilewright.targets.cpu.isa import ISAS, Isa
+from tilewright.targets.cpu.isa import ISAS, Isa, supported
 
 CLASSES = (("1", "0"), ("1", "1"), ("any", "0"), ("any", "any"))
 """Classes of alpha and beta, in the order of ``runtime.h``. At run time a scalar's value says which; beta 0
@@ -44,7 +44,7 @@ class Written:
 
 def names(arch: str | None = None) -> list[str]:
     """The instruction sets that code can be made for: all, or those of one architecture."""
-    return [isa.name for isa in ISAS if arch in (None, isa.arch)]
+    return [isa.name for isa in ISAS if arch in (None, isa.arch) and isa.asked is not None]
 
 
 def here() -> list[str]:
@@ -70,7 +70,8 @@ def device_of(isa: Isa) -> Device:
         "l2": 1 << 20,
         "l3": 32 << 20,
     }
-    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features)
+    supports = supported(set(isa.needs))
+    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features, supports=supports)
 
 
 def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
@@ -80,7 +81,7 @@ def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
     Raises ``ArgumentError`` for a name that is not in ``names``, ``UnsupportedError`` for a problem that no
     stencil accepts, ``CompileError`` where LLVM refuses a program.
     """
-    isa = next((isa for isa in ISAS if isa.name == name), None)
+    isa = next((isa for isa in ISAS if isa.name == name and name in names()), None)
     if isa is None:
         raise ArgumentError(f"targets names {name!r}; accepted: {', '.join(names())}")
     device = device_of(isa)

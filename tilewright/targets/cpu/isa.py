@@ -16,7 +16,7 @@ class Isa:
     multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
     processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
     asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
-    it.
+    it, and None where it knows no way to ask, so that there are no libraries for it.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Isa:
     masks: bool
     fma_text: tuple[str, ...]
     baseline: str
-    asked: tuple[str, ...] = ()
+    asked: tuple[str, ...] | None = ()
 
 
 _AVX2 = ("avx2", "bmi", "bmi2", "fma", "popcnt")
@@ -68,6 +68,7 @@ ISAS = (
             *(f"rvv{bits}", "riscv64", ("m", "a", "f", "d", "c", "v", f"zvl{bits}b")),
             *(bits, 32, True, ("vfmacc", "vfmadd", "fmadd")),
             baseline=f"generic-rv64 +m,+a,+f,+d,+c,+v,+zvl{bits}b",
+            asked=None,
         )
         for bits in (512, 256, 128)
     ),

@@ -30,7 +30,7 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, grain, module, staged_or_not, stream_or_not
-from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
+from tilewright.stencils.cpu.tile.codegen import AHEAD, Tile, pieces, split
 from tilewright.stencils.protocol import CostModel, Stencil
 
 LIMIT = 64
@@ -495,6 +495,9 @@ class TileStencil(Stencil):
         # Some stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
         room = registers - (2 if registers <= 16 else 1 + 2 * unit if registers <= 32 else SPARED)
+        if by_length(device) and problem.m * unit == 1:
+            # Sums are in the registers that values of B are in.
+            room -= AHEAD
         early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
