@@ -52,7 +52,7 @@ float16."""
 
 def names(arch: str | None = None) -> list[str]:
     """The instruction sets that code can be made for: all, or those of one architecture."""
-    return [isa.name for isa in ISAS if arch in (None, isa.arch)]
+    return [isa.name for isa in ISAS if arch in (None, isa.arch) and isa.asked is not None]
 
 
 def here() -> list[str]:
@@ -90,7 +90,7 @@ def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
     Raises ``ArgumentError`` for a name that is not in ``names``, ``UnsupportedError`` for a problem that no
     stencil accepts, ``CompileError`` where LLVM refuses a program.
     """
-    isa = next((isa for isa in ISAS if isa.name == name), None)
+    isa = next((isa for isa in ISAS if isa.name == name and name in names()), None)
     if isa is None:
         raise ArgumentError(f"targets names {name!r}; accepted: {', '.join(names())}")
     usual = device_of(isa)

@@ -357,17 +357,22 @@ class Outer:
         ]
         first = column // self.b.lanes
         here = ir.byte(b, k * self.b.step_bytes)
+        left = [self.upper(value) for value in left]
         right = [self.columns(ir.byte(here, 16 * per * block), first + per * block) for block in range(width)]
         for block, values in enumerate(right):
             for vector, rows in enumerate(left):
                 at = block * height + vector
                 sums[at] = self.product(values, rows, sums[at])
 
+    def upper(self, value: str) -> str:
+        """A vector that is in the half of the registers which accumulators are not: LLVM takes any."""
+        return self.ir.let(f'call {BYTES} asm "", "=v,0"({BYTES} {value})')
+
     def columns(self, address: str, vector: int) -> str:
         """Four columns of B: a vector, or two of doubles."""
         ir, left = self.ir, self.b.left
         if not self.wide:
-            return ir.some(address, left(vector))
+            return self.upper(ir.some(address, left(vector)))
         if left(vector + 1) == 16:
             ir.declared.add(f"declare {PAIR} @llvm.ppc.vsx.lxvp(ptr)")
             return ir.let(f"call {PAIR} @llvm.ppc.vsx.lxvp(ptr {address})")

@@ -119,12 +119,14 @@ class Tile:
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.sum_bits
         self.pieces = pieces(self.rows, self.width, config["tail"])
-        self.ir.lengths &= len(self.pieces) == 1
         self.transposed = problem.transposed_a
         padded = -(-self.rows // self.width) * self.width
         # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
         self.stored = config.get("widen", "load") == "product"
         self.widens = self.ir.stored != self.ir.real and not self.stored
+        # Beside vectors of another height the length would be set anew for each, which a mask is not; and sums
+        # of lengths cannot be kept in order.
+        self.ir.lengths &= len(self.pieces) == 1 and not self.widens
         self.column_b = (problem.n if problem.transposed_b else problem.k) * (2 if self.complex else 1)
         self.at = Layout.of(
             problem, padded if self.transposed else None, self.column_b if self.widens else None

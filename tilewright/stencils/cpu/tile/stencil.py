@@ -32,7 +32,7 @@ from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, grain, module, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.sets import complex_slots, multiplies_stored
-from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
+from tilewright.stencils.cpu.tile.codegen import AHEAD, Tile, pieces, split
 from tilewright.stencils.protocol import CostModel, Stencil
 
 LIMIT = 64
@@ -521,6 +521,9 @@ class TileStencil(Stencil):
         registers = device["vector_registers"]
         room = registers - (2 if registers <= 16 else 1 + 2 * unit if registers <= 32 else SPARED)
         room -= CONSTANTS if by_bits(device) and problem.dtype.letter in ("h", "hc") else 0
+        if by_length(device) and problem.m * unit == 1:
+            # Sums are in the registers that values of B are in.
+            room -= AHEAD
         early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
