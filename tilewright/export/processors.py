@@ -114,7 +114,7 @@ def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
         rows = [_told(plan, symbol) for plan, symbol in zip(plans, order, strict=True)]
         told[each.symbol] = {"facts": facts, "kernels": rows}
     needed = (_FLOAT16[isa.arch],) if float16 and isa.arch in _FLOAT16 else ()
-    return Written(isa, usual.knee(1), objects, functions, told, (*isa.asked, *needed))
+    return Written(isa, usual.knee(1), objects, functions, told, (*(isa.asked or ()), *needed))
 
 
 def _plans(problem: Problem, device: Device) -> Iterator[Plan]:

@@ -98,7 +98,7 @@ class Sve(Neon):
         return self.let(f"call {fixed} {name}({kind} {value}, i64 0)")
 
     # -- predicates -------------------------------------------------------------------------------
-    def _first(self, active: int | str, real: str) -> str:
+    def _predicate(self, active: int | str, real: str) -> str:
         """The predicate of the first lanes of a type: so many, or a number that is known at run time."""
         lanes = self._scalable(real)[2]
         kind, suffix = f"<vscale x {lanes} x i1>", f"nxv{lanes}i1"
@@ -111,7 +111,7 @@ class Sve(Neon):
         return f"{kind} " + self.let(f"call {kind} {name}({given})")
 
     def first_lanes(self, count: str, width: int) -> str:
-        return self._first(count, self.real)
+        return self._predicate(count, self.real)
 
     def load_where(self, address: str, mask: str, width: int) -> str:
         return self._load_where(address, mask, width, self.real)
@@ -136,13 +136,13 @@ class Sve(Neon):
     def _read(self, address: str, piece: Piece, real: str, suffix: str) -> str:
         if piece.active == piece.width:
             return super()._read(address, piece, real, suffix)
-        return self._load_where(address, self._first(piece.active, real), piece.width, real)
+        return self._load_where(address, self._predicate(piece.active, real), piece.width, real)
 
     def _write(self, value: str, address: str, piece: Piece, real: str, suffix: str, stream: bool) -> None:
         if piece.active == piece.width:
             super()._write(value, address, piece, real, suffix, stream)
         else:
-            self._store_where(value, address, self._first(piece.active, real), piece.width, real)
+            self._store_where(value, address, self._predicate(piece.active, real), piece.width, real)
 
     # -- copies -----------------------------------------------------------------------------------
     def broadcasts(
@@ -161,7 +161,7 @@ class Sve(Neon):
         kind, suffix, lanes = self._scalable("double")
         name = f"@llvm.aarch64.sve.ld1rq.{suffix}"
         self.declared.add(f"declare {kind} {name}(<vscale x {lanes} x i1>, ptr)")
-        whole = self._first(width, "double")
+        whole = self._predicate(width, "double")
         return self._closed(self.let(f"call {kind} {name}({whole}, ptr {address})"), width, "double")
 
     def paired(self, real: str, imaginary: str, width: int) -> str:
@@ -185,7 +185,7 @@ class Sve(Neon):
         lanes, wide = "<vscale x 4 x i16>", "<vscale x 4 x i32>"
         name = "@llvm.masked.load.nxv4i16.p0"
         self.declared.add(f"declare {lanes} {name}(ptr, i32, <vscale x 4 x i1>, {lanes})")
-        where = self._first(piece.active, "float")
+        where = self._predicate(piece.active, "float")
         read = self.let(f"call {lanes} {name}(ptr {address}, i32 2, {where}, {lanes} zeroinitializer)")
         apart = self.let(f"zext {lanes} {read} to {wide}")
         return self.let(f"bitcast {wide} {apart} to {self._scalable(self.stored)[0]}")
@@ -234,7 +234,7 @@ class Sve(Neon):
         kind, suffix, lanes = self._scalable(self.real)
         name = f"@llvm.aarch64.sve.fmla.{suffix}"
         self.declared.add(f"declare {kind} {name}(<vscale x {lanes} x i1>, {kind}, {kind}, {kind})")
-        whole = self._first(width, self.real)
+        whole = self._predicate(width, self.real)
         a, b, c = (self._opened(value, width, self.real) for value in (x, y, z))
         made = self.let(f"call {kind} {name}({whole}, {kind} {c}, {kind} {a}, {kind} {b})")
         return self._closed(made, width, self.real)
@@ -273,7 +273,7 @@ class Sve(Neon):
         self.declared.add(
             f"declare {kind} {name}(<vscale x {lanes} x i1>, {kind}, {kind}, {kind}, i32 immarg)"
         )
-        whole = self._first(width, self.real)
+        whole = self._predicate(width, self.real)
         a, b = (self._opened(value, width, self.real) for value in (x, y))
         c = z if z == "zeroinitializer" else self._opened(z, width, self.real)
         made = self.let(f"call {kind} {name}({whole}, {kind} {c}, {kind} {a}, {kind} {b}, i32 {angle})")
