@@ -40,11 +40,12 @@ class Ir:
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
-    register, where code has an order to keep (``ordered``), else nothing.
+    register, where code has an order to keep (``ordered``), else nothing. ``converts``: bfloat16 is rounded
+    by the processor's instruction, which makes zeros of results below 2^-126.
     """
 
-    def __init__(self, dtype: DType, register: str = ""):
-        self.register = register
+    def __init__(self, dtype: DType, register: str = "", converts: bool = False):
+        self.register, self.converts = register, converts
         self.bits, self.stored_bits = dtype.sum_bits, dtype.real_bits
         self.real = "double" if self.bits == 64 else "float"
         self.integer = f"i{self.bits}"
@@ -201,7 +202,7 @@ class Ir:
         """
         if self.stored == self.real:
             return value
-        if not self.brain:
+        if not self.brain or self.converts:
             return self.let(f"fptrunc {self.vec(width)} {value} to {self._stored(width)}")
         whole, part = ("i32", "i16") if width == 1 else (f"<{width} x i32>", f"<{width} x i16>")
 
