@@ -103,9 +103,7 @@ def test_what_they_refuse(letter: str, size: int, features: tuple[str, ...], wor
 @pytest.mark.parametrize("allowed", [True, False])
 def test_tiles_are_there_if_the_system_allows_them(allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     known = dict.fromkeys(("avx512f", "avx512vl", "avx512dq", "fma", "f16c", *ASKED), True)
-    host = SimpleNamespace(
-        get_host_cpu_features=lambda: known, get_host_cpu_name=lambda: "graniterapids", is_here=True
-    )
+    host = SimpleNamespace(get_host_cpu_features=lambda: known, get_host_cpu_name=lambda: "graniterapids")
     monkeypatch.setattr(processor, "llvm", host)
     monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(permission, "tiles", lambda: allowed)
