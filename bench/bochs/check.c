@@ -226,7 +226,7 @@ static const char *tried(const struct problem *p, const struct mode *mode, u64 *
                     return "a result is infinite or no number";
                 if (mode->kind == SUBNORMAL && p->flushes) {
                     /* The documented bound: an operand below 2^-126 is as good as zero. */
-                    if (size_of(value(p->letter, got) - was) > half * size_of(was) + 1.01 * power(-126) * beside)
+                    if (size_of(value(p->letter, got) - was) > half * size_of(was) + 1.01 * power(-126) * (beside + 1))
                         return "subnormal operands are worth more than their size";
                     if (p->beta == '0' && got & 0x7fff)
                         return "subnormal operands are not taken for zeros";

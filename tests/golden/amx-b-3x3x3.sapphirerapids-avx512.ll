@@ -11,10 +11,10 @@ before5:
   %v9 = icmp sgt i64 %count, 0
   br i1 %v9, label %batch6, label %done8
 batch6:
-  %batch6.i = phi i64 [ 0, %before5 ], [ %v60, %latch7 ]
-  %batch6.a = phi ptr [ %A, %before5 ], [ %v61, %latch7 ]
-  %batch6.b = phi ptr [ %B, %before5 ], [ %v62, %latch7 ]
-  %batch6.c = phi ptr [ %C, %before5 ], [ %v63, %latch7 ]
+  %batch6.i = phi i64 [ 0, %before5 ], [ %v50, %latch7 ]
+  %batch6.a = phi ptr [ %A, %before5 ], [ %v51, %latch7 ]
+  %batch6.b = phi ptr [ %B, %before5 ], [ %v52, %latch7 ]
+  %batch6.c = phi ptr [ %C, %before5 ], [ %v53, %latch7 ]
   %v10 = getelementptr bfloat, ptr %batch6.a, i64 3
   %v11 = call <16 x bfloat> @llvm.masked.load.v16bf16.p0(ptr %batch6.a, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x bfloat> zeroinitializer)
   %v12 = bitcast <16 x bfloat> %v11 to <16 x i16>
@@ -59,37 +59,27 @@ from37:
   %v40 = icmp ult i64 0, 3
   br i1 %v40, label %each38, label %end39
 each38:
-  %each38.i = phi i64 [ 0, %from37 ], [ %v58, %each38 ]
+  %each38.i = phi i64 [ 0, %from37 ], [ %v48, %each38 ]
   %v41 = sub i64 %each38.i, 0
   %v42 = mul i64 %v41, 16
   %v43 = getelementptr float, ptr %v4, i64 %v42
   %v44 = mul i64 %each38.i, 3
   %v45 = getelementptr bfloat, ptr %batch6.c, i64 %v44
   %v46 = load <16 x float>, ptr %v43, align 4
-  %v47 = bitcast <16 x float> %v46 to <16 x i32>
-  %v48 = lshr <16 x i32> %v47, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v49 = and <16 x i32> %v48, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %v50 = add <16 x i32> %v47, %v49
-  %v51 = add <16 x i32> %v50, <i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767>
-  %v52 = or <16 x i32> %v47, <i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304>
-  %v53 = fcmp uno <16 x float> %v46, %v46
-  %v54 = select <16 x i1> %v53, <16 x i32> %v52, <16 x i32> %v51
-  %v55 = lshr <16 x i32> %v54, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v56 = trunc <16 x i32> %v55 to <16 x i16>
-  %v57 = bitcast <16 x i16> %v56 to <16 x bfloat>
-  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v57, ptr %v45, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
-  %v58 = add i64 %each38.i, 1
-  %v59 = icmp ult i64 %v58, 3
-  br i1 %v59, label %each38, label %end39
+  %v47 = fptrunc <16 x float> %v46 to <16 x bfloat>
+  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v47, ptr %v45, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %v48 = add i64 %each38.i, 1
+  %v49 = icmp ult i64 %v48, 3
+  br i1 %v49, label %each38, label %end39
 end39:
   br label %latch7
 latch7:
-  %v60 = add i64 %batch6.i, 1
-  %v61 = getelementptr bfloat, ptr %batch6.a, i64 %sa
-  %v62 = getelementptr bfloat, ptr %batch6.b, i64 %sb
-  %v63 = getelementptr bfloat, ptr %batch6.c, i64 %sc
-  %v64 = icmp slt i64 %v60, %count
-  br i1 %v64, label %batch6, label %done8
+  %v50 = add i64 %batch6.i, 1
+  %v51 = getelementptr bfloat, ptr %batch6.a, i64 %sa
+  %v52 = getelementptr bfloat, ptr %batch6.b, i64 %sb
+  %v53 = getelementptr bfloat, ptr %batch6.c, i64 %sc
+  %v54 = icmp slt i64 %v50, %count
+  br i1 %v54, label %batch6, label %done8
 done8:
   call void @llvm.x86.tilerelease()
   ret void

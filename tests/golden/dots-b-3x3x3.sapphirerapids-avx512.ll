@@ -7,10 +7,10 @@ before3:
   %v7 = icmp sgt i64 %count, 0
   br i1 %v7, label %batch4, label %done6
 batch4:
-  %batch4.i = phi i64 [ 0, %before3 ], [ %v108, %latch5 ]
-  %batch4.a = phi ptr [ %A, %before3 ], [ %v109, %latch5 ]
-  %batch4.b = phi ptr [ %B, %before3 ], [ %v110, %latch5 ]
-  %batch4.c = phi ptr [ %C, %before3 ], [ %v111, %latch5 ]
+  %batch4.i = phi i64 [ 0, %before3 ], [ %v78, %latch5 ]
+  %batch4.a = phi ptr [ %A, %before3 ], [ %v79, %latch5 ]
+  %batch4.b = phi ptr [ %B, %before3 ], [ %v80, %latch5 ]
+  %batch4.c = phi ptr [ %C, %before3 ], [ %v81, %latch5 ]
   %v8 = getelementptr bfloat, ptr %batch4.a, i64 3
   %v9 = call <16 x bfloat> @llvm.masked.load.v16bf16.p0(ptr %batch4.a, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x bfloat> zeroinitializer)
   %v10 = bitcast <16 x bfloat> %v9 to <16 x i16>
@@ -83,52 +83,22 @@ end26:
   %v70 = shufflevector <16 x i32> %v69, <16 x i32> poison, <16 x i32> zeroinitializer
   %v71 = bitcast <16 x i32> %v70 to <32 x bfloat>
   %v72 = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %v52, <32 x bfloat> %v54, <32 x bfloat> %v71)
-  %v73 = bitcast <16 x float> %v60 to <16 x i32>
-  %v74 = lshr <16 x i32> %v73, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v75 = and <16 x i32> %v74, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %v76 = add <16 x i32> %v73, %v75
-  %v77 = add <16 x i32> %v76, <i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767>
-  %v78 = or <16 x i32> %v73, <i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304>
-  %v79 = fcmp uno <16 x float> %v60, %v60
-  %v80 = select <16 x i1> %v79, <16 x i32> %v78, <16 x i32> %v77
-  %v81 = lshr <16 x i32> %v80, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v82 = trunc <16 x i32> %v81 to <16 x i16>
-  %v83 = bitcast <16 x i16> %v82 to <16 x bfloat>
-  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v83, ptr %batch4.c, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
-  %v84 = getelementptr bfloat, ptr %batch4.c, i64 3
-  %v85 = bitcast <16 x float> %v66 to <16 x i32>
-  %v86 = lshr <16 x i32> %v85, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v87 = and <16 x i32> %v86, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %v88 = add <16 x i32> %v85, %v87
-  %v89 = add <16 x i32> %v88, <i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767>
-  %v90 = or <16 x i32> %v85, <i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304>
-  %v91 = fcmp uno <16 x float> %v66, %v66
-  %v92 = select <16 x i1> %v91, <16 x i32> %v90, <16 x i32> %v89
-  %v93 = lshr <16 x i32> %v92, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v94 = trunc <16 x i32> %v93 to <16 x i16>
-  %v95 = bitcast <16 x i16> %v94 to <16 x bfloat>
-  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v95, ptr %v84, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
-  %v96 = getelementptr bfloat, ptr %batch4.c, i64 6
-  %v97 = bitcast <16 x float> %v72 to <16 x i32>
-  %v98 = lshr <16 x i32> %v97, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v99 = and <16 x i32> %v98, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %v100 = add <16 x i32> %v97, %v99
-  %v101 = add <16 x i32> %v100, <i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767, i32 32767>
-  %v102 = or <16 x i32> %v97, <i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304, i32 4194304>
-  %v103 = fcmp uno <16 x float> %v72, %v72
-  %v104 = select <16 x i1> %v103, <16 x i32> %v102, <16 x i32> %v101
-  %v105 = lshr <16 x i32> %v104, <i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16, i32 16>
-  %v106 = trunc <16 x i32> %v105 to <16 x i16>
-  %v107 = bitcast <16 x i16> %v106 to <16 x bfloat>
-  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v107, ptr %v96, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %v73 = fptrunc <16 x float> %v60 to <16 x bfloat>
+  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v73, ptr %batch4.c, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %v74 = getelementptr bfloat, ptr %batch4.c, i64 3
+  %v75 = fptrunc <16 x float> %v66 to <16 x bfloat>
+  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v75, ptr %v74, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %v76 = getelementptr bfloat, ptr %batch4.c, i64 6
+  %v77 = fptrunc <16 x float> %v72 to <16 x bfloat>
+  call void @llvm.masked.store.v16bf16.p0(<16 x bfloat> %v77, ptr %v76, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
   br label %latch5
 latch5:
-  %v108 = add i64 %batch4.i, 1
-  %v109 = getelementptr bfloat, ptr %batch4.a, i64 %sa
-  %v110 = getelementptr bfloat, ptr %batch4.b, i64 %sb
-  %v111 = getelementptr bfloat, ptr %batch4.c, i64 %sc
-  %v112 = icmp slt i64 %v108, %count
-  br i1 %v112, label %batch4, label %done6
+  %v78 = add i64 %batch4.i, 1
+  %v79 = getelementptr bfloat, ptr %batch4.a, i64 %sa
+  %v80 = getelementptr bfloat, ptr %batch4.b, i64 %sb
+  %v81 = getelementptr bfloat, ptr %batch4.c, i64 %sc
+  %v82 = icmp slt i64 %v78, %count
+  br i1 %v82, label %batch4, label %done6
 done6:
   ret void
 }

@@ -42,7 +42,8 @@ class Ir:
     to the even one, as they are written. ``register``: LLVM's letters for any vector
     register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of part
     of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is read as
-    whole numbers, which are shifted. What a set has of its own is a class derived from this one
+    whole numbers, which are shifted. ``converts``: bfloat16 is rounded by the processor's instruction, which
+    makes zeros of results below 2^-126. What a set has of its own is a class derived from this one
     (``sets.ir_of``): ``attributes`` of its functions, and whether it multiplies complex numbers by instructions
     for that (``complex_fma``, then ``cfma``, ``pair`` and ``paired``).
     """
@@ -52,8 +53,17 @@ class Ir:
     deal_bits = 128
     """Bits of a vector within which one instruction deals out lanes of two (``deals``)."""
 
-    def __init__(self, dtype: DType, register: str = "", lengths: bool = False, shifts: bool = False):
+    def __init__(
+        self,
+        dtype: DType,
+        register: str = "",
+        *,
+        lengths: bool = False,
+        shifts: bool = False,
+        converts: bool = False,
+    ):
         self.register, self.loose, self.lengths = register, lengths, lengths
+        self.converts = converts
         self.bits, self.stored_bits = dtype.sum_bits, dtype.real_bits
         self.real = "double" if self.bits == 64 else "float"
         self.integer = f"i{self.bits}"
@@ -283,7 +293,7 @@ class Ir:
         """
         if self.stored == self.real:
             return value
-        if not self.brain:
+        if not self.brain or self.converts:
             return self.let(f"fptrunc {self.vec(width)} {value} to {self._stored(width)}")
         whole, part = ("i32", "i16") if width == 1 else (f"<{width} x i32>", f"<{width} x i16>")
 

@@ -10,6 +10,7 @@ Rows of A past m and steps of k past its end are zeros.
 from __future__ import annotations
 
 from tilewright.model import Problem
+from tilewright.space import Param
 from tilewright.stencils.cpu.ir import Ir, Piece
 from tilewright.stencils.cpu.staging import counted
 from tilewright.stencils.cpu.transpose import block_transposed
@@ -18,6 +19,8 @@ ROWS = 16
 """Rows of A that lie side by side."""
 PAIRS = 16
 """Pairs of a vector."""
+CONVERT = Param("convert", (0, 1))
+"""Whether sums become bfloat16 by the instruction for it (AVX512-BF16), or by arithmetic on integers."""
 LONG = 8
 """Pairs of k beyond which they are written in a loop."""
 

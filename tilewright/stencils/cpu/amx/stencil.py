@@ -18,7 +18,8 @@ through a buffer, where alpha, beta and the rounding to 16 bits are applied by v
 Sums are in float32 and rounded to the nearest, to even, of each product and each sum. Both instructions make
 zeros of subnormal sums, which float16 never has. That of bfloat16 also takes operands below 2^-126 for zeros,
 where ``tile`` keeps them: it adds to the error of an element up to 2^-126 times the sum of what such operands
-are multiplied with. So no default is of this stencil; a config or a record asks for it.
+are multiplied with. With ``convert`` results below 2^-126 become zeros, too. So no default is of this
+stencil; a config or a record asks for it.
 
 Requires: AMX that the system allows this process to use, vectors of AVX-512, sizes up to 64.
 """
@@ -33,6 +34,7 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cpu.amx.codegen import TILES, Amx, Shape, needs_copy
 from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.pairs import CONVERT
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cpu.isa import compiles_for
 
@@ -41,7 +43,8 @@ FEATURES = {"b": "amx-bf16", "h": "amx-fp16"}
 """What a type needs, by LLVM's names."""
 
 
-def _rules(problem: Problem, shape: Shape) -> Iterator[Rule]:
+def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
+    converts = problem.dtype.letter == "b" and compiles_for(device.features, "avx512bf16")
     yield Rule(
         "tile-registers",
         "queryable",
@@ -63,6 +66,12 @@ def _rules(problem: Problem, shape: Shape) -> Iterator[Rule]:
         "a column of op(B) that is not contiguous, or ends within a tile, has to be copied",
         lambda copy_b: copy_b == 1 or not needs_copy(problem),
     )
+    yield Rule(
+        "convert-is-there",
+        "queryable",
+        "the processor must have an instruction that rounds to bfloat16; for float16 each has",
+        lambda convert: convert == 0 or converts,
+    )
 
 
 def cost(problem: Problem, config: Config) -> float:
@@ -79,7 +88,8 @@ def cost(problem: Problem, config: Config) -> float:
     work = max(products * shape.columns, 8 * reads) + reads
     packed = shape.down * shape.steps * shape.pairs * (4 if p.transposed_a else 2)
     copied = p.n * shape.steps * (4 if p.transposed_b else 2) if config["copy_b"] else 0
-    return float(work + packed + copied + 6 * p.n * shape.down)
+    put = 6 if config["convert"] or p.dtype.letter == "h" else 14
+    return float(work + packed + copied + put * p.n * shape.down)
 
 
 class AmxStencil(Stencil):
@@ -106,8 +116,9 @@ class AmxStencil(Stencil):
             Param("blk_m", tuple(range(1, min(shape.down, 3) + 1))),
             Param("blk_n", tuple(range(1, min(shape.across, 3) + 1))),
             Param("copy_b", (0, 1)),
+            CONVERT,
         )
-        return Space(params, tuple(_rules(problem, shape)))
+        return Space(params, tuple(_rules(problem, shape, device)))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return lambda configs: np.array([cost(problem, config) for config in configs])

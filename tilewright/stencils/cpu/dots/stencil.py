@@ -11,8 +11,8 @@ An instruction adds two products to each of 16 sums, where ``tile`` widens both 
 
 Sums are in float32 and rounded to the nearest, to even, of each product and each sum. The instruction makes
 zeros of subnormal sums, and takes operands below 2^-126 for zeros, where ``tile`` keeps them: it adds to the
-error of an element up to 2^-126 times the sum of what such operands are multiplied with. So no default is of
-this stencil; a config or a record asks for it.
+error of an element up to 2^-126 times the sum of what such operands are multiplied with. With ``convert``
+results below 2^-126 become zeros, too. So no default is of this stencil; a config or a record asks for it.
 
 Requires: AVX512-BF16, sizes up to 64.
 """
@@ -27,7 +27,7 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cpu.dots.codegen import Dots
 from tilewright.stencils.cpu.ir import ENTRY, grain, module
-from tilewright.stencils.cpu.pairs import ROWS
+from tilewright.stencils.cpu.pairs import CONVERT, ROWS
 from tilewright.stencils.cpu.tile.codegen import split
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cpu.isa import compiles_for
@@ -35,7 +35,7 @@ from tilewright.targets.cpu.isa import compiles_for
 LIMIT = 64
 FEATURE = "avx512bf16"
 """What it needs, by LLVM's name."""
-FREE = 10
+FREE, ROUNDING = 3, 7
 """Registers that neither sums nor A take: pairs of B, two of them read ahead, and the constants that a
 bfloat16 is rounded with, which LLVM holds over the sum."""
 
@@ -47,7 +47,9 @@ def _rules(problem: Problem, device: Device) -> Iterator[Rule]:
         "registers",
         "queryable",
         "the tile of C, its vectors of A, pairs of B and what rounds sums must fit in the vector registers",
-        lambda blk_m, blk_n: blk_m * (blk_n + 1) + free <= device["vector_registers"],
+        lambda blk_m, blk_n, convert: (
+            blk_m * (blk_n + 1) + free + (0 if convert else ROUNDING) <= device["vector_registers"]
+        ),
     )
     yield Rule(
         "equal-tiles",
@@ -83,7 +85,7 @@ def _rules(problem: Problem, device: Device) -> Iterator[Rule]:
 
 def cost(problem: Problem, config: Config) -> float:
     """Estimated instructions of one product: dot products, and reads of A and of pairs of B for each tile,
-    what packing takes, and some 12 to put a vector of sums into C."""
+    what packing takes, and 4 or 12 to put a vector of sums into C."""
     p, down, deep = problem, -(-problem.m // ROWS), -(-problem.k // 2)
     total = 0.0
     for columns in split(p.n, config["blk_n"]):
@@ -95,7 +97,7 @@ def cost(problem: Problem, config: Config) -> float:
             total += 4 * deep / config["blk_k"] if config["blk_k"] < deep else 0
     packed = down * deep * (7 if p.transposed_a else 5)
     copied = p.n * -(-p.k // 32) * (8 if p.transposed_b else 2) if config["copy_b"] else 0
-    return total + packed + copied + 12 * down * p.n
+    return total + packed + copied + (4 if config["convert"] else 12) * down * p.n
 
 
 class DotsStencil(Stencil):
@@ -123,6 +125,7 @@ class DotsStencil(Stencil):
             Param("blk_n", tuple(range(1, min(problem.n, 28) + 1))),
             Param("blk_k", (*(b for b in (1, 2, 4, 8) if b < deep), deep)),
             Param("copy_b", (0, 1)),
+            CONVERT,
         )
         return Space(params, tuple(_rules(problem, device)))
 

@@ -47,6 +47,7 @@ def test_they_use_the_instructions_and_do_not_spill(name: str) -> None:
         config = STENCILS[stencil].default(problem, device)
         text = llvm.assembly(STENCILS[stencil].source(problem, config, device), device)
         assert f"\t{INSTRUCTION[stencil, problem.dtype.letter]}\t" in text, f"{stencil} {problem.key}"
+        assert ("vcvtneps2bf16" in text) == bool(config["convert"]) == (problem.dtype.letter == "b")
         assert listing.spills(text, "x86_64")[0] == 0, f"{stencil} {problem.key}, {config}"
         served += 1
     assert served >= 4
@@ -62,6 +63,16 @@ def test_every_config_is_one_program() -> None:
         assert len(set(texts)) == len(texts) == space.count() >= 6
         products = {text.count("call void @llvm.x86.tdp") for text in texts}
         assert products == {shape.down * shape.across * shape.steps}
+
+
+def test_rounding_by_an_instruction_needs_it() -> None:
+    amx, problem = STENCILS["amx"], Problem(DTYPES["b"], 16, 16, 32, batch=2)
+    config = amx.default(problem, machine.device())
+    assert config["convert"] == 1
+    without = machine.device(features=TILES)
+    assert [rule.name for rule in amx.space(problem, without).why(config)] == ["convert-is-there"]
+    text = llvm.assembly(amx.source(problem, amx.default(problem, without), without), without)
+    assert "vcvtneps2bf16" not in text
 
 
 def test_no_default_is_of_them() -> None:
@@ -92,9 +103,7 @@ def test_what_they_refuse(letter: str, size: int, features: tuple[str, ...], wor
 @pytest.mark.parametrize("allowed", [True, False])
 def test_tiles_are_there_if_the_system_allows_them(allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     known = dict.fromkeys(("avx512f", "avx512vl", "avx512dq", "fma", "f16c", *ASKED), True)
-    host = SimpleNamespace(
-        get_host_cpu_features=lambda: known, get_host_cpu_name=lambda: "graniterapids", is_here=True
-    )
+    host = SimpleNamespace(get_host_cpu_features=lambda: known, get_host_cpu_name=lambda: "graniterapids")
     monkeypatch.setattr(processor, "llvm", host)
     monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(permission, "tiles", lambda: allowed)
