@@ -3,9 +3,9 @@
 Of products with an extent over 64 some are ours and some are the BLAS's, which packs for the caches as well.
 ``data/processors.json`` holds random ones that were measured beside each other; ``python -m bench.skewed``
 makes it and checks it on others. What is foretold of a problem follows from the points near it as in
-``planning.neighbours``, with other axes: what sets the pace of a BLAS is no GPU's alignment. Where they were measured the BLAS was OpenBLAS on one core; on several a batch of ours
-takes all of them, product by product, and so does OpenBLAS within each product of more than ``THREADED``
-multiply-adds.
+``planning.neighbours``, with other axes: what sets the pace of a BLAS is no GPU's alignment. Where they were
+measured the BLAS was OpenBLAS on one core; on several a batch of ours takes all of them, product by product,
+and so does OpenBLAS within each product of more than ``THREADED`` multiply-adds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tilewright.planning.neighbours import ALIKE, Point
 NEAREST, REACH = 9, 2.0
 """Points that are asked, and the distance at which one weighs 1/e."""
 DOUBT, UNKNOWN, FARTHER = 1.1, 0.08, 0.15
-"""What is taken off for the spread of their gains, and for the distance to the nearest, as in ``neighbours``."""
+"""What is taken off for the spread of gains and for the distance to the nearest, as in ``neighbours``."""
 
 THREADED = 4 * 65536
 """Multiply-adds of one product above which OpenBLAS shares it among cores: its ``GEMM_MULTITHREAD_THRESHOLD``
