@@ -51,11 +51,6 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
-def points(rows: list[list[Any]], letter: str) -> Measured:
-    """What rows of points, each with its gain, foretell of a type."""
-    return Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
-
-
 def coordinates(letter: str, at: Point) -> tuple[float, ...]:
     """Where a problem of a type lies among the others, of all types: there are few points of each. The
     weights were searched for on halves of 320 points, each held against the other half."""
