@@ -252,8 +252,11 @@ def judged(files: Iterable[Path]) -> Iterator[tuple[lines.Line, bool]]:
         for line in lines.read(file):
             device = line.get("device", device)
             if "point" in line:
-                known = processors.measured(device, STENCIL, line["type"])
-                yield line, known is not None and known.foretold(Point(*line["point"]))[0] >= 1
+                known = processors.measured(device, STENCIL)
+                yield (
+                    line,
+                    known is not None and known.foretold(line["type"], Point(*line["point"]))[0] >= 1,
+                )
 
 
 def main() -> None:

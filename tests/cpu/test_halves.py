@@ -199,7 +199,7 @@ def test_types_go_together_as_numpy_says() -> None:
         served = letter == "b" or "half" in plan.device.supports
         assert (plan.origin == "default") == served
         assert ("numpy.matmul in " in tw.explain(y, y)) != served
-        large = filled((65, 65), letter)
+        large = filled((150, 150), letter)
         assert "numpy.matmul in " in tw.explain(large, large)
 
 

@@ -2,23 +2,32 @@
 
 Of products with an extent over 64 some are ours and some are the BLAS's, which packs for the caches as well.
 ``data/processors.json`` holds random ones that were measured beside each other; ``python -m bench.skewed``
-makes it and checks it on others. What is foretold of a problem is what ``planning.neighbours`` makes of
-the points near it. Where they were measured the BLAS was OpenBLAS on one core; on several a batch of ours
-takes all of them, product by product, and so does OpenBLAS within each product of more than ``THREADED``
-multiply-adds.
+makes it and checks it on others. What is foretold of a problem follows from the points near it as in
+``planning.neighbours``, with other axes: what sets the pace of a BLAS is no GPU's alignment. Where they were
+measured the BLAS was OpenBLAS on one core; on several a batch of ours takes all of them, product by product,
+and so does OpenBLAS within each product of more than ``THREADED`` multiply-adds.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tilewright.model import Device, Problem
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.model import DTYPES, Device, Problem
 from tilewright.planning import kin
-from tilewright.planning.neighbours import Measured, Point
+from tilewright.planning.neighbours import ALIKE, Point
+
+NEAREST, REACH = 9, 2.0
+"""Points that are asked, and the distance at which one weighs 1/e."""
+DOUBT, UNKNOWN, FARTHER = 1.1, 0.08, 0.15
+"""What is taken off for the spread of gains and for the distance to the nearest, as in ``neighbours``."""
 
 THREADED = 4 * 65536
 """Multiply-adds of one product above which OpenBLAS shares it among cores: its ``GEMM_MULTITHREAD_THRESHOLD``
@@ -42,16 +51,55 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
-def points(rows: list[list[Any]], letter: str) -> Measured:
-    """What rows of points, each with its gain, foretell of a type."""
-    return Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
+def coordinates(letter: str, at: Point) -> tuple[float, ...]:
+    """Where a problem of a type lies among the others, of all types: there are few points of each. The
+    weights were searched for on halves of 320 points, each held against the other half."""
+    m, n, k = (math.log2(max(extent, 1)) for extent in at[:3])
+    dtype = DTYPES[letter]
+    return (
+        0.7 * m,
+        n,
+        k,
+        2.0 * (at.trans[0] == "t"),
+        0.5 * (at.trans[1] == "t"),
+        1.2 * (at.where == "cached"),
+        2.0 * dtype.is_complex,
+        0.5 * (dtype.real_bits == 64),
+        0.3 * (at.beta != "0"),
+        0.3 * ("A" in at.shared),
+        0.3 * ("B" in at.shared),
+    )
+
+
+class Measured:
+    """The points of a stencil on a device, and what they foretell of others."""
+
+    def __init__(self, types: Mapping[str, Iterable[Sequence[Any]]]):
+        found = [(letter, Point(*row[:-1]), row[-1]) for letter, rows in types.items() for row in rows]
+        self._places = np.array([coordinates(letter, at) for letter, at, _ in found])
+        self._gains: NDArray[np.float64] = np.log([gain for *_, gain in found])
+
+    def foretold(self, letter: str, at: Point) -> tuple[float, float]:
+        """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
+        away = np.sqrt(((self._places - coordinates(letter, at)) ** 2).sum(1))
+        near = np.argsort(away, kind="stable")[:NEAREST]
+        weights = np.exp(-((away[near] / REACH) ** 2)) + 1e-6
+        weights /= weights.sum()
+        gains = self._gains[near]
+        # Whether a gain is 5 or 50 is no doubt of winning.
+        alike = np.minimum(gains, ALIKE)
+        mean = float(weights @ alike)
+        spread = math.sqrt(float(weights @ (alike - mean) ** 2))
+        step = float(away[near[0]])
+        sure = max(mean - DOUBT * spread - UNKNOWN * step, float(alike.min()) - FARTHER * step)
+        return math.exp(sure), math.exp(float(weights @ gains))
 
 
 @cache
-def measured(device: str, stencil: str, letter: str) -> Measured | None:
-    """What was measured of a stencil and a type on a device of the table; None where nothing was."""
-    rows = table().get(device, {}).get(stencil, {}).get(letter)
-    return points(rows, letter) if rows else None
+def measured(device: str, stencil: str) -> Measured | None:
+    """What was measured of a stencil on a device of the table; None where nothing was."""
+    types = table().get(device, {}).get(stencil)
+    return Measured(types) if types else None
 
 
 def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[bool, float]:
@@ -65,10 +113,10 @@ def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[boo
         return True, 1.0
     known = [key for key, parts in table().items() if stencil in parts]
     whose = device.key if device.key in known else kin.nearest(device, known)
-    found = None if whose is None else measured(whose, stencil, p.dtype.letter)
+    found = None if whose is None else measured(whose, stencil)
     if found is None:
         return False, 0.0
-    sure, gain = found.foretold(point(p, regime))
+    sure, gain = found.foretold(p.dtype.letter, point(p, regime))
     cores = device["cores"]
     used = 1.0 if p.m * p.n * p.k <= THREADED else min(p.products, cores) / cores
     return sure * used >= 1, gain * used

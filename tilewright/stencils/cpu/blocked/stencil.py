@@ -297,10 +297,10 @@ class BlockedStencil(Stencil):
         depth = p.k if alone or halves or p.k <= (1.5 if far else 2) * most else most
         # Packing A reads and writes it once, which many columns are worth, and fewer where it is far apart.
         pack_a = p.transposed_a or p.n >= (12 if far and p.k > DEEP else 64)
-        if far and (p.footprint > device.knee() or 2 * p.m * p.k * p.dtype.itemsize > device["l2"]):
+        away = p.footprint > device.knee() or 2 * p.m * p.k * p.dtype.itemsize > device["l2"]
+        if far and away and 17 * p.m * depth * size <= 16 * ROOM:
             # Tile by tile memory is read in pieces, but packed as a whole it is read in order.
-            if 17 * p.m * depth * size <= 16 * ROOM:
-                order, pack_a = "nm", True
+            order, pack_a = "nm", True
         return Config(
             {
                 "vector_bits": tile["vector_bits"],
