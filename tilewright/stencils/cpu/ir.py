@@ -539,6 +539,14 @@ def stream_or_staged(dtype: DType, vector_bytes: int, device: Device) -> Ir:
     return _either(ir, aligned, ("stream", True), ("staged", True), device)
 
 
+def always_staged(dtype: DType, device: Device) -> Ir:
+    """An entry that takes the staged function, and sees that its stores are done."""
+    ir = Ir(dtype)
+    ir.do(f"call void @{ENTRY}_staged({_NAMES})")
+    fence(ir, device)
+    return ir
+
+
 def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool], device: Device) -> Ir:
     """The rest of an entry: one of two functions, each named and whether it streams."""
     ir.do(f"br i1 {condition}, label %{yes[0]}, label %{no[0]}")

@@ -46,6 +46,7 @@ from tilewright.stencils.cpu.ir import (
     Ir,
     Piece,
     Scalars,
+    always_staged,
     batch_loop,
     by_length,
     finish,
@@ -749,6 +750,12 @@ class LanesStencil(Stencil):
         store = config["store"]
         if store == "plain":
             functions = [(ENTRY, written("plain"))]
+        elif problem.dtype.real_bits == 16:
+            # LLVM streams no vectors of these numbers with AVX-512; lines leave the buffer as others.
+            functions = [
+                (f"{ENTRY}_staged", written("staged")),
+                (ENTRY, always_staged(problem.dtype, device)),
+            ]
         else:
             # Results run on from one matrix to the next: where C begins within a vector they are staged.
             entry = stream_or_staged(problem.dtype, config["vector_bits"] // 8, device)
