@@ -42,9 +42,9 @@ class Ir:
     to the even one, as they are written. ``register``: LLVM's letters for any vector
     register, where code has an order to keep (``ordered``), else nothing.
 
-    What a set has of its own is a class derived from this one (``sets.ir_of``): ``attributes`` of its functions,
-    and whether it multiplies complex numbers by instructions for that (``complex_fma``, then ``cfma``, ``pair``
-    and ``paired``).
+    What a set has of its own is a class derived from this one (``sets.ir_of``): ``attributes`` of its
+    functions, and whether it multiplies complex numbers by instructions for that (``complex_fma``, then
+    ``cfma``, ``pair`` and ``paired``).
     """
 
     attributes = ""

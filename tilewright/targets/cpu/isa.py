@@ -18,9 +18,9 @@ class Isa:
     asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
     it, or where ``found`` is what it asks, an expression in C of what ``export/c/runtime.h`` has.
 
-    ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as a
-    processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds in
-    whose time a complex one is done.
+    ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as
+    a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds
+    in whose time a complex one is done.
     """
 
     name: str
