@@ -21,8 +21,10 @@ pytestmark = [
 ]
 
 STRICT = ("-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Iinclude")
-# What a library may call: copies, and what compilers keep of this processor. Nothing that allocates or exits.
+# What a library may call: copies, what compilers keep of this processor, and on ARM Linux about it. Nothing
+# that allocates or exits.
 CALLED = {"memcpy", "memset", "__cpu_model", "__cpu_indicator_init", "_GLOBAL_OFFSET_TABLE_"}
+CALLED |= {"prctl", "getauxval"}
 
 
 def compiled(folder: Path, *words: str) -> None:

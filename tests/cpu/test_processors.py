@@ -14,6 +14,7 @@ from bench import cross, spills
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Problem
 from tilewright.targets.cpu import listing, llvm
+from tilewright.targets.cpu.isa import best_isa
 
 pytestmark = pytest.mark.cpu
 
@@ -113,6 +114,40 @@ def test_what_is_a_spill(arch: str, lines: list[str], found: tuple[int, int]) ->
     text = "\n".join(["\t.cfi_startproc", *(f"\t{line} Folded Spill" for line in lines), "\tret"])
     assert listing.spills(text, arch) == found
     assert listing.spills(text + "\n" + text, arch) == tuple(2 * each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("features", "bits", "found"),
+    [
+        ({"neon", "sve", "complxnum"}, 512, "sve512"),
+        ({"neon", "sve", "complxnum"}, 128, "sve128"),
+        # Longer vectors than the table has, and a process without them.
+        ({"neon", "sve", "complxnum"}, 1024, "neon_fcma"),
+        ({"neon", "sve"}, 0, "neon"),
+    ],
+)
+def test_rows_of_scalable_vectors_go_by_their_length(features: set[str], bits: int, found: str) -> None:
+    isa = best_isa("aarch64", features, bits)
+    assert isa is not None
+    assert isa.name == found
+
+
+@pytest.mark.parametrize(
+    ("name", "letter", "changes"),
+    [
+        ("apple-m1", "c", {"cmul": "fcmla"}),
+        ("neoverse-v2", "z", {"cmul": "fcmla"}),
+        # Complex multiply-adds in three parts; bfloat16 as it is stored, and where A is turned before.
+        ("a64fx", "z", {"cmul": "split"}),
+        ("neoverse-v1", "b", {"widen": "product", "tail": "mask"}),
+        ("neoverse-v1", "b:tn", {"widen": None}),
+        ("neoverse-v2", "b", {"widen": None}),
+    ],
+)
+def test_what_a_processor_has_of_its_own(name: str, letter: str, changes: dict[str, str | None]) -> None:
+    (problem,) = Problem.parse(f"{letter}:5x3x4")
+    config = STENCILS["tile"].default(problem, spills.named(name))
+    assert {key: config.get(key) for key in changes} == changes
 
 
 def test_objects_of_other_processors() -> None:

@@ -19,9 +19,9 @@ class Isa:
     it, or where ``found`` is what it asks, an expression in C of what ``export/c/runtime.h`` has, and None where
     it knows no way to ask, so that there are no libraries for it.
 
-    ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as a
-    processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds in
-    whose time a complex one is done.
+    ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as
+    a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds
+    in whose time a complex one is done.
     """
 
     name: str

@@ -768,8 +768,8 @@ class LanesStencil(Stencil):
 
 
 def shuffle_bits(device: Device) -> int:
-    """The widest vectors whose lanes can be put in any order: of SVE those of NEON, for lanes of two longer ones
-    LLVM puts together in memory. 0 where a device does not say how wide its vectors are."""
+    """The widest vectors whose lanes can be put in any order: of SVE those of NEON, for lanes of two longer
+    ones LLVM puts together in memory. 0 where a device does not say how wide its vectors are."""
     return 128 if "sve" in device.supports else device.limits.get("vector_bits", 0)
 
 

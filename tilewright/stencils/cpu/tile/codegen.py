@@ -482,7 +482,7 @@ class Tile:
     def b_values(
         self, b: str, k: int, column: int, rows: list[Piece], which: range
     ) -> dict[int, tuple[str, ...]]:
-        """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im) or both in one."""
+        """B(k, column) copied to all lanes, for each width in use: (re,), (re, im) or both in one."""
         ir = self.ir
         address = self.of_b(b, k * self.at.b_row + column * self.at.b_col)
         widths = dict.fromkeys(rows[i].width for i in which)
