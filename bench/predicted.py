@@ -50,7 +50,7 @@ class Machine(NamedTuple):
 
 MACHINES = (
     Machine("7", "haswell", 10, None, None),
-    Machine("10 and 11", "cascadelake", 1, None, None),
+    Machine("10", "cascadelake", 1, None, None),
     Machine("13", "cortex-a57", 4, 1.73e9, 26e9),
     Machine("14", "pwr8", 10, 3.5e9, 85e9),
 )
@@ -106,7 +106,8 @@ def shares(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
 def figures(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A line for each machine of the paper and size: counts, cycles, and flop/s where the machine has a
     clock."""
-    for each in MACHINES:
+    asked = lines.words(given.figures)
+    for each in (each for each in MACHINES if each.figure in asked):
         jobs = [(each.core, "d", n) for n in range(2, 33)]
         for (_, _, n), row in zip(jobs, given.pool.map(foreseen, jobs), strict=True):
             line = {"kind": "figure", "figure": each.figure, "n": n, "predicted": True} | row
@@ -210,6 +211,7 @@ def main() -> None:
     parser.add_argument("--processors", default=PROCESSORS)
     parser.add_argument("--types", default="dszc")
     parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--figures", default=",".join(each.figure for each in MACHINES))
     parser.add_argument("--rounds", type=int, default=100, help="samples of error: %(default)s")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()

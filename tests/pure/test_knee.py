@@ -140,6 +140,9 @@ class Nothing:
     def best(self, *_: Any, **__: Any) -> None:
         return None
 
+    def predicted(self, *_: Any) -> None:
+        return None
+
     def near(self, *_: Any, **__: Any) -> list[Any]:
         return []
 

@@ -89,8 +89,8 @@ def _one_of(name: str, names: list[str]) -> str:
     if name in names:
         return name
     near = difflib.get_close_matches(name, names, n=3)
-    meant = f" (did you mean {', '.join(near)}?)" if near else ""
-    raise ArgumentError(f"device={name!r}{meant}; accepted: {', '.join(names)}")
+    meant = f"; did you mean {', '.join(near)}?" if near else ""
+    raise ArgumentError(f"device={name!r}; accepted: {', '.join(names)}{meant}")
 
 
 def _known(device: Device) -> Device:

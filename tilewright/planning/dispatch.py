@@ -21,6 +21,8 @@ from tilewright.task import Task
 VENDOR = "vendor"
 COMPLEX = 24
 """Order of complex products up to which memory may set the pace where they share an operand."""
+MODELLED = ("cpu",)
+"""Kinds of devices that there are scheduling models of."""
 T = TypeVar("T")
 
 
@@ -228,7 +230,7 @@ def _recorded(
             return Plan(problem, device, kind, VENDOR, why)
         why = f"record of {whose} on the similar device {relative}"
         return made("kin", why, name, chosen)
-    foretold = _foretold(problem.key, some, device, kind)
+    foretold = _foretold(problem.key, some, device, kind) if device.kind in MODELLED else None
     if foretold is not None:
         return made("predicted", f"not measured: {foretold[2]}", *foretold[:2])
     return None

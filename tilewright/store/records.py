@@ -597,7 +597,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _make_tables(connection: sqlite3.Connection, version: int = 0) -> None:
     """Makes the tables that a store of an older version lacks. Its rows stay as they are: what lines did
     not hold at the time cannot be told from them."""
-    added = ((*_TABLES, _DAMAGED_ROWS, *_LEASES), (_DAMAGED_ROWS, *_LEASES), _LEASES, ())[version]
+    added = ((*_TABLES, _DAMAGED_ROWS, *_LEASES), (_DAMAGED_ROWS, *_LEASES), _LEASES, (), ())[version]
     for table in added:
         connection.execute(table)
     connection.execute(f"PRAGMA user_version = {SCHEMA}")

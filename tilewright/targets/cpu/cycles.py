@@ -77,8 +77,8 @@ class Counts:
 def ask(regions: Mapping[str, Sequence[str]], device: Device, *views: str) -> dict[str, Any]:
     """What ``llvm-mca`` says of pieces of code, each executed once, by their names.
 
-    Raises ``DeviceError`` as ``tool``, ``CompileError`` with its message where it refuses an instruction or
-    has no model of the device.
+    Raises ``DeviceError`` as ``tool``, ``CompileError`` with its message where it refuses an instruction, has
+    no model of the device, or gives no answer in time.
     """
     path, _ = tool()
     arch, _, rest = device.features.partition("/")
@@ -89,7 +89,12 @@ def ask(regions: Mapping[str, Sequence[str]], device: Device, *views: str) -> di
         f"# LLVM-MCA-BEGIN {name}\n" + "\n".join(filter(_modelled, lines)) + f"\n# LLVM-MCA-END {name}\n"
         for name, lines in regions.items()
     )
-    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    try:
+        done = subprocess.run(
+            words, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise CompileError(f"{NAME} on {device.key}: no answer within {PATIENCE:g} s") from None
     if done.returncode:
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
         raise CompileError(f"{NAME} on {device.key}: {first.strip()}")

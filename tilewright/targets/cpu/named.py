@@ -83,5 +83,5 @@ def device(name: str) -> Device:
         return found[key]
     names = [*CORES, *found]
     near = difflib.get_close_matches(name, names, n=4, cutoff=0.5)
-    listed = f"did you mean {', '.join(near)}? " if near else ""
-    raise ArgumentError(f"device={name!r} is no processor by name; {listed}accepted: {', '.join(CORES)}")
+    meant = f"; did you mean {', '.join(near)}?" if near else ""
+    raise ArgumentError(f"device={name!r} is no processor by name; accepted: {', '.join(CORES)}{meant}")

@@ -63,6 +63,12 @@ LONG = 8
 AHEAD = 4
 """Numbers of B that are read before the first of them is used, where code has an order to keep."""
 
+MANY = 64
+"""Vector registers that suffice to read what the next step needs during this one."""
+
+Operands = tuple[dict[int, tuple[str, str]], dict[int, dict[int, tuple[str, ...]]]]
+"""Vectors of A by their place in a tile, and values of B by column and width of vector."""
+
 Line = tuple[str, int, bool]
 """A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
 
@@ -135,6 +141,9 @@ class Tile:
         self.pending: list[Line] = []
         self.per_tile = 0
         self.scalars: Scalars | None = None
+        # With so many registers operands are read while those before them are multiplied.
+        self.early = bool(self.ir.register) and device["vector_registers"] >= MANY
+        self.next: Operands | None = None
 
     def function(self) -> Ir:
         """The whole body: the buffer for a transposed A and the loop over the batch."""
@@ -338,7 +347,7 @@ class Tile:
         sums: list[str | None] = [None] * (len(rows) * size * self.per_sum)
         if blk_k >= k:
             for step in range(k):
-                self.step(rows, size, a, b, step, sums)
+                self.step(rows, size, a, b, step, sums, step + 1 < k)
                 self.ask(-(-self.per_tile // k))
         else:
             rest = k % blk_k
@@ -349,7 +358,7 @@ class Tile:
                 self.k_loop(rows, size, a, b, rest, sums, 1)
             else:
                 for step in range(rest):
-                    self.step(rows, size, a, b, step, sums)
+                    self.step(rows, size, a, b, step, sums, step + 1 < rest)
         self.ir.keep_order()
         self.update(rows, size, c, sums)
         self.ir.keep_order()
@@ -384,7 +393,8 @@ class Tile:
         inner: list[str | None] = list(phis)
         line = 64 * 8 // ir.stored_bits
         for step in range(blk_k):
-            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, last=step + 1 == blk_k)
+            more = step + 1 < blk_k
+            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, more, last=not more)
             for pointer, write, each, _ in asks:
                 for number in range(each * step // blk_k, each * (step + 1) // blk_k):
                     ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
@@ -429,10 +439,15 @@ class Tile:
         b: str,
         k: int,
         sums: list[str | None],
+        more: bool,
         last: bool = False,
     ) -> None:
-        """sums += A(rows, k) * B(k, columns), in the inner order of the config. ``last``: a block ends here."""
+        """sums += A(rows, k) * B(k, columns), in the inner order of the config. ``more``: another step of the
+        same A and B follows. ``last``: a block ends here."""
         reg_a, reg_b = self.c["reg_a"], self.c["reg_b"]
+        if self.early and self.c["inner"] == "column" and reg_a >= len(rows):
+            self.step_ahead(rows, size, a, b, k, sums, more, last)
+            return
         row_chunks = [range(i, min(i + reg_a, len(rows))) for i in range(0, len(rows), reg_a)]
         col_chunks = [range(j, min(j + reg_b, size)) for j in range(0, size, reg_b)]
         if self.c["inner"] == "column":
@@ -456,6 +471,43 @@ class Tile:
                         for j in col_chunk:
                             self.multiply(rows, i, j, vectors[i], kept[j], sums)
             self.settle(rows, range(size), sums, last)
+
+    def step_ahead(
+        self,
+        rows: list[Piece],
+        size: int,
+        a: str,
+        b: str,
+        k: int,
+        sums: list[str | None],
+        more: bool,
+        last: bool,
+    ) -> None:
+        """``step`` with A held: while some columns are multiplied, the next ones of B are read, and at the
+        end of the step A and the first ones of the next."""
+        every = range(len(rows))
+        part = AHEAD // self.at.unit
+        chunks = [range(first, min(first + part, size)) for first in range(0, size, part)]
+
+        def vectors(step: int) -> dict[int, tuple[str, str]]:
+            return {i: self.a_vector(a, rows[i], step) for i in every}
+
+        def values(step: int, columns: range) -> dict[int, dict[int, tuple[str, ...]]]:
+            return {j: self.b_values(b, step, j, rows, every) for j in columns}
+
+        held, streamed = self.next or (vectors(k), values(k, chunks[0]))
+        self.next = None
+        for number, columns in enumerate(chunks):
+            following = values(k, chunks[number + 1]) if number + 1 < len(chunks) else {}
+            if more and not following:
+                self.next = vectors(k + 1), values(k + 1, chunks[0])
+            for j in columns:
+                # What is multiplied waits for what is read ahead, not for its coming.
+                ready = {w: tuple(self.ir.settled(v, w) for v in vs) for w, vs in streamed[j].items()}
+                for i in every:
+                    self.multiply(rows, i, j, held[i], ready, sums)
+            self.settle(rows, columns, sums, last)
+            streamed = following
 
     def settle(self, rows: list[Piece], columns: range, sums: list[str | None], last: bool) -> None:
         """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
