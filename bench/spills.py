@@ -29,8 +29,12 @@ PROCESSORS = {
     **dict.fromkeys(("generic", "cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
     **dict.fromkeys(("pwr8", "pwr9"), "vsx"),
     "pwr10": "mma",
-    **{"sifive-x280": "rvv512", "spacemit-x60": "rvv256", "sifive-p670": "rvv128"},
+    "sifive-x280": "rvv512",
+    "spacemit-x60": "rvv256",
+    "sifive-p670": "rvv128",
 }
+BESIDE = {"sifive-x280": ("zvfhmin",), "spacemit-x60": ("zvfhmin",)}
+"""What a named processor has beside the vectors of its set, of what stencils ask for."""
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 
 
@@ -44,7 +48,7 @@ def named(name: str) -> Device:
     }
     features = f"{isa.arch}/{name} " + ",".join(f"+{need}" for need in sorted(isa.needs))
     limits |= {"masks": int(isa.masks), "prefetch": prefetch_distance(name), "cores": 8}
-    supports = supported(set(isa.needs))
+    supports = supported({*isa.needs, *BESIDE.get(name, ())})
     return Device("cpu", name, f"{name}-{isa.name}", limits | CACHES, features, supports=supports)
 
 

@@ -106,7 +106,7 @@ def processors_c(written: Sequence[Written]) -> str:
     rows: dict[str, list[str]] = {}
     for each in written:
         isa = each.isa
-        test = " && ".join(f'__builtin_cpu_supports("{name}")' for name in isa.asked) or "1"
+        test = " && ".join(f'__builtin_cpu_supports("{name}")' for name in isa.asked or ()) or "1"
         # A constructor of another library may ask before the compiler's own tables are filled.
         ask = ["    __builtin_cpu_init();"] if isa.asked else []
         functions = [x for order in each.functions.values() for x in dict.fromkeys(order)]

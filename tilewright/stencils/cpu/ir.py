@@ -40,9 +40,9 @@ class Ir:
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
-    register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of part
-    of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is read as
-    whole numbers, which are shifted.
+    register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of
+    part of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is
+    read as whole numbers, which are shifted.
     """
 
     def __init__(self, dtype: DType, register: str = "", lengths: bool = False, shifts: bool = False):
@@ -102,7 +102,8 @@ class Ir:
         return base if offset == 0 else self.let(f"getelementptr {kind}, ptr {base}, i64 {offset}")
 
     def load(self, address: str, piece: Piece, held: bool = False) -> str:
-        """A piece read from an address; lanes that are not real are zero.
+        """A piece read from an address; lanes that are not real are zero, or anything where vectors have
+        lengths.
 
         ``held``: from a buffer of the type of registers.
         """
@@ -171,8 +172,8 @@ class Ir:
         return self.load(address, Piece(0, 1, 1), held)
 
     def apart(self, address: str, elements: int, unit: int, step: int, count: int) -> str:
-        """A vector of ``elements`` of ``unit`` reals each, of which the first ``count`` are read, ``step`` reals
-        from one to the next. Of processors alone that have lengths."""
+        """A vector of ``elements`` of ``unit`` reals each, of which the first ``count`` are read, ``step``
+        reals from one to the next. Of processors alone that have lengths."""
         bits = unit * self.stored_bits
         kind = f"<{elements} x i{bits}>"
         name = f"@llvm.experimental.vp.strided.load.v{elements}i{bits}.p0.i64"
@@ -476,8 +477,8 @@ def by_length(device: Device) -> bool:
 
 
 def ways(device: Device) -> dict[str, bool]:
-    """How an ``Ir`` reads and writes for a device. LLVM has no conversions of bfloat16 for POWER, and for RISC-V
-    only those of an extension."""
+    """How an ``Ir`` reads and writes for a device. LLVM has no conversions of bfloat16 for POWER, and for
+    RISC-V only those of an extension."""
     return {"lengths": by_length(device), "shifts": device.features.startswith(("riscv64", "ppc64le"))}
 
 

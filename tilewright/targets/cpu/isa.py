@@ -65,8 +65,13 @@ ISAS = (
     # Vectors of a length that the processor chooses, used as if they had the least that it promises.
     *(
         Isa(
-            *(f"rvv{bits}", "riscv64", ("m", "a", "f", "d", "c", "v", f"zvl{bits}b")),
-            *(bits, 32, True, ("vfmacc", "vfmadd", "fmadd")),
+            f"rvv{bits}",
+            "riscv64",
+            ("m", "a", "f", "d", "c", "v", f"zvl{bits}b"),
+            bits,
+            32,
+            True,
+            ("vfmacc", "vfmadd", "fmadd"),
             baseline=f"generic-rv64 +m,+a,+f,+d,+c,+v,+zvl{bits}b",
             asked=None,
         )

@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
+from tilewright.targets.cpu import riscv
 from tilewright.targets.cpu.isa import ISAS, best_isa, prefetch_distance, supported
 
 
@@ -23,6 +24,9 @@ def probe() -> Device:
     """
     arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     features = {name for name, on in llvm.get_host_cpu_features().items() if on}
+    if arch == "riscv64":
+        features |= riscv.extensions(_cpuinfo(), 0)
+        features |= riscv.extensions("", riscv.vector_bits() if "v" in features else 0)
     isa = best_isa(arch, features)
     if isa is None:
         raise DeviceError(
@@ -43,12 +47,19 @@ def probe() -> Device:
     return Device("cpu", _model_name(), key, limits, compiled_for, supports=supported(features))
 
 
-def _model_name() -> str:
+def _cpuinfo() -> str:
+    """What Linux says of its processors; nothing where there is no such file."""
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        return Path("/proc/cpuinfo").read_text()
     except OSError:
+        return ""
+
+
+def _model_name() -> str:
+    text = _cpuinfo()
+    if not text:
         return platform.processor() or platform.machine()
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
+    found = re.search(r"^(?:model name|uarch)\s*:\s*(.+)$", text, re.M)
     return found[1] if found else platform.machine()
 
 

@@ -68,8 +68,8 @@ NARROW = 4
 that is put together from several vectors costs a shuffle. By counts of instructions, measured nowhere."""
 
 LENGTHS = {False: 2, True: 1}
-"""The largest extent of real and of complex problems where vectors end after any lane: a column of any height is
-one there, and a shuffle takes a table or a mask. By counts of instructions, measured nowhere."""
+"""The largest extent of real and of complex problems where vectors end after any lane: a column of any height
+is one there, and a shuffle takes a table or a mask. By counts of instructions, measured nowhere."""
 
 STEPS = 400
 """Vector multiply-adds in the unrolled code of a group, beyond which it only gets longer."""
@@ -354,7 +354,7 @@ class Lanes:
 
     def __init__(self, problem: Problem, config: Config, device: Device, store: str):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype, **ways(device))
+        self.ir = Ir(problem.dtype, "", **ways(device))
         width, masks = config["vector_bits"] // problem.dtype.sum_bits, bool(device["masks"])
         self.main = Group(problem, config["group"], width, config["columns"], masks)
         self.single = Group(problem, 1, width, 0, masks)

@@ -122,8 +122,8 @@ class Tile:
         padded = -(-self.rows // self.width) * self.width
         # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
         self.widens = self.ir.stored != self.ir.real
-        # Beside vectors of another height the length would be set anew for each, which a mask is not; and sums
-        # of lengths cannot be kept in order.
+        # Beside vectors of another height the length would be set anew for each, which a mask is not; and
+        # sums of lengths cannot be kept in order.
         self.ir.lengths &= len(self.pieces) == 1 and not self.widens
         self.column_b = (problem.n if problem.transposed_b else problem.k) * (2 if self.complex else 1)
         self.at = Layout.of(
@@ -430,7 +430,7 @@ class Tile:
         sums: list[str | None],
         last: bool = False,
     ) -> None:
-        """sums += A(rows, k) * B(k, columns), in the inner order of the config. ``last``: a block ends here."""
+        """sums += A(rows, k) * B(k, columns), in the config's inner order. ``last``: a block ends then."""
         reg_a, reg_b = self.c["reg_a"], self.c["reg_b"]
         row_chunks = [range(i, min(i + reg_a, len(rows))) for i in range(0, len(rows), reg_a)]
         col_chunks = [range(j, min(j + reg_b, size)) for j in range(0, size, reg_b)]
@@ -459,7 +459,7 @@ class Tile:
     def settle(self, rows: list[Piece], columns: range, sums: list[str | None], last: bool) -> None:
         """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
         shapes = self.accumulators(rows, 1)
-        # What is used once more at the end of its block would be copied there, and again by each multiply-add.
+        # What is used once more at the end of its block would be copied there, and again by whoever adds.
         for column in columns if not (self.ir.loose and last) else ():
             for place, piece in enumerate(shapes, column * len(shapes)):
                 value = sums[place]
