@@ -132,6 +132,7 @@ def test_outer_products_are_chosen_where_they_are_fewer(letter: str, trans: str)
     problem = Problem(DTYPES[letter], 19, 17, 13, *trans, alpha="any", beta="any", batch=2)
     plan = dispatch.plan(problem, device, cores=1, vendor=False)
     assert (plan.origin, plan.stencil) == ("default", "outer")
+    assert plan.config in outer.space(problem, device)
     facts = llvm.facts(outer.source(problem, plan.config, device), device)
     assert facts["spills"] == facts["scalar_spills"] == 0
     assert facts["fma"] == facts["fma_expected"] > 0

@@ -49,7 +49,7 @@ def export_kernels(
     ``problems``: spellings or ``Problem``s of packed matrices of float32, float64, complex64 and complex128
     (``"d:8x8x8"``, ``"z:nt:3x3x3@100000"``); sizes and transpositions are fixed, and the number of products,
     strides (in elements), alpha and beta are arguments in C. ``targets``: instruction sets of processors
-    (avx512, avx2, neon, vsx), those of this machine's architecture where None, and architectures of GPUs
+    (avx512, avx2, neon, mma, vsx), those of this machine's architecture where None, and architectures of GPUs
     (sm_90a, sm_80, and ptx for all others from 8.0 on); at run time the best one that is there is taken.
     ``name`` is that of the library and its headers, ``prefix`` begins its symbols: two libraries of one
     program need other ones.

@@ -467,7 +467,8 @@ def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool],
 
 def ordered(device: Device) -> str:
     """LLVM's letters for a vector register of processors whose programs keep the order in which they read:
-    all but x86, whose arithmetic takes operands from memory. Nothing for x86."""
+    all but x86, whose arithmetic takes operands from memory. Nothing for x86. On RISC-V no register is named:
+    fences and marks of use keep the order there."""
     return {"aarch64": "w", "ppc64le": "^wa", "riscv64": "^vr"}.get(device.features.partition("/")[0], "")
 
 

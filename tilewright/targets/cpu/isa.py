@@ -120,7 +120,7 @@ def prefetch_distance(cpu: str) -> int:
 
 
 FEATURES = {
-    # Vectors of float16 to float32 and back: an extension of x86, part of every 64-bit ARM.
+    # Vectors of float16 to float32 and back: an extension of x86 and of RISC-V, part of every 64-bit ARM.
     "half": ("f16c", "neon", "zvfhmin"),
     "avx512_fp16": ("avx512fp16",),
     "avx512_bf16": ("avx512bf16",),
