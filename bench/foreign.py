@@ -32,8 +32,9 @@ from tilewright.targets.cpu.isa import ISAS, Isa, supported
 from tilewright.tuning.gemm import verify
 
 HEADER = "<15q"
-"""Of a call: which kernel; of A, B and C each the bytes of the region, how far beyond a multiple of 64 it begins,
-and where in it the first matrix does; strides in elements, the number of products, the bytes of scalars."""
+"""Of a call: which kernel; of A, B and C each the bytes of the region, how far beyond a multiple of 64 it
+begins, and where in it the first matrix does; strides in elements, the number of products, the bytes of
+scalars."""
 TRIES = 40
 """Configs that are drawn until one breaks no rule."""
 DRIVER = """
@@ -102,8 +103,8 @@ def device(name: str) -> Device:
 
 
 def problems(count: int, seed: int, letters: Sequence[str]) -> Iterator[Problem]:
-    """Random problems, the types in turns, of any transposition and class of alpha and beta: packed, with padded
-    columns, with an operand that the batch shares, or interleaved."""
+    """Random problems, the types in turns, of any transposition and class of alpha and beta: packed, with
+    padded columns, with an operand that the batch shares, or interleaved."""
     draw = random.Random(seed)
     for number in range(count):
         dtype = DTYPES[letters[number % len(letters)]]
@@ -155,11 +156,9 @@ def built(asked: Sequence[Asked], there: Device, folder: Path) -> tuple[int, str
     return called([f"{tool}-gcc", *STATIC, "run.c", "kernels.o", "-orun"], folder)
 
 
-def judged(
-    asked: Sequence[Asked], runner: Sequence[object], folder: Path
-) -> tuple[int, str]:
-    """Exit code and what is to be said of all kernels in all cases: the first that is wrong, or how many there
-    were."""
+def judged(asked: Sequence[Asked], runner: Sequence[object], folder: Path) -> tuple[int, str]:
+    """Exit code and what is to be said of all kernels in all cases: the first that is wrong, or how many
+    there were."""
     ready = [
         (number, verify.prepare(each.problem, case, 100 * number + at))
         for number, each in enumerate(asked)

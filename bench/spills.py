@@ -40,6 +40,7 @@ PROCESSORS = {
 EXTRAS = {
     "neoverse-v1": ("bf16",),
     **dict.fromkeys(("neoverse-v2", "neoverse-n2"), ("bf16", "sve2")),
+    **dict.fromkeys(("sifive-x280", "spacemit-x60"), ("zvfhmin",)),
 }
 """What they have of ``Isa.extras``."""
 CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}

@@ -579,7 +579,7 @@ def export_kernels_(
     targets: Annotated[
         str | None,
         typer.Option(
-            "--for", help="With commas: avx512, avx2, neon, vsx, sm_90a, sm_80, ptx.", show_default=False
+            "--for", help="With commas: avx512, avx2, neon, mma, vsx, sm_90a, sm_80, ptx.", show_default=False
         ),
     ] = None,
     name: Annotated[str, typer.Option(help="Name of the library and its headers.")] = LIBRARY,

@@ -119,7 +119,8 @@ class Ir:
         return base if offset == 0 else self.let(f"getelementptr {kind}, ptr {base}, i64 {offset}")
 
     def load(self, address: str, piece: Piece, held: bool = False) -> str:
-        """A piece read from an address; lanes that are not real are zero.
+        """A piece read from an address; lanes that are not real are zero, or anything where vectors have
+        lengths.
 
         ``held``: from a buffer of the type of registers.
         """
@@ -188,8 +189,8 @@ class Ir:
         return self.load(address, Piece(0, 1, 1), held)
 
     def apart(self, address: str, elements: int, unit: int, step: int, count: int) -> str:
-        """A vector of ``elements`` of ``unit`` reals each, of which the first ``count`` are read, ``step`` reals
-        from one to the next. Of processors alone that have lengths."""
+        """A vector of ``elements`` of ``unit`` reals each, of which the first ``count`` are read, ``step``
+        reals from one to the next. Of processors alone that have lengths."""
         bits = unit * self.stored_bits
         kind = f"<{elements} x i{bits}>"
         name = f"@llvm.experimental.vp.strided.load.v{elements}i{bits}.p0.i64"
@@ -562,7 +563,8 @@ def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool],
 
 def ordered(device: Device) -> str:
     """LLVM's letters for a vector register of processors whose programs keep the order in which they read:
-    all but x86, whose arithmetic takes operands from memory. Nothing for x86."""
+    all but x86, whose arithmetic takes operands from memory. Nothing for x86. On RISC-V no register is named:
+    fences and marks of use keep the order there."""
     return {"aarch64": "w", "ppc64le": "^wa", "riscv64": "^vr"}.get(device.features.partition("/")[0], "")
 
 
@@ -572,8 +574,8 @@ def by_length(device: Device) -> bool:
 
 
 def ways(device: Device) -> dict[str, bool]:
-    """How an ``Ir`` reads and writes for a device. LLVM has no conversions of bfloat16 for POWER, and for RISC-V
-    only those of an extension."""
+    """How an ``Ir`` reads and writes for a device. LLVM has no conversions of bfloat16 for POWER, and for
+    RISC-V only those of an extension."""
     return {"lengths": by_length(device), "shifts": device.features.startswith(("riscv64", "ppc64le"))}
 
 

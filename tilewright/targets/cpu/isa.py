@@ -103,8 +103,13 @@ ISAS = (
     # Vectors of a length that the processor chooses, used as if they had the least that it promises.
     *(
         Isa(
-            *(f"rvv{bits}", "riscv64", ("m", "a", "f", "d", "c", "v", f"zvl{bits}b")),
-            *(bits, 32, True, ("vfmacc", "vfmadd", "fmadd")),
+            f"rvv{bits}",
+            "riscv64",
+            ("m", "a", "f", "d", "c", "v", f"zvl{bits}b"),
+            bits,
+            32,
+            True,
+            ("vfmacc", "vfmadd", "fmadd"),
             baseline=f"generic-rv64 +m,+a,+f,+d,+c,+v,+zvl{bits}b",
             asked=None,
         )
@@ -163,7 +168,7 @@ def prefetch_distance(cpu: str) -> int:
 
 
 FEATURES = {
-    # Vectors of float16 to float32 and back: an extension of x86, part of every 64-bit ARM.
+    # Vectors of float16 to float32 and back: an extension of x86 and of RISC-V, part of every 64-bit ARM.
     "half": ("f16c", "neon", "zvfhmin"),
     "avx512_fp16": ("avx512fp16",),
     "avx512_bf16": ("avx512bf16",),

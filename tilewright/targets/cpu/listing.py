@@ -1,7 +1,7 @@
 """What a listing in assembly says that the code cannot hide: registers that were put on the stack.
 
-LLVM marks every register that it stores for lack of room, and on ARM and POWER with the same words those of
-the caller that a function saves before it uses them: the first store of each of these is no spill. On x86
+LLVM marks every register that it stores for lack of room, and elsewhere than on x86 with the same words those
+of the caller that a function saves before it uses them: the first store of each of these is no spill. On x86
 they are pushed, without a mark.
 """
 

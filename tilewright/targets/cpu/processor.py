@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.targets.cpu import permission
+from tilewright.targets.cpu import permission, riscv
 from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, prefetch_distance, supported
 
 VECTORS = ("avx", "f16c", "fma", "bmi", "lzcnt", "movbe", "popcnt", "gfni", "vaes", "vpclmulqdq")
@@ -31,6 +31,9 @@ def probe() -> Device:
     features = {name for name, on in llvm.get_host_cpu_features().items() if on}
     if "amx-tile" in features and not permission.tiles():
         features.difference_update(TILES)
+    if arch == "riscv64":
+        features |= riscv.extensions(_cpuinfo(), 0)
+        features |= riscv.extensions("", riscv.vector_bits() if "v" in features else 0)
     isa = best_isa(arch, features, _scalable_bits(arch))
     if isa is None:
         raise DeviceError(
@@ -73,12 +76,19 @@ def _hidden(arch: str) -> list[str]:
     return sorted(f"-{name}" for name, on in told if not on and name.startswith(VECTORS))
 
 
-def _model_name() -> str:
+def _cpuinfo() -> str:
+    """What Linux says of its processors; nothing where there is no such file."""
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        return Path("/proc/cpuinfo").read_text()
     except OSError:
+        return ""
+
+
+def _model_name() -> str:
+    text = _cpuinfo()
+    if not text:
         return platform.processor() or platform.machine()
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
+    found = re.search(r"^(?:model name|uarch)\s*:\s*(.+)$", text, re.M)
     return found[1] if found else platform.machine()
 
 

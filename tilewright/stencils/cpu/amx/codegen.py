@@ -59,7 +59,7 @@ class Amx:
         self.blk_m: int = config["blk_m"]
         self.blk_n: int = config["blk_n"]
         self.copies = bool(config["copy_b"])
-        self.ir, self.shape = Ir(problem.dtype, "v", bool(config["convert"])), Shape.of(problem)
+        self.ir, self.shape = Ir(problem.dtype, "v", converts=bool(config["convert"])), Shape.of(problem)
         self.product = "tdpbf16ps" if problem.dtype.letter == "b" else "tdpfp16ps"
 
     def function(self) -> Ir:

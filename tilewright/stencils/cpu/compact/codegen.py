@@ -105,7 +105,7 @@ class Span:
 
     ``width`` reals to a vector and ``vectors`` of them to a turn. ``whole``: every vector is, and what lies
     ahead is asked for; else the last one may be partly out of bounds, if there are masks. ``stream``: C goes
-    past the caches.
+    past the caches. ``steps``: multiply-adds of a part of C that are written out.
     """
 
     def __init__(
@@ -118,7 +118,9 @@ class Span:
         *,
         whole: bool,
         stream: bool = False,
+        steps: int = STEPS,
     ):
+        self.steps = steps
         self.p, self.c, self.ir = problem, config, ir_of(problem.dtype, device)
         self.unit = 2 if problem.dtype.is_complex else 1
         self.width, self.vectors, self.whole, self.stream = width, vectors, whole, stream
@@ -275,7 +277,7 @@ class Span:
         """The sums over k of a part of C, by rows, the vectors of an element side by side."""
         p, ir = self.p, self.ir
         count = len(rows) * len(columns) * self.vectors
-        if count * p.k * self.unit <= STEPS:
+        if count * p.k * self.unit <= self.steps:
             sums: list[str | None] = [None] * count
             for k in range(p.k):
                 sums = self._step(bases, rows, columns, k, sums)

@@ -18,7 +18,7 @@ class Dots:
     """The writer of one function: all that a config fixes, and the methods that emit from the outside in."""
 
     def __init__(self, problem: Problem, config: Config):
-        self.p, self.c, self.ir = problem, config, Ir(problem.dtype, "v", bool(config["convert"]))
+        self.p, self.c, self.ir = problem, config, Ir(problem.dtype, "v", converts=bool(config["convert"]))
         self.down, self.deep = -(-problem.m // ROWS), -(-problem.k // 2)
         self.row = 2 * PAIRS * -(-problem.k // (2 * PAIRS))
         self.apart: int = self.row if config["copy_b"] else problem.ldb  # type: ignore[assignment]

@@ -70,8 +70,8 @@ NARROW = 4
 that is put together from several vectors costs a shuffle. By counts of instructions, measured nowhere."""
 
 LENGTHS = {False: 2, True: 1}
-"""The largest extent of real and of complex problems where vectors end after any lane: a column of any height is
-one there, and a shuffle takes a table or a mask. By counts of instructions, measured nowhere."""
+"""The largest extent of real and of complex problems where vectors end after any lane: a column of any height
+is one there, and a shuffle takes a table or a mask. By counts of instructions, measured nowhere."""
 
 STEPS = 400
 """Vector multiply-adds in the unrolled code of a group, beyond which it only gets longer."""

@@ -1,4 +1,4 @@
-"""The code of the ``outer`` stencil in LLVM IR: operands as vectors, outer products, and what becomes of them.
+"""The code of the ``outer`` stencil in LLVM IR: operands as vectors, their products, what becomes of these.
 
 ``stencil.py`` has the picture. An operand is a row of vectors of 16 bytes for every step of k: read where it
 lies, or from a buffer on the stack that it was packed into.
@@ -93,8 +93,8 @@ class PowerIr(Ir):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One operand as outer products take it: for each of ``steps`` steps ``vectors`` vectors of ``lanes`` rows
-    of A, or of columns of B, ``rows`` in all.
+    """One operand as outer products take it: for each of ``steps`` steps ``vectors`` vectors of ``lanes``
+    rows of A, or of columns of B, ``rows`` in all.
 
     ``ld`` and ``size`` are those of its elements in memory, ``along`` whether these follow one another along
     k. ``pairs``: two steps of k are one of these, side by side in each lane.
@@ -287,8 +287,14 @@ class Outer:
                 strip(at_b, at_c, start, width, real)
                 continue
 
-            def turn(number: str, at_b: str = at_b, at_c: str = at_c, start: int = start, width: int = width,
-                     real: int = real) -> None:
+            def turn(
+                number: str,
+                at_b: str = at_b,
+                at_c: str = at_c,
+                start: int = start,
+                width: int = width,
+                real: int = real,
+            ) -> None:
                 moved_b = ir.byte(at_b, ir.let(f"mul i64 {number}, {width * SIDE * per}"))
                 moved_c = ir.at(at_c, ir.let(f"mul i64 {number}, {width * SIDE * (p.ldc or 0)}"))
                 strip(moved_b, moved_c, start, width, real)
@@ -296,9 +302,7 @@ class Outer:
             loop(ir, "0", str(len(alike)), 1, turn)
 
     # -- one tile ---------------------------------------------------------------------------------
-    def tile(
-        self, row: int, height: int, column: int, width: int, real: int, a: str, b: str, c: str
-    ) -> None:
+    def tile(self, row: int, height: int, column: int, width: int, real: int, a: str, b: str, c: str) -> None:
         """``height`` by ``width`` accumulators from a vector of A and a column of B on, whose addresses are
         given: the sum over k, then the update of ``real`` columns of C."""
         ir, steps, blk_k = self.ir, self.a.steps, self.c["blk_k"]
@@ -312,7 +316,14 @@ class Outer:
         self.update(row, height, width, real, c, sums)
 
     def k_loop(
-        self, row: int, height: int, column: int, width: int, a: str, b: str, whole: int,
+        self,
+        row: int,
+        height: int,
+        column: int,
+        width: int,
+        a: str,
+        b: str,
+        whole: int,
         sums: list[str | None],
     ) -> tuple[str, str]:
         """``whole`` steps in turns of ``blk_k``; returns the addresses after them."""
@@ -392,9 +403,7 @@ class Outer:
         ir.declared.add(f"declare {ACC} @llvm.ppc.mma.{name}({taken})")
         return ir.let(f"call {ACC} @llvm.ppc.mma.{name}({given})")
 
-    def update(
-        self, row: int, height: int, width: int, real: int, c: str, sums: list[str | None]
-    ) -> None:
+    def update(self, row: int, height: int, width: int, real: int, c: str, sums: list[str | None]) -> None:
         """C = alpha * sums + beta * C, one accumulator after another."""
         ir, p, lanes = self.ir, self.p, self.a.lanes
         ir.declared.add(f"declare {FOUR} @llvm.ppc.mma.disassemble.acc({ACC})")

@@ -130,8 +130,8 @@ class Tile:
         # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
         self.stored = config.get("widen", "load") == "product"
         self.widens = self.ir.stored != self.ir.real and not self.stored
-        # Beside vectors of another height the length would be set anew for each, which a mask is not; and sums
-        # of lengths cannot be kept in order.
+        # Beside vectors of another height the length would be set anew for each, which a mask is not; and
+        # sums of lengths cannot be kept in order.
         self.ir.lengths &= len(self.pieces) == 1 and not self.widens
         self.column_b = (problem.n if problem.transposed_b else problem.k) * (2 if self.complex else 1)
         self.at = Layout.of(
@@ -393,8 +393,8 @@ class Tile:
         inner: list[str | None] = list(phis)
         line = 64 * 8 // ir.stored_bits
         for step in range(blk_k):
-            more = step + 1 < blk_k
-            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, more, last=not more)
+            follows = step + 1 < blk_k
+            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, follows, last=not follows)
             for pointer, write, each, _ in asks:
                 for number in range(each * step // blk_k, each * (step + 1) // blk_k):
                     ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
@@ -512,7 +512,7 @@ class Tile:
     def settle(self, rows: list[Piece], columns: range, sums: list[str | None], last: bool) -> None:
         """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
         shapes = self.accumulators(rows, 1)
-        # What is used once more at the end of its block would be copied there, and again by each multiply-add.
+        # What is used once more at the end of its block would be copied there, and again by whoever adds.
         for column in columns if not (self.ir.loose and last) else ():
             for place, piece in enumerate(shapes, column * len(shapes)):
                 value = sums[place]

@@ -111,7 +111,9 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
                     work += size
             sums = size * columns * (2 if config["cmul"] == "split" else 1)
             waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
-            masked = 0 if predicates or by_length(device) else sum(piece.active < piece.width for piece in tile)
+            masked = (
+                0 if predicates or by_length(device) else sum(piece.active < piece.width for piece in tile)
+            )
             steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
             # Loads that hide behind the arithmetic are not quite free.
             total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
