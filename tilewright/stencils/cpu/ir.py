@@ -40,12 +40,14 @@ class Ir:
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
-    register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of part
-    of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is read as
-    whole numbers, which are shifted. ``converts``: bfloat16 is rounded by the processor's instruction, which
-    makes zeros of results below 2^-126. What a set has of its own is a class derived from this one
-    (``sets.ir_of``): ``attributes`` of its functions, and whether it multiplies complex numbers by instructions
-    for that (``complex_fma``, then ``cfma``, ``pair`` and ``paired``).
+    register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of
+    part of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is
+    read as whole numbers, which are shifted. ``converts``: bfloat16 is rounded by the processor's instruction,
+    which makes zeros of results below 2^-126.
+
+    What a set has of its own is a class derived from this one (``sets.ir_of``): ``attributes`` of its
+    functions, and whether it multiplies complex numbers by instructions for that (``complex_fma``, then
+    ``cfma``, ``pair`` and ``paired``).
     """
 
     attributes = ""

@@ -16,8 +16,8 @@ class Isa:
     multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
     processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
     asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
-    it, or where ``found`` is what it asks, an expression in C of what ``export/c/runtime.h`` has, and None where
-    it knows no way to ask, so that there are no libraries for it.
+    it, or where ``found`` is what it asks, an expression in C of what ``export/c/runtime.h`` has, and None
+    where it knows no way to ask, so that there are no libraries for it.
 
     ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as
     a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds
