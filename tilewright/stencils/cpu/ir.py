@@ -42,8 +42,8 @@ class Ir:
     to the even one, as they are written. ``register``: LLVM's letters for any vector
     register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of
     part of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is
-    read as whole numbers, which are shifted. ``converts``: bfloat16 is rounded by the processor's instruction,
-    which makes zeros of results below 2^-126.
+    read as whole numbers, which are shifted. ``converts``: bfloat16 is rounded by the processor's
+    instruction, which makes zeros of results below 2^-126.
 
     What a set has of its own is a class derived from this one (``sets.ir_of``): ``attributes`` of its
     functions, and whether it multiplies complex numbers by instructions for that (``complex_fma``, then
