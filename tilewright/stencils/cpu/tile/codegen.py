@@ -141,8 +141,10 @@ class Tile:
         self.pending: list[Line] = []
         self.per_tile = 0
         self.scalars: Scalars | None = None
-        # With so many registers operands are read while those before them are multiplied.
-        self.early = bool(self.ir.register) and device["vector_registers"] >= MANY
+        # With so many registers operands are read while those before them are multiplied; the two parts of
+        # complex ones left too few, and one of LLVM's registers spilled on POWER8.
+        many = device["vector_registers"] >= MANY and not self.complex
+        self.early = bool(self.ir.register) and many
         self.next: Operands | None = None
 
     def function(self) -> Ir:
