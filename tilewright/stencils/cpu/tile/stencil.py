@@ -545,6 +545,9 @@ class TileStencil(Stencil):
             if by_length(device) and rest > 1:
                 # Vectors of two widths have the length set anew for each of them.
                 tails = ("mask",)
+            if problem.dtype.letter == "b" and registers > 32:
+                # Rounded all at once, as rows that are written twice allow, results took more than POWER has.
+                tails = tuple(tail for tail in tails if tail != "overlap")
             shapes = product(tails, params["cmul"], params["blk_m"])
             for tail, cmul, blk_m in shapes:
                 shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, **widen}
