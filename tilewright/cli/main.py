@@ -288,6 +288,9 @@ def tune_(
     more |= {"gpus": gpus, "cluster": cluster, "again": again, "model": model}
     kind = device if gpus is None else "cuda"
     there = queries.device_of(kind) if model else dispatch.device(_usable(kind))
+    if model and "cached" in regimes:
+        # Models know of nothing else, and the screen names what is at work.
+        regimes = ["cached"]
     results = tuned(problems or [], effort, budget, regimes, as_json, kind, betas, **more)
     _put([queries.found(result, result.device or there) for result in results], as_json, render.tuned)
 
