@@ -31,7 +31,10 @@ from tilewright.tuning import predict
 from tilewright.tuning.gemm.operands import operands
 from tilewright.tuning.tuner import sized
 
-PROCESSORS = "cortex-a57,neoverse-n2,neoverse-v1,neoverse-v2,pwr8,pwr9,pwr10"
+PROCESSORS = (
+    "cortex-a57,neoverse-n2-neon,neoverse-v1-neon,neoverse-v2-neon,neoverse-n2,neoverse-v1,neoverse-v2,pwr8,pwr9,"
+    "pwr10-vsx,sifive-x280,sifive-p670"
+)
 SIZES = "7,8,9,16,17,24,31,32"
 FULL, REST = 0.9, 0.8
 """Shares of the bound that innermost loops are to reach where vectors divide columns, and where not."""

@@ -325,7 +325,7 @@ def tune(
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
     from tilewright.calls.gaps import gaps as found_gaps
-    from tilewright.targets.cpu import named
+    from tilewright.targets.cpu.named import device as processor_named
     from tilewright.tuning.cluster import Cluster
     from tilewright.tuning.effort import EFFORTS
     from tilewright.tuning.fleet import Team, chosen, members, teams, tuned
@@ -349,7 +349,7 @@ def tune(
     if model:
         if gaps or gpus is not None or cluster is not None:
             raise ArgumentError("model=True goes with no gaps, gpus or cluster; accepted: one device")
-        there = dispatch.device() if device == "cpu" else named.device(device)
+        there = dispatch.device() if device == "cpu" else processor_named(device)
         options: dict[str, Any] = {"effort": effort, "search": search, "budget": budget, "tries": tries}
         results = modelled(jobs, there, dispatch.records(), again=again, listen=listen, **options)
         forget()

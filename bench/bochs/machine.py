@@ -58,7 +58,7 @@ class Job:
 
 def device(name: str = "sapphirerapids", features: Sequence[str] = ASKED) -> Device:
     """A server with AMX by LLVM's name, as ``processor.probe`` would find it with these features."""
-    base = spills.named("sapphirerapids")
+    base = spills.processor("sapphirerapids")
     compiled_for = ",".join(
         [base.features.replace("/sapphirerapids", f"/{name}"), *(f"+{x}" for x in features)]
     )

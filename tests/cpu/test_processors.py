@@ -39,7 +39,7 @@ def defaults(letter: str, name: str) -> Iterator[Problem]:
 
 @pytest.mark.parametrize("name", PROCESSORS)
 def test_defaults_do_not_spill(name: str) -> None:
-    device = spills.named(name)
+    device = spills.processor(name)
     served = 0
     for letter in DTYPES:
         for problem in defaults(letter, name):
@@ -75,7 +75,7 @@ def test_defaults_do_not_spill(name: str) -> None:
 def test_defaults_that_once_spilled(name: str, spelling: str, trans: str, alpha: str, beta: str) -> None:
     (problem,) = Problem.parse(spelling, beta=beta)
     problem = problem.with_(trans_a=trans[0], trans_b=trans[1], alpha=alpha, batch=2)
-    device, tile = spills.named(name), STENCILS["tile"]
+    device, tile = spills.processor(name), STENCILS["tile"]
     source = tile.source(problem, tile.default(problem, device), device)
     assert llvm.facts(source, device)["spills"] == 0
 
@@ -94,7 +94,7 @@ def test_defaults_that_once_spilled(name: str, spelling: str, trans: str, alpha:
 )
 def test_the_program_is_as_it_was(name: str, spelling: str, request: pytest.FixtureRequest) -> None:
     """One small kernel of each instruction set, to be read in a review (``--update-golden``)."""
-    device, tile = spills.named(name), STENCILS["tile"]
+    device, tile = spills.processor(name), STENCILS["tile"]
     (problem,) = Problem.parse(spelling)
     text = tile.source(problem, tile.default(problem, device), device).text
     path = GOLDEN / f"tile-{spelling.replace(':', '-')}.{device.key}.ll"
@@ -157,12 +157,12 @@ def test_rows_of_scalable_vectors_go_by_their_length(features: set[str], bits: i
 )
 def test_what_a_processor_has_of_its_own(name: str, letter: str, changes: dict[str, str | None]) -> None:
     (problem,) = Problem.parse(f"{letter}:5x3x4")
-    config = STENCILS["tile"].default(problem, spills.named(name))
+    config = STENCILS["tile"].default(problem, spills.processor(name))
     assert {key: config.get(key) for key in changes} == changes
 
 
 def test_objects_of_other_processors() -> None:
-    device = spills.named("neoverse-v1")
+    device = spills.processor("neoverse-v1")
     problem = Problem(DTYPES["d"], 3, 3, 3)
     tile = STENCILS["tile"]
     binary = llvm.compile(tile.source(problem, tile.default(problem, device), device), device)
@@ -173,7 +173,7 @@ def test_objects_of_other_processors() -> None:
 @pytest.mark.parametrize(("letter", "trans"), [("s", "nn"), ("d", "tt"), ("b", "tn"), ("h", "nt")])
 def test_outer_products_are_chosen_where_they_are_fewer(letter: str, trans: str) -> None:
     """The default of POWER10 for all but small products; the accumulators leave room for what they add."""
-    device, outer = spills.named("pwr10"), STENCILS["outer"]
+    device, outer = spills.processor("pwr10"), STENCILS["outer"]
     problem = Problem(DTYPES[letter], 19, 17, 13, *trans, alpha="any", beta="any", batch=2)
     plan = dispatch.plan(problem, device, cores=1, vendor=False)
     assert (plan.origin, plan.stencil) == ("default", "outer")
@@ -182,11 +182,11 @@ def test_outer_products_are_chosen_where_they_are_fewer(letter: str, trans: str)
     facts = llvm.facts(outer.source(problem, plan.config, device), device)
     assert facts["spills"] == facts["scalar_spills"] == 0
     assert facts["fma"] == facts["fma_expected"] > 0
-    assert outer.accepts(problem, spills.named("pwr9")) == "the processor has no unit for outer products"
+    assert outer.accepts(problem, spills.processor("pwr9")) == "the processor has no unit for outer products"
 
 
 def test_outer_products_leave_small_and_complex_ones() -> None:
-    device, outer = spills.named("pwr10"), STENCILS["outer"]
+    device, outer = spills.processor("pwr10"), STENCILS["outer"]
     assert "no fewer instructions" in str(outer.accepts(Problem(DTYPES["d"], 2, 1, 9), device))
     assert "type c" in str(outer.accepts(Problem(DTYPES["c"], 9, 9, 9), device))
     assert "larger than 64" in str(outer.accepts(Problem(DTYPES["s"], 65, 9, 9), device))

@@ -217,7 +217,7 @@ def test_cores_that_share_a_line_leave_each_others_part(stencil: str, spelling: 
 @pytest.mark.parametrize("name", ["haswell", "sapphirerapids"])
 def test_results_in_memory_are_streamed_at_any_size_and_alignment(name: str) -> None:
     """With beta 0; but for a C that is larger than half of the first cache."""
-    device, draw = spills.named(name), random.Random(name)
+    device, draw = spills.processor(name), random.Random(name)
     for letter in DTYPES:
         if letter in ("h", "hc"):
             device = dataclasses.replace(device, supports=frozenset({"half"}))

@@ -22,7 +22,7 @@ from tilewright.tuning.gemm.jobs import tuning_jobs
 
 pytestmark = pytest.mark.pure
 
-DEVICE = named.device("neoverse-v2")
+DEVICE = named.device("neoverse-v2-neon")
 PROBLEM = Problem.parse("d:8x8x8@2")[0]
 """A batch in cache."""
 TILE = STENCILS["tile"]
@@ -176,7 +176,7 @@ def test_the_tool_predicts_a_default_on_each_architecture() -> None:
         cycles.tool()
     except DeviceError as error:
         pytest.skip(str(error))
-    for name, rate in (("neoverse-v2", 4), ("pwr9", 2), ("znver4", 1)):
+    for name, rate in (("neoverse-v2", 4), ("neoverse-v2-neon", 4), ("pwr9", 2), ("znver4", 1)):
         device = named.device(name)
         found = predict.predicted(PROBLEM, device, "tile", TILE.default(PROBLEM, device))
         lanes = device["vector_bits"] // 64
@@ -189,7 +189,9 @@ def test_the_tool_predicts_a_default_on_each_architecture() -> None:
 # -- processors by name ---------------------------------------------------------------------------
 def test_a_named_processor_has_the_key_of_the_same_one_where_it_is_found() -> None:
     assert (DEVICE.key, DEVICE.features) == ("neoverse-v2-neon", "aarch64/neoverse-v2 +neon")
-    assert named.device("neoverse-v2-neon") == DEVICE
+    sve = named.device("neoverse-v2")
+    assert (sve.key, sve["vector_bits"]) == ("neoverse-v2-sve128", 128)
+    assert sve.features == "aarch64/neoverse-v2 +bf16,+neon,+sve,+sve2"
 
 
 def test_a_name_that_is_nearly_right_is_told() -> None:

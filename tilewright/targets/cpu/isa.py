@@ -112,6 +112,7 @@ ISAS = (
             ("vfmacc", "vfmadd", "fmadd"),
             baseline=f"generic-rv64 +m,+a,+f,+d,+c,+v,+zvl{bits}b",
             asked=None,
+            extras=("zvfhmin",),
         )
         for bits in (512, 256, 128)
     ),

@@ -20,45 +20,53 @@ from tilewright.targets.cpu.isa import ISAS, Isa, prefetch_distance, supported
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What a core is called, the instruction sets of ``isa.ISAS`` that it has, the widest first, and its
-    caches in KiB: first level for data, second, last."""
+    """What a core is called, the instruction sets of ``isa.ISAS`` that it has, the one that it uses first,
+    its caches in KiB (first level for data, second, last), and what it has of ``Isa.extras``."""
 
     title: str
     sets: tuple[str, ...]
     caches: tuple[int, int, int]
+    extras: tuple[str, ...] = ()
 
 
 CORES = {
     "cortex-a57": Core("Arm Cortex-A57", ("neon",), (32, 2048, 2048)),
     "neoverse-n1": Core("Arm Neoverse N1", ("neon",), (64, 1024, 32768)),
-    "neoverse-n2": Core("Arm Neoverse N2", ("neon",), (64, 1024, 32768)),
-    "neoverse-v1": Core("Arm Neoverse V1", ("neon",), (64, 1024, 32768)),
-    "neoverse-v2": Core("Arm Neoverse V2", ("neon",), (64, 2048, 32768)),
+    "neoverse-n2": Core("Arm Neoverse N2", ("sve128", "neon"), (64, 1024, 32768), ("bf16", "sve2")),
+    "neoverse-v1": Core("Arm Neoverse V1", ("sve256", "neon"), (64, 1024, 32768), ("bf16",)),
+    "neoverse-v2": Core("Arm Neoverse V2", ("sve128", "neon"), (64, 2048, 32768), ("bf16", "sve2")),
+    "a64fx": Core("Fujitsu A64FX", ("sve512", "neon"), (64, 8192, 8192)),
+    "apple-m1": Core("Apple M1", ("neon_fcma", "neon"), (128, 12288, 12288)),
     "pwr8": Core("IBM POWER8", ("vsx",), (64, 512, 8192)),
     "pwr9": Core("IBM POWER9", ("vsx",), (32, 512, 10240)),
-    "pwr10": Core("IBM POWER10", ("vsx",), (32, 2048, 8192)),
+    "pwr10": Core("IBM POWER10", ("mma", "vsx"), (32, 2048, 8192)),
+    "sifive-x280": Core("SiFive X280", ("rvv512",), (32, 256, 2048), ("zvfhmin",)),
+    "sifive-p670": Core("SiFive P670", ("rvv128",), (32, 256, 2048)),
+    "spacemit-x60": Core("SpacemiT X60", ("rvv256",), (32, 512, 512), ("zvfhmin",)),
+    "znver3": Core("AMD Zen 3", ("avx2",), (32, 512, 32768)),
     "znver4": Core("AMD Zen 4", ("avx512",), (32, 1024, 32768)),
     "znver5": Core("AMD Zen 5", ("avx512",), (48, 1024, 32768)),
     "sapphirerapids": Core("Intel Sapphire Rapids", ("avx512",), (48, 2048, 32768)),
     "icelake-server": Core("Intel Ice Lake", ("avx512",), (48, 1280, 32768)),
+    "rocketlake": Core("Intel Rocket Lake", ("avx512",), (48, 512, 16384)),
     "cascadelake": Core("Intel Cascade Lake", ("avx512",), (32, 1024, 32768)),
+    "skylake-avx512": Core("Intel Skylake", ("avx512",), (32, 1024, 32768)),
     "haswell": Core("Intel Haswell", ("avx2",), (32, 256, 25600)),
 }
-"""The cores whose scheduling models LLVM has, by its names of them."""
+"""The cores that are known by LLVM's names of them. It has a scheduling model of each but the Apple M1, for
+which an older core's stands in."""
 
 
 def _device(name: str, core: Core, isa: Isa) -> Device:
+    has = {*isa.needs, *set(isa.extras).intersection(core.extras)}
     limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
+        **isa.limits,
         "prefetch": prefetch_distance(name),
         "cores": 1,
         **{level: size << 10 for level, size in zip(("l1d", "l2", "l3"), core.caches, strict=True)},
     }
-    features = f"{isa.arch}/{name} " + ",".join(sorted(f"+{need}" for need in isa.needs))
-    key = f"{name}-{isa.name}"
-    return Device("cpu", core.title, key, limits, features, supports=supported(set(isa.needs)))
+    features = f"{isa.arch}/{name} " + ",".join(sorted(f"+{need}" for need in has))
+    return Device("cpu", core.title, f"{name}-{isa.name}", limits, features, supports=supported(has))
 
 
 @functools.cache
