@@ -36,8 +36,8 @@ def touched() -> int:
 
 
 def test_nobody_touches_new_memory_before_the_product() -> None:
-    """But for what lies on the pages of its first and last bytes, and in a large page of the system's. So much
-    memory is the system's and none that was given back to the process before."""
+    """But for what lies on the pages of its first and last bytes, and in a large page of the system's. So
+    much memory is new from the system, and none that the process had before."""
     made = new_output((150_000, N, N), np.dtype("f8"))
     assert resident(made) <= 512
     made[...] = 0
