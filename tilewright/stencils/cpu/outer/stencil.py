@@ -85,7 +85,7 @@ class OuterStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction"
         if min(p.m, p.n, p.k) < 1:
             return "there is nothing to compute"
-        # No other stencil takes float16 there.
+        # Float16 has instructions here, where ``tile`` converts it by some thirty for whole numbers.
         least = instructions(p, self.default(p, device)) + MARGIN
         if p.dtype.letter != "h" and least > instructions_of_tile(p):
             return f"{p.m}x{p.n}x{p.k} takes no fewer instructions than by vectors"
