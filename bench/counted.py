@@ -116,7 +116,7 @@ def checked(name: str, problem: Problem) -> Iterator[dict[str, Any]]:
         ran = executed(problem, device, stencil.name, config, PROCESSORS[name])
         # What fills the space before a loop is in no listing.
         padding = ran.pop("nop", 0)
-        adds = sum(times for word, times in ran.items() if cycles.multiplies(f"\t{word}\t", device))
+        adds = sum(times * cycles.multiplies(f"\t{word}\t", device) for word, times in ran.items())
         yield {
             "kind": "counts",
             "processor": name,

@@ -121,6 +121,17 @@ def test_all_multiply_adds_of_a_default_are_executed(name: str) -> None:
     assert found.turns > 1
 
 
+def test_an_outer_product_is_several_multiply_adds() -> None:
+    device, outer = named.device("pwr10"), STENCILS["outer"]
+    problem = Problem.parse("d:20x6x26@2")[0]
+    source = outer.source(problem, outer.default(problem, device), device)
+    found = trace.executed(source, llvm.assembly(source, device))
+    # Six columns are two fours.
+    assert sum(cycles.multiplies(line, device) for line in found.lines) == 10 * 8 * problem.k
+    assert cycles.multiplies("\txvbf16ger2pp 0, 34, 35", device) == 8
+    assert cycles.multiplies("\tlxv 34, 0(4)", device) == 0
+
+
 # -- what the tool says ---------------------------------------------------------------------------
 ANSWER = {
     "CodeRegions": [

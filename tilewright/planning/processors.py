@@ -2,10 +2,10 @@
 
 Of products with an extent over 64 some are ours and some are the BLAS's, which packs for the caches as well.
 ``data/processors.json`` holds random ones that were measured beside each other; ``python -m bench.skewed``
-makes it and checks it on others. What is foretold of a problem follows from the points near it as in
-``planning.neighbours``, with other axes: what sets the pace of a BLAS is no GPU's alignment. Where they were
-measured the BLAS was OpenBLAS on one core; on several a batch of ours takes all of them, product by product,
-and so does OpenBLAS within each product of more than ``THREADED`` multiply-adds.
+makes it and checks it on others. What is foretold of a problem follows from the points near it
+(``forecast``), with other axes than ``neighbours`` has: what sets the pace of a BLAS is no GPU's alignment.
+Where they were measured the BLAS was OpenBLAS on one core; on several a batch of ours takes all of them,
+product by product, and so does OpenBLAS within each product of more than ``THREADED`` multiply-adds.
 """
 
 from __future__ import annotations
@@ -17,17 +17,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.planning import kin
-from tilewright.planning.neighbours import ALIKE, Point
+from tilewright.planning.forecast import Doubts, Forecast
+from tilewright.planning.neighbours import Point
 
-NEAREST, REACH = 9, 2.0
-"""Points that are asked, and the distance at which one weighs 1/e."""
-DOUBT, UNKNOWN, FARTHER = 1.1, 0.08, 0.15
-"""What is taken off for the spread of gains and for the distance to the nearest, as in ``neighbours``."""
+DOUBTS = Doubts(reach=2.0, spread=1.1, unknown=0.08, farther=0.15)
 
 THREADED = 4 * 65536
 """Multiply-adds of one product above which OpenBLAS shares it among cores: its ``GEMM_MULTITHREAD_THRESHOLD``
@@ -76,23 +71,12 @@ class Measured:
 
     def __init__(self, types: Mapping[str, Iterable[Sequence[Any]]]):
         found = [(letter, Point(*row[:-1]), row[-1]) for letter, rows in types.items() for row in rows]
-        self._places = np.array([coordinates(letter, at) for letter, at, _ in found])
-        self._gains: NDArray[np.float64] = np.log([gain for *_, gain in found])
+        places = (coordinates(letter, at) for letter, at, _ in found)
+        self._forecast = Forecast(places, (gain for *_, gain in found), DOUBTS)
 
     def foretold(self, letter: str, at: Point) -> tuple[float, float]:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
-        away = np.sqrt(((self._places - coordinates(letter, at)) ** 2).sum(1))
-        near = np.argsort(away, kind="stable")[:NEAREST]
-        weights = np.exp(-((away[near] / REACH) ** 2)) + 1e-6
-        weights /= weights.sum()
-        gains = self._gains[near]
-        # Whether a gain is 5 or 50 is no doubt of winning.
-        alike = np.minimum(gains, ALIKE)
-        mean = float(weights @ alike)
-        spread = math.sqrt(float(weights @ (alike - mean) ** 2))
-        step = float(away[near[0]])
-        sure = max(mean - DOUBT * spread - UNKNOWN * step, float(alike.min()) - FARTHER * step)
-        return math.exp(sure), math.exp(float(weights @ gains))
+        return self._forecast.at(coordinates(letter, at))
 
 
 @cache

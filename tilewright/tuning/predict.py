@@ -60,8 +60,9 @@ def predicted(problem: Problem, device: Device, stencil: str, config: Config) ->
     counted, rate = cycles.counts(executed.lines, device), cycles.rate(executed.lines, device)
     every = cycles.cycles(executed.lines, device)
     inner = vectors(problem, device) * unit / rate / every
-    if executed.inner:
-        once = cycles.counts(executed.inner, device).multiply_adds
+    once = cycles.counts(executed.inner, device).multiply_adds if executed.inner else 0
+    # Where all products are unrolled the loop may be one that packs.
+    if once:
         inner = once / rate / cycles.cycles(executed.inner, device)
     return Prediction(
         every / unit,

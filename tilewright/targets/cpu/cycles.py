@@ -66,7 +66,7 @@ def toolchain() -> str:
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What a piece of code executes: instructions, those that read and those that write memory, and vector
-    multiply-adds (with the multiplications that begin a sum)."""
+    multiply-adds (with the multiplications that begin a sum; an outer product is several)."""
 
     instructions: int
     loads: int
@@ -132,10 +132,17 @@ def counts(lines: Iterable[str], device: Device) -> Counts:
     )
 
 
-def multiplies(line: str, device: Device) -> bool:
-    """Whether an instruction is a multiply-add, or the multiplication that begins a sum."""
+def multiplies(line: str, device: Device) -> int:
+    """How many vector multiply-adds an instruction is, or multiplications that begin a sum: 0 for others."""
+    word = line.split(None, 1)[0]
     starts = next(isa.fma_text for isa in ISAS if isa.arch == device.features.partition("/")[0])
-    return line.split(None, 1)[0].startswith((*starts, *_FIRST))
+    if not word.startswith((*starts, *_FIRST)):
+        return 0
+    return next((count for start, count in _OUTER.items() if word.startswith(start)), 1)
+
+
+_OUTER = {"xvf64ger": 4, "xvf32ger": 4, "xvf16ger2": 8, "xvbf16ger2": 8}
+"""Outer products by how they begin: multiply-adds of vectors of 128 bits, of pairs twice as many."""
 
 
 _FIRST = ("fmul", "vmul", "xvmul", "xsmul")
@@ -150,9 +157,12 @@ def rate(lines: Iterable[str], device: Device) -> float:
     if not adds:
         raise CompileError("the code has no multiply-add")
     widest = max(map(_width, adds))
-    said = ask({"all": [line for line in adds if _width(line) == widest]}, device, "--instruction-info=true")
-    listed = said["all"]["InstructionInfoView"]["InstructionList"]
-    return 1 / float(min(entry["RThroughput"] for entry in listed))
+    listed = [line for line in adds if _width(line) == widest]
+    said = ask({"all": listed}, device, "--instruction-info=true")["all"]["InstructionInfoView"]
+    return max(
+        multiplies(line, device) / float(entry["RThroughput"])
+        for line, entry in zip(listed, said["InstructionList"], strict=True)
+    )
 
 
 _WIDTHS = {"%zmm": 512, "%ymm": 256} | dict.fromkeys((".2d", ".4s", "\txv", "pd\t", "ps\t"), 128)
