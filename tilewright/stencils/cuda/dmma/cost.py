@@ -17,9 +17,8 @@ from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
 from tilewright.stencils.cuda.dmma.needs import (
     LINE,
-    STEP,
     WARPS,
-    left_is_a,
+    left_rows,
     lies_along,
     numbers,
     slabs_whole,
@@ -33,12 +32,16 @@ RATE = 128
 """Real multiply-adds of the tensor cores of an SM in a clock."""
 READ = 128
 """Bytes of shared memory in a clock."""
-HIDDEN = 0.35
-"""The part of the reads of fragments that products do not hide, a guess: fragments are a step ahead."""
+HIDDEN, FEW, SLICE_CLOCKS = 0.05, 0.02, 40
+"""What products do not hide, guesses: the part of the reads of fragments, what products of a fragment of the
+right operand take longer where there is but one, and the clocks of a slice's end."""
 MEMORY = 16
 """Bytes in a clock that an SM gets of the second-level cache while all of them ask."""
-STEP_CLOCKS = 12
-"""Clocks that a step of a warp costs beside its products, a guess: addresses, waits and their latencies."""
+MOVED, TOGETHER = 0.04, 1.01
+"""What bytes that are moved cost by the power that they take, and times longer that two blocks take that wait
+for each other: by hand-written kernels, such a pair was level with blocks alone at tiles of 128 x 128."""
+LATENCY = 150
+"""Clocks of waits for a slice that could be on its way no earlier than its predecessor was read."""
 STORED = 16
 """Bytes of C that a block stores in a clock."""
 BEGUN = 2500
@@ -90,13 +93,13 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     warps_m = columns["warps_m"]
     read = (tile_m * (WARPS // warps_m) + tile_n * warps_m) * LINE * (depth // unit(p)) / READ
     brought = stage_bytes(p, tile_m / cluster_n, tile_n / cluster_m, depth) / MEMORY
-    # Fragments of the right operand are in registers for 8 columns of the left one.
-    rows = np.where(left_is_a(p), tile_m / warps_m, tile_n * warps_m / WARPS) / 16
-    steps = depth * parts / np.where(columns["mma_k"] == 16, 2 * STEP, STEP)
-    waits = STEP_CLOCKS * steps * np.maximum(1, 4 / np.maximum(rows, 1))
-    slice_clocks = np.maximum(products + HIDDEN * read + waits, brought)
-    # Slices that are not there yet are waited for less often the more are on their way.
-    slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(p, tile_m, tile_n, depth))
+    # The more products a fragment of the right operand has, the longer the next one may take.
+    rows = np.maximum(left_rows(p, tile_m, tile_n, warps_m) * parts, 1)
+    busy = products * (1 + FEW / rows) + HIDDEN * read + SLICE_CLOCKS
+    slice_clocks = np.maximum(busy, brought) + MOVED * brought
+    # Slices that are not there yet are waited for less often the longer the others last.
+    slice_clocks = slice_clocks * (1 + LATENCY / ((columns["stages"] - 1) * slice_clocks))
+    slice_clocks = slice_clocks * np.where(shared > 1, TOGETHER, 1.0)
     stored = tile_m * tile_n * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
     slices = -(-p.k // depth)
     order = 1 + 0.004 * np.abs(np.log2(columns["band"] / 2048)) - 0.004 * columns["backwards"]

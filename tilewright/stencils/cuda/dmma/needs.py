@@ -14,10 +14,12 @@ LINE = 128
 WARPS = 8
 """Warps that multiply; four more load, one of them alone."""
 THREADS = 32 * WARPS + 128
+REGISTERS = 240
+"""Of a thread that multiplies, when the warps that load have given theirs away."""
 MOST_SUMS = 64
-"""Accumulators of a thread, of 2 registers each, which leave 112 of its 240 to fragments and addresses."""
-STEP = 8
-"""Real numbers along k of the fragments that are loaded together, or twice as many for products of 16."""
+"""Accumulators of a thread, of 2 registers each."""
+OTHER = 24
+"""Registers of addresses, of places in the ring and of the tile."""
 
 
 def numbers(p: Problem) -> int:
@@ -53,6 +55,19 @@ def lies_along(p: Problem) -> tuple[bool, bool]:
 def left_is_a(p: Problem) -> bool:
     """Whether the operand of 16 rows of tensor cores is A; else it is B."""
     return p.dtype.is_complex or not p.transposed_a
+
+
+def left_rows(p: Problem, tile_m: Any, tile_n: Any, warps_m: Any) -> Any:
+    """Products of 16 rows of a warp, of the left operand."""
+    return tile_m // warps_m // 16 if left_is_a(p) else tile_n * warps_m // WARPS // 16
+
+
+def registers(p: Problem, tile_m: Any, tile_n: Any, warps_m: Any, mma_k: Any) -> Any:
+    """Registers of a thread that multiplies: sums, and fragments of both operands in two places each, whose
+    numbers are of 2 registers."""
+    places = 2 + 2 * (mma_k // 16)
+    sums = tile_m * tile_n * numbers(p) // (32 * WARPS)
+    return 2 * (sums + 2 * places * (2 * left_rows(p, tile_m, tile_n, warps_m) + 1)) + OTHER
 
 
 def slabs_whole(p: Problem) -> bool:

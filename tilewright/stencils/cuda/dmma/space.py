@@ -13,8 +13,10 @@ from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.dmma.needs import (
     MOST_SUMS,
+    REGISTERS,
     WARPS,
     numbers,
+    registers,
     shared_bytes,
     slabs_whole,
     stage_bytes,
@@ -76,6 +78,12 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "operands across k that come by boxes of three dimensions are whole slabs of 128 bytes",
         lambda slabs: (slabs == 0) | slabs_whole(p),
+    )
+    yield Rule(
+        "registers",
+        "tabled",
+        "sums and fragments fit in the registers that a thread gets of the warps that load",
+        lambda tile_m, tile_n, warps_m, mma_k: registers(p, tile_m, tile_n, warps_m, mma_k) <= REGISTERS,
     )
     yield limits.shared_per_block(
         device,

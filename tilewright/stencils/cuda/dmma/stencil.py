@@ -2,10 +2,11 @@
 
 Tensor cores multiply float64 as fast as they are fed, so what is left is to feed them: copies pass no
 register, registers go from the warps that load to those that multiply, fragments are read without conflicts
-of banks in the order that registers have (which k a lane has is free, if both operands agree), and are there a
-step before they are needed. Power is the limit of large products, and bytes moved are what it is spent on
-beside products: hence large tiles, two blocks that share an operand, and an order of tiles in which what was
-read is still in the second-level cache.
+of banks in the order that registers have (which k a lane has is free, if both operands agree), and are there
+a step before they are needed. Power is the limit of large products, and bytes moved are what it is spent on
+beside products: hence large tiles, two blocks that share an operand, and an order of tiles in which what
+was read is still in the second-level cache. The loop is that of warp specialisation with setmaxnreg as
+CUTLASS has it for 16 bits (V. Thakkar et al., 2023), with the float64 products of PTX ISA 7.8.
 
     tile_m, tile_n   of C
     warps_m  of the eight warps that multiply, those side by side in m
@@ -59,7 +60,9 @@ class DmmaStencil(Stencil):
         if reason is not None:
             return reason
         if "mma_f64_m16" not in device.supports or "wgmma" not in device.supports:
-            return "the device has no float64 products of 16 rows by warps that hand over registers (9.0 alone)"
+            return (
+                "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
+            )
         if p.products != 1:
             return f"a batch of {p.products} products; this is for one large product"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
