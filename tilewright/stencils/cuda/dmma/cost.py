@@ -60,12 +60,12 @@ each, and of complex numbers."""
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
     # What was best or level with the best for all tiles, and boxes that are few where they may be.
-    settled = {"band": 2048, "backwards": 1, "slabs": int(slabs_whole(p))}
+    settled: dict[str, Any] = {"band": 2048, "backwards": 1, "slabs": int(slabs_whole(p))}
     varied = [param for param in space.params if param.name not in settled]
     grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
-    columns: Columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | settled
+    columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | settled
     # A band of 2,048 columns has no whole tiles of 96 or 192.
-    columns = columns | {"band": np.where(columns["tile_n"] % 3 == 0, 768, settled["band"])}
+    columns["band"] = np.where(columns["tile_n"] % 3 == 0, 768, settled["band"])
     cost = clocks(p, device, columns)
     found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
     if found is None:

@@ -60,9 +60,7 @@ class DmmaStencil(Stencil):
         if reason is not None:
             return reason
         if "mma_f64_m16" not in device.supports or "wgmma" not in device.supports:
-            return (
-                "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
-            )
+            return "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
         if p.products != 1:
             return f"a batch of {p.products} products; this is for one large product"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
@@ -99,13 +97,14 @@ class DmmaStencil(Stencil):
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
-        sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k"))
-        band = Scalar("band", "i", max(1, c["band"] // (c["tile_n"] * c["cluster_n"])))
-        fields = (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *sizes, band)
+        band = max(1, c["band"] // (c["tile_n"] * c["cluster_n"]))
+        whole = (("m", p.m), ("n", p.n), ("k", p.k), ("band", band))
+        scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
+        counts = (Scalar(name, "i", value) for name, value in whole)
         along_a, along_b = lies_along(p)
         slabs = bool(c["slabs"])
         return (
-            Struct("Product", (*fields, Scalar("alpha", "2d"), Scalar("beta", "2d"))),
+            Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
             _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"], slabs),
             _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"], slabs),
         )
