@@ -27,9 +27,8 @@ SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks"
         # Both along k, and both across it by boxes of slabs, which two blocks share.
         ("d:tn:24x72x41", "1", {"mma_k": 16, "depth": 32, "cluster_n": 2}),
         ("d:nt:32x64x18", "0", {"slabs": 1, "cluster_m": 2}),
-        ("z:cn:18x21x9", "any", {"depth": 8}),
+        ("z:jn:18x21x9", "any", {"depth": 8}),
         ("z:tc:33x17x9", "0", {"mma_k": 16, "depth": 16}),
-        ("z:jt:17x19x9", "1", {"mma_k": 4, "depth": 8}),
     ],
 )
 def test_products_are_right_and_no_bank_is_asked_twice(
