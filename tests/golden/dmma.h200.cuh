@@ -1,5 +1,5 @@
 // d:nn:4096x4096x4096|packed|alpha=any|beta=1|ieee
-// grid=(132, 1, 1) shared=196656 cluster=1
+// grid=(132, 1, 1) shared=229488 cluster=1
 #define TYPE_BITS 64
 #define COMPLEX 0
 #define TRANS_A 0
@@ -12,14 +12,14 @@
 #define TILE_N 128
 #define WARPS_M 2
 #define MMA_K 8
-#define DEPTH 32
-#define STAGES 3
+#define DEPTH 16
+#define STAGES 7
 #define SLABS 1
 #define CLUSTER_M 1
 #define CLUSTER_N 1
 #define BACKWARDS 1
 // d:nt:4096x4096x4096|packed|alpha=any|beta=1|ieee
-// grid=(132, 1, 1) shared=196656 cluster=1
+// grid=(132, 1, 1) shared=229488 cluster=1
 #define TYPE_BITS 64
 #define COMPLEX 0
 #define TRANS_A 0
@@ -32,8 +32,8 @@
 #define TILE_N 128
 #define WARPS_M 2
 #define MMA_K 4
-#define DEPTH 32
-#define STAGES 3
+#define DEPTH 16
+#define STAGES 7
 #define SLABS 1
 #define CLUSTER_M 1
 #define CLUSTER_N 1

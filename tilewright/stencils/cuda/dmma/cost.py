@@ -32,7 +32,7 @@ RATE = 128
 """Real multiply-adds of the tensor cores of an SM in a clock."""
 READ = 128
 """Bytes of shared memory in a clock."""
-HIDDEN, FEW, SLICE_CLOCKS = 0.05, 0.02, 40
+HIDDEN, FEW, SLICE_CLOCKS = 0.15, 0.02, 10
 """What products do not hide, guesses: the part of the reads of fragments, what products of a fragment of the
 right operand take longer where there is but one, and the clocks of a slice's end."""
 MEMORY = 16
