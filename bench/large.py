@@ -6,7 +6,8 @@ sustained  slices of one second and the like, in turns, on a GPU that is hot: it
 Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s of cuBLAS (PyTorch) and
 of each config, medians of the turns, the ratio within turns, clocks and power at the end of each turn. More
 than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more than the cache
-holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``.
+holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``,
+in float32 those of ``ffma``, which serves the order nt.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from tilewright.runtime import launch
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import modules, nvrtc, timer
 
-NAMES = {"h": "warpgroup", "b": "warpgroup", "d": "dmma", "z": "dmma"}
+NAMES = {"h": "warpgroup", "b": "warpgroup", "d": "dmma", "z": "dmma", "s": "ffma", "c": "ffma"}
 """The stencils by type."""
-WRONG = {"h": 0.02, "b": 0.02, "d": 1e-12, "z": 1e-12}
+WRONG = {"h": 0.02, "b": 0.02, "d": 1e-12, "z": 1e-12, "s": 1e-4, "c": 1e-4}
 """Differences from cuBLAS, of its largest number, that no order of sums explains."""
 CUBLAS = "cublas"
 DEFAULT = "default"
@@ -52,6 +53,10 @@ BASES = {
     "dmma": Config(
         {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6, "slabs": 0}
         | COMMON
+    ),
+    "ffma": Config(
+        {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
+        | {"band": 2048, "blocks": 132}
     ),
 }
 NAMED: Mapping[str, Mapping[str, int]] = {
@@ -76,6 +81,11 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "k16 beside": {"mma_k": 16, "depth": 32, "stages": 3, "warps_m": 2},
     "k4": {"mma_k": 4},
     "k4 beside": {"mma_k": 4, "warps_m": 2},
+    "wide lines": {"lanes_m": 4, "warps_m": 4},
+    "high": {"rows": 16, "columns": 8, "warps_m": 2},
+    "square 8": {"columns": 8, "stages": 6},
+    "c8": {"columns": 8, "stages": 4},
+    "c8 deep": {"columns": 8, "depth": 32, "stages": 3},
     "z8": {"tile_n": 64, "depth": 8, "stages": 8},
     "z16": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4},
     "z16 pair": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4, "cluster_n": 2},

@@ -197,6 +197,25 @@ def dmma(device: Device) -> Iterator[Job]:
         yield replace(job, launch=replace(job.launch, grid=(2, job.launch.grid[1], 1)))
 
 
+def ffma(device: Device) -> Iterator[Job]:
+    """Products in float32 of several tiles, in two blocks: many sums of a thread and few, in short rings."""
+    stencil = STENCILS["ffma"]
+    forms: tuple[dict[str, int], ...] = (
+        {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "stages": 3},
+        {"rows": 4, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 2},
+    )
+    for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "sc" for fixed in forms):
+        trans, beta = "nt" if letter == "s" else ("nc", "jt")[turn % 2], ("any", "0")[turn % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:212x276x75", alpha="any", beta=beta)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        config = stencil.default(problem, device).with_(**fixed, depth=16)
+        if letter == "c":
+            config = config.with_(columns=config["columns"] // 2)
+        job = made(stencil, problem, config, f"ffma_{letter}_{trans}_{turn}", device)
+        yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
 def single(device: Device) -> Iterator[Job]:
     """Products of middle size without gaps, from odd bases and with aligned columns: the default, and C
     in a place of its own; in two blocks, so that places are taken again."""

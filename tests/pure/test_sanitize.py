@@ -67,6 +67,7 @@ NEEDS = {
     "experts": "wgmma",
     "warpgroup": "wgmma",
     "dmma": "wgmma",
+    "ffma": "wgmma",
 }
 """What stencils need that not every device has."""
 
@@ -122,7 +123,8 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     for kernel in ("tiny", "panel", "grouped", "chain", "segments", "interleaved"):
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
-    types = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}, "dmma": {"d", "z"}}
+    types = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}
+    types |= {"dmma": {"d", "z"}, "ffma": {"s", "c"}}
     for kernel, feature in NEEDS.items():
         served = types.get(kernel, {"h", "b"})
         assert found[kernel] == (served if feature in listed.device.supports else set())
