@@ -140,5 +140,5 @@ def _map(p: Problem, operand: int, across: int, along: bool, rows: int, slabs: b
         strides,
         box,
         swizzle=128,
-        promotion=256,
+        promotion=128,
     )

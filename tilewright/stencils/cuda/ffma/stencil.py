@@ -134,5 +134,5 @@ def _map(p: Problem, operand: int, across: int, tile: int, depth: int) -> Tensor
         (across * parts, p.k, 1),
         (step, step * p.k),
         (tile * parts, depth, 1),
-        promotion=256,
+        promotion=128,
     )
