@@ -133,6 +133,7 @@ def test_every_rule_removes_what_it_names() -> None:
         "box": {"warps_m": 1},
         "shared-per-block": {"depth": 32},
         "in-flight": {"stages": 2, "depth": 8},
+        "unrolled": {"depth": 32, "stages": 4},
     }.items():
         assert name in [rule.name for rule in space.why(WIDE.with_(**change))], name
     low = FFMA.space(problem("s:nt:32x64x4096"), H200)
