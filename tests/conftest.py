@@ -15,6 +15,8 @@ import pytest
 from tilewright.calls import settings
 from tilewright.runtime import build, fastcall_cpu
 
+pytest_plugins = ["tests.crashes"]
+
 # How long an example takes says what else the machine does, not whether it is right.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")

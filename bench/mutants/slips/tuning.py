@@ -10,7 +10,10 @@ _MEASURE = "tests/pure/test_measure.py"
 _WORKERS = "tests/pure/test_workers.py"
 _TUNE = "tests/pure/test_tuning.py"
 _MODEL = "tests/pure/test_model.py"
-_RECORDS = "tests/pure/test_records.py"
+_BEST = "tests/pure/records/test_best.py"
+_DAMAGE = "tests/pure/records/test_damage.py"
+_EXPORTS = "tests/pure/records/test_exports.py"
+_LINES = "tests/pure/records/test_lines.py"
 _LEASES = "tests/pure/test_leases.py"
 _PIPELINE = "tests/pure/test_pipeline.py"
 _SPACE = "tests/pure/test_space.py"
@@ -139,15 +142,13 @@ SLIPS: tuple[Slip, ...] = (
         "            pass\n",
         _WORKERS,
     ),
-    Slip("tilewright/store/records.py", "AND toolchain = :v8 ", "", _RECORDS),
-    Slip(
-        "tilewright/store/records.py", "ORDER BY protocol DESC, per_product", "ORDER BY per_product", _RECORDS
-    ),
+    Slip("tilewright/store/records.py", "AND toolchain = :v8 ", "", _EXPORTS),
+    Slip("tilewright/store/records.py", "ORDER BY protocol DESC, per_product", "ORDER BY per_product", _BEST),
     Slip(
         "tilewright/store/records.py",
         "(later.moment, later.id) > (t.moment, t.id)",
         "later.id < t.id",
-        _RECORDS,
+        _BEST,
     ),
     Slip("tilewright/tuning/fleet.py", "else budget / len(mine)", "else budget", _TUNE),
     Slip("tilewright/tuning/workers.py", 'if answer.status != "adrift":', "if True:", _PIPELINE),
@@ -156,18 +157,18 @@ SLIPS: tuple[Slip, ...] = (
     Slip("tilewright/tuning/fleet.py", "if each.key == key", "if each.kind == kind", _PIPELINE),
     Slip("tilewright/store/leases.py", "deaths += ended * begun", "deaths += ended", _LEASES),
     Slip("tilewright/store/leases.py", "_started(pid) == start", "True", _LEASES),
-    Slip("tilewright/store/records.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _RECORDS),
+    Slip("tilewright/store/records.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _DAMAGE),
     Slip(
         "tilewright/store/records.py",
         "_make_tables(held, _check_version(held, path))",
         "_make_tables(held, version)",
-        _RECORDS,
+        _DAMAGE,
     ),
     Slip(
         "tilewright/store/jsonl.py",
         "return tuple(_frozen(entry) for entry in value) if isinstance(value, list) else value",
         "return value",
-        _RECORDS,
+        _LINES,
     ),
     Slip("tilewright/space.py", ">= 1 << 62", ">= 1 << 99", _SPACE),
     Slip(

@@ -4,10 +4,11 @@ definitions that say which product is asked for."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from tilewright.model import Gemm, SegmentedProblem
+from tilewright.model import Gemm, SegmentedProblem, Source
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
@@ -31,6 +32,12 @@ def program(name: str, folder: Path = FOLDER) -> tuple[str, tuple[tuple[str, str
             headers[header] = (folder / header).read_text()
             wanted += _INCLUDE.findall(headers[header])
     return text, tuple(sorted(headers.items()))
+
+
+def written(name: str, defines: Mapping[str, object]) -> Source:
+    """The kernel of a folder, compiled with these definitions."""
+    text, headers = program(name)
+    return Source(text, name, headers, tuple((each, str(value)) for each, value in defines.items()))
 
 
 def writers(name: str, folder: Path = FOLDER) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from tilewright.stencils.cuda.boxes.cost import SECTOR, best
 from tilewright.stencils.cuda.boxes.needs import SLICE, shared_bytes, threads, tiles
 from tilewright.stencils.cuda.boxes.space import params, rules
 from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Scalar, Struct, TensorMap
 
@@ -84,8 +84,7 @@ class BoxesStencil(Stencil):
         defines["ALL_M"] = int(config["tile_m"] >= problem.m)
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("boxes")
-        return Source(text, "boxes", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("boxes", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p = problem

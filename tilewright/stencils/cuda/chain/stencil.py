@@ -27,7 +27,7 @@ from tilewright.stencils.cuda.chain.cost import best, cost
 from tilewright.stencils.cuda.chain.needs import LARGEST, MOST_INPUTS, PATHS, dense, shared_bytes, unit
 from tilewright.stencils.cuda.chain.space import params, rules
 from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
-from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.source import written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct
 
@@ -112,8 +112,7 @@ class ChainStencil(Stencil):
         defines["PATH"] = 2 - PATHS.index(config["path"])
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("chain")
-        return Source(text, "chain", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("chain", defines)
 
     def arguments(self, problem: ChainProblem, config: Config) -> tuple[Argument, ...]:
         """``struct Chain``; the addresses of a launch are those of the operands by number, then that of C."""

@@ -38,7 +38,7 @@ from tilewright.stencils.cuda.classic.needs import (
 from tilewright.stencils.cuda.classic.slow import rules_of_today
 from tilewright.stencils.cuda.classic.space import general_rules, params
 from tilewright.stencils.cuda.common import modern, of_configs, too_old
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
@@ -103,8 +103,7 @@ class ClassicStencil(Stencil):
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {name.upper(): value for name, value in config.items()}
         defines["READ"] = READS.index(config["read"])
-        text, headers = program("classic")
-        return Source(text, "classic", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("classic", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         return args.gemm(problem, _textures(config))

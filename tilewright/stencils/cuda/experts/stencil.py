@@ -20,7 +20,7 @@ from tilewright.stencils.cuda.experts.cost import best
 from tilewright.stencils.cuda.experts.needs import SLICE, columns_on_their_way, shared_bytes, threads
 from tilewright.stencils.cuda.experts.space import params, rules
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, TensorMap
 
@@ -80,8 +80,7 @@ class ExpertsStencil(Stencil):
         defines["VEC_C"] = 1 if problem.axis == "m" else WIDEST // problem.dtype.itemsize
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("experts")
-        return Source(text, "experts", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("experts", defines)
 
     def arguments(self, problem: SegmentedProblem, config: Config) -> tuple[Argument, ...]:
         p = problem

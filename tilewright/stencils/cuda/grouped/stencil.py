@@ -38,7 +38,7 @@ from tilewright.stencils.cuda.grouped.cost import best, cost
 from tilewright.stencils.cuda.grouped.descriptors import struct_products
 from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE, fixed_bytes, largest, shared_bytes
 from tilewright.stencils.cuda.grouped.space import params, rules
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
@@ -95,8 +95,7 @@ class GroupedStencil(Stencil):
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("grouped")
-        return Source(text, "grouped", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("grouped", defines)
 
     def arguments(self, problem: GroupedProblem, config: Config) -> tuple[Argument, ...]:
         return struct_products(problem.batch)

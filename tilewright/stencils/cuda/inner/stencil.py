@@ -47,7 +47,7 @@ from tilewright.stencils.cuda.inner.needs import (
     workspace_bytes,
 )
 from tilewright.stencils.cuda.inner.space import DEPTHS, TILES, params, rules
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument, Workspace
 
@@ -106,8 +106,7 @@ class InnerStencil(Stencil):
         defines["SPREAD"] = int(config["spread"] > 1)
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("inner")
-        return Source(text, "inner", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("inner", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         size, counters = workspace_bytes(problem, config["tile"], config["split"], config["spread"])

@@ -39,7 +39,7 @@ from tilewright.stencils.cuda.interleaved.needs import (
     shared_bytes,
 )
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Field, Pointer, Scalar, Struct
 
@@ -109,8 +109,7 @@ class InterleavedStencil(Stencil):
         if config["stages"]:
             # Else the compiler makes room for more blocks than shared memory has, and spills for it.
             defines["BLOCKS"] = max(1, int(held(p, config, device)))
-        text, headers = program("interleaved")
-        return Source(text, "interleaved", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("interleaved", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, lying = problem, layout(problem)

@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.middle.cost import best, clocks
 from tilewright.stencils.cuda.middle.needs import TYPES, divided, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import LARGEST, OF_LONG, params, rules
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
@@ -88,8 +88,7 @@ class MiddleStencil(Stencil):
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = divided(config["blocks"], device["sms"])
-        text, headers = program("middle")
-        return Source(text, "middle", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("middle", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         return args.gemm(problem)

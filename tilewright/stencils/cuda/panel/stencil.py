@@ -40,7 +40,7 @@ from tilewright.stencils.cuda.panel.needs import (
     width,
 )
 from tilewright.stencils.cuda.panel.space import TILES, params, rules, threads
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
@@ -107,8 +107,7 @@ class PanelStencil(Stencil):
         defines["PATH"] = 1 + PATHS.index(config["path"])
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("panel")
-        return Source(text, "panel", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("panel", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         return args.gemm(problem)

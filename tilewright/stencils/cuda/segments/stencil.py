@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.common import no_gpu, too_old
 from tilewright.stencils.cuda.segments.cost import best
 from tilewright.stencils.cuda.segments.needs import UNITS, shared_bytes
 from tilewright.stencils.cuda.segments.space import params, rules
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct
 
@@ -76,8 +76,7 @@ class SegmentsStencil(Stencil):
         defines["TC"] = UNITS[config["tc"]][0]
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("segments")
-        return Source(text, "segments", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("segments", defines)
 
     def arguments(self, problem: SegmentedProblem, config: Config) -> tuple[Argument, ...]:
         return (struct_segments(problem),)

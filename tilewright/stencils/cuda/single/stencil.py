@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.middle.needs import TYPES, divided
 from tilewright.stencils.cuda.single.cost import best, clocks
 from tilewright.stencils.cuda.single.needs import is_packed, shared_bytes, warps
 from tilewright.stencils.cuda.single.space import params, rules
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
 
@@ -86,8 +86,7 @@ class SingleStencil(Stencil):
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = divided(config["blocks"], device["sms"])
-        text, headers = program("single")
-        return Source(text, "single", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("single", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         return args.gemm(problem)

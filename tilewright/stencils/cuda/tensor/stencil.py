@@ -37,7 +37,7 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.tensor.cost import best, cost
 from tilewright.stencils.cuda.tensor.needs import LARGEST, SHAPES, SPELLED, shared_bytes
 from tilewright.stencils.cuda.tensor.space import params, rules
@@ -92,8 +92,7 @@ class TensorStencil(Stencil):
         defines["SPLIT"] = int(config["split"] == "shared")
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("tensor")
-        return Source(text, "tensor", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("tensor", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         return args.gemm(problem)

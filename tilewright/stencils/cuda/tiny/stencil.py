@@ -27,7 +27,7 @@ from tilewright.model import OUTER_AXES, Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, no_gpu, of_configs, too_old
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.tiny.cost import best, cost
 from tilewright.stencils.cuda.tiny.needs import (
     LARGEST,
@@ -139,8 +139,7 @@ class TinyStencil(Stencil):
         defines["PATH"] = PATHS.index(config["path"])
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("tiny")
-        return Source(text, "tiny", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("tiny", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         if not problem.outer:

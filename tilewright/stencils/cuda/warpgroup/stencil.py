@@ -23,7 +23,7 @@ from __future__ import annotations
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import SLICE, THREADS, shared_bytes, tiles
 from tilewright.stencils.cuda.warpgroup.space import params, rules
@@ -87,9 +87,7 @@ class WarpGroupStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
-        text, headers = program("warpgroup")
-        defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
-        return Source(text, "warpgroup", headers, defines)
+        return written("warpgroup", asked(problem) | given)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config

@@ -27,7 +27,7 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.whole.cost import best, cost
 from tilewright.stencils.cuda.whole.needs import (
     EVEN,
@@ -132,8 +132,7 @@ class WholeStencil(Stencil):
         defines |= {name.upper(): value for name, value in config.items()}
         # Registers are left for as many resident blocks.
         defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("whole")
-        return Source(text, "whole", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("whole", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, pair = problem, numbers(problem)
