@@ -1,4 +1,4 @@
-"""One large product of 16 bits or tf32 by warp groups beside cuBLAS, on a GPU: ``python -m bench.large``.
+"""One large product by warps with roles beside cuBLAS, on a GPU: ``python -m bench.large``.
 
 burst      ten products after the GPU has idled, in turns: clocks are high when it begins
 sustained  slices of one second and the like, in turns, on a GPU that is hot: its power is the limit
@@ -6,7 +6,9 @@ sustained  slices of one second and the like, in turns, on a GPU that is hot: it
 Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s of cuBLAS (PyTorch) and
 of each config, medians of the turns, the ratio within turns, clocks and power at the end of each turn. More
 than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more than the cache
-holds from an order of 3,200 on. Type s is float32 as tf32, by cuBLAS (``allow_tf32``), too.
+holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``,
+in float32 those of ``ffma``, which serves the order nt; type t is float32 as tf32, by cuBLAS (``allow_tf32``),
+too, and by ``warpgroup``.
 """
 
 from __future__ import annotations
@@ -31,9 +33,13 @@ from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.runtime import launch
 from tilewright.stencils.cuda.warpgroup.cost import best
+from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import modules, nvrtc, timer
 
-STENCIL = STENCILS["warpgroup"]
+NAMES = {"h": "warpgroup", "b": "warpgroup", "d": "dmma", "z": "dmma", "s": "ffma", "c": "ffma"}
+"""The stencils by type."""
+WRONG = {"h": 0.02, "b": 0.02, "d": 1e-12, "z": 1e-12, "s": 1e-4, "c": 1e-4}
+"""Differences from cuBLAS, of its largest number, that no order of sums explains."""
 CUBLAS = "cublas"
 DEFAULT = "default"
 CALLS = 10
@@ -43,10 +49,24 @@ AHEAD = 2_000_000
 MOST = 14.0
 """Logarithm to the base 2 of the largest extent that is drawn."""
 UNCUT = "uncut"
-BASE = Config(
-    {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
-    | {"band": 2048, "backwards": 1, "overlap": 0, "blocks": 132, "cut": 0, "lanes": 0}
-)
+TF32 = "t"
+"""The letter of float32 multiplied as tf32 in ``--types``."""
+COMMON = {"cluster_m": 1, "cluster_n": 1, "band": 2048, "backwards": 1, "blocks": 132}
+BASES = {
+    "warpgroup": Config(
+        {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "stages": 4, "outs": 2, "overlap": 0}
+        | {"cut": 0, "lanes": 0}
+        | COMMON
+    ),
+    "dmma": Config(
+        {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6, "slabs": 0}
+        | COMMON
+    ),
+    "ffma": Config(
+        {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
+        | {"band": 2048, "blocks": 132}
+    ),
+}
 NAMED: Mapping[str, Mapping[str, int]] = {
     "tall": {"cluster_n": 2},
     "tall alone": {},
@@ -60,9 +80,33 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "turns": {"tile_m": 128, "ping_pong": 1, "cluster_m": 2, "stages": 6},
     "turns 192": {"tile_m": 192, "ping_pong": 1, "cluster_m": 2, "stages": 5, "outs": 1},
     "turns tall": {"tile_n": 64, "ping_pong": 1, "cluster_n": 2},
+    "k8": {},
+    "k8 deep": {"depth": 32, "stages": 3},
+    "k8 pair": {"cluster_n": 2},
+    "k8 beside": {"warps_m": 2},
+    "k16": {"mma_k": 16, "depth": 32, "stages": 3},
+    "k16 pair": {"mma_k": 16, "depth": 32, "stages": 3, "cluster_n": 2},
+    "k16 beside": {"mma_k": 16, "depth": 32, "stages": 3, "warps_m": 2},
+    "k4": {"mma_k": 4},
+    "k4 beside": {"mma_k": 4, "warps_m": 2},
+    "sums": {},
+    "sums lines": {"lanes_m": 4, "warps_m": 4},
+    "sums deep": {"depth": 32, "stages": 4},
+    "sums high": {"rows": 16, "columns": 8},
+    "c8": {"columns": 8, "depth": 8, "stages": 8},
+    "c8 deep": {"columns": 8, "stages": 4},
+    "z8": {"tile_n": 64, "depth": 8, "stages": 8},
+    "z16": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4},
+    "z16 pair": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4, "cluster_n": 2},
+    "z16 wide": {"tile_m": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 4},
 }
-"""Configs by name: what differs from ``BASE``."""
+"""Configs by name: what differs from the base of the stencil."""
 Run = Callable[[], object]
+
+
+def of(p: Problem) -> Stencil:
+    """The stencil of a problem."""
+    return STENCILS["warpgroup" if p.math == "tf32" else NAMES[p.dtype.letter]]
 
 
 def config_of(name: str, p: Problem, device: Device) -> Config:
@@ -70,9 +114,9 @@ def config_of(name: str, p: Problem, device: Device) -> Config:
     ``tall/stages=3/band=1024``."""
     first, *changes = name.split("/")
     if first == UNCUT:
-        config = best(STENCIL.space(p, device).restricted(cut=0), p, device)
+        config = best(of(p).space(p, device).restricted(cut=0), p, device)
     else:
-        config = STENCIL.default(p, device) if first == DEFAULT else BASE.with_(**NAMED[first])
+        config = of(p).default(p, device) if first == DEFAULT else BASES[of(p).name].with_(**NAMED[first])
     pairs = (change.split("=") for change in changes)
     return config.with_(**{key: int(value) for key, value in pairs})
 
@@ -80,6 +124,12 @@ def config_of(name: str, p: Problem, device: Device) -> Config:
 def compiled(source: Source, device: Device) -> Binary:
     """The code of a program, in a process of its own."""
     return nvrtc.compile(source, device)
+
+
+def seen(x: Any, trans: str) -> Any:
+    """A stored operand as it enters the product, without a copy."""
+    x = x.t() if trans in "tc" else x
+    return x.conj() if trans in "cj" else x
 
 
 class Case:
@@ -96,14 +146,14 @@ class Case:
 
         a = made(p.m, p.k) if p.transposed_a else made(p.k, p.m)
         b = made(p.k, p.n) if p.transposed_b else made(p.n, p.k)
-        left, right = (b.t() if p.transposed_b else b), (a.t() if p.transposed_a else a)
+        left, right = seen(b, p.trans_b), seen(a, p.trans_a)
         want, out = made(p.n, p.m), made(p.n, p.m)
         self.runs: dict[str, Run] = {CUBLAS: lambda: torch.mm(left, right, out=want)}
         self.runs[CUBLAS]()
         stream, places = torch.cuda.current_stream().cuda_stream, (a.data_ptr(), b.data_ptr(), out.data_ptr())
         self.differs: dict[str, float] = {}
         for name, (config, binary) in binaries.items():
-            bound = launch.bind(STENCIL, modules.load(binary), p, config, (1, 0), places)
+            bound = launch.bind(of(p), modules.load(binary), p, config, (1, 0), places)
             bound(stream)
             self.differs[name] = float((out - want).abs().max() / want.abs().max())
             self.runs[name] = partial(bound, stream)
@@ -193,9 +243,10 @@ def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]
 def shown(line: lines.Line) -> str:
     """A line of the screen."""
     parts = [f"{line['problem']:22} {line['way']:9} cublas {line[CUBLAS]['tflops']:.1f}"]
+    limit = WRONG["h" if line["math"] == "tf32" else line["problem"][0]]
     for name, each in line.items():
         if isinstance(each, dict) and name != CUBLAS:
-            wrong = "" if each["differs"] < 0.02 else f" WRONG {each['differs']:.2g}"
+            wrong = "" if each["differs"] < limit else f" WRONG {each['differs']:.2g}"
             parts.append(f"{name} {each['tflops']:.1f} x{each['ratio']:.3f}{wrong}")
     return " | ".join(parts)
 
@@ -204,13 +255,14 @@ def spoken(line: lines.Line, p: Problem, device: Device) -> lines.Line:
     """A line with what ``bench.classes`` goes by, where the default was timed."""
     if DEFAULT not in line:
         return line
-    about = {"stencil": STENCIL.name, "origin": "default", "against_cublas": line[DEFAULT]["ratio"]}
+    about = {"stencil": of(p).name, "origin": "default", "against_cublas": line[DEFAULT]["ratio"]}
     return line | about | {"layout": p.layout, "beta": p.beta, "regime": dispatch.regime(p, device)}
 
 
 def problem(letter: str, order: str, size: str) -> Problem:
     """The product of a type, orders of operands, and MxNxK."""
-    return Problem.parse(f"{letter}:{order}:{size}", math="tf32" if letter == "s" else "ieee")[0]
+    tf32 = letter == TF32
+    return Problem.parse(f"{'s' if tf32 else letter}:{order}:{size}", math="tf32" if tf32 else "ieee")[0]
 
 
 def drawn(
@@ -266,13 +318,13 @@ def main() -> None:
         raise SystemExit(f"nothing to measure on: {reason}")
     begin = time.monotonic()
     device = dispatch.device("cuda")
-    types, orders = lines.letters(options.types), lines.words(options.trans)
+    types, orders = lines.words(options.types), lines.words(options.trans)
     asked = problems(types, lines.words(options.sizes), orders)
     asked += drawn(types, orders, options.draw, options.seed, options.least)
     names = lines.words(options.configs)
     jobs = {(p, name): (p, config_of(name, p, device)) for p in asked for name in names}
     # Sizes are arguments, so there is one program for all of them.
-    sources = {key: STENCIL.source(*job, device) for key, job in jobs.items()}
+    sources = {key: of(job[0]).source(*job, device) for key, job in jobs.items()}
     needed = {source.digest: source for source in sources.values()}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         codes = dict(zip(needed, pool.map(compiled, needed.values(), repeat(device)), strict=True))

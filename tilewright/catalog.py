@@ -80,6 +80,8 @@ STENCILS: Table[Stencil] = Table(
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "warpgroup": Row("cuda", "tilewright.stencils.cuda.warpgroup.stencil:WarpGroupStencil"),
+        "dmma": Row("cuda", "tilewright.stencils.cuda.dmma.stencil:DmmaStencil"),
+        "ffma": Row("cuda", "tilewright.stencils.cuda.ffma.stencil:FfmaStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
         "experts": Row("cuda", "tilewright.stencils.cuda.experts.stencil:ExpertsStencil"),

@@ -174,6 +174,52 @@ def warpgroup(device: Device) -> Iterator[Job]:
         yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
 
 
+def dmma(device: Device) -> Iterator[Job]:
+    """Products in float64 of several tiles, in two blocks or two clusters: each form of the operands, boxes
+    of slabs, products of tensor cores of each k, and an operand that two blocks share."""
+    stencil = STENCILS["dmma"]
+    alone = {"cluster_m": 1, "cluster_n": 1, "slabs": 0, "warps_m": 2, "mma_k": 8}
+    forms: tuple[dict[str, int], ...] = (
+        {"tile_m": 64, "tile_n": 64, "stages": 4, "slabs": 1, "cluster_n": 2},
+        {"tile_m": 128, "tile_n": 128, "stages": 3},
+        {"tile_m": 64, "tile_n": 128, "stages": 2, "mma_k": 4, "cluster_m": 2},
+        {"tile_m": 64, "tile_n": 64, "stages": 3, "mma_k": 16},
+    )
+    for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "dz" for fixed in forms):
+        dtype = DTYPES[letter]
+        trans, beta = ORDERS[dtype.is_complex][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
+        # Extents of odd tiles, where boxes need no whole slabs of 128 bytes.
+        sizes = "208x272x72" if fixed.get("slabs") else "210x274x71" if dtype.is_complex else "210x274x74"
+        (problem,) = Problem.parse(f"{letter}:{trans}:{sizes}", alpha="any", beta=beta)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        config = Config({**stencil.default(problem, device), **alone, **fixed})
+        config = config.with_(depth=256 // dtype.itemsize)
+        if dtype.is_complex:
+            config = config.with_(tile_n=64)
+        job = made(stencil, problem, config, f"dmma_{letter}_{trans}_{turn}", device)
+        yield replace(job, launch=replace(job.launch, grid=(2, job.launch.grid[1], 1)))
+
+
+def ffma(device: Device) -> Iterator[Job]:
+    """Products in float32 of several tiles, in two blocks: many sums of a thread and few, in short rings."""
+    stencil = STENCILS["ffma"]
+    forms: tuple[dict[str, int], ...] = (
+        {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "stages": 3},
+        {"rows": 4, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 2},
+    )
+    for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "sc" for fixed in forms):
+        trans, beta = "nt" if letter == "s" else ("nc", "jt")[turn % 2], ("any", "0")[turn % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:212x276x75", alpha="any", beta=beta)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        config = stencil.default(problem, device).with_(**fixed, depth=16)
+        if letter == "c":
+            config = config.with_(columns=config["columns"] // 2)
+        job = made(stencil, problem, config, f"ffma_{letter}_{trans}_{turn}", device)
+        yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
 def single(device: Device) -> Iterator[Job]:
     """Products of middle size without gaps, from odd bases and with aligned columns: the default, and C
     in a place of its own; in two blocks, so that places are taken again."""

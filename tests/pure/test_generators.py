@@ -27,6 +27,8 @@ BORROWS = {
     "panel": ("tiny",),
     "single": ("middle",),
     "experts": ("segments",),
+    "dmma": ("warpgroup",),
+    "ffma": ("warpgroup",),
 }
 """Kernels that multiply with parts of another's."""
 

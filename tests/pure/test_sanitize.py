@@ -66,6 +66,8 @@ NEEDS = {
     "boxes": "wgmma",
     "experts": "wgmma",
     "warpgroup": "wgmma",
+    "dmma": "wgmma",
+    "ffma": "wgmma",
 }
 """What stencils need that not every device has."""
 
@@ -121,8 +123,10 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     for kernel in ("tiny", "panel", "grouped", "chain", "segments", "interleaved"):
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
+    types = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}
+    types |= {"dmma": {"d", "z"}, "ffma": {"s", "c"}}
     for kernel, feature in NEEDS.items():
-        served = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}.get(kernel, {"h", "b"})
+        served = types.get(kernel, {"h", "b"})
         assert found[kernel] == (served if feature in listed.device.supports else set())
     for kernel in ("classic", "middle"):
         assert found[kernel] == {"s", "d", "c", "z"}

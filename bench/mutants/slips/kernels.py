@@ -262,6 +262,24 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED}/test_warpgroup.py",
     ),
     Slip(
+        "tilewright/stencils/cuda/dmma/fragments.cuh",
+        "CONJ_LEFT == CONJ_RIGHT ?",
+        "CONJ_LEFT != CONJ_RIGHT ?",
+        f"{_EMULATED}/test_dmma.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/dmma/fragments.cuh",
+        "return r * LINE + (r ^ c) * 16;",
+        "return r * LINE + (r ^ 2 * q) * 16;",
+        f"{_EMULATED}/test_dmma.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/dmma/multiply.cuh",
+        "if (last && j == MIDDLE && more) arrived(next);",
+        "",
+        f"{_EMULATED}/test_dmma.py",
+    ),
+    Slip(
         "tilewright/stencils/cuda/lib/ring.cuh",
         "parity ^= at / COUNT & 1;",
         "",

@@ -1,0 +1,60 @@
+"""Float64 on tensor cores on the interpreter of PTX: edges, signs of conjugates, which k a lane has, blocks
+that share slices; and no two lanes that read together want one bank."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests import marks
+from tests.emulator.cases import found_wrong, problem
+from tests.emulator.memory import Array
+from tests.emulator.races import Watch
+from tilewright.model import Config
+
+pytestmark = marks.COMPILED
+
+SMALL = {"tile_m": 32, "tile_n": 64, "warps_m": 2, "mma_k": 8, "depth": 16, "stages": 2, "slabs": 0}
+SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks": 132}
+
+
+@pytest.mark.parametrize(
+    ("text", "beta", "fixed"),
+    [
+        # A across k, B along it: 16 bytes of either at a time; odd edges, two tiles of a block.
+        ("d:nn:35x29x19", "any", {}),
+        ("d:tt:34x34x18", "0", {"mma_k": 4}),
+        # Both along k, and both across it by boxes of slabs, which two blocks share.
+        ("d:tn:24x72x41", "1", {"mma_k": 16, "depth": 32, "cluster_n": 2}),
+        ("d:nt:32x64x18", "0", {"slabs": 1, "cluster_m": 2}),
+        ("z:jn:18x21x9", "any", {"depth": 8}),
+        ("z:tc:33x17x9", "0", {"mma_k": 16, "depth": 16}),
+    ],
+)
+def test_products_are_right_and_no_bank_is_asked_twice(
+    text: str, beta: str, fixed: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = conflicts(monkeypatch)
+    alpha = "1" if beta == "0" else "any"
+    p = problem(text, beta=beta, alpha=alpha)
+    unit = 16 // p.dtype.itemsize
+    pads = [-(ld or 0) % unit for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, pad=(pads[0], pads[1] + unit, pads[2] + 2 * unit), beta=beta, alpha=alpha)
+    assert found_wrong("dmma", [(p, Config(SMALL | fixed))], grid_x=1) == []
+    assert set(asked) == {1}
+
+
+def conflicts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of all reads of shared memory by whole warps, how often the busiest bank was asked: of as many lanes as
+    read 128 bytes, which the hardware serves together."""
+    found: list[int] = []
+    watched = Watch.loaded
+
+    def loaded(watch: Watch, epoch: int, lanes: Array, addresses: Array, size: int) -> None:
+        if addresses.size == 32 and size >= 8:
+            words = addresses.reshape(-1, 128 // size, 1) // 4 + np.arange(size // 4)
+            found.extend(int(np.bincount(np.unique(some) % 32).max()) for some in words)
+        watched(watch, epoch, lanes, addresses, size)
+
+    monkeypatch.setattr(Watch, "loaded", loaded)
+    return found

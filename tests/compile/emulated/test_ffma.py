@@ -1,0 +1,32 @@
+"""Float32 by warps with roles on the interpreter of PTX: edges inside of words, signs of conjugates."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import marks
+from tests.emulator.cases import found_wrong, problem
+from tilewright.model import Config
+
+pytestmark = marks.COMPILED
+
+SMALL = {"rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 1, "depth": 8, "stages": 2}
+SMALL |= {"band": 1024, "blocks": 132}
+
+
+@pytest.mark.parametrize(
+    ("text", "beta", "fixed"),
+    [
+        # Two tiles of a block, edges inside of words.
+        ("s:nt:66x33x19", "any", {}),
+        ("c:nc:19x33x9", "0", {"rows": 4, "lanes_m": 4, "warps_m": 2}),
+        ("c:jt:17x18x10", "1", {"rows": 4, "lanes_m": 4, "warps_m": 2}),
+    ],
+)
+def test_products_are_right(text: str, beta: str, fixed: dict[str, int]) -> None:
+    alpha = "1" if beta == "0" else "any"
+    p = problem(text, beta=beta, alpha=alpha)
+    unit = 16 // p.dtype.itemsize
+    pads = [-(ld or 0) % unit for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, pad=(pads[0], pads[1] + unit, pads[2] + 2 * unit), beta=beta, alpha=alpha)
+    assert found_wrong("ffma", [(p, Config(SMALL | fixed))], grid_x=1) == []

@@ -1,0 +1,153 @@
+"""The space of the stencil of float32 by warps with roles, its choice without a search, their promises."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright.stencils.cuda.ffma.stencil as module
+from tilewright.model import Config, Problem
+from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.ffma.cost import clocks
+from tilewright.stencils.cuda.ffma.needs import registers, shared_bytes, tile_m, tile_n
+from tilewright.stencils.cuda.ffma.stencil import ARGUED, FfmaStencil
+from tilewright.stencils.cuda.source import program
+from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap
+from tilewright.targets.cuda.capability import named
+
+pytestmark = pytest.mark.pure
+
+FFMA = FfmaStencil()
+A100, H200 = named("a100"), named("h200")
+KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
+PROBLEM = dict(program("ffma")[1])["lib/problem.cuh"]
+WIDE = Config(
+    {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
+    | {"band": 2048, "blocks": 132}
+)
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+# -- the file and the space say the same -----------------------------------------------------------------
+def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
+    p = problem("c:nc:512x1024x80")
+    defines = [name for name, _ in FFMA.source(p, FFMA.default(p, H200), H200).defines]
+    wanted = set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)) - {"BRAIN"}
+    assert sorted(defines) == sorted(wanted)
+    names = [param.name.upper() for param in FFMA.space(p, H200).params if param.name not in ARGUED]
+    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
+    assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
+
+
+def test_hard_rules_are_said_in_the_same_words() -> None:
+    said = dict(re.findall(r'static_assert\(.*, "([\w-]+): (.*)"\);', KERNEL))
+    hard = [rule for rule in FFMA.space(problem("s:nt:4096x4096x4096"), H200).rules if rule.kind == "hard"]
+    assert hard
+    for rule in hard:
+        assert said[rule.name] == rule.why
+
+
+# -- what is accepted --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "fields", "reason"),
+    [
+        ("d:nt:512x512x512", {}, "type d"),
+        ("s:nt:512x512x512@2", {}, "a batch of 2"),
+        ("s:nn:512x512x512", {}, "along k (order nn)"),
+        ("s:tt:512x512x512", {}, "along k (order tt)"),
+        ("s:nt:512x16x512", {}, "not from 17"),
+        ("s:nt:510x512x512", {}, "multiple of 16 bytes"),
+        ("c:nt:512x512x512", {"align": 8}, "multiple of 16 bytes"),
+        ("s:nt:512x512x512", {"lda": 2**38}, "2^40"),
+    ],
+)
+def test_what_it_cannot_serve_is_refused_with_the_reason(
+    text: str, fields: dict[str, int], reason: str
+) -> None:
+    assert reason in (FFMA.accepts(problem(text).with_(**fields), H200) or "")
+
+
+def test_it_needs_tensor_maps_and_a_record() -> None:
+    p = problem("c:nc:512x512x511")
+    assert FFMA.accepts(p, H200) is None
+    assert "tensor maps" in (FFMA.accepts(p, A100) or "")
+    assert FFMA.needs_record(p)
+
+
+# -- tensor maps, layouts ----------------------------------------------------------------------------------
+def test_maps_are_of_what_is_stored() -> None:
+    """By hand: real numbers; A is stored 640 x 480 and B 720 x 480, with padding. Tiles are 128 x 256."""
+    p = problem("s:nt:640x720x480").with_(lda=648, ldb=724, ldc=640)
+    given, a, b = FFMA.arguments(p, WIDE)
+    assert isinstance(given, Struct)
+    values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
+    assert values == {"ldc": 640, "m": 640, "n": 720, "k": 480, "band": 8, "alpha": None, "beta": None}
+    maps = [x for x in (a, b) if isinstance(x, TensorMap)]
+    assert [(x.operand, x.type, x.extents, x.strides, x.box) for x in maps] == [
+        (0, "float32", (640, 480, 1), (2592, 2592 * 480), (128, 16, 1)),
+        (1, "float32", (720, 480, 1), (2896, 2896 * 480), (256, 16, 1)),
+    ]
+    _, a, _ = FFMA.arguments(problem("c:nt:64x48x40"), WIDE.with_(columns=8))
+    assert isinstance(a, TensorMap)
+    assert (a.extents, a.strides, a.box) == ((128, 40, 1), (512, 512 * 40), (256, 16, 1))
+
+
+def test_shared_memory_and_registers() -> None:
+    """By hand: 384 rows and columns at 16 k and two barriers; 128 sums, and 24 numbers in two places."""
+    s, c = problem("s:nt:4096x4096x4096"), problem("c:nt:4096x4096x4096")
+    assert (tile_m(8, 8, 2), tile_n(16, 8, 2)) == (128, 256)
+    assert shared_bytes(s, 128, 256, 16, 5) == 5 * (384 * 16 * 4 + 16)
+    assert registers(s, 8, 16) == 128 + 2 * 24 + 24
+    assert registers(c, 8, 8) == 2 * (64 + 2 * 16) + 24
+
+
+# -- the choice --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "text", ["s:nt:4096x4096x4096", "c:nc:1024x1000x77", "s:nt:20x9000x17", "c:jt:64x64x9999"]
+)
+def test_the_default_is_a_member_that_hardware_runs(text: str) -> None:
+    p = problem(text)
+    config = FFMA.default(p, H200)
+    broken = [rule.name for rule in FFMA.space(p, H200).why(config) if rule.kind in (*HARDWARE, "hard")]
+    assert broken == []
+    launch = FFMA.launch(p, config)
+    assert launch.block[0] == 384
+    assert 1 <= launch.grid[0] <= 132
+    assert launch.shared <= H200["shared_per_block_optin"]
+    costs = FFMA.cost_model(p, H200)
+    assert costs([config])[0] <= costs(FFMA.space(p, H200).sample(8, 1)).min()
+
+
+def test_every_rule_removes_what_it_names() -> None:
+    space = FFMA.space(problem("s:nt:4096x4096x4096"), H200)
+    assert space.why(WIDE) == []
+    for name, change in {
+        "sums": {"rows": 16},
+        "registers": {"rows": 16},
+        "box": {"warps_m": 1},
+        "shared-per-block": {"depth": 32},
+        "in-flight": {"stages": 2, "depth": 8},
+        "unrolled": {"depth": 32, "stages": 4},
+    }.items():
+        assert name in [rule.name for rule in space.why(WIDE.with_(**change))], name
+    low = FFMA.space(problem("s:nt:32x64x4096"), H200)
+    assert {"tile-in-m", "tile-in-n"} <= {rule.name for rule in low.why(WIDE)}
+
+
+def test_the_model_counts_what_a_product_takes() -> None:
+    """A wave more takes longer, and so do a C that is read, few sums of a thread, and complex numbers."""
+
+    def of(text: str, beta: str = "0", **changes: int) -> float:
+        config = {name: np.array([value]) for name, value in WIDE.with_(**changes).items()}
+        return float(clocks(problem(text, beta=beta), H200, config)[0])
+
+    assert of("s:nt:4096x4096x4096") < of("s:nt:4096x4096x4096", "1")
+    assert of("s:nt:4096x4096x4096") < of("s:nt:4096x4700x4096")
+    assert of("s:nt:4096x4096x4096") < of("s:nt:4096x4096x4096", columns=4)
+    assert 3 < of("c:nt:4096x4096x4096", columns=8) / of("s:nt:4096x4096x4096", columns=8) < 4

@@ -1,0 +1,118 @@
+// dmma: C = alpha * op(A) * op(B) + beta * C for one large product in float64, by warps with roles on tensor cores.
+//
+// One warp loads and eight multiply: the loads of the next tile begin while this one is multiplied and stored, and registers
+// go from the warp group that loads to those that hold sums. Tensor maps say where the operands lie, so that lines of 128
+// bytes come in an order of banks that fragments are read from without conflicts (the 128-byte swizzle), and what lies outside
+// of a matrix comes as zero.
+//
+//   device memory    A, B                                                              C
+//                      |  boxes of 128 bytes, to both blocks of a cluster               ^  16 bytes of a thread
+//                      v  where these share them                                        |
+//   shared memory    ring of STAGES slices of A and B                                   |
+//                      |  fragments, a step ahead of their products, over slices, too   |
+//   registers        mma of 16 x 8 x MMA_K, WARPS_M of eight warps side by side in m ---+
+//
+// A product does not say which k is which, if both operands agree: each lane takes those k whose numbers lie side by side in
+// the order that registers of fragments have, or in different banks (fragments.cuh). A complex number is two real ones along k:
+// the left operand of tensor cores is taken as it lies, of the right one registers make (re, -im) for the real part and
+// (im, re) for the imaginary one, with other signs where operands enter conjugated.
+//
+// Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may run backwards
+// along k: what the last one has read is then still in the second-level cache.
+//
+// Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
+//
+// The parts: layout.cuh (shared memory), loads.cuh, fragments.cuh, multiply.cuh, results.cuh; tiles.cuh is that of warpgroup.
+
+// ---- the problem --------------------------------------------------------------------------------
+#ifndef TYPE_BITS
+#define TYPE_BITS 64  // of a real number
+#endif
+#include "lib/problem.cuh"
+
+// ---- the parameters of the space ----------------------------------------------------------------
+#ifndef TILE_M
+#define TILE_M 128  // rows of a tile of C
+#endif
+#ifndef TILE_N
+#define TILE_N (COMPLEX ? 64 : 128)  // columns of a tile of C
+#endif
+#ifndef WARPS_M
+#define WARPS_M 4  // warps side by side in m, of eight
+#endif
+#ifndef MMA_K
+#define MMA_K 8  // real numbers along k of a product of tensor cores: 4, 8 or 16
+#endif
+#ifndef DEPTH
+#define DEPTH (COMPLEX ? 8 : 16)  // elements along k of a slice: one line of 128 bytes, or two
+#endif
+#ifndef STAGES
+#define STAGES 6  // slices in shared memory
+#endif
+#ifndef SLABS
+#define SLABS 0  // whether one box brings all lines of an operand that does not lie along k; else one for each line across
+#endif
+#ifndef CLUSTER_M
+#define CLUSTER_M 1  // blocks of a cluster whose tiles follow each other in m: they share what comes of B
+#endif
+#ifndef CLUSTER_N
+#define CLUSTER_N 1  // blocks of a cluster whose tiles follow each other in n: they share what comes of A
+#endif
+#ifndef BACKWARDS
+#define BACKWARDS 1  // whether every other tile of a block runs backwards along k
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------
+#include "lib/cluster.cuh"
+#include "lib/element.cuh"
+#include "lib/global.cuh"
+#include "lib/mma.cuh"
+#include "lib/fragment.cuh"
+#include "lib/registers.cuh"
+#include "lib/sizes.cuh"
+
+constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
+constexpr int WARPS = 8, WARPS_N = WARPS / WARPS_M;    // that multiply
+constexpr int WARP_M = TILE_M / WARPS_M, WARP_N = TILE_N / WARPS_N;
+constexpr int NUMBERS = COMPLEX ? 2 : 1;               // real ones of an element
+constexpr int LINE = 128, UNIT = LINE / SIZE;          // bytes of the swizzle, and elements
+constexpr int SLICE = DEPTH;                           // what tiles.cuh calls it
+
+static_assert(TYPE_BITS == 64, "type: float64, real or complex");
+static_assert(TILE_M * TILE_N * NUMBERS <= 64 * 32 * WARPS, "sums: a thread holds no more than 64");
+static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "warp-tile: a warp has whole products of 16 rows and columns");
+static_assert(DEPTH == UNIT || DEPTH == 2 * UNIT, "depth: a slice is one line of 128 bytes along k, or two");
+static_assert(DEPTH * NUMBERS >= 2 * MMA_K, "steps: fragments are in two places by turns, so a slice has two products along k");
+static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
+static_assert(TILE_M % 32 == 0 && TILE_N % 32 == 0 && TILE_M <= 256 && TILE_N <= 256, "tile: a box has up to 256 lines");
+static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
+
+// ---- the kernel ---------------------------------------------------------------------------------
+extern __shared__ __align__(1024) unsigned char shared_memory[];
+
+#include "dmma/layout.cuh"
+#include "warpgroup/tiles.cuh"
+#include "dmma/loads.cuh"
+#include "dmma/fragments.cuh"
+#include "dmma/results.cuh"
+#include "dmma/multiply.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+dmma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+    // The same in all lanes, which the compiler cannot know by itself.
+    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) start_barriers();
+    if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
+    if (warp >= WARPS) {
+        registers_given<24>();
+        if (warp == WARPS) come(g, map_a, map_b, lane == 0);
+    } else {
+        registers_taken<240>();
+        multiply_tiles(g, warp, lane);
+    }
+    if (CLUSTER > 1) {
+        // A block whose barriers and slots others still reach stays.
+        __syncwarp();
+        cluster_sync();
+    }
+}

@@ -1,0 +1,47 @@
+// The loads: one thread asks for the slices of all tiles of its block, each as soon as its slot has been read.
+#pragma once
+
+// A block of an operand, COUNT rows from `first` on; of PARTS blocks of a cluster that share them each brings its part to all.
+// Coordinates of maps count real numbers.
+template <bool ALONG, int COUNT, int PARTS>
+INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, unsigned int arrived) {
+    constexpr int PART = COUNT / PARTS, BOXES = ALONG || SLABS ? 1 : PART / UNIT;
+    const int begin = PARTS > 1 ? blockIdx.y * PART : 0;
+    UNROLL for (int i = 0; i < BOXES; i++) {
+        const int row = first + begin + i * UNIT;
+        const int x = ALONG ? k * NUMBERS : SLABS ? 0 : row * NUMBERS, y = ALONG ? row : k, z = ALONG || !SLABS ? 0 : row / UNIT;
+        unsigned char *const box = to + (begin + i * UNIT) * LINE;
+        if constexpr (PARTS > 1) box_load_to_all(box, map, x, y, z, arrived, (1 << PARTS) - 1);
+        else box_load(box, map, x, y, z, arrived);
+    }
+}
+
+// A whole warp, of which one lane acts.
+INLINE void come(const Product &g, const TensorMap &map_a, const TensorMap &map_b, bool acts) {
+    const Tiles tiles(g);
+    const int all = tiles.all(), slices = tiles.slices();
+    Turn<STAGES> turn;
+    turn.parity = 1;  // nothing has to be read before the first ones
+    if (acts) map_prefetch(map_a);
+    if (acts) map_prefetch(map_b);
+    bool back = false;
+    _Pragma("unroll 1") for (int number = blockIdx.x; number < all; number += (int)gridDim.x) {
+        const Tile tile(tiles, number);
+        _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
+            const int k = (back ? slices - 1 - slice : slice) * SLICE;
+            barrier_wait(gone_barrier(turn.at), turn.parity);
+            __syncwarp();  // lanes may leave the wait apart
+            if (acts) {
+                unsigned char *const a = shared_memory + turn.at * STAGE, *const b = a + OF_A;
+                const unsigned int arrived = come_barrier(turn.at);
+                barrier_expect(arrived, STAGE);
+                UNROLL for (int i = 0; i < BLOCKS; i++) {
+                    bring<A_ALONG, TILE_M, CLUSTER_N>(a + i * BLOCK_A, map_a, tile.m, k + i * UNIT, arrived);
+                    bring<B_ALONG, TILE_N, CLUSTER_M>(b + i * BLOCK_B, map_b, tile.n, k + i * UNIT, arrived);
+                }
+            }
+            turn.next();
+        }
+        if (BACKWARDS) back = !back;
+    }
+}

@@ -1,0 +1,118 @@
+"""The space of dmma: parameters, and the rules that prune them.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import IN_FLIGHT
+from tilewright.stencils.cuda.dmma.needs import (
+    MOST_SUMS,
+    REGISTERS,
+    WARPS,
+    numbers,
+    registers,
+    shared_bytes,
+    slabs_whole,
+    stage_bytes,
+    unit,
+)
+
+TILES = (32, 64, 96, 128, 192, 256)
+STAGES = (2, 3, 4, 5, 6, 7, 8)
+BANDS = (768, 1024, 2048, 4096)
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    return [
+        Param("tile_m", TILES),
+        Param("tile_n", TILES),
+        Param("warps_m", (1, 2, 4, 8)),
+        Param("mma_k", (4, 8, 16)),
+        Param("depth", (unit(p), 2 * unit(p))),
+        Param("stages", STAGES),
+        Param("slabs", (0, 1)),
+        Param("cluster_m", (1, 2)),
+        Param("cluster_n", (1, 2)),
+        Param("band", BANDS),
+        Param("backwards", (0, 1)),
+        Param("blocks", (device["sms"],)),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    parts = numbers(p)
+    yield Rule(
+        "sums",
+        "hard",
+        "a thread holds no more than 64",
+        lambda tile_m, tile_n: tile_m * tile_n * parts <= MOST_SUMS * 32 * WARPS,
+    )
+    yield Rule(
+        "warp-tile",
+        "hard",
+        "a warp has whole products of 16 rows and columns",
+        lambda tile_m, tile_n, warps_m: (
+            (tile_m % (16 * warps_m) == 0) & (tile_n % (16 * (WARPS // warps_m)) == 0)
+        ),
+    )
+    yield Rule(
+        "steps",
+        "hard",
+        "fragments are in two places by turns, so a slice has two products along k",
+        lambda mma_k, depth: depth * parts >= 2 * mma_k,
+    )
+    yield Rule(
+        "cluster",
+        "hard",
+        "two blocks share one operand",
+        lambda cluster_m, cluster_n: cluster_m * cluster_n <= 2,
+    )
+    yield Rule(
+        "slabs",
+        "hard",
+        "operands across k that come by boxes of three dimensions are whole slabs of 128 bytes",
+        lambda slabs: (slabs == 0) | slabs_whole(p),
+    )
+    yield Rule(
+        "registers",
+        "tabled",
+        "sums and fragments fit in the registers that a thread gets of the warps that load",
+        lambda tile_m, tile_n, warps_m, mma_k: registers(p, tile_m, tile_n, warps_m, mma_k) <= REGISTERS,
+    )
+    yield limits.shared_per_block(
+        device,
+        lambda tile_m, tile_n, depth, stages: shared_bytes(p, tile_m, tile_n, depth, stages),
+        "the ring fits",
+    )
+    yield Rule(
+        "tile-in-m",
+        "soft",
+        "tiles of a cluster are not higher than C, but for the smallest",
+        lambda tile_m, cluster_m: tile_m * cluster_m < p.m + TILES[0],
+    )
+    yield Rule(
+        "tile-in-n",
+        "soft",
+        "tiles of a cluster are not wider than C, but for the smallest",
+        lambda tile_n, cluster_n: tile_n * cluster_n < p.n + TILES[0],
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda tile_m, tile_n, depth, stages: (
+            (stages - 1) * stage_bytes(p, tile_m, tile_n, depth) >= IN_FLIGHT
+        ),
+    )
+    yield Rule(
+        "band-tile",
+        "soft",
+        "a band has whole tiles of clusters",
+        lambda tile_n, cluster_n, band: band % (tile_n * cluster_n) == 0,
+    )

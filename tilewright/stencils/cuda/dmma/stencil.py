@@ -1,0 +1,144 @@
+"""Large products in float64, real and complex, by warps with roles on tensor cores: space, choice and launch.
+
+Tensor cores multiply float64 as fast as they are fed, so what is left is to feed them: copies pass no
+register, registers go from the warps that load to those that multiply, fragments are read without conflicts
+of banks in the order that registers have (which k a lane has is free, if both operands agree), and are there
+a step before they are needed. Power is the limit of large products, and bytes moved are what it is spent on
+beside products: hence large tiles, two blocks that share an operand, and an order of tiles in which what
+was read is still in the second-level cache. The loop is that of warp specialisation with setmaxnreg as
+CUTLASS has it for 16 bits (V. Thakkar et al., 2023), with the float64 products of PTX ISA 7.8.
+
+    tile_m, tile_n   of C
+    warps_m  of the eight warps that multiply, those side by side in m
+    mma_k    real numbers along k of a product of tensor cores
+    depth    elements along k of a slice: one line of 128 bytes, or two
+    stages   slices in shared memory
+    slabs    whether one box of three dimensions brings an operand that does not lie along k
+    cluster_m, cluster_n   blocks that share what comes of B, of A
+    band     columns of C in which tiles are near each other in time
+    backwards  whether every other tile of a block runs backwards along k
+    blocks   of the whole grid: they stay and walk over the tiles
+
+Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
+"""
+
+from __future__ import annotations
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.dmma.cost import best, clocks
+from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, numbers, shared_bytes, tiles, unit
+from tilewright.stencils.cuda.dmma.space import TILES, params, rules
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+
+SMALLEST = 17
+"""Extents below which most of a tile would be empty."""
+LARGEST = 2**29
+"""Extents, and tiles of a product; coordinates count real numbers."""
+FAR = 2**40
+"""Bytes from one column to the next that no tensor map has."""
+ARGUED = ("band", "blocks")
+"""Parameters that are no definitions of the program."""
+
+
+class DmmaStencil(Stencil):
+    """``dmma``: one large product in float64, as the five functions of the protocol."""
+
+    name = "dmma"
+    target = "cuda"
+    # Whether tiles fill whole waves decides, and that is another matter for each size.
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if p.dtype.letter not in ("d", "z"):
+            return f"type {p.dtype.letter} is not one of d, z"
+        reason = unserved(p, device)
+        if reason is not None:
+            return reason
+        if "mma_f64_m16" not in device.supports or "wgmma" not in device.supports:
+            return "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
+        if p.products != 1:
+            return f"a batch of {p.products} products; this is for one large product"
+        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
+        if min(units(p)) < WIDEST:
+            return "a column does not begin at a multiple of 16 bytes"
+        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
+            return "columns lie 2^40 bytes apart"
+        if tiles(p, TILES[0], TILES[0]) > LARGEST:
+            return f"{p.m}x{p.n} has more than 2^29 tiles"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def needs_record(self, problem: Problem) -> bool:
+        """Where nothing was measured the library is the better guess."""
+        return True
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(lambda columns: clocks(problem, device, columns))
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
+        text, headers = program("dmma")
+        defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
+        return Source(text, "dmma", headers, defines)
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        p, c = problem, config
+        band = max(1, c["band"] // (c["tile_n"] * c["cluster_n"]))
+        whole = (("m", p.m), ("n", p.n), ("k", p.k), ("band", band))
+        scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
+        counts = (Scalar(name, "i", value) for name, value in whole)
+        along_a, along_b = lies_along(p)
+        slabs = bool(c["slabs"])
+        return (
+            Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
+            _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"], slabs),
+            _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"], slabs),
+        )
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        cluster = c["cluster_m"] * c["cluster_n"]
+        needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
+        return Launch(
+            grid=(min(c["blocks"] // cluster, needed), cluster, 1),
+            block=(THREADS, 1, 1),
+            shared=int(shared_bytes(p, c["tile_m"], c["tile_n"], c["depth"], c["stages"])),
+            cluster=cluster,
+        )
+
+
+def _map(p: Problem, operand: int, across: int, along: bool, rows: int, slabs: bool) -> TensorMap:
+    """An operand as real numbers, as it is stored, in boxes that have lines of 128 bytes: of so many rows (of
+    B: columns) along k, else of one line at each of so many k, or of all lines of as many rows."""
+    parts, line, number = numbers(p), unit(p), p.dtype.itemsize // numbers(p)
+    step = ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
+    extents, strides, box = (p.k * parts, across, 1), (step, step * across), (line * parts, rows, 1)
+    if not along:
+        extents, strides, box = (across * parts, p.k, 1), (step, step * p.k), (line * parts, line, 1)
+    if not along and slabs:
+        extents, strides = (line * parts, p.k, across // line), (step, line * p.dtype.itemsize)
+        box = (line * parts, line, rows // line)
+    return TensorMap(
+        f"map_{'ab'[operand]}",
+        operand,
+        f"float{8 * number}",
+        extents,
+        strides,
+        box,
+        swizzle=128,
+        promotion=128,
+    )

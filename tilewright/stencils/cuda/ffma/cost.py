@@ -1,0 +1,62 @@
+"""The choice without a search: a cost model of the kernel of ffma.
+
+It says how many clocks of an SM a product takes with each config of the space; the rules say which of them
+may be. Its constants are from hand-written kernels of the same loop (H200, 4096); nothing was fitted to this
+kernel yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda.common import cheapest
+from tilewright.stencils.cuda.ffma.needs import numbers, tile_m, tile_n, tiles
+
+Columns = Mapping[str, Any]
+RATE = 128
+"""Multiply-adds of an SM in a clock."""
+REACHED = 0.91
+"""The part of them that conflicts of banks of registers leave: 60.9 of 66.9 TFLOP/s without any reads."""
+READ = 1.8
+"""Multiply-adds that a read of 16 bytes costs: 55.8 TFLOP/s with 6 of them for 128."""
+SLICE_CLOCKS, LATENCY = 20, 300
+"""Clocks of a slice's end, and of waits for one that could be on its way no earlier: guesses."""
+MEMORY = 16
+"""Bytes in a clock that an SM gets of the second-level cache while all of them ask."""
+STORED = 16
+"""Bytes of C that a block stores in a clock."""
+BEGUN = 2500
+"""Clocks of a launch and of the first slice of a block."""
+
+
+def best(space: Space, p: Problem, device: Device) -> Config:
+    """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
+    settled: dict[str, Any] = {"band": 2048}
+    varied = [param for param in space.params if param.name not in settled]
+    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
+    columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | settled
+    cost = clocks(p, device, columns)
+    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    if found is None:
+        raise AssertionError(f"no config of ffma fits {p.key}, which it accepts")
+    return found
+
+
+def clocks(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for a product: waves of tiles, each as long as its products and what these wait for."""
+    rows, across, depth, parts = columns["rows"], columns["columns"], columns["depth"], numbers(p)
+    down_tile = tile_m(rows, columns["lanes_m"], columns["warps_m"])
+    across_tile = tile_n(across, columns["lanes_m"], columns["warps_m"])
+    waves = -(-tiles(p, down_tile, across_tile) // columns["blocks"])
+    reads = (rows + across) * parts / 4 / (rows * across * parts**2)
+    products = down_tile * across_tile * depth * parts**2 / RATE / REACHED * (1 + READ * reads)
+    brought = (down_tile + across_tile) * depth * p.dtype.itemsize / MEMORY
+    slice_clocks = np.maximum(products + SLICE_CLOCKS, brought)
+    slice_clocks = slice_clocks + LATENCY / (columns["stages"] - 1)
+    stored = down_tile * across_tile * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
+    return waves * (-(-p.k // depth) * slice_clocks + stored) + BEGUN

@@ -1,0 +1,90 @@
+// ffma: C = alpha * A * B' + beta * C for one large product in float32, A stored m x k and B stored n x k: by warps with roles,
+// without tensor cores.
+//
+// One warp loads and eight multiply: what loads and waits takes no slots of those that multiply, and registers go from the warp
+// group that loads to those that hold sums. Slices come as boxes of tensors in which neighbours in m, or in n, are neighbours.
+//
+//   device memory    A, B                                                             C
+//                      |  one box of each operand and slice                            ^  16 bytes of a thread
+//                      v                                                               |
+//   shared memory    ring of STAGES slices of DEPTH along k                            |
+//                      |  16 bytes of a thread, a step ahead of their products         |
+//   registers        ROWS x COLUMNS sums of a thread, LANES_M of a warp's lanes in m --+
+//
+// Lanes that differ in bit 1 of their number have the same rows and those that differ in bit 0 the same columns, or the reverse,
+// so that what 8 lanes read together is in few words of 16 bytes. Blocks are persistent; tiles of C are in bands of columns.
+//
+// Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
+//
+// The parts: layout.cuh (shared memory), loads.cuh, multiply.cuh, results.cuh; tiles.cuh is that of warpgroup.
+
+// ---- the problem --------------------------------------------------------------------------------
+#ifndef TYPE_BITS
+#define TYPE_BITS 32  // of a real number
+#endif
+#include "lib/problem.cuh"
+
+// ---- the parameters of the space ----------------------------------------------------------------
+#ifndef ROWS
+#define ROWS 8  // of C that a thread sums
+#endif
+#ifndef COLUMNS
+#define COLUMNS (COMPLEX ? 8 : 16)  // of C that a thread sums
+#endif
+#ifndef LANES_M
+#define LANES_M 8  // lanes of a warp side by side in m: 4 or 8
+#endif
+#ifndef WARPS_M
+#define WARPS_M 2  // warps side by side in m, of eight
+#endif
+#ifndef DEPTH
+#define DEPTH 16  // elements along k of a slice
+#endif
+#ifndef STAGES
+#define STAGES 5  // slices in shared memory
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------
+#include "lib/element.cuh"
+#include "lib/global.cuh"
+#include "lib/registers.cuh"
+#include "lib/sizes.cuh"
+
+constexpr int WARPS = 8, LANES_N = 32 / LANES_M;
+constexpr int TILE_M = ROWS * LANES_M * WARPS_M, TILE_N = COLUMNS * LANES_N * (WARPS / WARPS_M);  // of C
+constexpr int NUMBERS = COMPLEX ? 2 : 1;       // real ones of an element
+constexpr int SLICE = DEPTH;                   // what tiles.cuh calls it
+constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1;  // blocks share nothing
+
+static_assert(TYPE_BITS == 32, "type: float32, real or complex");
+static_assert(TRANS_B && !TRANS_A, "order: neither operand lies along k");
+static_assert(LANES_M == 4 || LANES_M == 8, "lanes: four and eight of them have what others read");
+static_assert(ROWS * COLUMNS * NUMBERS <= 128, "sums: a thread holds no more than 128");
+static_assert(ROWS % WORD == 0 && COLUMNS % WORD == 0, "words: a thread reads words of 16 bytes");
+static_assert(TILE_M * NUMBERS <= 256 && TILE_N * NUMBERS <= 256, "box: a line of a box has up to 256 numbers");
+static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
+static_assert(DEPTH % 2 == 0, "steps: fragments are in two places by turns");
+
+// ---- the kernel ---------------------------------------------------------------------------------
+extern __shared__ __align__(1024) unsigned char shared_memory[];
+
+#include "ffma/layout.cuh"
+#include "warpgroup/tiles.cuh"
+#include "ffma/loads.cuh"
+#include "ffma/results.cuh"
+#include "ffma/multiply.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+ffma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+    // The same in all lanes, which the compiler cannot know by itself.
+    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) start_barriers();
+    __syncthreads();  // all threads know the barriers
+    if (warp >= WARPS) {
+        registers_given<24>();
+        if (warp == WARPS) come(g, map_a, map_b, lane == 0);
+    } else {
+        registers_taken<240>();
+        multiply_tiles(g, warp, lane);
+    }
+}

@@ -1,0 +1,29 @@
+// What is where in shared memory: the ring of slices, each lines of A at one k after the other and then those of B; and barriers.
+#pragma once
+
+#include "lib/box.cuh"
+#include "lib/ring.cuh"
+
+// What the kernel is called with beside the tensor maps. `band`: tiles that a band has along n.
+struct Product {
+    Stored *c;
+    long long ldc;
+    int m, n, k, band;
+    double alpha[2], beta[2];
+};
+
+constexpr int THREADS = 32 * WARPS + 128;  // the last warp group loads
+constexpr int LINE_A = TILE_M * SIZE, LINE_B = TILE_N * SIZE, OF_A = DEPTH * LINE_A, STAGE = OF_A + DEPTH * LINE_B;
+
+// Barriers: a slice has come, and has been read.
+INLINE unsigned int barrier(int number) { return shared_address(shared_memory + STAGES * STAGE) + 8 * number; }
+INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
+INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
+
+INLINE void start_barriers() {
+    UNROLL for (int i = 0; i < STAGES; i++) {
+        barrier_start(come_barrier(i));
+        barrier_start_for(gone_barrier(i), WARPS);
+    }
+    barriers_started();
+}

@@ -1,0 +1,71 @@
+// The products of a thread: its sums of each tile of its block.
+#pragma once
+
+// A warp waits for a slice.
+INLINE void arrived(const Turn<STAGES> &turn) {
+    barrier_wait(come_barrier(turn.at), turn.parity);
+    __syncwarp();  // lanes may leave the wait apart
+}
+
+// COUNT elements of a line, in words that lie so many words apart.
+template <int COUNT, int APART> INLINE void load(Element (&x)[COUNT], unsigned int at) {
+    UNROLL for (int i = 0; i < COUNT / WORD; i++) {
+        float *const to = (float *)(x + i * WORD);
+        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(at + i * APART * 16) : "memory");
+    }
+}
+
+// Columns there and back, so that two products in a row share an operand in registers.
+INLINE void multiply(Element (&sum)[ROWS][COLUMNS], const Element (&a)[ROWS], const Element (&b)[COLUMNS]) {
+    UNROLL for (int part = 0; part < NUMBERS; part++)
+        UNROLL for (int j = 0; j < COLUMNS; j++)
+            UNROLL for (int turned = 0; turned < ROWS; turned++) {
+                const int i = j % 2 ? ROWS - 1 - turned : turned;
+                Element &c = sum[i][j];
+#if COMPLEX
+                // The real part of A first, then its imaginary one: no product waits for the one before.
+                const float im = CONJ_B ? -b[j].im : b[j].im, other = CONJ_A ? -a[i].im : a[i].im;
+                c.re = part ? fmaf(-other, im, c.re) : fmaf(a[i].re, b[j].re, c.re);
+                c.im = part ? fmaf(other, b[j].re, c.im) : fmaf(a[i].re, im, c.im);
+#else
+                c = fmaf(a[i], b[j], c);
+#endif
+            }
+}
+
+INLINE void multiply_tiles(const Product &g, int warp, int lane) {
+    const Tiles tiles(g);
+    const int all = tiles.all(), slices = tiles.slices();
+    const int four = lane / 16 * 2 + lane % 2, eight = lane / 2 % 8;
+    const int lane_m = LANES_M == 4 ? four : eight, lane_n = LANES_M == 4 ? eight : four;
+    const int row = warp % WARPS_M * ROWS * LANES_M + lane_m * WORD, column = warp / WARPS_M * COLUMNS * LANES_N + lane_n * WORD;
+    const unsigned int of_a = shared_address(shared_memory) + row * SIZE, of_b = shared_address(shared_memory) + OF_A + column * SIZE;
+    Turn<STAGES> turn;
+    _Pragma("unroll 1") for (int number = blockIdx.x; number < all; number += (int)gridDim.x) {
+        Element sum[ROWS][COLUMNS], a[2][ROWS], b[2][COLUMNS];
+        UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = zero();
+        arrived(turn);
+        load<ROWS, LANES_M>(a[0], of_a + turn.at * STAGE);
+        load<COLUMNS, LANES_N>(b[0], of_b + turn.at * STAGE);
+        _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
+            const bool more = slice + 1 < slices;
+            Turn<STAGES> next = turn;
+            next.next();
+            // Behind the last slice nothing is needed: what is read there is of this slice again.
+            const unsigned int here = turn.at * STAGE, there = (more ? next.at : turn.at) * STAGE;
+            UNROLL for (int k = 0; k < DEPTH; k++) {
+                const bool last = k == DEPTH - 1;
+                if (last && more) arrived(next);
+                load<ROWS, LANES_M>(a[(k + 1) % 2], of_a + (last ? there : here + (k + 1) * LINE_A));
+                load<COLUMNS, LANES_N>(b[(k + 1) % 2], of_b + (last ? there : here + (k + 1) * LINE_B));
+                multiply(sum, a[k % 2], b[k % 2]);
+            }
+            __syncwarp();
+            if (lane == 0) barrier_expect(gone_barrier(turn.at), 0);
+            turn = next;
+        }
+        const Tile tile(tiles, number);
+        store(g, sum, tile.m + row, tile.n + column);
+    }
+}

@@ -1,0 +1,103 @@
+"""The space of ffma: parameters, and the rules that prune them.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.common import IN_FLIGHT
+from tilewright.stencils.cuda.ffma.needs import (
+    BOX,
+    MOST_SUMS,
+    REGISTERS,
+    numbers,
+    registers,
+    shared_bytes,
+    tile_m,
+    tile_n,
+)
+
+UNROLLED = 2048
+"""Multiply-adds of a loop that the instruction cache holds: of hand-written kernels on an H200 those with
+4,096 made 37 TFLOP/s where those with 2,048 made 55."""
+SLACK = 64
+"""Rows and columns that the smallest tiles may have more than C."""
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    return [
+        Param("rows", (4, 8, 16)),
+        Param("columns", (4, 8, 16)),
+        Param("lanes_m", (4, 8)),
+        Param("warps_m", (1, 2, 4, 8)),
+        Param("depth", (8, 16, 32)),
+        Param("stages", (2, 3, 4, 5, 6, 8)),
+        Param("band", (1024, 2048, 4096)),
+        Param("blocks", (device["sms"],)),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    parts = numbers(p)
+    yield Rule(
+        "sums",
+        "hard",
+        "a thread holds no more than 128",
+        lambda rows, columns: rows * columns * parts <= MOST_SUMS,
+    )
+    yield Rule(
+        "box",
+        "hard",
+        "a line of a box has up to 256 numbers",
+        lambda rows, columns, lanes_m, warps_m: (
+            (tile_m(rows, lanes_m, warps_m) * parts <= BOX)
+            & (tile_n(columns, lanes_m, warps_m) * parts <= BOX)
+        ),
+    )
+    yield Rule(
+        "registers",
+        "tabled",
+        "sums and what they are made of fit in the registers that a thread gets of the warps that load",
+        lambda rows, columns: registers(p, rows, columns) <= REGISTERS,
+    )
+    yield limits.shared_per_block(
+        device,
+        lambda rows, columns, lanes_m, warps_m, depth, stages: shared_bytes(
+            p, tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages
+        ),
+        "the ring fits",
+    )
+    yield Rule(
+        "unrolled",
+        "soft",
+        "a slice, which is written out, is no more than 2,048 multiply-adds of a thread",
+        lambda rows, columns, depth: rows * columns * parts**2 * depth <= UNROLLED,
+    )
+    yield Rule(
+        "tile-in-m",
+        "soft",
+        "tiles are not higher than C, but for the smallest",
+        lambda rows, lanes_m, warps_m: tile_m(rows, lanes_m, warps_m) < p.m + SLACK,
+    )
+    yield Rule(
+        "tile-in-n",
+        "soft",
+        "tiles are not wider than C, but for the smallest",
+        lambda columns, lanes_m, warps_m: tile_n(columns, lanes_m, warps_m) < p.n + SLACK,
+    )
+    yield Rule(
+        "in-flight",
+        "soft",
+        f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
+        lambda rows, columns, lanes_m, warps_m, depth, stages: (
+            shared_bytes(
+                p, tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages - 1
+            )
+            >= IN_FLIGHT
+        ),
+    )

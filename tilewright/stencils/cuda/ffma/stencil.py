@@ -1,0 +1,138 @@
+"""Large products in float32, real and complex, without tensor cores, of operands that do not lie along k.
+
+An SM begins one multiply-add of a warp on each scheduler in a clock, and whatever else a warp does takes
+one of these places. So copies are one request for an operand and slice, by a warp of its own, a thread sums
+as much as its registers allow, and reads 16 bytes at a time that other lanes read, too. The tiles of
+registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), the roles those of CUTLASS
+(V. Thakkar et al., 2023).
+
+    rows, columns   of C that a thread sums
+    lanes_m  lanes of a warp side by side in m
+    warps_m  of the eight warps that multiply, those side by side in m
+    depth    elements along k of a slice
+    stages   slices in shared memory
+    band     columns of C in which tiles are near each other in time
+    blocks   of the whole grid: they stay and walk over the tiles
+
+Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
+"""
+
+from __future__ import annotations
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Space
+from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.ffma.cost import best, clocks
+from tilewright.stencils.cuda.ffma.needs import THREADS, numbers, shared_bytes, tile_m, tile_n, tiles
+from tilewright.stencils.cuda.ffma.space import params, rules
+from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+
+SMALLEST = 17
+"""Extents below which most of a tile would be empty."""
+LARGEST = 2**29
+"""Extents of a product; coordinates count real numbers."""
+FAR = 2**40
+"""Bytes from one column to the next that no tensor map has."""
+ARGUED = ("band", "blocks")
+"""Parameters that are no definitions of the program."""
+
+
+class FfmaStencil(Stencil):
+    """``ffma``: one large product in float32, as the five functions of the protocol."""
+
+    name = "ffma"
+    target = "cuda"
+    # Whether tiles fill whole waves decides, and that is another matter for each size.
+    size_specific = True
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if p.dtype.letter not in ("s", "c"):
+            return f"type {p.dtype.letter} is not one of s, c"
+        reason = unserved(p, device)
+        if reason is not None:
+            return reason
+        if "tma" not in device.supports or "wgmma" not in device.supports:
+            return "the device has no tensor maps for warps with registers to give (9.0 alone)"
+        if p.products != 1:
+            return f"a batch of {p.products} products; this is for one large product"
+        if p.transposed_a or not p.transposed_b:
+            return (
+                f"an operand lies along k (order {p.trans_a}{p.trans_b}); this is for nt and its conjugates"
+            )
+        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
+            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
+        if min(units(p)) < WIDEST:
+            return "a column does not begin at a multiple of 16 bytes"
+        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
+            return "columns lie 2^40 bytes apart"
+        if tiles(p, 16, 16) > LARGEST:
+            return f"{p.m}x{p.n} has more than 2^29 tiles"
+        return None
+
+    def runs(self, device: Device) -> str | None:
+        return too_old(device)
+
+    def needs_record(self, problem: Problem) -> bool:
+        """Where nothing was measured the library is the better guess."""
+        return True
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return best(self.space(problem, device), problem, device)
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return of_configs(lambda columns: clocks(problem, device, columns))
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
+        text, headers = program("ffma")
+        defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
+        return Source(text, "ffma", headers, defines)
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        p, c = problem, config
+        down, across = _tile(c)
+        whole = (("m", p.m), ("n", p.n), ("k", p.k), ("band", max(1, c["band"] // across)))
+        scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
+        counts = (Scalar(name, "i", value) for name, value in whole)
+        return (
+            Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
+            _map(p, A, p.m, down, c["depth"]),
+            _map(p, B, p.n, across, c["depth"]),
+        )
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        p, c = problem, config
+        down, across = _tile(c)
+        return Launch(
+            grid=(min(c["blocks"], int(tiles(p, down, across))), 1, 1),
+            block=(THREADS, 1, 1),
+            shared=int(shared_bytes(p, down, across, c["depth"], c["stages"])),
+        )
+
+
+def _tile(config: Config) -> tuple[int, int]:
+    """Rows and columns of a tile of C."""
+    c = config
+    return int(tile_m(c["rows"], c["lanes_m"], c["warps_m"])), int(
+        tile_n(c["columns"], c["lanes_m"], c["warps_m"])
+    )
+
+
+def _map(p: Problem, operand: int, across: int, tile: int, depth: int) -> TensorMap:
+    """An operand as real numbers, as it is stored, in boxes of a tile at so many k."""
+    parts, step = numbers(p), ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
+    return TensorMap(
+        f"map_{'ab'[operand]}",
+        operand,
+        "float32",
+        (across * parts, p.k, 1),
+        (step, step * p.k),
+        (tile * parts, depth, 1),
+        promotion=128,
+    )
