@@ -58,6 +58,22 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
             assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
 
 
+@pytest.mark.parametrize("seed", range(21))
+def test_matrices_times_a_few_vectors_are_right(seed: int) -> None:
+    """A long C of several columns, or rows, alone: the default and a config at random."""
+    device, draw = devices.probe(), random.Random(seed)
+    letter = LETTERS[seed % 7]
+    ops = [draw.choice("ntcj" if DTYPES[letter].is_complex else "nt") for _ in "ab"]
+    m, n = draw.sample((draw.randrange(2, 65), draw.randrange(65, 3000)), 2)
+    p = Problem(DTYPES[letter], m, n, draw.randrange(65, 3000), *ops, beta=draw.choice(("0", "1", "any")))
+    p = draw.choice([q for q in layouts(p) if q.stride_a and q.stride_b])
+    some = INNER.space(p, device).only((*HARDWARE, "hard")).sample(400, seed)
+    modest = (config for config in some if config["mma"] or config["rows"] * config["columns"] <= 64)
+    for config in (INNER.default(p, device), next(modest)):
+        found = verdict(INNER, p, config, 1)
+        assert found.ok, f"{p.key} {config}: {found.why}"
+
+
 @pytest.mark.parametrize("seed", range(56))
 def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)

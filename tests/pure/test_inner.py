@@ -40,11 +40,14 @@ def problems(draw: st.DrawFn) -> Problem:
     """Any that is accepted: types, transpositions, padding, gaps, shared operands, vectors."""
     dtype = draw(st.sampled_from(list(DTYPES.values())))
     m, n, k = draw(st.integers(1, 64)), draw(st.integers(1, 64)), draw(st.integers(65, 5000))
+    batch = draw(st.integers(1, 10**5))
     if draw(st.booleans()):
-        m, n = draw(st.permutations((1, draw(st.integers(65, 3000)))))
+        few = draw(st.sampled_from((1, draw(st.integers(2, 64)))))
+        m, n = draw(st.permutations((few, draw(st.integers(65, 3000)))))
+        batch = batch if few == 1 else 1
     ops = "ntcj" if dtype.is_complex else "nt"
     trans = draw(st.sampled_from(ops)), draw(st.sampled_from(ops))
-    batch, beta = draw(st.integers(1, 10**5)), draw(st.sampled_from(("0", "1", "any")))
+    beta = draw(st.sampled_from(("0", "1", "any")))
     align = draw(st.sampled_from((16, dtype.itemsize)))
     one = Problem(dtype, m, n, k, *trans, batch=batch, beta=beta, align=align)
     lds = {f"ld{x}": (getattr(one, f"ld{x}") or 0) + draw(st.integers(0, 3)) for x in "abc"}
@@ -90,6 +93,7 @@ def test_one_program_serves_matrices_of_any_rows_times_a_vector() -> None:
     [
         ("s:64x64x64@9", {}, "k = 64"),
         ("s:65x8x300@9", {}, "nor a vector"),
+        ("s:65x70x300", {}, "both extents above 64"),
         ("s:300x1x64@9", {}, "k = 64"),
         ("s:8x8x300@9", {"stride_c": 0}, "written to one C"),
         ("d:8x8x300@9", {"align": 4}, "not of an element's 8"),
@@ -105,7 +109,7 @@ def test_what_it_cannot_serve_is_refused_with_the_reason(
 
 def test_what_it_serves() -> None:
     assert not INNER.pointers
-    for text in ("s:64x64x65@9", "s:1x1x65@9", "h:300x1x65@9", "z:1x70x4000@9"):
+    for text in ("s:64x64x65@9", "s:1x1x65@9", "h:300x1x65@9", "z:1x70x4000@9", "d:9000x64x80"):
         assert INNER.accepts(problem(text), H200) is None
     assert INNER.accepts(problem("s:9x9x300@9"), FERMI) is not None
 

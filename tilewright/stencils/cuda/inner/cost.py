@@ -33,7 +33,7 @@ from tilewright.stencils.cuda.inner.needs import (
     vector,
     words_of_sum,
 )
-from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, PER_SM, SPLITS, SPREADS, TILES
+from tilewright.stencils.cuda.inner.space import DEPTHS, MOST, OF_LONG, PER_SM, SPLITS, SPREADS, TILES
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
@@ -56,23 +56,29 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 
 def _parts(p: Problem, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int, int]]:
     """Parts of C worth a thought, as mma, tile, rows, columns."""
-    if long(p):
+    if long(p) and min(p.m, p.n) == 1:
         for tile in TILES:
             for side in (1, 2, 4, MOST):
                 yield (0, tile, side, 1) if long(p) == 1 else (0, tile, 1, side)
         return
-    if p.dtype.real_bits != 32 and min(p.m, p.n) > 1:
-        rows = (16,) if p.dtype.real_bits == 16 else (8, 16)
-        for mma in rows:
-            high, wide = -(-p.m // mma), -(-p.n // 8)
+    for tile in TILES if long(p) else (0,):
+        yield from _parts_of(p, tile, x)
+
+
+def _parts_of(p: Problem, tile: int, x: Mapping[str, Any]) -> Iterator[tuple[int, int, int, int]]:
+    """Parts of a tile of C that has several rows and columns."""
+    m, n = extents(p, tile)
+    if p.dtype.real_bits != 32 and min(m, n) > 1:
+        for mma in (16,) if p.dtype.real_bits == 16 else (8, 16):
+            high, wide = -(-m // mma), -(-n // 8)
             for down in {-(-high // pieces) for pieces in (1, 2, 4)}:
                 for over in {-(-wide // pieces) for pieces in (1, 2, 4)}:
                     if down * over * mma * 8 * words_of_sum(p) <= 96 * 32:
-                        yield mma, 0, down * mma, over * 8
+                        yield mma, tile, down * mma, over * 8
     most = x["sums"] // words_of_sum(p)
-    heights = [side for side in sides(p.m) if side <= min(p.m, x["side"])]
-    widths = [side for side in sides(p.n) if side <= min(p.n, x["side"])]
-    of_threads = np.array([(0, 0, r, c) for r in heights for c in widths if r * c <= most])
+    heights = [side for side in (OF_LONG if long(p) == 1 else sides(m)) if side <= min(m, x["side"])]
+    widths = [side for side in (OF_LONG if long(p) == 2 else sides(n)) if side <= min(n, x["side"])]
+    of_threads = np.array([(0, tile, r, c) for r in heights for c in widths if r * c <= most])
     found = dict(zip(("mma", "tile", "rows", "columns"), of_threads.T, strict=True))
     # Those by which a k takes a block's threads the shortest time.
     f, k = _fma(p, found), inside(p, **found) * deep(p, found["mma"], found["rows"], found["columns"])
@@ -244,7 +250,8 @@ def _tensor(p: Problem, columns: Columns) -> Columns:
     rows, cols = columns["rows"], columns["columns"]
     pairs, halves = 1 + p.dtype.is_complex, p.dtype.real_bits == 16
     loads, odd = 0.0, 0.0
-    for which, (extent, part) in enumerate(((p.m, rows), (p.n, cols))):
+    m, n = extents(p, columns["tile"])
+    for which, (extent, part) in enumerate(((m, rows), (n, cols))):
         # Registers of fragments, and the loads that each of them takes.
         even = along(p)[which] and units(p)[which] % 4 == 0 and unit_k(p) % 2 == 0
         held = np.minimum(part, -(-extent // 8) * 8) / 8 * (2 if halves else 1)

@@ -1,4 +1,4 @@
-// inner: C = alpha * op(A) * op(B) + beta * C for batches of products whose k is long, and of matrices times vectors.
+// inner: C = alpha * op(A) * op(B) + beta * C for batches of products whose k is long, and of matrices times vectors or a few of them.
 //
 // A product with a long k and small m and n reads two long operands once and writes little: memory sets the pace. Both operands
 // go through shared memory in slabs of DEPTH, C stays in registers until k is at its end.
@@ -16,7 +16,7 @@
 // Where a thread's part is small there are more threads than parts: lanes, then groups of warps, take turns in k, and what they
 // have is added in an order that is always the same; so are the sums of the blocks of a cluster, if SPLIT > 1, and of clusters
 // that share a tile, if SPREAD, which meet in a workspace in device memory. k is an argument, and so is m (LONG 1) or n (LONG 2)
-// of a matrix times a vector, whose C is walked over in tiles. Persistent blocks walk over the tiles of all products, so any
+// of a matrix times a few vectors, whose C is walked over in tiles. Persistent blocks walk over the tiles of all products, so any
 // grid is right.
 //
 // PATH  2  bulk copies (sm_90): a slab that has no padding at once, else its runs; all keep their place in words.
@@ -30,7 +30,7 @@
 // ---- the problem --------------------------------------------------------------------------------
 #include "lib/problem.cuh"
 #ifndef LONG
-#define LONG 0  // 0: C is one tile, 1: m is no constant (and n is 1), 2: n is none (and m is 1)
+#define LONG 0  // 0: C is one tile, 1: m is no constant, 2: n is none
 #endif
 #ifndef TILE_M
 #define TILE_M 8  // rows of a tile of C: m, if that is a constant

@@ -14,13 +14,13 @@ from tilewright.stencils.cuda.common import WIDEST, units
 
 PATHS = ("async", "bulk")
 LARGEST = 64
-"""Extent of C up to which it is one tile, and above which k is long."""
+"""Extent of C up to which it is no longer than a tile, and above which it is, and k is long."""
 GRAIN = 16
 """Most elements of k that pieces of it are multiples of."""
 
 
 def long(p: Problem) -> int:
-    """Which extent of C is no constant: 0 for none, 1 for m (of a matrix times a vector), 2 for n."""
+    """Which extent of C is no constant: 0 for none, 1 for m (C is a long column, or a few), 2 for n."""
     return 0 if max(p.m, p.n) <= LARGEST else 1 if p.m > p.n else 2
 
 

@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.inner.needs import (
 from tilewright.stencils.cuda.tiny.space import sides
 
 TILES = (32, 64, 128, 256)
-"""Rows or columns of a tile where C is a long vector."""
+"""Rows or columns of a tile where C is long."""
 DEPTHS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 SPREADS = (1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 28, 32, 48, 56, 64, 96, 128)
@@ -37,17 +37,19 @@ SPLITS = (1, 2, 4, 8)
 """Blocks of a cluster: as many as every device with clusters runs."""
 MOST = 8
 """Rows or columns of a part of a long vector."""
+OF_LONG = (1, 2, 4, MOST, 16, 32, 64)
+"""Rows (columns) of a part where C has several columns (rows), and is long."""
 
 
 def params(p: Problem, device: Device) -> list[Param]:
-    of_vector = tuple(2**e for e in range(MOST.bit_length()))
+    of_long = OF_LONG[: OF_LONG.index(MOST) + 1] if min(p.m, p.n) == 1 else OF_LONG
     return [
         Param("path", PATHS),
         Param("mma", (0, 8, 16)),
         Param("tile", TILES if long(p) else (0,)),
         Param("depth", DEPTHS),
-        Param("rows", of_vector if long(p) == 1 else sides(p.m)),
-        Param("columns", of_vector if long(p) == 2 else sides(p.n)),
+        Param("rows", of_long if long(p) == 1 else sides(p.m)),
+        Param("columns", of_long if long(p) == 2 else sides(p.n)),
         Param("warps", (1, 2, 3, 4, 6, 8)),
         Param("stages", (2, 3, 4, 6, 8)),
         Param("split", SPLITS),

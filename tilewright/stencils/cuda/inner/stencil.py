@@ -1,15 +1,16 @@
-"""Batches of products whose k is long, and of matrices times vectors: the space, the choice and the launch of
-inner.
+"""Batches of products whose k is long, and of matrices times vectors or a few of them: the space, the choice
+and the launch of inner.
 
 Gram matrices, reductions over grid points and gradients of small weights multiply a wide matrix by a tall
 one: what is read is long and what is written small. It is the panel dot product of K. Goto and R. van de
 Geijn ("Anatomy of high-performance matrix multiplication" (2008), section 4), and memory sets its pace as it
 does for very small matrices (I. Masliah et al. (2018), section 3). A matrix times a vector is served where m
-(or n) and k are both long, too.
+(or n) and k are both long, too, and so is one alone times up to 64 vectors: the matrix is read once, and what
+it is multiplied with comes from the cache.
 
     path     "async" or "bulk": how slabs come into shared memory, by words of all threads or by bulk copies
     mma      rows of a tensor-core product, 0 for multiply-add units
-    tile     rows (columns) of a tile of C where it is a long vector, else 0: C is one tile
+    tile     rows (columns) of a tile of C where that extent is long, else 0: C is one tile
     depth    k of a slab, at most; k is an argument of the kernel, cut into pieces of nearly one length
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
     warps    of a block; what they are more than the parts ask for splits k among them
@@ -66,8 +67,10 @@ class InnerStencil(Stencil):
             return reason
         if p.k <= LARGEST:
             return f"k = {p.k} is not above {LARGEST}"
-        if length(p) > LARGEST and min(p.m, p.n) > 1:
-            return f"{p.m}x{p.n} is neither within {LARGEST}x{LARGEST} nor a vector"
+        if min(p.m, p.n) > LARGEST:
+            return f"{p.m}x{p.n} has both extents above {LARGEST}"
+        if length(p) > LARGEST and min(p.m, p.n) > 1 and p.products > 1:
+            return f"a batch of {p.m}x{p.n}, neither within {LARGEST}x{LARGEST} nor a vector"
         if p.batch * -(-length(p) // TILES[0]) >= 2**30:
             return f"a batch of {p.batch} has 2^30 tiles or more"
         if max(p.lda or 0, p.ldb or 0) * p.dtype.itemsize >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
