@@ -14,7 +14,7 @@ from tilewright.calls.along import along
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.settings import forget, threads
-from tilewright.calls.spec import Options, math_of, of_pairs
+from tilewright.calls.spec import PLAIN, Options, math_of, of_pairs, steadily
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
@@ -39,6 +39,7 @@ def matmul(
     dtype: str | None = None,
     axes: list[Any] | None = None,
     math: str = "ieee",
+    deterministic: bool = False,
 ) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
@@ -72,21 +73,36 @@ def matmul(
     adds. It is refused where no kernel multiplies so: one does on GPUs with products of warp groups (9.0), a
     single product of which all columns begin at multiples of 16 bytes.
 
+    ``deterministic=True`` makes a row of the result the same, bit for bit, however many rows and matrices are
+    multiplied with it, and each time: the kernel is chosen by n, k, the types, how ``b`` lies and how well
+    addresses are aligned, never by m, by a batch or by records, sums have one order, and no library is asked.
+    An ``a`` or ``out`` that does not lie by rows is copied. Such a call may be slower than others. It is
+    refused where no kernel promises it: on a GPU complex half, and float16 and bfloat16 where n or k is below
+    16 or no multiple of 8; on a processor sums of more than 512 numbers of 16 bits.
+
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
     waits for it, and a call like an earlier one may be recorded into a CUDA graph. Tensors that require a
     gradient get one, unless there is ``out``. The tracer of ``torch.compile`` breaks its graph at a call and
     runs it as it is; ``tilewright.torch.matmul`` is an operator of PyTorch, which it takes into the graph.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, ``axes`` or
-    ``math``, an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what
-    holds no numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
-    gradient where ``out`` is given, ``DeviceError`` when the GPU of the arrays cannot be used.
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, ``axes``,
+    ``math`` or ``deterministic``, an unusable ``out`` or arrays in different memories, ``DTypeError`` (a
+    ``TypeError``) for what holds no numbers (None among it, for which NumPy raises a ``ValueError``), is a
+    tensor that requires a gradient where ``out`` is given, or has no deterministic product, ``DeviceError``
+    when the GPU of the arrays cannot be used.
     """
     if axes is not None:
-        return along(axes, lambda x, y, z: matmul(x, y, z, dtype, None, math), a, b, out, of_pairs(dtype))
-    if math != "ieee":
-        return _matmul_in(math_of(math), a, b, out, dtype)
+        return along(
+            axes,
+            lambda x, y, z: matmul(x, y, z, dtype, None, math, deterministic),
+            a,
+            b,
+            out,
+            of_pairs(dtype),
+        )
+    if math != "ieee" or deterministic is not False:
+        return _matmul_in(math_of(math), steadily(deterministic, math), a, b, out, dtype)
     if dtype is not None:
         return _matmul_of_pairs(a, b, out, dtype)
     # A tensor has no strides to be looked up by, and finding that out takes as long as a launch.
@@ -126,6 +142,7 @@ def gemm(
     out: Any = None,
     dtype: str | None = None,
     math: str = "ieee",
+    deterministic: bool = False,
 ) -> Any:
     """alpha * op(a) @ op(b) + beta * c, for one product or a stack of them.
 
@@ -138,14 +155,15 @@ def gemm(
     ``dtype="hc"`` is float16 arrays (..., m, n, 2) for ``a``, ``b``, ``c`` and ``out``; sums of 16-bit
     types are kept as ``matmul`` says, and rounded once after beta * c is added.
 
-    ``math`` is as ``matmul`` says.
+    ``math`` and ``deterministic`` are as ``matmul`` says.
 
-    Raises ``ArgumentError`` for shapes, letters or scalars that do not fit and for another ``dtype`` or
-    ``math``, ``DTypeError`` for other types, and for tensors as ``matmul`` does. Arrays on a GPU are served
-    as ``matmul`` says.
+    Raises ``ArgumentError`` for shapes, letters or scalars that do not fit and for another ``dtype``,
+    ``math`` or ``deterministic``, ``DTypeError`` for other types, and for tensors as ``matmul`` does. Arrays
+    on a GPU are served as ``matmul`` says.
     """
-    if math != "ieee":
-        return _gemm_in(math_of(math), (alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
+    if math != "ieee" or deterministic is not False:
+        how = math_of(math), steadily(deterministic, math)
+        return _gemm_in(*how, (alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if dtype is not None:
         return _gemm_of_pairs((alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if type(a) is np.ndarray and out is not None and (c is None or c is out or beta == 0):
@@ -274,6 +292,7 @@ def plan(
     dtype: str | None = None,
     effort: str | None = None,
     math: str = "ieee",
+    deterministic: bool = False,
 ) -> Executable:
     """The call ``gemm(a, b, c, ...)`` prepared: what it returns can be called at no planning cost.
 
@@ -283,9 +302,9 @@ def plan(
     Raises as ``gemm`` does, ``ArgumentError`` for an effort that does not exist.
     """
     pairs = of_pairs(dtype)
-    options = Options.of(
-        alpha, beta, trans_a, trans_b, stencil=stencil, config=config, pairs=pairs, math=math
-    )
+    forced: dict[str, Any] = {"stencil": stencil, "config": config}
+    how: dict[str, Any] = {"pairs": pairs, "math": math, "deterministic": deterministic}
+    options = Options.of(alpha, beta, trans_a, trans_b, **forced, **how)
     made = executable(options, a, b, c, out)
     if effort is not None:
         from tilewright.tuning.effort import EFFORTS
@@ -490,7 +509,7 @@ def _matmul_of_pairs(a: Any, b: Any, out: Any, dtype: str) -> Any:
         result = calls(calls.memo, product.TAGS[True], a, b, out)
         if result is not NotImplemented:
             return result
-    return product.matmul(a, b, out, pairs=True)
+    return product.matmul(a, b, out, PLAIN[True])
 
 
 def _gemm_of_pairs(
@@ -506,18 +525,20 @@ def _gemm_of_pairs(
     return product.gemm(Options.of(*scalars, pairs=True), a, b, c, out)
 
 
-def _matmul_in(math: str, a: Any, b: Any, out: Any, dtype: str | None) -> Any:
-    """``matmul`` that multiplies in another way than ieee; complex half is refused behind."""
+def _matmul_in(math: str, deterministic: bool, a: Any, b: Any, out: Any, dtype: str | None) -> Any:
+    """``matmul`` that multiplies in another way than ieee, or is deterministic."""
     calls = DEVICE.get(type(a))
     if calls is not None and dtype is None:
-        result = calls(calls.memo, product.math_tag(math), a, b, out)
+        result = calls(calls.memo, product.tag_of(math, deterministic), a, b, out)
         if result is not NotImplemented:
             return result
-    return product.matmul(a, b, out, of_pairs(dtype), math)
+    options = Options(pairs=of_pairs(dtype), math=math, deterministic=deterministic)
+    return product.matmul(a, b, out, options)
 
 
 def _gemm_in(
     math: str,
+    deterministic: bool,
     scalars: tuple[complex, complex, str, str],
     a: Any,
     b: Any,
@@ -525,10 +546,13 @@ def _gemm_in(
     out: Any,
     dtype: str | None,
 ) -> Any:
-    """``gemm`` that multiplies in another way than ieee; complex half is refused behind."""
+    """``gemm`` that multiplies in another way than ieee, or is deterministic."""
     calls = DEVICE.get(type(a))
     if calls is not None and dtype is None:
-        result = calls.gemm(calls.memo, (*scalars, math), a, b, c, out, scalars[1])
+        tag = (*scalars, *((math,) if math != "ieee" else ()))
+        tag = (*tag, product.DETERMINISTIC) if deterministic else tag
+        result = calls.gemm(calls.memo, tag, a, b, c, out, scalars[1])
         if result is not NotImplemented:
             return result
-    return product.gemm(Options.of(*scalars, pairs=of_pairs(dtype), math=math), a, b, c, out)
+    options = Options.of(*scalars, pairs=of_pairs(dtype), math=math, deterministic=deterministic)
+    return product.gemm(options, a, b, c, out)

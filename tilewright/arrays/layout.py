@@ -7,7 +7,7 @@ and B swapped (of a chain, ``chains.chain_of``), and the only one that refuses s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,18 @@ class Job:
             found = (here + found).reshape(-1, 3)
         return [(a, b, out) for a, b, out in found.tolist()]
 
+    def apart(self) -> Job:
+        """The same product for kernels of one product: in runs over all batch axes."""
+        p = self.problem
+        axes = [*p.outer, (p.batch, *p.strides)]
+        order, size = (2, 1, 3) if self.swap else (1, 2, 3), p.dtype.itemsize
+        steps = [tuple(axis[which] * size for which in order) for axis in axes]
+        align = math.gcd(p.align, *(step for axis in steps for step in axis))
+        strides: dict[str, Any] = {"stride_a": None, "stride_b": None, "stride_c": None}
+        problem = replace(p, batch=1, outer=(), align=align, **strides)
+        outer = (*self.outer, *(extent for extent, *_ in axes))
+        return Job(problem, self.swap, outer, (*self.outer_steps, *steps))  # type: ignore[arg-type]
+
     def looped(self) -> Job:
         """The same product for kernels that know one batch axis: the longest one, in runs over all others."""
         p = self.problem
@@ -130,7 +142,16 @@ class Job:
 
 
 def problem_of(
-    a: Layout, b: Layout, out: Layout, *, conj_a: bool, conj_b: bool, alpha: str, beta: str, gpu: bool = False
+    a: Layout,
+    b: Layout,
+    out: Layout,
+    *,
+    conj_a: bool,
+    conj_b: bool,
+    alpha: str,
+    beta: str,
+    gpu: bool = False,
+    by_rows: bool = False,
 ) -> Job | str:
     """The job that computes out = alpha a b + beta out, or the name of the array that must be copied first.
 
@@ -138,6 +159,7 @@ def problem_of(
     out's. Any strides that are whole elements; each operand needs one unit stride and aligned elements.
     On a GPU an element is aligned to its whole size, ``Problem.align`` says how well all runs are, and batch
     axes that one stride does not cover are ``Problem.outer``, in the order in which they lie in out.
+    ``by_rows``: a and out are to lie by rows, so that the job is the same one however many rows there are.
     """
     m, k = a.shape[-2:]
     n = b.shape[-1]
@@ -151,6 +173,10 @@ def problem_of(
         (x.strides[-2] // size, x.strides[-1] // size) for x in (a, b, out)
     )
     row_major, column_major = col_c == 1 or n == 1, row_c == 1 or m == 1
+    if by_rows:
+        column_major = False
+        if col_a != 1 and k > 1:
+            return "a"
     if row_major and (n >= m or not column_major):
         left = _operand(n, k, col_b, row_b, conj_b)
         right = _operand(k, m, col_a, row_a, conj_a)
@@ -166,6 +192,9 @@ def problem_of(
             return name
     assert left is not None
     assert right is not None
+    if by_rows and m == 1:
+        # As it is with more rows: how far apart they lie decides how well they are aligned.
+        right, ldc = (right[0], max(row_a, right[1])), max(row_c, n)
     extents, steps = collapsed(a, b, out, ordered=gpu)
     # A processor's loop over runs costs little, so it takes the longest; a GPU's kernel has all axes.
     longest = max(range(len(extents)), key=lambda axis: extents[axis]) if extents else -1
@@ -190,7 +219,7 @@ def problem_of(
         batch=batch,
         lda=left[1],
         ldb=right[1],
-        ldc=ldc if columns > 1 else rows,
+        ldc=ldc if columns > 1 or by_rows else rows,
         stride_a=stride_left // size if batch > 1 else None,
         stride_b=stride_right // size if batch > 1 else None,
         stride_c=step_c // size if batch > 1 else None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.arrays.interleaved import interleaved_of
-from tilewright.arrays.layout import LETTERS, Job, paired, problem_of
+from tilewright.arrays.layout import ACCEPTED, LETTERS, Job, paired, problem_of
 from tilewright.arrays.numpy_ import itself
 from tilewright.arrays.overlap import may_share
 from tilewright.arrays.view import Layout
@@ -27,22 +27,25 @@ from tilewright.calls.spec import (
     matmul_spec,
 )
 from tilewright.dtypes import is_complex
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, DTypeError
 from tilewright.forks import making
 from tilewright.model import Device, Plan, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import dispatch, steady
 from tilewright.runtime import call_cache, gaps
 from tilewright.runtime.backend import Backend, Call
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import MATMUL
 
+DETERMINISTIC = "deterministic"
+"""What deterministic calls of ``gemm`` are remembered under, beside all else."""
 TAGS = {False: MATMUL, True: "matmul of pairs"}
 """What calls of ``matmul`` are remembered under, without and with ``dtype="hc"``."""
 
 
-def math_tag(math: str) -> str:
-    """What calls of ``matmul`` are remembered under that multiply in another way than ieee."""
-    return f"matmul in {math}"
+def tag_of(math: str, deterministic: bool) -> str:
+    """What calls of ``matmul`` are remembered under that multiply in another way than ieee, or are
+    deterministic."""
+    return f"{'deterministic ' if deterministic else ''}matmul in {math}"
 
 
 # ---- arguments
@@ -73,16 +76,16 @@ def take(backend: Backend, value: Any, name: str, pairs: bool) -> Taken:
 # ---- the two calls
 
 
-def matmul(a: Any, b: Any, out: Any, pairs: bool = False, math: str = "ieee") -> Any:
+def matmul(a: Any, b: Any, out: Any, options: Options = PLAIN[False]) -> Any:
     """``matmul`` with every check and every copy that may be needed."""
     backend = backend_of(a=a, b=b, out=out)
     with backend.current():
-        return _matmul_on(backend, a, b, out, pairs, math)
+        return _matmul_on(backend, a, b, out, options)
 
 
-def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, pairs: bool, math: str) -> Any:
-    options = PLAIN[pairs] if math == "ieee" else Options(pairs=pairs, math=math)
-    if not pairs and math == "ieee" and not (backend.known(a) and backend.known(b)):
+def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> Any:
+    pairs = options.pairs
+    if options == PLAIN[False] and not (backend.known(a) and backend.known(b)):
         return backend.plain(a, b, out)
     x, y = take(backend, a, "a", pairs), take(backend, b, "b", pairs)
     spec = matmul_spec(options, x.array, y.array)
@@ -90,13 +93,15 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, pairs: bool, math: st
     if out is not None and (spec.supported or backend.kind == "cpu"):
         given = _out_of_matmul(backend, spec, out)
     if not spec.supported:
+        if options.deterministic and spec.dtype.kind not in "biu":
+            raise DTypeError(f"deterministic=True for arrays of {spec.dtype}; accepted: {ACCEPTED}, integers")
         return backend.plain(a, b, out)
     target = given if given is not None and exact(given, spec.final, spec.dtype) else None
     result = backend.empty(spec.final, spec.dtype) if target is None else target
     done = run(backend, spec, spec.matrices(result), fresh=target is None)
     if done.plainly and x.own and y.own and given is target:
         arrays = x.array, y.array, result
-        tag = TAGS[pairs] if math == "ieee" else math_tag(math)
+        tag = TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
         backend.remember(done.bound, Call(tag, a, b, out, arrays, pairs=pairs))
     if given is not None and target is None:
         backend.assign(given, result)
@@ -183,6 +188,7 @@ def _gemm_on(
     if done.plainly and found.own and (memo is not None or not options.forced):
         scalars = (*options.scalars, *options.trans, *(("hc",) if options.pairs else ()))
         scalars = scalars if options.math == "ieee" else (*scalars, options.math)
+        scalars = (*scalars, DETERMINISTIC) if options.deterministic else scalars
         # A c that was copied first is a result that is updated in place.
         into = found.wrap(result) if moved and fresh else out
         arrays = spec.a, spec.b, result
@@ -238,7 +244,8 @@ def plan(
     if 0 in (*out.shape, a.shape[-1]):
         return Bound(_nothing(backend, a, b, out), None, a, b, out)
     a, b, result, job = usable(backend, options, a, b, out, fresh=fresh, imagine=imagine)
-    key = (backend.key, job, options.alpha, options.beta, options.stencil, options.config)
+    forced = options.stencil, options.config, options.deterministic
+    key = (backend.key, job, options.alpha, options.beta, *forced)
     # Another thread may clear the call cache at any moment: look once.
     found: tuple[Plan, Any] | None = call_cache.BOUND.get(key)
     if found is None:
@@ -252,6 +259,8 @@ def plan(
 def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
     """The plan for a job, and its bound kernel: one that knows all of its batch axes, else for its runs."""
     device = dispatch.device(backend.kind, backend.index)
+    if options.deterministic:
+        return _steady(backend, options, job, device)
     if job.problem.outer:
         known = dispatch.candidates(device)
         asked = [known[name] for name in known if options.stencil in (None, name)]
@@ -268,6 +277,19 @@ def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
         made = Plan(made.problem, made.device, made.regime, "vendor", reason)
     bound = backend.bind(job, made, options.scalars)
     return made, gaps.watched(made, bound, math.prod(job.outer))
+
+
+def _steady(backend: Backend, options: Options, job: Job, device: Device) -> tuple[Plan, Any]:
+    """The plan of a deterministic job, and its bound kernel: for batches, else for their products."""
+    ways = (job.looped() if job.problem.outer else job, job.apart())
+    found: Plan | str = ""
+    for way in ways:
+        found = steady.plan(way.problem, device, threads())
+        reason = found if isinstance(found, str) else backend.refusal(way, found)
+        if reason is None and not isinstance(found, str):
+            return found, backend.bind(way, found, options.scalars)
+        found = reason or ""
+    raise steady.refusal(job.problem, str(found))
 
 
 def _plan_of(backend: Backend, options: Options, job: Job, device: Device) -> Plan:
@@ -307,14 +329,15 @@ def usable(
     gpu = backend.kind == "cuda"
 
     def job() -> Job | str:
-        made = problem_of(*arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu)
+        scaled: dict[str, Any] = {"alpha": alpha, "beta": beta, "gpu": gpu, "by_rows": options.deterministic}
+        made = problem_of(*arrays.values(), conj_a=conj_a, conj_b=conj_b, **scaled)
         if isinstance(made, str) or options.math == "ieee":
             return made
         return replace(made, problem=made.problem.with_(math=options.math))
 
     found = job()
     beside = None
-    if options.math == "ieee":
+    if options.math == "ieee" and not options.deterministic:
         beside = interleaved_of(
             *arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu
         )

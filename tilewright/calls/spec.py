@@ -76,10 +76,20 @@ def math_of(math: Any) -> str:
     return math
 
 
+def steadily(deterministic: Any, math: str) -> bool:
+    """Whether a call is deterministic. Raises ``ArgumentError`` for what is no bool, and beside tf32."""
+    if not isinstance(deterministic, bool):
+        raise ArgumentError(f"deterministic={deterministic!r}; accepted: True, False")
+    if deterministic and math != "ieee":
+        raise ArgumentError(f"deterministic=True with math={math!r}; accepted: math='ieee'")
+    return deterministic
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a caller fixed beside the arrays: scalars, transpositions, and what was forced. ``pairs``:
-    float16 arrays (..., 2) are complex half. ``math``: one of ``model.MATHS``."""
+    float16 arrays (..., 2) are complex half. ``math``: one of ``model.MATHS``. ``deterministic``: no row of
+    the result depends on how many there are."""
 
     alpha: complex = 1
     beta: complex = 0
@@ -89,6 +99,7 @@ class Options:
     config: Config | None = None
     pairs: bool = False
     math: str = "ieee"
+    deterministic: bool = False
 
     @staticmethod
     def of(
@@ -101,14 +112,23 @@ class Options:
         config: Mapping[str, Any] | None = None,
         pairs: bool = False,
         math: str = "ieee",
+        deterministic: bool = False,
     ) -> Options:
         """The options of a call as a user wrote them.
 
-        Raises ``ArgumentError`` for scalars that are no numbers, a config that is no map, and another
-        ``math``. The letters are looked at together with the arrays.
+        Raises ``ArgumentError`` for scalars that are no numbers, a config that is no map, another ``math``,
+        and ``deterministic`` that is no bool or goes with a stencil, a config or a ``math``. The letters are
+        looked at together with the arrays.
         """
         scalars = number(alpha, "alpha"), number(beta, "beta")
-        return Options(*scalars, trans_a, trans_b, stencil, forced_config(config), pairs, math_of(math))
+        how = math_of(math)
+        steady = steadily(deterministic, how)
+        if steady and (stencil is not None or config is not None):
+            raise ArgumentError(
+                f"deterministic=True with stencil={stencil!r}, config={config!r}; accepted: one or the "
+                "other, for it says itself which kernel runs"
+            )
+        return Options(*scalars, trans_a, trans_b, stencil, forced_config(config), pairs, how, steady)
 
     @property
     def scalars(self) -> tuple[complex, complex]:

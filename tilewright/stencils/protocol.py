@@ -39,6 +39,9 @@ SCATTERED = "the matrices of the batch lie where an array of addresses says"
 SEVERAL_AXES = "the batch has several axes, which no one stride covers"
 """Why a stencil without ``nested`` does not serve a problem that has outer batch axes."""
 
+UNSTEADY = "the bits of a row may depend on how many rows there are"
+"""Why a stencil without ``steady`` does not serve calls with ``deterministic=True``."""
+
 
 class Stencil(ABC):
     """A way to write kernels for a family of problems.
@@ -102,6 +105,15 @@ class Stencil(ABC):
         better, in its own unit; infinite for what should not be tried. None where no model stands behind the
         default."""
         return None
+
+    def steady(self, problem: Any, device: Device) -> Config | str:
+        """The config of calls with ``deterministic=True``, or why there is none.
+
+        With it a column of C has the same bits whatever other columns there are (n), and whatever else is in
+        the batch: how its sums are made follows from m, k, the type, the transpositions and the alignment.
+        (Arrays by rows are swapped, so that these are the rows of a caller's first operand.)
+        """
+        return UNSTEADY
 
     def starts(self, problem: Any, device: Device) -> Sequence[Config]:
         """Configs beside the default that a search does well to begin with; they need not be in the space."""

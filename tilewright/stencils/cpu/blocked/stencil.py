@@ -22,7 +22,7 @@ Requires: vectors of the real type, contiguous columns of C, an extent over 64 a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice, product
 from typing import Any
@@ -55,6 +55,9 @@ DEPTHS = (64, 128, 256, 512)
 
 DEEP = 16
 """Steps of a sum that is unrolled whole."""
+
+STEADY = 256
+"""Steps of a slice where its length must follow from k alone."""
 
 WAYS = 8
 """Columns of B that a tile reads side by side: where they are a power of two apart, one line of each has room
@@ -224,6 +227,14 @@ class BlockedStencil(Stencil):
     target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
+        p = problem
+        if max(p.extents) > LIMIT and min(p.extents) > SHORT:
+            return f"{p.m}x{p.n}x{p.k} is larger than {SHORT} in every direction"
+        return self._refused(p, device)
+
+    @staticmethod
+    def _refused(problem: Problem, device: Device) -> str | None:
+        """Why the code cannot be written, however long it would run."""
         if reason := slow_type(problem, device):
             return reason
         p = problem
@@ -231,8 +242,6 @@ class BlockedStencil(Stencil):
             return "there is nothing to compute"
         if max(p.extents) <= LIMIT:
             return f"{p.m}x{p.n}x{p.k} is written out by tile, up to {LIMIT} in every direction"
-        if min(p.extents) > SHORT:
-            return f"{p.m}x{p.n}x{p.k} is larger than {SHORT} in every direction"
         if p.dtype.real_bits == 16 and p.k > DEPTHS[-1]:
             return f"sums of {p.k} steps are cut into slices, and C would be rounded to 16 bits in between"
         return None
@@ -250,9 +259,43 @@ class BlockedStencil(Stencil):
         return lambda configs: np.array([_cost(shape, device, config) for config in configs])
 
     def default(self, problem: Problem, device: Device) -> Config:
+        def made(tile: Mapping[str, Any]) -> Iterator[Config]:
+            yield self._config(problem, device, tile)
+
+        found = self._best(problem, device, None, made)
+        assert found is not None
+        return found
+
+    def steady(self, problem: Problem, device: Device) -> Config | str:
+        # Every element is summed in the order of k, slice by slice, so that slices alone must not depend on
+        # more than k. Complex products are made in one of two orders.
+        p = problem
+        reason = self._refused(p, device)
+        if reason is not None:
+            return reason
+        depth = p.k if p.dtype.real_bits == 16 or p.k <= STEADY else STEADY
+
+        def made(tile: Mapping[str, Any]) -> Iterator[Config]:
+            config = self._config(p, device, tile).with_(slice=max(depth, 1))
+            yield config
+            yield config.with_(order="mn" if config["order"] == "nm" else "nm")
+
+        found = self._best(p, device, "rotate" if p.dtype.is_complex else None, made)
+        return found or f"what is packed of {p.m}x{p.n}x{p.k} does not fit on the stack"
+
+    def _best(
+        self,
+        problem: Problem,
+        device: Device,
+        way: str | None,
+        made: Callable[[Mapping[str, Any]], Iterator[Config]],
+    ) -> Config | None:
+        """The cheapest config of a few tiles, which ``made`` makes configs of, None where none is allowed;
+        ``way``: the one way of complex products that may be taken."""
         shape, p = Shape(problem), problem
         space = self.space(p, device)
         params = {param.name: param.values for param in space.params}
+        ways = params["cmul"] if way is None else (way,)
         registers = device["vector_registers"]
         room = registers - (2 if registers <= 16 else 1 + 2 * shape.unit if registers <= 32 else SPARED)
         kept = registers > 16
@@ -266,21 +309,22 @@ class BlockedStencil(Stencil):
         ]
         for bits in fitting[:2]:
             tails = params["tail"] if shape.rest(bits) else ("mask",)
-            for tail, cmul, blk_m in product(tails, params["cmul"], params["blk_m"]):
+            for tail, cmul, blk_m in product(tails, ways, params["blk_m"]):
                 tile = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, "blk_k": blk_k}
                 allowed = (n for n in widths if needed(shape, {**tile, "blk_n": n}, kept) <= room)
                 for blk_n in islice(allowed, 2):
-                    config = self._config(p, device, {**tile, "blk_n": blk_n})
-                    found.append((_cost(shape, device, config), repr(config), config))
+                    for config in made({**tile, "blk_n": blk_n}):
+                        found.append((_cost(shape, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
         ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
         best = next((config for config in ranked if not hardware.why(config)), None)
         if best is None:
             # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
             # that need no remainder if there are such.
-            small = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1]}
-            ways = ({**small, "tail": tail, "blk_m": 1, "blk_n": 1, "blk_k": 1} for tail in params["tail"])
-            best = next(c for c in (self._config(p, device, way) for way in ways) if not hardware.why(c))
+            small = {"vector_bits": params["vector_bits"][-1], "cmul": ways[-1]}
+            tiles = ({**small, "tail": tail, "blk_m": 1, "blk_n": 1, "blk_k": 1} for tail in params["tail"])
+            configs = (config for tile in tiles for config in made(tile))
+            best = next((config for config in configs if not hardware.why(config)), None)
         return best
 
     @staticmethod
@@ -297,6 +341,8 @@ class BlockedStencil(Stencil):
         depth = p.k if alone or halves or p.k <= (1.5 if far else 2) * most else most
         # Packing A reads and writes it once, which many columns are worth, and fewer where it is far apart.
         pack_a = p.transposed_a or p.n >= (12 if far and p.k > DEEP else 64)
+        if pack_a and p.m * depth * size > ROOM:
+            order = "mn"
         away = p.footprint > device.knee() or 2 * p.m * p.k * p.dtype.itemsize > device["l2"]
         if far and away and 17 * p.m * depth * size <= 16 * ROOM:
             # Tile by tile memory is read in pieces, but packed as a whole it is read in order.

@@ -507,8 +507,18 @@ class TileStencil(Stencil):
         return lambda configs: np.array([cost(problem, device, config) for config in configs])
 
     def default(self, problem: Problem, device: Device) -> Config:
+        return self._best(problem, device, None)
+
+    def steady(self, problem: Problem, device: Device) -> Config | str:
+        # Every element is summed in the order of k. Complex products are made in one of several orders.
+        way = "rotate" if problem.dtype.is_complex else None
+        return self.accepts(problem, device) or self._best(problem, device, way)
+
+    def _best(self, problem: Problem, device: Device, way: str | None) -> Config:
+        """The cheapest config of a few tiles; ``way``: the one way of complex products that is allowed."""
         space = self.space(problem, device)
         params = {param.name: param.values for param in space.params}
+        ways = params["cmul"] if way is None else (way,)
         unit = 2 if problem.dtype.is_complex else 1
         widths = sorted({split(problem.n, most)[0] for most in params["blk_n"]})
         # A sum of up to 8 steps (half as many where each is a complex one) is worth unrolling whole.
@@ -548,7 +558,7 @@ class TileStencil(Stencil):
             if problem.dtype.letter == "b" and registers > 32:
                 # Rounded all at once, as rows that are written twice allow, results took more than POWER has.
                 tails = tuple(tail for tail in tails if tail != "overlap")
-            shapes = product(tails, params["cmul"], params["blk_m"])
+            shapes = product(tails, ways, params["blk_m"])
             for tail, cmul, blk_m in shapes:
                 shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, **widen}
                 # Of the widths that the registers allow, the two largest are worth a look.
@@ -566,12 +576,12 @@ class TileStencil(Stencil):
             # that need no remainder if there are such.
             narrow = {
                 "vector_bits": params["vector_bits"][-1],
-                "cmul": params["cmul"][-1],
+                "cmul": ways[-1],
                 "blk_m": 1,
                 **widen,
             }
-            ways = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
-            best = next(config for config in ways if not hardware.why(config))
+            small = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
+            best = next(config for config in small if not hardware.why(config))
         return from_memory(problem, device, space, best)
 
     @staticmethod

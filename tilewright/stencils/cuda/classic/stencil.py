@@ -19,6 +19,7 @@ functions on configs work on numbers and on NumPy arrays of them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from tilewright.model import Config, Device, Launch, Problem, Source
@@ -41,6 +42,9 @@ from tilewright.stencils.cuda.common import modern, of_configs, too_old
 from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import Argument
+
+COLUMNS = 1024
+"""Columns of C for which a config is chosen that must not depend on how many there are."""
 
 
 def _textures(config: Config) -> str:
@@ -96,6 +100,14 @@ class ClassicStencil(Stencil):
         if not modern(device):
             return winner(problem)
         return best(problem, device)
+
+    def steady(self, problem: Problem, device: Device) -> Config | str:
+        # A thread adds up its elements in the order of k, and so do tensor cores, some k at a time. The
+        # config is that of a product with so many columns, whatever this one has.
+        reason = self.accepts(problem, device) or self.runs(device)
+        if reason is not None:
+            return reason
+        return self.default(replace(problem, n=COLUMNS, batch=1, outer=()), device).with_(split=1)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(cost, problem, device))

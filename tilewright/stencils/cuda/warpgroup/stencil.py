@@ -24,6 +24,8 @@ Sizes are in elements, shared memory in bytes. Sizes of the problem are argument
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
@@ -53,6 +55,8 @@ from tilewright.targets.cuda.arguments import (
     Workspace,
 )
 
+COLUMNS = 1024
+"""Columns of C for which a config is chosen that must not depend on how many there are."""
 SMALLEST = 16
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
@@ -105,6 +109,16 @@ class WarpGroupStencil(Stencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def steady(self, problem: Problem, device: Device) -> Config | str:
+        # A tile is multiplied in the order of k if it is not cut and no other goes backwards. Beyond the last
+        # column of C boxes hold zeros, so that there may be fewer columns than a tensor map is worth.
+        p = replace(problem, n=max(problem.n, SMALLEST))
+        reason = self.accepts(p, device) or self.runs(device)
+        if reason is not None:
+            return reason
+        many = replace(p, n=COLUMNS)
+        return best(self.space(many, device).restricted(cut=0), many, device).with_(backwards=0)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(lambda columns: clocks(problem, device, columns))
