@@ -271,7 +271,7 @@ def walk(found: Cut, worker: int, slices: int) -> Iterator[tuple[int, int, int]]
     blocks=st.integers(1, 66),
 )
 def test_workers_share_every_slice_once(sizes: tuple[int, int, int], cut: int, blocks: int) -> None:
-    """In pieces: of a worker's share one at most is for others, and nothing that it waits for comes before."""
+    """Of a worker's pieces one at most is for others, and nothing that it waits for comes before."""
     m, n, k = (8 * x for x in sizes)
     p, config = problem(f"h:{m}x{n}x{k}"), TALL.with_(cut=cut, blocks=2 * blocks)
     found, slices = cut_of(p, config), -(-k // 64)
