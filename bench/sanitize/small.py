@@ -182,7 +182,7 @@ def dmma(device: Device) -> Iterator[Job]:
     forms: tuple[dict[str, int], ...] = (
         {"tile_m": 64, "tile_n": 64, "stages": 4, "slabs": 1, "cluster_n": 2},
         {"tile_m": 128, "tile_n": 128, "stages": 3},
-        {"tile_m": 64, "tile_n": 128, "stages": 2, "mma_k": 4, "cluster_m": 2},
+        {"tile_m": 64, "tile_n": 128, "stages": 2, "mma_k": 16, "cluster_m": 2},
         {"tile_m": 64, "tile_n": 64, "stages": 3, "mma_k": 16},
     )
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "dz" for fixed in forms):

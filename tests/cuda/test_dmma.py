@@ -45,11 +45,11 @@ def test_large_tiles_are_right_over_and_over(text: str) -> None:
     p = padded(Problem.parse(f"{text}:597x811x403", alpha="any", beta="any")[0], (0, 1, 2))
     assert DMMA.accepts(p, device) is None
     line = 128 // p.dtype.itemsize
-    large = DMMA.default(Problem.parse(f"{text}:4096x4096x4096")[0], device).with_(slabs=0, band=768)
+    large = DMMA.default(Problem.parse(f"{text}:4096x4096x4096")[0], device).with_(slabs=0, band=1024)
     for fixed in (
         {"blocks": 4, "cluster_m": 1, "cluster_n": 2},
         {"blocks": 6, "cluster_m": 2, "cluster_n": 1, "mma_k": 16, "depth": 2 * line, "stages": 3},
-        {"blocks": 5, "cluster_m": 1, "cluster_n": 1, "mma_k": 4, "depth": line, "backwards": 0},
+        {"blocks": 5, "cluster_m": 1, "cluster_n": 1, "mma_k": 8, "depth": line, "backwards": 0},
     ):
         config = Config({**large, **fixed})
         if [rule for rule in DMMA.space(p, device).why(config) if rule.kind != "soft"]:

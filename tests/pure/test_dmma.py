@@ -166,8 +166,8 @@ def test_the_default_is_a_member_that_hardware_runs(
 
 def test_large_products_get_large_tiles_and_small_ones_many() -> None:
     large = DMMA.default(problem("d:4096x4096x4096"), H200)
-    assert large["tile_m"] * large["tile_n"] == 128 * 128
-    assert large["slabs"] == 1
+    # 128 x 128 fills 7.76 waves, 128 x 112 has 8.97 of nine.
+    assert (large["tile_m"], large["tile_n"], large["mma_k"], large["slabs"]) == (128, 112, 16, 1)
     odd = problem("d:nt:4098x4096x4096")
     assert DMMA.default(odd, H200)["slabs"] == 0
     p = problem("d:1024x1024x1024")
@@ -189,12 +189,12 @@ def test_every_rule_removes_what_it_names() -> None:
     for name, change in {
         "sums": {"tile_n": 192},
         "warp-tile": {"tile_m": 96},
+        "shares": {"tile_m": 112, "cluster_n": 2},
         "steps": {"mma_k": 16},
         "cluster": {"cluster_m": 2, "cluster_n": 2},
         "registers": {"warps_m": 1},
         "shared-per-block": {"stages": 8},
         "in-flight": {"stages": 2, "tile_m": 64},
-        "band-tile": {"tile_n": 96},
     }.items():
         assert name in [rule.name for rule in space.why(SQUARE.with_(**change))], name
     ragged = DMMA.space(problem("d:4098x4096x4096"), H200)

@@ -23,7 +23,8 @@ SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks"
     [
         # A across k, B along it: 16 bytes of either at a time; odd edges, two tiles of a block.
         ("d:nn:35x29x19", "any", {}),
-        ("d:tt:34x34x18", "0", {"mma_k": 4}),
+        # Seven columns of products of a warp, so that two steps begin at different ones of two places.
+        ("d:tt:34x34x18", "0", {"tile_m": 112}),
         # Both along k, and both across it by boxes of slabs, which two blocks share.
         ("d:tn:24x72x41", "1", {"mma_k": 16, "depth": 32, "cluster_n": 2}),
         ("d:nt:32x64x18", "0", {"slabs": 1, "cluster_m": 2}),

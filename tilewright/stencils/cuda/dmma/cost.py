@@ -1,8 +1,8 @@
 """The choice without a search: a cost model of the kernel of dmma.
 
 It says how many clocks of an SM a product takes with each config of the space; the rules say which of them
-may be. What a form of operands and a product of tensor cores cost each other was measured with hand-written
-kernels of the same loop (H200, 4096); nothing was fitted to this kernel yet.
+may be. The constants are such that it foretells what configs of large products were measured to take (H200, 4096
+and 8192) within one in a hundred; of small ones nothing was measured.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ RATE = 128
 """Real multiply-adds of the tensor cores of an SM in a clock."""
 READ = 128
 """Bytes of shared memory in a clock."""
-HIDDEN, FEW, SLICE_CLOCKS = 0.15, 0.02, 10
-"""What products do not hide, guesses: the part of the reads of fragments, what products of a fragment of the
-right operand take longer where there is but one, and the clocks of a slice's end."""
-MEMORY = 16
+HIDDEN, SLICE_CLOCKS = 0.02, 10
+"""What products do not hide: the part of the reads of fragments, and the clocks of a slice's end."""
+FEW = {1: 0.01, 2: 0.08}
+"""What products of a fragment of the right operand take longer where there is but one, of real and of complex
+numbers, whose signs are made in registers."""
+MEMORY = 22
 """Bytes in a clock that an SM gets of the second-level cache while all of them ask."""
-MOVED, TOGETHER = 0.04, 1.01
+MOVED, TOGETHER = 0.02, {1: 1.01, 2: 0.998}
 """What bytes that are moved cost by the power that they take, and times longer that two blocks take that wait
-for each other: by hand-written kernels, such a pair was level with blocks alone at tiles of 128 x 128."""
-LATENCY = 150
+for each other and share an operand, of real and of complex numbers."""
+LATENCY = 30
 """Clocks of waits for a slice that could be on its way no earlier than its predecessor was read."""
 STORED = 16
 """Bytes of C that a block stores in a clock."""
@@ -48,10 +50,10 @@ BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
 ACROSS, ALONG, MIXED, COMPLEX = range(4)
 SLOWER: Mapping[int, Mapping[int, float]] = {
-    MIXED: {4: 1.03, 8: 1.0, 16: 1.01},
-    ALONG: {4: 1.06, 8: 1.06, 16: 1.0},
-    ACROSS: {4: 1.0, 8: 1.17, 16: 1.08},
-    COMPLEX: {4: 1.03, 8: 1.02, 16: 1.0},
+    MIXED: {8: 1.008, 16: 1.0},
+    ALONG: {8: 1.006, 16: 1.0},
+    ACROSS: {8: 1.01, 16: 1.0},
+    COMPLEX: {8: 1.015, 16: 1.0},
 }
 """Times longer by the k of a product of tensor cores, where both operands lie across k, both along it, one of
 each, and of complex numbers."""
@@ -64,8 +66,6 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     varied = [param for param in space.params if param.name not in settled]
     grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
     columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | settled
-    # A band of 2,048 columns has no whole tiles of 96 or 192.
-    columns["band"] = np.where(columns["tile_n"] % 3 == 0, 768, settled["band"])
     cost = clocks(p, device, columns)
     found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
     if found is None:
@@ -95,11 +95,11 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     brought = stage_bytes(p, tile_m / cluster_n, tile_n / cluster_m, depth) / MEMORY
     # The more products a fragment of the right operand has, the longer the next one may take.
     rows = np.maximum(left_rows(p, tile_m, tile_n, warps_m) * parts, 1)
-    busy = products * (1 + FEW / rows) + HIDDEN * read + SLICE_CLOCKS
+    busy = products * (1 + FEW[parts] / rows) + HIDDEN * read + SLICE_CLOCKS
     slice_clocks = np.maximum(busy, brought) + MOVED * brought
     # Slices that are not there yet are waited for less often the longer the others last.
     slice_clocks = slice_clocks * (1 + LATENCY / ((columns["stages"] - 1) * slice_clocks))
-    slice_clocks = slice_clocks * np.where(shared > 1, TOGETHER, 1.0)
+    slice_clocks = slice_clocks * np.where(shared > 1, TOGETHER[parts], 1.0)
     stored = tile_m * tile_n * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
     slices = -(-p.k // depth)
     order = 1 + 0.004 * np.abs(np.log2(columns["band"] / 2048)) - 0.004 * columns["backwards"]

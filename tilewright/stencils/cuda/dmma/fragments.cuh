@@ -12,7 +12,6 @@
 // of a right one along k they are two places of one column.
 #pragma once
 
-constexpr bool LEFT_A = COMPLEX || !A_ALONG;
 constexpr bool LEFT_ALONG = LEFT_A ? A_ALONG : B_ALONG, RIGHT_ALONG = LEFT_A ? B_ALONG : A_ALONG;
 constexpr bool BOTH_ALONG = !COMPLEX && LEFT_ALONG && RIGHT_ALONG;
 constexpr bool LEFT_WIDE = !COMPLEX && !LEFT_ALONG, RIGHT_WIDE = !COMPLEX && RIGHT_ALONG && !BOTH_ALONG;  // 16 bytes at a time
@@ -67,7 +66,6 @@ INLINE void load_left(Left &x, unsigned int at, int step, int row) {
 
 // The same of 8 columns. Across k a line has the real numbers of 16 of them.
 INLINE void load_right(Right &x, unsigned int at, int step, int column) {
-    constexpr bool HALVES = !COMPLEX && !RIGHT_ALONG;
     const unsigned int further = (HALVES ? column / 2 * 16 : column * 8) * LINE, half = HALVES ? column % 2 * (LINE / 2) : 0;
     UNROLL for (int place = 0; place < PLACES; place += RIGHT_WIDE ? 2 : 1) {
         const int j = (step * PLACES + place) / 2, i = place % 2;
@@ -77,12 +75,6 @@ INLINE void load_right(Right &x, unsigned int at, int step, int column) {
 }
 
 // ---- products ------------------------------------------------------------------------------------------------------------
-// Part `part` of the PLACES, as many as a product of tensor cores has.
-INLINE void multiply(double *c, const Left &a, const Right &b, int part) {
-    if constexpr (MMA_K == 4) mma_16x8x4(c[0], c[1], c[2], c[3], a[part][0], a[part][1], b[part]);
-    else mma_16x8<PLACES>(c, a, b);
-}
-
 // With the sign bit of `sign` flipped.
 INLINE double flipped(double x, unsigned int sign) {
     return __hiloint2double(__double2hiint(x) ^ (int)sign, __double2loint(x));
@@ -100,9 +92,8 @@ INLINE void multiply_column(Sums &sum, const Left (&a)[LEFT_ROWS], const Right &
             of_im[place] = CONJ_LEFT || CONJ_RIGHT ? flipped(b[place ^ 1], sign) : b[place ^ 1];
         }
     }
-    UNROLL for (int part = 0; part < (MMA_K == 4 ? PLACES : 1); part++)
-        UNROLL for (int row = 0; row < LEFT_ROWS; row++) {
-            multiply(sum[0][row][column], a[row], of_re, part);
-            if (COMPLEX) multiply(sum[NUMBERS - 1][row][column], a[row], of_im, part);
-        }
+    UNROLL for (int row = 0; row < LEFT_ROWS; row++) {
+        mma_16x8<PLACES>(sum[0][row][column], a[row], of_re);
+        if (COMPLEX) mma_16x8<PLACES>(sum[NUMBERS - 1][row][column], a[row], of_im);
+    }
 }

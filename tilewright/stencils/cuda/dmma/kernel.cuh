@@ -41,7 +41,7 @@
 #define WARPS_M 4  // warps side by side in m, of eight
 #endif
 #ifndef MMA_K
-#define MMA_K 8  // real numbers along k of a product of tensor cores: 4, 8 or 16
+#define MMA_K 8  // real numbers along k of a product of tensor cores: 8 or 16
 #endif
 #ifndef DEPTH
 #define DEPTH (COMPLEX ? 8 : 16)  // elements along k of a slice: one line of 128 bytes, or two
@@ -72,19 +72,23 @@
 #include "lib/sizes.cuh"
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
+constexpr bool LEFT_A = COMPLEX || !A_ALONG;           // whether the operand of 16 rows of tensor cores is A; else it is B
+constexpr bool HALVES = !COMPLEX && (LEFT_A ? !B_ALONG : !A_ALONG);  // whether a line has 16 columns of the right operand
 constexpr int WARPS = 8, WARPS_N = WARPS / WARPS_M;    // that multiply
 constexpr int WARP_M = TILE_M / WARPS_M, WARP_N = TILE_N / WARPS_N;
 constexpr int NUMBERS = COMPLEX ? 2 : 1;               // real ones of an element
+constexpr int OF_M = LEFT_A || HALVES ? 16 : 8, OF_N = !LEFT_A || HALVES ? 16 : 8;  // rows, and columns, that a warp has whole
 constexpr int LINE = 128, UNIT = LINE / SIZE;          // bytes of the swizzle, and elements
 constexpr int SLICE = DEPTH;                           // what tiles.cuh calls it
 
 static_assert(TYPE_BITS == 64, "type: float64, real or complex");
 static_assert(TILE_M * TILE_N * NUMBERS <= 64 * 32 * WARPS, "sums: a thread holds no more than 64");
-static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "warp-tile: a warp has whole products of 16 rows and columns");
+static_assert(WARP_M % OF_M == 0 && WARP_N % OF_N == 0, "warp-tile: a warp has whole products of 16 rows and 8 columns");
 static_assert(DEPTH == UNIT || DEPTH == 2 * UNIT, "depth: a slice is one line of 128 bytes along k, or two");
 static_assert(DEPTH * NUMBERS >= 2 * MMA_K, "steps: fragments are in two places by turns, so a slice has two products along k");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
-static_assert(TILE_M % 32 == 0 && TILE_N % 32 == 0 && TILE_M <= 256 && TILE_N <= 256, "tile: a box has up to 256 lines");
+static_assert(TILE_M % (16 * CLUSTER_N) == 0 && TILE_N % (16 * CLUSTER_M) == 0, "shares: blocks of a cluster bring 16 lines at a time");
+static_assert(TILE_M <= 256 && TILE_N <= 256, "tile: a box has up to 256 lines");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------

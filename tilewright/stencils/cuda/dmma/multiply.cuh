@@ -47,13 +47,14 @@ INLINE void multiply_tiles(const Product &g, int warp, int lane) {
                 UNROLL for (int j = 0; j < RIGHT_COLUMNS; j++) {
                     const bool last = step == STEPS - 1, end = j == RIGHT_COLUMNS - 1;
                     const unsigned int after = last ? there : here;
+                    const int place = (step * RIGHT_COLUMNS + j) % 2;  // of two; a slice has an even number of them
                     if (last && j == MIDDLE && more) arrived(next);
                     UNROLL for (int i = 0; i < LEFT_ROWS; i++)
                         if (j == MIDDLE + i * (RIGHT_COLUMNS - MIDDLE) / LEFT_ROWS)
                             load_left(left[(step + 1) % 2][i], of_left + after, last ? 0 : step + 1, i);
-                    load_right(right[(j + 1) % 2], of_right + (end ? after : here), end ? (last ? 0 : step + 1) : step,
+                    load_right(right[1 - place], of_right + (end ? after : here), end ? (last ? 0 : step + 1) : step,
                                end ? 0 : j + 1);
-                    multiply_column(sum, left[step % 2], right[j % 2], j, odd);
+                    multiply_column(sum, left[step % 2], right[place], j, odd);
                 }
             __syncwarp();
             read(turn.at, lane);

@@ -62,6 +62,13 @@ def left_rows(p: Problem, tile_m: Any, tile_n: Any, warps_m: Any) -> Any:
     return tile_m // warps_m // 16 if left_is_a(p) else tile_n * warps_m // WARPS // 16
 
 
+def left_right(p: Problem) -> tuple[int, int]:
+    """Rows of the left operand, and columns of the right one, that a warp has whole: of real numbers that lie
+    across k a line has 16 columns."""
+    across = p.transposed_b if left_is_a(p) else not p.transposed_a
+    return 16, 16 if across and not p.dtype.is_complex else 8
+
+
 def registers(p: Problem, tile_m: Any, tile_n: Any, warps_m: Any, mma_k: Any) -> Any:
     """Registers of a thread that multiplies: sums, and fragments of both operands in two places each, whose
     numbers are of 2 registers."""

@@ -2,7 +2,7 @@
 #pragma once
 
 constexpr int RESULTS = LEFT_ROWS * RIGHT_COLUMNS * 4 / WORD;  // words of 16 bytes of a thread
-constexpr int AT_ONCE = 4;                                     // that are read before the first of them is written
+constexpr int AT_ONCE = RESULTS % 4 ? 2 : 4;                   // that are read before the first of them is written
 
 // A word: where it lies behind the first one of its thread, and its sums.
 struct Result {

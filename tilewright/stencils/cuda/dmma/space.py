@@ -15,6 +15,8 @@ from tilewright.stencils.cuda.dmma.needs import (
     MOST_SUMS,
     REGISTERS,
     WARPS,
+    left_is_a,
+    left_right,
     numbers,
     registers,
     shared_bytes,
@@ -23,9 +25,10 @@ from tilewright.stencils.cuda.dmma.needs import (
     unit,
 )
 
-TILES = (32, 64, 96, 128, 192, 256)
+TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
+"""Some of them fill waves that powers of 2 leave empty."""
 STAGES = (2, 3, 4, 5, 6, 7, 8)
-BANDS = (768, 1024, 2048, 4096)
+BANDS = (1024, 2048, 4096)
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -33,7 +36,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("tile_m", TILES),
         Param("tile_n", TILES),
         Param("warps_m", (1, 2, 4, 8)),
-        Param("mma_k", (4, 8, 16)),
+        Param("mma_k", (8, 16)),
         Param("depth", (unit(p), 2 * unit(p))),
         Param("stages", STAGES),
         Param("slabs", (0, 1)),
@@ -47,6 +50,7 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
     parts = numbers(p)
+    down, across = left_right(p) if left_is_a(p) else left_right(p)[::-1]
     yield Rule(
         "sums",
         "hard",
@@ -56,9 +60,9 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "warp-tile",
         "hard",
-        "a warp has whole products of 16 rows and columns",
+        "a warp has whole products of 16 rows and 8 columns",
         lambda tile_m, tile_n, warps_m: (
-            (tile_m % (16 * warps_m) == 0) & (tile_n % (16 * (WARPS // warps_m)) == 0)
+            (tile_m % (down * warps_m) == 0) & (tile_n % (across * (WARPS // warps_m)) == 0)
         ),
     )
     yield Rule(
@@ -72,6 +76,14 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "two blocks share one operand",
         lambda cluster_m, cluster_n: cluster_m * cluster_n <= 2,
+    )
+    yield Rule(
+        "shares",
+        "hard",
+        "blocks of a cluster bring 16 lines at a time",
+        lambda tile_m, tile_n, cluster_m, cluster_n: (
+            (tile_m % (16 * cluster_n) == 0) & (tile_n % (16 * cluster_m) == 0)
+        ),
     )
     yield Rule(
         "slabs",
@@ -109,10 +121,4 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda tile_m, tile_n, depth, stages: (
             (stages - 1) * stage_bytes(p, tile_m, tile_n, depth) >= IN_FLIGHT
         ),
-    )
-    yield Rule(
-        "band-tile",
-        "soft",
-        "a band has whole tiles of clusters",
-        lambda tile_n, cluster_n, band: band % (tile_n * cluster_n) == 0,
     )
