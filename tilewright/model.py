@@ -1212,8 +1212,8 @@ class Plan:
     """What a call will run, and why: a stencil and a config, and the rung of the ladder that gave them.
 
     ``origin`` is ``forced``, ``tuned``, ``near``, ``kin``, ``predicted``, ``default`` or ``vendor``, or
-    ``deterministic`` (``planning.steady``); ``stencil`` is None when the vendor's library is to be called, and
-    ``config`` then the algorithm that its record names, None where it names none.
+    ``deterministic`` (``planning.steady``); ``stencil`` is None when the vendor's library is to be called,
+    and ``config`` then the algorithm that its record names, None where it names none.
     """
 
     problem: Any
