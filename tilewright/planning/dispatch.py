@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
-from tilewright.planning import classes, kin, neighbours, processors
+from tilewright.planning import alone, classes, kin, neighbours, processors
 from tilewright.planning.chosen import IN_USE
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
@@ -21,6 +22,8 @@ from tilewright.task import Task
 VENDOR = "vendor"
 COMPLEX = 24
 """Order of complex products up to which memory may set the pace where they share an operand."""
+STRANGE = 0.05
+"""Logarithm to the base 2 of what an extent of a product alone may differ by from that of a record."""
 MODELLED = ("cpu",)
 """Kinds of devices that there are scheduling models of."""
 T = TypeVar("T")
@@ -257,7 +260,9 @@ def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tupl
     if device.kind == "cpu" and stencil.needs_record(problem):
         # Others win wherever they serve, and a first call does not wait for a file to be read.
         return processors.standing(stencil.name, problem, kind, device)
-    found = neighbours.standing(stencil.name, problem, kind, device)
+    found = alone.standing(stencil.name, problem, device)
+    if found is None:
+        found = neighbours.standing(stencil.name, problem, kind, device)
     if found is not None:
         return found
     return problem.pointers or not stencil.needs_record(problem), 1.0
@@ -380,12 +385,24 @@ def _usable(
         exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
         if exact and _shape(record.problem) != _shape(problem):
             continue
+        if strange(record.problem, problem, device):
+            continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
         # What was tuned for another place in memory may be slow here, not only wrong.
         if _misfit(record, problem, device, KINDS) is None:
             return record.stencil, record.config, record.problem.key
     return None
+
+
+def strange(recorded: Any, problem: Any, device: Device) -> bool:
+    """Whether what won a product alone says nothing of another one, in which a library has its best kernels
+    and chooses anew for each size: how tiles fill a device changes with little. (On an H200 records of
+    squares put others of up to twice their size to between 0.85 and 0.98 of cuBLAS.)"""
+    if device.kind not in kin.LIBRARIES or not isinstance(problem, Problem) or not alone.is_alone(problem):
+        return False
+    sides = zip(recorded.extents, problem.extents, strict=True)
+    return any(abs(math.log2(max(x, 1) / max(y, 1))) > STRANGE for x, y in sides)
 
 
 def _contested(record: Record, device: Device) -> bool:

@@ -1,0 +1,142 @@
+"""Which products alone run our kernels: the planner's data made of measurements, and checked on others.
+
+    python -m bench.foretold FILE...               make the data of these measurements
+    python -m bench.foretold FILE... --hold 0.2    20 times data of eight products in ten, and the others
+    python -m bench.foretold FILE... --check       hold the data that ships against these measurements
+
+FILE is what ``python -m bench.alone random --by defaults --out FILE`` wrote, or ``skinny``, on a GPU. Of each
+product that is held apart the stencil runs that gains most of those that are counted on, else cuBLAS, whose
+gain is 1; the summary has, by type, the geometric mean, the least, how many are below 0.98, and what the best
+default, or cuBLAS, would have made of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from bench import lines
+from bench.classes import written
+from bench.lines import Line
+from tilewright.model import DTYPES, Problem
+from tilewright.planning import alone
+
+DRAWS = 20
+"""Times that products are held apart, others each time."""
+LOW = 0.98
+"""The gain below which a product is counted as a loss."""
+DATA = Path(alone.__file__).parent / "data" / "alone.json"
+Product = tuple[str, str]
+"""A device and a spelling."""
+Gains = dict[Product, dict[str, float]]
+
+
+def timed(files: Iterable[Path]) -> Gains:
+    """The gain of every default that was timed, by product and stencil."""
+    found: Gains = {}
+    device = ""
+    for file in files:
+        for line in lines.read(file):
+            device = line.get("device", device)
+            if line.get("kind") == "alone" and line.get("origin") == "default":
+                gains = found.setdefault((device, line["problem"]), {})
+                gains[line["stencil"]] = line["against_cublas"]
+    return found
+
+
+def gathered(found: Gains) -> dict[str, Any]:
+    """The points: by device, stencil and type."""
+    table: dict[str, Any] = {}
+    for (device, spelling), gains in found.items():
+        p = Problem.parse(spelling)[0]
+        if alone.is_alone(p):
+            for stencil, gain in gains.items():
+                rows = table.setdefault(device, {}).setdefault(stencil, {}).setdefault(p.dtype.letter, [])
+                rows.append([*p.extents, p.trans, "0", None, round(gain, 3)])
+    return table
+
+
+def verdicts(found: Gains, table: Mapping[str, Any]) -> list[Line]:
+    """What runs of each product by a table, and what would have been best."""
+    known = {
+        (stencil, letter): measured
+        for stencils in table.values()
+        for stencil, letters in stencils.items()
+        for letter in DTYPES
+        if (measured := alone.points(letters, letter)) is not None
+    }
+    judged = []
+    for (_, spelling), gains in found.items():
+        p = Problem.parse(spelling)[0]
+        letter, offers = p.dtype.letter, [(1.0, "cublas", 1.0)]
+        for stencil, gain in gains.items():
+            if (stencil, letter) in known:
+                sure, expected = known[stencil, letter].foretold(alone.point(p))
+                if sure >= 1:
+                    offers.append((max(expected, 1.0), stencil, gain))
+        _, stencil, gain = max(offers)
+        best = max(1.0, *gains.values()) if gains else 1.0
+        judged.append({"problem": spelling, "type": letter, "runs": stencil, "gain": gain, "best": best})
+    return judged
+
+
+def summary(judged: Sequence[Line]) -> Table:
+    """By type."""
+    shown = Table(title="cuBLAS's time over that of what runs")
+    for head in ("type", "products", "ours", "mean", "least", f"< {LOW}", "best: mean"):
+        shown.add_column(head)
+    for letter in dict.fromkeys(line["type"] for line in judged):
+        of = [line for line in judged if line["type"] == letter]
+        gains = [line["gain"] for line in of]
+        shown.add_row(
+            *(letter, str(len(of)), str(sum(line["runs"] != "cublas" for line in of))),
+            *(f"{statistics.geometric_mean(gains):.3f}", f"{min(gains):.3f}"),
+            str(sum(gain < LOW for gain in gains)),
+            f"{statistics.geometric_mean([line['best'] for line in of]):.3f}",
+        )
+    return shown
+
+
+def apart(found: Gains, part: float) -> list[Line]:
+    """What data of some products says of the others, several times."""
+    judged: list[Line] = []
+    for seed in range(DRAWS):
+        draw = random.Random(seed)
+        held = {product for product in found if draw.random() < part}
+        table = gathered({product: gains for product, gains in found.items() if product not in held})
+        judged += verdicts({product: found[product] for product in held}, table)
+    return judged
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="bench.foretold", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--hold", type=float, default=0.0, help="the part of all that is held apart")
+    parser.add_argument("--check", action="store_true", help="hold what ships against the files")
+    options = parser.parse_args()
+    console = lines.console()
+    found = timed(options.files)
+    if options.hold or options.check:
+        judged = apart(found, options.hold) if options.hold else verdicts(found, alone.table())
+        console.print(summary(judged))
+        return
+    data = json.loads(DATA.read_text("utf-8"))
+    data["devices"].update(gathered(found))
+    DATA.write_text(written(data), "utf-8")
+    for device, stencils in data["devices"].items():
+        for stencil, letters in stencils.items():
+            console.print(f"{device} {stencil}: {sum(map(len, letters.values()))}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Products alone: what points say of them, what records of other sizes do not, and how both are measured."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bench.alone import HIGH, LOW, drawn, listed
+from bench.foretold import gathered, verdicts
+from tilewright.model import Problem
+from tilewright.planning import alone, dispatch
+from tilewright.stencils.cuda.common import units
+from tilewright.targets.cuda import capability
+
+pytestmark = pytest.mark.pure
+
+H200, A100 = capability.named("h200"), capability.named("a100")
+ROWS = [[2**e, 2**f, 512, "nn", "0", None, 1.3 if e > 9 else 0.8] for e in range(5, 14) for f in range(5, 14)]
+
+
+def problem(text: str, **fields: object) -> Problem:
+    return Problem.parse(text, **fields)[0]
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone.measured.cache_clear()
+    monkeypatch.setattr(alone, "table", lambda: {"h200": {"classic": {"s": ROWS}, "warpgroup": {"h": ROWS}}})
+
+
+@pytest.mark.usefixtures("table")
+def test_a_default_runs_where_it_was_faster_and_nowhere_else() -> None:
+    for text, wins in (("s:4000x3000x500", True), ("s:100x3000x500", False)):
+        found = alone.standing("classic", problem(text), H200)
+        assert found is not None
+        assert found[0] is wins
+    # What was measured in float16 stands for bfloat16.
+    found = alone.standing("warpgroup", problem("b:4000x3000x500"), H200)
+    assert found is not None
+    assert found[0]
+    # Where some around gain and others lose nothing may be counted on.
+    between = alone.standing("classic", problem("s:724x3000x500"), H200)
+    assert between is not None
+    assert not between[0]
+
+
+@pytest.mark.usefixtures("table")
+def test_nothing_is_said_of_what_was_not_measured() -> None:
+    assert alone.standing("classic", problem("s:4000x3000x500@2"), H200) is None
+    assert alone.standing("classic", problem("s:64x64x64"), H200) is None
+    assert alone.standing("classic", problem("d:4000x3000x500"), H200) is None
+    assert alone.standing("inner", problem("s:4000x3000x500"), H200) is None
+    assert alone.standing("classic", problem("s:4000x3000x500"), A100) is None
+
+
+def test_a_point_says_how_columns_are_aligned() -> None:
+    for text in ("h:nn:33x17x99", "d:tt:33x17x99", "s:tn:64x128x100"):
+        p = problem(text)
+        assert alone.point(p).units == units(p)
+        # Of packed columns it follows from the sizes.
+        bare = alone.Point(*p.extents, p.trans)
+        assert alone.coordinates(p.dtype.letter, bare) == alone.coordinates(p.dtype.letter, alone.point(p))
+
+
+def test_a_record_says_nothing_of_a_product_alone_of_another_size() -> None:
+    asked = problem("s:4096x4096x4096")
+    assert dispatch.strange(problem("s:6144x6144x6144"), asked, H200)
+    assert dispatch.strange(problem("s:4096x4096x2048"), asked, H200)
+    assert not dispatch.strange(problem("s:4096x4096x4096", beta="any"), asked, H200)
+    assert not dispatch.strange(problem("s:40x40x40"), problem("s:41x44x50"), H200)
+    assert not dispatch.strange(problem("s:400x400x400@9"), problem("s:300x300x300@9"), H200)
+
+
+def test_what_is_drawn_is_log_uniform_and_the_same_for_a_seed() -> None:
+    found = list(drawn("h", 400, 1))
+    assert found == list(drawn("h", 400, 1)) != list(drawn("h", 400, 2))
+    extents = [extent for p in found for extent in p.extents]
+    assert (min(extents), max(extents)) >= (LOW, 8000)
+    assert max(extents) <= HIGH
+    logs = sorted(math.log2(extent) for extent in extents)
+    assert abs(logs[len(logs) // 2] - 9) < 0.5
+    aligned = [all(extent % 8 == 0 for extent in p.extents) for p in found]
+    assert sum(aligned) >= 200
+    assert {p.trans for p in found} == {"nn", "tn", "nt", "tt"}
+    assert problem("h:nn:8192x16x8192") in list(listed("h"))
+
+
+def test_data_is_made_of_measurements_and_held_against_others() -> None:
+    measured = {("h200", f"s:nn:{m}x{n}x{k}"): {"classic": gain} for m, n, k, *_, gain in ROWS}
+    data = gathered(measured)
+    # Short products are those of batches.
+    assert len(data["h200"]["classic"]["s"]) == len(ROWS)
+    judged = verdicts(measured, data)
+    by = {line["problem"]: line for line in judged}
+    assert by["s:nn:8192x8192x512"]["runs"] == "classic"
+    assert by["s:nn:32x32x512"]["runs"] == "cublas"
+    assert by["s:nn:32x32x512"]["gain"] == 1
+
+
+def test_what_ships_is_points() -> None:
+    for stencils in alone.table().values():
+        for letters in stencils.values():
+            for letter, rows in letters.items():
+                for row in rows:
+                    at = alone.Point(*row[:-1])
+                    assert max(at[:3]) > alone.SHORT
+                    assert row[-1] > 0
+                    assert len(alone.coordinates(letter, at)) == 14
