@@ -6,8 +6,8 @@ sustained  slices of one second and the like, in turns, on a GPU that is hot: it
 Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s of cuBLAS (PyTorch) and
 of each config, medians of the turns, the ratio within turns, clocks and power at the end of each turn. More
 than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more than the cache
-holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``,
-in float32 those of ``ffma``, which serves the order nt.
+holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``, in
+float32 those of ``warpgroup`` as tf32, by cuBLAS (``allow_tf32``), too, or with ``--ieee`` those of ``ffma``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import repeat
+from math import log2
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,15 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.runtime import launch
+from tilewright.stencils.cuda.dmma.cost import best as best_dmma
+from tilewright.stencils.cuda.ffma.cost import best as best_ffma
+from tilewright.stencils.cuda.warpgroup.cost import best as best_warpgroup
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import modules, nvrtc, timer
 
 NAMES = {"h": "warpgroup", "b": "warpgroup", "d": "dmma", "z": "dmma", "s": "ffma", "c": "ffma"}
-"""The stencils by type."""
+"""The stencils by type; of float32 with ``math="ieee"``."""
+BEST = {"warpgroup": best_warpgroup, "dmma": best_dmma, "ffma": best_ffma}
 WRONG = {"h": 0.02, "b": 0.02, "d": 1e-12, "z": 1e-12, "s": 1e-4, "c": 1e-4}
 """Differences from cuBLAS, of its largest number, that no order of sums explains."""
 CUBLAS = "cublas"
@@ -43,20 +48,23 @@ CALLS = 10
 """Products of a burst."""
 AHEAD = 2_000_000
 """Clocks that the GPU waits before a burst, while the host asks for all of it, which takes PyTorch longer."""
-DRAWN = (10.0, 14.0)
-"""Logarithms to the base 2 of extents that are drawn."""
+MOST = 14.0
+"""Logarithm to the base 2 of the largest extent that is drawn."""
+UNCUT = "uncut"
 COMMON = {"cluster_m": 1, "cluster_n": 1, "band": 2048, "backwards": 1, "blocks": 132}
 BASES = {
     "warpgroup": Config(
-        {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "stages": 4, "outs": 2, "overlap": 0} | COMMON
+        {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "stages": 4, "outs": 2, "overlap": 0, "cut": 0, "lanes": 0}
+        | COMMON
     ),
     "dmma": Config(
         {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6, "slabs": 0}
+        | {"cut": 0}
         | COMMON
     ),
     "ffma": Config(
-        {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
-        | {"band": 2048, "blocks": 132}
+        {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
+        | {"band": 2048, "blocks": 132, "cut": 0}
     ),
 }
 NAMED: Mapping[str, Mapping[str, int]] = {
@@ -84,12 +92,13 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "sums": {},
     "sums lines": {"lanes_m": 4, "warps_m": 4},
     "sums deep": {"depth": 32, "stages": 4},
-    "sums high": {"rows": 16, "columns": 8},
-    "c8": {"columns": 8, "depth": 8, "stages": 8},
-    "c8 deep": {"columns": 8, "stages": 4},
+    "sums wide": {"rows": 8, "columns": 16},
+    "c8": {"rows": 8, "depth": 8, "stages": 8},
+    "c8 deep": {"rows": 8, "stages": 4},
     "z8": {"tile_n": 64, "depth": 8, "stages": 8},
     "z16": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4},
     "z16 pair": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4, "cluster_n": 2},
+    "z96": {"tile_m": 96, "tile_n": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 5, "slabs": 1},
     "z16 wide": {"tile_m": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 4},
 }
 """Configs by name: what differs from the base of the stencil."""
@@ -98,13 +107,17 @@ Run = Callable[[], object]
 
 def of(p: Problem) -> Stencil:
     """The stencil of a problem."""
-    return STENCILS[NAMES[p.dtype.letter]]
+    return STENCILS["warpgroup" if p.math == "tf32" else NAMES[p.dtype.letter]]
 
 
 def config_of(name: str, p: Problem, device: Device) -> Config:
-    """A named config or ``default``, with changes behind it: ``tall/stages=3/band=1024``."""
+    """A named config, ``default`` or ``uncut`` (the default that cuts no tile), with changes behind it:
+    ``tall/stages=3/band=1024``."""
     first, *changes = name.split("/")
-    config = of(p).default(p, device) if first == DEFAULT else BASES[of(p).name].with_(**NAMED[first])
+    if first == UNCUT:
+        config = BEST[of(p).name](of(p).space(p, device).restricted(cut=0), p, device)
+    else:
+        config = of(p).default(p, device) if first == DEFAULT else BASES[of(p).name].with_(**NAMED[first])
     pairs = (change.split("=") for change in changes)
     return config.with_(**{key: int(value) for key, value in pairs})
 
@@ -127,6 +140,7 @@ class Case:
     def __init__(self, torch: Any, p: Problem, binaries: Mapping[str, tuple[Config, Binary]]):
         self.problem = p
         kind = getattr(torch, p.dtype.name)
+        torch.backends.cuda.matmul.allow_tf32 = p.math == "tf32"
 
         def made(rows: int, columns: int) -> Any:
             return torch.randn(rows, columns, device="cuda", dtype=kind)
@@ -206,7 +220,13 @@ def sustained(torch: Any, case: Case, rounds: int, slice_: float) -> dict[str, l
 def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]) -> lines.Line:
     """What a case is kept as."""
     p = case.problem
-    line: lines.Line = {"kind": "large", "problem": p.spelling, "way": way, "date": lines.now()}
+    line: lines.Line = {
+        "kind": "large",
+        "problem": p.spelling,
+        "math": p.math,
+        "way": way,
+        "date": lines.now(),
+    }
     theirs = [seconds for seconds, _ in samples[CUBLAS]]
     for name, taken in samples.items():
         each = [seconds for seconds, _ in taken]
@@ -224,7 +244,7 @@ def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]
 def shown(line: lines.Line) -> str:
     """A line of the screen."""
     parts = [f"{line['problem']:22} {line['way']:9} cublas {line[CUBLAS]['tflops']:.1f}"]
-    limit = WRONG[line["problem"][0]]
+    limit = WRONG["h" if line["math"] == "tf32" else line["problem"][0]]
     for name, each in line.items():
         if isinstance(each, dict) and name != CUBLAS:
             wrong = "" if each["differs"] < limit else f" WRONG {each['differs']:.2g}"
@@ -240,19 +260,28 @@ def spoken(line: lines.Line, p: Problem, device: Device) -> lines.Line:
     return line | about | {"layout": p.layout, "beta": p.beta, "regime": dispatch.regime(p, device)}
 
 
-def drawn(types: Iterable[str], orders: Iterable[str], count: int, seed: int) -> Iterator[Problem]:
+def problem(letter: str, order: str, size: str, ieee: bool) -> Problem:
+    """The product of a type, orders of operands, and MxNxK; of float32 in tf32, if not asked for otherwise."""
+    return Problem.parse(f"{letter}:{order}:{size}", math="tf32" if letter == "s" and not ieee else "ieee")[0]
+
+
+def drawn(
+    types: Iterable[str], orders: Iterable[str], count: int, seed: int, least: int, ieee: bool
+) -> Iterator[Problem]:
     """Random products: extents are multiples of 8, their logarithms uniform, types and orders in turns."""
     draw, kinds = random.Random(seed), list(itertools.product(orders, types))
     for number in range(count):
-        m, n, k = (8 * round(2 ** draw.uniform(*DRAWN) / 8) for _ in "mnk")
+        m, n, k = (8 * round(2 ** draw.uniform(log2(least), MOST) / 8) for _ in "mnk")
         order, letter = kinds[number % len(kinds)]
-        yield Problem.parse(f"{letter}:{order}:{m}x{n}x{k}")[0]
+        yield problem(letter, order, f"{m}x{n}x{k}", ieee)
 
 
-def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str]) -> list[Problem]:
+def problems(
+    types: Iterable[str], sizes: Iterable[str], orders: Iterable[str], ieee: bool
+) -> list[Problem]:
     """All of them; a size is an order or MxNxK."""
     return [
-        Problem.parse(f"{letter}:{order}:{size if 'x' in size else f'{size}x{size}x{size}'}")[0]
+        problem(letter, order, size if "x" in size else f"{size}x{size}x{size}", ieee)
         for size in sizes
         for letter in types
         for order in orders
@@ -278,6 +307,8 @@ def main() -> None:
         default=0,
         help="random shapes beside the sizes (default: 0)",
     )
+    add("--least", type=int, default=1024, help="the least extent that is drawn (default: 1024)")
+    add("--ieee", action="store_true", help="type s without tensor cores")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--rounds", type=int, default=5, help="samples of each (default: 5)")
     add("--idle", type=float, default=2.0, help="seconds before a burst (default: 2)")
@@ -291,8 +322,8 @@ def main() -> None:
     begin = time.monotonic()
     device = dispatch.device("cuda")
     types, orders = lines.letters(options.types), lines.words(options.trans)
-    asked = problems(types, lines.words(options.sizes), orders)
-    asked += drawn(types, orders, options.draw, options.seed)
+    asked = problems(types, lines.words(options.sizes), orders, options.ieee)
+    asked += drawn(types, orders, options.draw, options.seed, options.least, options.ieee)
     names = lines.words(options.configs)
     jobs = {(p, name): (p, config_of(name, p, device)) for p in asked for name in names}
     # Sizes are arguments, so there is one program for all of them.

@@ -14,7 +14,7 @@ from tilewright.calls.along import along
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.settings import forget, threads
-from tilewright.calls.spec import Options, of_pairs
+from tilewright.calls.spec import Options, math_of, of_pairs
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 # dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.
 @untraced
 def matmul(
-    a: Any, b: Any, /, out: Any = None, dtype: str | None = None, axes: list[Any] | None = None
+    a: Any,
+    b: Any,
+    /,
+    out: Any = None,
+    dtype: str | None = None,
+    axes: list[Any] | None = None,
+    math: str = "ieee",
 ) -> Any:
     """The matrix product with the rules of ``numpy.matmul``: stacks, broadcasting, promotion, any strides.
 
@@ -61,19 +67,26 @@ def matmul(
     views (``numpy.moveaxis(a, -1, 0)``), are multiplied where they lie, into such an ``out`` too, up to
     extents of 32 (on a GPU with no more elements than 16x16x16), where no axis of a matrix has unit stride.
 
+    ``math="tf32"`` has float32 numbers multiplied by tensor cores, which see the first 10 bits of their
+    fractions: an element of the result is wrong by up to 2^-9 of |a| @ |b| beside what rounding float32 sums
+    adds. It is refused where no kernel multiplies so: one does on GPUs with products of warp groups (9.0), a
+    single product of which all columns begin at multiples of 16 bytes.
+
     All arguments lie in this process's memory, or all on one NVIDIA GPU (of PyTorch or CuPy, or with
     ``__cuda_array_interface__`` or DLPack). There the work goes to the caller's current stream, nothing
     waits for it, and a call like an earlier one may be recorded into a CUDA graph. Tensors that require a
     gradient get one, unless there is ``out``. The tracer of ``torch.compile`` breaks its graph at a call and
     runs it as it is; ``tilewright.torch.matmul`` is an operator of PyTorch, which it takes into the graph.
 
-    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype`` or ``axes``,
-    an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what holds no
-    numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
+    Raises ``ArgumentError`` (a ``ValueError``) for shapes that do not match, another ``dtype``, ``axes`` or
+    ``math``, an unusable ``out`` or arrays in different memories, ``DTypeError`` (a ``TypeError``) for what
+    holds no numbers (None among it, for which NumPy raises a ``ValueError``) or is a tensor that requires a
     gradient where ``out`` is given, ``DeviceError`` when the GPU of the arrays cannot be used.
     """
     if axes is not None:
-        return along(axes, lambda x, y, z: matmul(x, y, z, dtype), a, b, out, of_pairs(dtype))
+        return along(axes, lambda x, y, z: matmul(x, y, z, dtype, None, math), a, b, out, of_pairs(dtype))
+    if math != "ieee":
+        return _matmul_in(math_of(math), a, b, out, dtype)
     if dtype is not None:
         return _matmul_of_pairs(a, b, out, dtype)
     # A tensor has no strides to be looked up by, and finding that out takes as long as a launch.
@@ -112,6 +125,7 @@ def gemm(
     trans_b: str = "n",
     out: Any = None,
     dtype: str | None = None,
+    math: str = "ieee",
 ) -> Any:
     """alpha * op(a) @ op(b) + beta * c, for one product or a stack of them.
 
@@ -124,10 +138,14 @@ def gemm(
     ``dtype="hc"`` is float16 arrays (..., m, n, 2) for ``a``, ``b``, ``c`` and ``out``; sums of 16-bit
     types are kept as ``matmul`` says, and rounded once after beta * c is added.
 
-    Raises ``ArgumentError`` for shapes, letters or scalars that do not fit and for another ``dtype``,
-    ``DTypeError`` for other types, and for tensors as ``matmul`` does. Arrays on a GPU are served as
-    ``matmul`` says.
+    ``math`` is as ``matmul`` says.
+
+    Raises ``ArgumentError`` for shapes, letters or scalars that do not fit and for another ``dtype`` or
+    ``math``, ``DTypeError`` for other types, and for tensors as ``matmul`` does. Arrays on a GPU are served
+    as ``matmul`` says.
     """
+    if math != "ieee":
+        return _gemm_in(math_of(math), (alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if dtype is not None:
         return _gemm_of_pairs((alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if type(a) is np.ndarray and out is not None and (c is None or c is out or beta == 0):
@@ -255,6 +273,7 @@ def plan(
     config: Mapping[str, Any] | None = None,
     dtype: str | None = None,
     effort: str | None = None,
+    math: str = "ieee",
 ) -> Executable:
     """The call ``gemm(a, b, c, ...)`` prepared: what it returns can be called at no planning cost.
 
@@ -263,7 +282,10 @@ def plan(
     the tuner's own; None and ``records-only`` measure nothing, nor is anything that has a record tuned again.
     Raises as ``gemm`` does, ``ArgumentError`` for an effort that does not exist.
     """
-    options = Options.of(alpha, beta, trans_a, trans_b, stencil=stencil, config=config, pairs=of_pairs(dtype))
+    pairs = of_pairs(dtype)
+    options = Options.of(
+        alpha, beta, trans_a, trans_b, stencil=stencil, config=config, pairs=pairs, math=math
+    )
     made = executable(options, a, b, c, out)
     if effort is not None:
         from tilewright.tuning.effort import EFFORTS
@@ -482,3 +504,31 @@ def _gemm_of_pairs(
         if result is not NotImplemented:
             return result
     return product.gemm(Options.of(*scalars, pairs=True), a, b, c, out)
+
+
+def _matmul_in(math: str, a: Any, b: Any, out: Any, dtype: str | None) -> Any:
+    """``matmul`` that multiplies in another way than ieee; complex half is refused behind."""
+    calls = DEVICE.get(type(a))
+    if calls is not None and dtype is None:
+        result = calls(calls.memo, product.math_tag(math), a, b, out)
+        if result is not NotImplemented:
+            return result
+    return product.matmul(a, b, out, of_pairs(dtype), math)
+
+
+def _gemm_in(
+    math: str,
+    scalars: tuple[complex, complex, str, str],
+    a: Any,
+    b: Any,
+    c: Any,
+    out: Any,
+    dtype: str | None,
+) -> Any:
+    """``gemm`` that multiplies in another way than ieee; complex half is refused behind."""
+    calls = DEVICE.get(type(a))
+    if calls is not None and dtype is None:
+        result = calls.gemm(calls.memo, (*scalars, math), a, b, c, out, scalars[1])
+        if result is not NotImplemented:
+            return result
+    return product.gemm(Options.of(*scalars, pairs=of_pairs(dtype), math=math), a, b, c, out)

@@ -66,6 +66,12 @@ class DType:
 
 _NUMPY = {"b": BFLOAT16, "hc": COMPLEX_HALF}
 
+MATHS = ("ieee", "tf32")
+"""How products are made: of the numbers as they are, or of float32 numbers cut off behind 10 bits of the
+fraction, which tensor cores multiply; sums are float32 in both."""
+TF32_ROUNDOFF = 2.0**-10
+"""What cutting a float32 off to tf32 takes of it at most, relative to it."""
+
 DTYPES = {
     d.letter: d
     for d in (
@@ -174,7 +180,8 @@ class Problem(_Transposed):
     shares. ``alpha`` is "1" or "any", ``beta`` "0", "1" or "any": the class is compiled in, the
     value is a run-time argument. ``align`` bytes divide the addresses of all three operands (16 at
     most, the widest access of a GPU; CPU kernels take any address). With ``pointers`` each matrix lies
-    where an array of addresses says, and the batch strides mean nothing. With ``interleaved`` matrices lie
+    where an array of addresses says, and the batch strides mean nothing. ``math``: one of ``MATHS``, tf32 for
+    float32 alone. With ``interleaved`` matrices lie
     element beside element as that says: op is then n or j, for a transpose is another pair of strides.
 
     ``batch`` counts the products along one axis. Where no stride covers all of a batch, ``outer`` has its

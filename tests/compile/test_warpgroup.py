@@ -17,24 +17,30 @@ pytestmark = marks.COMPILED
 WARPGROUP = WarpGroupStencil()
 H200 = named("h200")
 PLAIN = {"tile_m": 256, "tile_n": 128, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2, "ping_pong": 0}
+PLAIN |= {"cut": 0, "lanes": 0}
 
 
 @pytest.mark.parametrize(
     ("text", "beta", "fixed"),
     [
         # The most sums of a thread, and an operand that two blocks share.
-        ("b:tt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3}),
-        ("h:nt", "1", {"tile_m": 192, "ping_pong": 1}),
+        ("b:tt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
+        ("h:nt", "1", {"tile_m": 192, "ping_pong": 1, "cut": 3}),
+        # B as fragments in registers, which leave less for sums.
+        ("s:nt", "1", {"tile_m": 128, "tile_n": 256, "lanes": 1}),
+        # Warps that turn both operands, with 40 registers.
+        ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
     ],
 )
 def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, int]) -> None:
-    p = Problem.parse(f"{text}:4096x4096x4096", beta=beta, alpha="1" if beta == "0" else "any")[0]
+    alpha, math = ("1" if beta == "0" else "any"), ("tf32" if text[0] == "s" else "ieee")
+    p = Problem.parse(f"{text}:4096x4096x4096", beta=beta, alpha=alpha, math=math)[0]
     config = WARPGROUP.default(p, H200).with_(**(PLAIN | fixed))
     assert not [rule.name for rule in WARPGROUP.space(p, H200).why(config)]
     facts = dict(nvrtc.compile(WARPGROUP.source(p, config, H200), H200).facts)
     assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
     # What the groups end with is not more than the block began with.
-    assert 128 * (24 + 2 * 240) <= THREADS * facts["registers"] <= H200["registers_per_sm"]
+    assert 128 * max(24 + 2 * 240, 40 + 2 * 232) <= THREADS * facts["registers"] <= H200["registers_per_sm"]
 
 
 def test_a_tile_of_no_whole_groups_is_refused_by_its_name() -> None:

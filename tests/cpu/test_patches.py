@@ -11,7 +11,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
@@ -26,7 +26,16 @@ from tilewright.model import Binary, Kernel, Launch, Plan, Problem
 from tilewright.runtime import bound_cuda, fastcall_cuda
 from tilewright.stencils.cuda import args
 from tilewright.targets.cuda import binding, capability, driver, launch, library, tensormap
-from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct, TensorMap, Workspace, pack
+from tilewright.targets.cuda.arguments import (
+    Argument,
+    Pointer,
+    Scalar,
+    Stamp,
+    Struct,
+    TensorMap,
+    Workspace,
+    pack,
+)
 from tilewright.targets.cuda.binding import Binding, Word
 
 pytestmark = pytest.mark.cpu
@@ -398,6 +407,18 @@ def test_every_launch_has_a_workspace_of_its_own(fake: Fake, monkeypatch: pytest
         (struct.pack("<Q", 32), struct.pack("<Q", 3000)),
     ]
     assert said == [(48, 16, 5), 1, (48, 16, 6), 2]
+
+
+def test_no_two_launches_have_the_same_stamp(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binding.workspace, "taken", lambda size, zeros, stream: nullcontext(4096))
+    made = bound(fake, (Struct("S", (Workspace("room", 48), Stamp("stamp"))),))
+    for stream in (5, 5, 6):
+        made(stream)
+    found = [struct.unpack("<QQ", *each.parameters) for each in fake.seen]
+    assert [room for room, _ in found] == [4096] * 3
+    stamps = {stamp for _, stamp in found}
+    assert len(stamps) == 3
+    assert 0 not in stamps
 
 
 def test_a_packed_block_is_whole_words() -> None:

@@ -165,16 +165,20 @@ class Described:
             raise Fault("wgmma reads lines of 128 bytes")
 
     def rows(self, first: int, count: int) -> Array:
-        """So many rows (of B: columns) of 16 numbers along k."""
-        row, k = first + np.arange(count)[:, None], np.arange(16)
+        """So many rows (of B: columns) of 32 bytes along k: 16 numbers of 16 bits, or 8 of tf32."""
+        size = 4 if self.kind == "tf32" else 2
+        row, k = first + np.arange(count)[:, None], np.arange(32 // size)
         if self.across:
             at = row // 64 * self.leading + k // 8 * self.stride + k % 8 * 128 + row % 64 * 2
         else:
-            at = row // 8 * self.stride + row % 8 * 128 + 2 * k
+            at = row // 8 * self.stride + row % 8 * 128 + size * k
         linear = self.start + at
         for line in np.unique(linear >> 7):
             self.w.cluster.watch.copied(int(line) << 7, 128)
-        numbers = self.w.cluster.shared.load((linear ^ (linear >> 7 & 7) << 4).ravel(), 2)[0]
+        numbers = self.w.cluster.shared.load((linear ^ (linear >> 7 & 7) << 4).ravel(), size)[0]
+        if size == 4:
+            # The last 13 bits of a float32 are not seen.
+            return (numbers & 0xFFFFE000).view(np.float32).astype(np.float64).reshape(linear.shape)
         return widened(numbers, self.kind).astype(np.float64).reshape(linear.shape)
 
 
@@ -187,12 +191,17 @@ def _wgmma(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> O
     shared = not operands[1].startswith("{")
     a = [compiler.reader(name, "u64" if shared else "u32") for name in _names(operands[1])]
     where, adds = compiler.reader(operands[2], "u64"), compiler.reader(operands[3], "pred")
-    across_a, across_b = (shared and operands[-2] == "1"), operands[-1] == "1"
+    # Of tf32 nothing lies across k, and nothing says so: the last operands are signs.
+    across_a = shared and kind != "tf32" and operands[-2] == "1"
+    across_b = kind != "tf32" and operands[-1] == "1"
 
     def multiply(w: Warp) -> int:
         right = Described(w, int(where(w)[0]), across_b, kind)
         if shared:
             left = Described(w, int(a[0](w)[0]), across_a, kind).rows(16 * (w.number % 4), 16)
+        elif kind == "tf32":
+            left = _rows_of_a([(read(w) & 0xFFFFE000).view(np.float32) for read in a], False, kind)
+            left = left.astype(np.float64)
         else:
             left = _rows_of_a([read(w) for read in a], True, kind).astype(np.float64)
         add = bool(adds(w)[0])

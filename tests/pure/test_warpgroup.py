@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.cost import clocks
-from tilewright.stencils.cuda.warpgroup.needs import shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import Cut, cut_of, shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.space import CUTS
 from tilewright.stencils.cuda.warpgroup.stencil import ARGUED, WarpGroupStencil
-from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -28,7 +30,7 @@ KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("warpgroup")[1])["lib/problem.cuh"]
 TALL = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
-    | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132}
+    | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
 )
 
 
@@ -57,10 +59,11 @@ def test_hard_rules_are_said_in_the_same_words() -> None:
 @pytest.mark.parametrize(
     ("text", "fields", "reason"),
     [
-        ("s:512x512x512", {}, "type s"),
+        ("s:512x512x512", {}, "type s in ieee"),
+        ("s:514x512x512", {"math": "tf32"}, "multiple of 16 bytes"),
         ("hc:512x512x512", {}, "type hc"),
         ("h:512x512x512@2", {}, "a batch of 2"),
-        ("h:512x32x512", {}, "not from 33"),
+        ("h:512x8x512", {}, "not from 16"),
         ("h:516x512x512", {}, "multiple of 16 bytes"),
         ("h:512x512x512", {"align": 8}, "multiple of 16 bytes"),
         ("h:512x512x512", {"align": 1}, "not of an element's 2"),
@@ -112,6 +115,21 @@ def test_maps_are_of_what_is_stored() -> None:
     assert [x.promotion for x in alone if isinstance(x, TensorMap)] == [128, 128, 256]
 
 
+def test_boxes_of_float32_are_as_many_bytes() -> None:
+    """32 numbers are a line. By hand: A is stored 480 x 640, B 480 x 720."""
+    p = problem("s:tn:640x720x480", math="tf32")
+    maps = [x for x in WARPGROUP.arguments(p, TALL) if isinstance(x, TensorMap)]
+    assert [(x.type, x.extents, x.box) for x in maps] == [
+        ("float32", (480, 640, 1), (32, 128, 1)),
+        ("float32", (480, 720, 1), (32, 128, 1)),
+        ("float32", (640, 720, 1), (32, 64, 1)),
+    ]
+    across = WARPGROUP.arguments(problem("s:nt:640x720x480", math="tf32"), TALL)
+    assert [x.box for x in across if isinstance(x, TensorMap)] == [(32, 32, 1), (32, 32, 1), (32, 64, 1)]
+    # The ninth tile for two clusters: 15 slices.
+    assert cut_of(p, TALL.with_(cut=2, blocks=4)) == (8, 2, 8, 0, 16)
+
+
 # -- the choice --------------------------------------------------------------------------------------------
 @settings(max_examples=20, deadline=None)
 @given(
@@ -131,9 +149,9 @@ def test_the_default_is_a_member_that_hardware_runs(
     launch = WARPGROUP.launch(p, config)
     assert launch.block[0] == 384
     assert launch.grid[1] == launch.cluster == config["cluster_m"] * config["cluster_n"]
-    # One block of an SM, and none without a tile.
+    # One block of an SM, and none without a tile or a part of one.
     needed = tiles(p, *(config[name] for name in ("tile_m", "tile_n", "cluster_m", "cluster_n")))
-    assert 1 <= launch.grid[0] <= min(needed, 132 // launch.cluster)
+    assert 1 <= launch.grid[0] <= min(max(needed, cut_of(p, config).workers), 132 // launch.cluster)
     assert launch.shared <= H200["shared_per_block_optin"]
 
 
@@ -172,7 +190,7 @@ def test_every_hard_rule_removes_what_it_names() -> None:
 def test_shared_memory_of_a_block() -> None:
     """By hand: lines of 128 bytes for 384 rows and columns, two boxes of 8 KB for each group, barriers."""
     assert stage_bytes(256, 128) == 384 * 128
-    assert shared_bytes(256, 128, 4, 2) == 4 * 384 * 128 + 4 * 8192 + 8 * (8 + 4)
+    assert shared_bytes(256, 128, 4, 2) == 4 * 384 * 128 + 4 * 8192 + 8 * (12 + 4)
 
 
 def test_the_model_counts_what_a_product_takes() -> None:
@@ -185,3 +203,96 @@ def test_the_model_counts_what_a_product_takes() -> None:
     assert of("h:4096x4096x4096") < of("h:4096x4096x4096", "1")
     assert of("h:4096x4096x4096") < of("h:4096x4360x4096")
     assert of("h:4096x4096x4096") < of("h:4096x4096x4096", cluster_n=1)
+
+
+# -- tiles that are cut ------------------------------------------------------------------------------------
+def test_turning_costs_where_operands_run_across() -> None:
+    def of(trans: str) -> float:
+        config = {name: np.array([value]) for name, value in TALL.items()}
+        return float(clocks(problem(f"s:{trans}:4096x4096x4096", math="tf32"), H200, config)[0])
+
+    assert of("tn") <= of("tt") <= of("nt")
+    assert of("tn") < of("nt")
+    # Fragments in registers move less, and are asked for where B runs across k alone.
+    for trans, some in (("nt", (0, 1)), ("tt", (0, 1)), ("nn", (0,)), ("tn", (0,))):
+        space = WARPGROUP.space(problem(f"s:{trans}:4096x4096x4096", math="tf32"), H200)
+        assert {param.name: tuple(param.values) for param in space.params}["lanes"] == some
+    default = WARPGROUP.default(problem("s:nt:4096x4096x4096", math="tf32"), H200)
+    assert not WARPGROUP.space(problem("s:nt:4096x4096x4096", math="tf32"), H200).why(default)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "want"),
+    [
+        # 5 x 6 tiles of clusters for 66 clusters: two parts of eight slices each.
+        ("b:1112x1400x1024", 2, (0, 60, 8, 0, 16)),
+        # 5 x 8 leave no room for second parts, but 66 can share them all.
+        ("b:1112x1912x1024", 2, (40, 0, 0, 0, 16)),
+        ("b:1112x1912x1024", 1, (0, 66, 9, 46, 16)),
+        # 33 x 2 fill a wave.
+        ("b:8448x512x1024", 1, (66, 0, 0, 0, 16)),
+        # 16 x 16 are three waves and 58; those and the last wave in equal lengths.
+        ("b:4096x4096x640", 1, (132, 66, 18, 52, 10)),
+        # Two tiles, of ten slices: parts of three, the last of each of one.
+        ("b:256x512x640", 4, (0, 8, 3, 0, 12)),
+        # Five parts of two slices are all of ten, where there is room for seven.
+        ("b:256x512x640", 7, (0, 10, 2, 0, 10)),
+        # No worker has less than a slice.
+        ("b:256x256x100", 8, (0, 2, 1, 0, 2)),
+    ],
+)
+def test_what_is_cut(text: str, cut: int, want: tuple[int, ...]) -> None:
+    """By hand, for tiles of 256 x 128 in clusters of 256 x 256."""
+    p, config = problem(text), TALL.with_(cut=cut)
+    assert cut_of(p, config) == want
+    assert WARPGROUP.launch(p, config).grid[0] == max(want[1], min(66, want[0]))
+    struct = WARPGROUP.arguments(p, config)[-1]
+    assert isinstance(struct, Struct)
+    # Two flags and 256 x 128 sums of each block.
+    flags = -(-want[1] * 4 * 8 // 128) * 128
+    assert struct.fields[0] == Workspace("workspace", flags + want[1] * 2 * 256 * 128 * 4)
+
+
+def walk(found: Cut, worker: int, slices: int) -> Iterator[tuple[int, int, int]]:
+    """The pieces of a worker as tiles.cuh has them: a tile that is cut, and its slices."""
+    low, high = (w * found.share + min(w, found.longer) for w in (worker, worker + 1))
+    top = high // found.counted * found.counted
+    own = top - found.counted if top - found.counted >= low else top
+    for begin, end in ((own, top), (max(top, low), high), (low, own)):
+        if begin < end:
+            tile = begin // found.counted
+            yield tile, begin - tile * found.counted, min(end - tile * found.counted, slices)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.tuples(*(st.integers(2, 700),) * 3),
+    cut=st.sampled_from(CUTS[1:]),
+    blocks=st.integers(1, 66),
+)
+def test_workers_share_every_slice_once(sizes: tuple[int, int, int], cut: int, blocks: int) -> None:
+    """In pieces: of a worker's share one at most is for others, and nothing that it waits for comes before."""
+    m, n, k = (8 * x for x in sizes)
+    p, config = problem(f"h:{m}x{n}x{k}"), TALL.with_(cut=cut, blocks=2 * blocks)
+    found, slices = cut_of(p, config), -(-k // 64)
+    count = int(tiles(p, 256, 128, 1, 2))
+    assert found.workers <= blocks
+    assert found.whole % blocks == 0 or found.workers == 0
+    made = np.zeros((count - found.whole, slices), int)
+    for worker in range(found.workers):
+        waits = False
+        given = 0
+        for tile, first, last in walk(found, worker, slices):
+            assert 0 <= first < last <= slices
+            made[tile, first:last] += 1
+            given += last < slices
+            assert not (waits and last < slices)
+            waits |= first > 0 and last == slices
+        assert given <= 1
+    assert (made == 1).all()
+
+
+def test_the_default_cuts_where_most_blocks_would_be_idle() -> None:
+    """Five tiles for 132 blocks and a long k; whole waves are left alone."""
+    assert WARPGROUP.default(problem("b:256x640x16384"), H200)["cut"] > 0
+    assert WARPGROUP.default(problem("b:8448x8192x8192"), H200)["cut"] == 0

@@ -13,9 +13,10 @@ from tilewright.runtime import build
 def explain_plan(plan: Plan) -> str:
     """A plan in a few lines."""
     problem = plan.problem
-    lines = [
-        f"{problem.spelling} ({problem.layout}, alpha={problem.alpha}, beta={problem.beta}, {plan.regime})"
-    ]
+    how = [problem.layout, f"alpha={problem.alpha}", f"beta={problem.beta}", plan.regime]
+    if getattr(problem, "math", "ieee") != "ieee":
+        how.append(problem.math)
+    lines = [f"{problem.spelling} ({', '.join(how)})"]
     gpu = plan.device.kind == "cuda"
     theirs = _cublas(plan) if gpu else "numpy.matmul"
     if problem.dtype.letter == "hc" or (problem.dtype.real_bits == 16 and not gpu):

@@ -7,7 +7,7 @@ cache comes here, is checked, planned, copied where it must be, multiplied, and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.arrays.interleaved import interleaved_of
@@ -40,6 +40,11 @@ TAGS = {False: MATMUL, True: "matmul of pairs"}
 """What calls of ``matmul`` are remembered under, without and with ``dtype="hc"``."""
 
 
+def math_tag(math: str) -> str:
+    """What calls of ``matmul`` are remembered under that multiply in another way than ieee."""
+    return f"matmul in {math}"
+
+
 # ---- arguments
 
 
@@ -68,18 +73,19 @@ def take(backend: Backend, value: Any, name: str, pairs: bool) -> Taken:
 # ---- the two calls
 
 
-def matmul(a: Any, b: Any, out: Any, pairs: bool = False) -> Any:
+def matmul(a: Any, b: Any, out: Any, pairs: bool = False, math: str = "ieee") -> Any:
     """``matmul`` with every check and every copy that may be needed."""
     backend = backend_of(a=a, b=b, out=out)
     with backend.current():
-        return _matmul_on(backend, a, b, out, pairs)
+        return _matmul_on(backend, a, b, out, pairs, math)
 
 
-def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, pairs: bool) -> Any:
-    if not pairs and not (backend.known(a) and backend.known(b)):
+def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, pairs: bool, math: str) -> Any:
+    options = PLAIN[pairs] if math == "ieee" else Options(pairs=pairs, math=math)
+    if not pairs and math == "ieee" and not (backend.known(a) and backend.known(b)):
         return backend.plain(a, b, out)
     x, y = take(backend, a, "a", pairs), take(backend, b, "b", pairs)
-    spec = matmul_spec(PLAIN[pairs], x.array, y.array)
+    spec = matmul_spec(options, x.array, y.array)
     given = None
     if out is not None and (spec.supported or backend.kind == "cpu"):
         given = _out_of_matmul(backend, spec, out)
@@ -90,7 +96,8 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, pairs: bool) -> Any:
     done = run(backend, spec, spec.matrices(result), fresh=target is None)
     if done.plainly and x.own and y.own and given is target:
         arrays = x.array, y.array, result
-        backend.remember(done.bound, Call(TAGS[pairs], a, b, out, arrays, pairs=pairs))
+        tag = TAGS[pairs] if math == "ieee" else math_tag(math)
+        backend.remember(done.bound, Call(tag, a, b, out, arrays, pairs=pairs))
     if given is not None and target is None:
         backend.assign(given, result)
     if out is not None:
@@ -175,6 +182,7 @@ def _gemm_on(
     done = run(backend, spec, result, fresh=fresh)
     if done.plainly and found.own and (memo is not None or not options.forced):
         scalars = (*options.scalars, *options.trans, *(("hc",) if options.pairs else ()))
+        scalars = scalars if options.math == "ieee" else (*scalars, options.math)
         # A c that was copied first is a result that is updated in place.
         into = found.wrap(result) if moved and fresh else out
         arrays = spec.a, spec.b, result
@@ -255,7 +263,7 @@ def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
         made = _plan_of(backend, options, job, device)
     reason = backend.refusal(job, made)
     if reason is not None:
-        if options.forced:
+        if options.forced or options.math != "ieee":
             raise ArgumentError(f"stencil={made.stencil!r} for {made.problem.spelling}: {reason}")
         made = Plan(made.problem, made.device, made.regime, "vendor", reason)
     bound = backend.bind(job, made, options.scalars)
@@ -271,7 +279,7 @@ def _plan_of(backend: Backend, options: Options, job: Job, device: Device) -> Pl
         config=options.config,
         cores=threads(),
         # Where nobody else can multiply, records of who is faster do not matter.
-        vendor=backend.vendor or dispatch.stranger(job.problem, device),
+        vendor=options.math == "ieee" and (backend.vendor or dispatch.stranger(job.problem, device)),
     )
 
 
@@ -299,10 +307,17 @@ def usable(
     gpu = backend.kind == "cuda"
 
     def job() -> Job | str:
-        return problem_of(*arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu)
+        made = problem_of(*arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu)
+        if isinstance(made, str) or options.math == "ieee":
+            return made
+        return replace(made, problem=made.problem.with_(math=options.math))
 
     found = job()
-    beside = interleaved_of(*arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu)
+    beside = None
+    if options.math == "ieee":
+        beside = interleaved_of(
+            *arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu
+        )
     # A result that is not interleaved is written so only where an operand would have to be copied.
     if beside is not None and (isinstance(found, str) or beside.problem.stride_c == 1):
         device = dispatch.device(backend.kind, backend.index)

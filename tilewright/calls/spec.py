@@ -25,7 +25,7 @@ from tilewright.arrays.layout import (
 from tilewright.arrays.view import Layout, broadcast_to, conjugated, with_axis, writeable
 from tilewright.dtypes import BFLOAT16, is_complex
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import Config
+from tilewright.model import MATHS, Config
 
 CASTING: Literal["same_kind"] = "same_kind"
 """What NumPy lets a product be cast by on its way into ``out``."""
@@ -69,10 +69,17 @@ def of_pairs(dtype: str | None) -> bool:
     return dtype is not None
 
 
+def math_of(math: Any) -> str:
+    """How a call is to multiply. Raises ``ArgumentError`` for what is none of ``MATHS``."""
+    if not (isinstance(math, str) and math in MATHS):
+        raise ArgumentError(f"math={math!r}; accepted: {', '.join(map(repr, MATHS))}")
+    return math
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a caller fixed beside the arrays: scalars, transpositions, and what was forced. ``pairs``:
-    float16 arrays (..., 2) are complex half."""
+    float16 arrays (..., 2) are complex half. ``math``: one of ``model.MATHS``."""
 
     alpha: complex = 1
     beta: complex = 0
@@ -81,6 +88,7 @@ class Options:
     stencil: str | None = None
     config: Config | None = None
     pairs: bool = False
+    math: str = "ieee"
 
     @staticmethod
     def of(
@@ -92,14 +100,15 @@ class Options:
         stencil: str | None = None,
         config: Mapping[str, Any] | None = None,
         pairs: bool = False,
+        math: str = "ieee",
     ) -> Options:
         """The options of a call as a user wrote them.
 
-        Raises ``ArgumentError`` for scalars that are no numbers and a config that is no map. The letters
-        are looked at together with the arrays.
+        Raises ``ArgumentError`` for scalars that are no numbers, a config that is no map, and another
+        ``math``. The letters are looked at together with the arrays.
         """
         scalars = number(alpha, "alpha"), number(beta, "beta")
-        return Options(*scalars, trans_a, trans_b, stencil, forced_config(config), pairs)
+        return Options(*scalars, trans_a, trans_b, stencil, forced_config(config), pairs, math_of(math))
 
     @property
     def scalars(self) -> tuple[complex, complex]:
@@ -128,7 +137,10 @@ class Options:
         return self.stencil is not None or self.config is not None
 
     def fits(self, dtype: np.dtype[Any]) -> None:
-        """Raises ``ArgumentError`` when a real product is given a complex scalar."""
+        """Raises ``ArgumentError`` when a real product is given a complex scalar, and for tf32 of another
+        type than float32."""
+        if self.math == "tf32" and dtype != np.float32:
+            raise ArgumentError(f"math='tf32' for arrays of {dtype}; accepted: 'ieee', or arrays of float32")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if value.imag != 0 and not is_complex(dtype):
                 raise ArgumentError(f"{name}={value} for arrays of {dtype}; accepted: a real number")
@@ -213,6 +225,7 @@ def matmul_spec(options: Options, a: Layout, b: Layout) -> ProductSpec:
     if a.ndim == 1:
         final = (*shape[:-2], shape[-1]) if b.ndim > 1 else shape[:-2]
     dtype = promoted({"a": a, "b": b})
+    options.fits(dtype)
     return ProductSpec(options, a, b, left, right, None, shape, final, dtype)
 
 

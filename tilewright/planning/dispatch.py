@@ -193,7 +193,9 @@ def plan(
         chosen = candidate.default(problem, device.with_cores(cores))
         return made("default", "no record; the stencil's cost model", name, chosen)
     if not vendor:
-        raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it ({'; '.join(reasons)})")
+        math = getattr(problem, "math", "ieee")
+        also = "" if math == "ieee" else f" with math={math!r}; accepted: 'ieee'"
+        raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it{also} ({'; '.join(reasons)})")
     return Plan(problem, device, kind, VENDOR, "; ".join(reasons))
 
 

@@ -87,8 +87,11 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
 
 
 def _letter(problem: Gemm, device: Device) -> str:
-    """The type whose peak is that of a problem: a processor sums numbers of 16 bits in float32."""
+    """The type whose peak is that of a problem: a processor sums numbers of 16 bits in float32; tf32 goes by
+    a name of its own where a device has units for it."""
     letter = problem.dtype.letter
+    if getattr(problem, "math", "ieee") == "tf32" and "tensor.tf32.1" in device.ceilings:
+        return "tf32"
     return letter if device.kind == "cuda" else {"h": "s", "b": "s", "hc": "c"}.get(letter, letter)
 
 
@@ -157,8 +160,9 @@ def _bound_cuda(problem: Gemm, device: Device, regime: str) -> Bound:
     """``bound`` on a GPU."""
     p = problem
     # Where there are tensor units for a type, every precise product may use them.
-    limit = "tensor" if f"tensor.{p.dtype.letter}.1" in device.ceilings else "peak"
-    speed = _ceiling(device, f"{limit}.{p.dtype.letter}", 1)
+    letter = _letter(p, device)
+    limit = "tensor" if f"tensor.{letter}.1" in device.ceilings else "peak"
+    speed = _ceiling(device, f"{limit}.{letter}", 1)
     compute = p.flops / speed
     arithmetic = Bound(compute, speed, limit, f"{p.flops} flop / {speed / 1e12:.1f} Tflop/s")
     if regime == "cached":

@@ -265,6 +265,8 @@ def refusal(problem: Problem) -> str | None:
     p = problem
     if p.dtype.letter not in TYPES:
         return f"the library has no type {p.dtype.letter}"
+    if p.math != "ieee":
+        return f"its product in {p.math} is not asked for here"
     if p.pointers:
         return "its matrices lie where a table says"
     if (p.conj_a and not p.transposed_a) or (p.conj_b and not p.transposed_b):

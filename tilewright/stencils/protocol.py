@@ -65,6 +65,8 @@ class Stencil(ABC):
     """Whether it serves problems with outer batch axes."""
     custom: ClassVar[bool] = False
     """Whether it serves kernels that were handed in (``custom.problem.KernelProblem``), and these alone."""
+    maths: ClassVar[tuple[str, ...]] = ("ieee",)
+    """How it multiplies (``model.MATHS``)."""
     packed_only: ClassVar[bool] = False
     """Whether it serves packed matrices alone."""
     size_specific: ClassVar[bool] = False
@@ -137,6 +139,8 @@ def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
     """Why a stencil does not accept a problem, a list of products or a chain on a device; None if it does."""
     if stencil.custom:
         return stencil.accepts(problem, device)
+    if getattr(problem, "math", "ieee") not in stencil.maths:
+        return f"it multiplies in {' or '.join(stencil.maths)} and not in {problem.math}"
     if isinstance(problem, ChainProblem) != stencil.chains:
         return SEVERAL_PRODUCTS if stencil.chains else ONE_PRODUCT
     if stencil.chains:

@@ -6,6 +6,7 @@ name                what it is                                                  
 bandwidth.copy.1    bytes/s that a copy within device memory reads and writes                   measured
 peak.<letter>.1     flop/s of the units for fused multiply-adds: 2 * lanes * SMs * top clock    computed
 tensor.<letter>.1   flop/s of the tensor units for d, z, h, b, hc, where they are known         computed
+tensor.tf32.1       the same for float32 in fewer bits (``math="tf32"``)                        computed
 ==================  ==========================================================================  =========
 
 Peaks are rates of the units at the top clock, not what a kernel sustains: under full load a GPU lowers
@@ -13,8 +14,7 @@ its clock to keep its power limit, and a kernel that never waits stays below its
 are those of ``capability.Tabled``. A complex multiply-add is four real ones, 8 operations for 8, so c has
 the peak of s, and z that of d. Types of 16 bits (h, b, hc) have their sums in float32: without tensor units
 they have the peaks of s and c, and with them the same rate for hc as for h, because its product is four of
-theirs for four times the operations. The tensor units that multiply float32 in fewer bits (TF32) are left
-out: no kernel here uses them.
+theirs for four times the operations.
 """
 
 from __future__ import annotations

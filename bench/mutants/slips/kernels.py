@@ -227,8 +227,8 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/stencils/cuda/lib/slices.cuh",
-        "add | step",
-        "step",
+        ": LINE), add | step",
+        ": LINE), step",
         f"{_EMULATED}/test_boxes.py",
     ),
     Slip(
@@ -245,7 +245,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/stencils/cuda/warpgroup/results.cuh",
-        "rows % 8 && rows > 0 && rows < 64;",
+        "rows % WORD && rows > 0 && rows < SLICE;",
         "false;",
         f"{_EMULATED}/test_warpgroup.py",
     ),
@@ -266,6 +266,18 @@ SLIPS: tuple[Slip, ...] = (
         "if (last && j == MIDDLE && more) arrived(next);",
         "",
         f"{_EMULATED}/test_dmma.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/cuts.cuh",
+        "worker >= farthest;",
+        "worker > farthest;",
+        f"{_EMULATED}/test_warpgroup.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/turn.cuh",
+        "            async_fence();\n",
+        "",
+        f"{_EMULATED}/test_warpgroup.py",
     ),
     Slip(
         "tilewright/stencils/cuda/lib/ring.cuh",

@@ -11,22 +11,29 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
-SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132}
+SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
 
 
 @pytest.mark.parametrize(
     ("text", "beta", "fixed"),
     [
         ("h:nn:77x72x72", "0", {"overlap": 1}),
-        # Two tiles of 64 columns in turns, three to a block, and C is read.
-        ("b:tt:64x320x88", "any", {"ping_pong": 1, "tile_n": 64, "outs": 2}),
-        # Two blocks share what comes of B, in two slices.
-        ("h:nt:72x40x72", "1", {"cluster_m": 2}),
+        # Tiles of 64 columns in turns, C is read, and three blocks share five tiles, of which two are cut.
+        # B comes into registers.
+        (
+            "s:tt:64x320x72",
+            "any",
+            {"ping_pong": 1, "tile_n": 64, "outs": 2, "cut": 1, "blocks": 3, "lanes": 1},
+        ),
+        # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
+        ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],
 )
 def test_tiles_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:
     alpha = "1" if beta == "0" else "any"
-    p = problem(text, beta=beta, alpha=alpha)
-    pads = [-(ld or 0) % 8 for ld in (p.lda, p.ldb, p.ldc)]
-    p = problem(text, pad=(pads[0], pads[1] + 24, pads[2] + 64), beta=beta, alpha=alpha)
-    assert found_wrong("warpgroup", [(p, Config(SMALL | fixed))], grid_x=1) == []
+    math = "tf32" if text[0] == "s" else "ieee"
+    p = problem(text, beta=beta, alpha=alpha, math=math)
+    pads = [-(ld or 0) % (16 // p.dtype.itemsize) for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, pad=(pads[0], pads[1] + 24, pads[2] + 64), beta=beta, alpha=alpha, math=math)
+    config = Config(SMALL | fixed)
+    assert found_wrong("warpgroup", [(p, config)], grid_x=None if config["cut"] else 1) == []

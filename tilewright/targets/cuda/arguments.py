@@ -110,7 +110,16 @@ class Workspace:
     zeros: int = 0
 
 
-Field = Pointer | Scalar | Texture | TensorMap | Workspace
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Eight bytes that differ from launch to launch and are never 0: by it blocks know what others have
+    written into a workspace in this launch, with no zeros before it. It comes with a ``Workspace`` alone. A
+    graph has the same one in all its runs, so whoever has read it from the workspace writes 0 over it."""
+
+    name: str
+
+
+Field = Pointer | Scalar | Texture | TensorMap | Workspace | Stamp
 Addressed = Pointer | Texture | TensorMap
 
 
@@ -145,12 +154,13 @@ class Patch:
 @dataclass(frozen=True, slots=True)
 class Packed:
     """All parameters one after the other in ``block``. ``spans`` are (offset, bytes) of each; ``spaces`` the
-    offsets of workspaces in the block, which each launch has of its own."""
+    offsets of workspaces in the block, which each launch has of its own, as are the ``stamps``."""
 
     block: bytearray
     spans: tuple[tuple[int, int], ...]
     patches: tuple[Patch, ...]
     spaces: tuple[tuple[int, Workspace], ...] = ()
+    stamps: tuple[int, ...] = ()
 
     def put(self, addresses: Sequence[int], words: Callable[[Addressed, int], bytes] | None = None) -> None:
         """Put the addresses of a launch where they belong. ``words`` makes the bytes of what is not the
@@ -207,7 +217,7 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
 
     ``scalars`` are the values of the ``Scalar``s without one, by their names.
     """
-    block, spans, patches, spaces = bytearray(), [], [], []
+    block, spans, patches, spaces, stamps = bytearray(), [], [], [], []
     for argument in arguments:
         fields, size = laid(argument)
         begin = _up(len(block), max(WORD, alignment_of(argument)))
@@ -219,11 +229,13 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
                 block[begin + each.offset : begin + each.offset + each.size] = packed
             elif isinstance(each.field, Workspace):
                 spaces.append((begin + each.offset, each.field))
+            elif isinstance(each.field, Stamp):
+                stamps.append(begin + each.offset)
             elif not isinstance(each.field, Texture) or each.field.kind:
                 patches.append(Patch(begin + each.offset, each.field))
     # Whole words, which is what compiled code copies.
     block += bytes(-len(block) % WORD)
-    return Packed(block, tuple(spans), tuple(patches), tuple(spaces))
+    return Packed(block, tuple(spans), tuple(patches), tuple(spaces), tuple(stamps))
 
 
 def _number(field: Scalar, scalars: Mapping[str, complex]) -> bytes:

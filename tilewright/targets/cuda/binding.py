@@ -146,6 +146,8 @@ class Binding:
             for offset, field in self.packed.spaces:
                 address = taken.enter_context(workspace.taken(field.size, field.zeros, stream))
                 ADDRESS.pack_into(self.packed.block, offset, address)
+            for offset in self.packed.stamps:
+                ADDRESS.pack_into(self.packed.block, offset, workspace.stamp())
             self.launcher(stream)
 
 

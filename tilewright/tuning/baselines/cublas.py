@@ -250,6 +250,8 @@ def vendor(
 ) -> tuple[str, Product, Product] | str:
     """Version, the product on the first copy of the operands (to be checked), and one that goes through the
     copies in turns (to be timed); or why there is none."""
+    if problem.math != "ieee":
+        return f"its product in {problem.math} is not timed"
     reasons = []
     for name, found, product in (("torch", has_torch, torch_product), ("cupy", has_cupy, cupy_product)):
         try:

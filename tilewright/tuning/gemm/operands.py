@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from tilewright.dtypes import BFLOAT16, FLOAT16, is_half, widened
 from tilewright.errors import ArgumentError
-from tilewright.model import DType, Gemm, Problem
+from tilewright.model import TF32_ROUNDOFF, DType, Gemm, Problem
 from tilewright.stencils.cpu.ir import LAYOUT, layout_words
 
 Array = NDArray[Any]
@@ -313,11 +313,14 @@ def sample(batch: int, most: int, seed: int = 0) -> Array:
     return np.sort(np.concatenate([[0, batch - 1], between]))
 
 
-def _factor(dtype: DType, k: int) -> float:
+def _factor(dtype: DType, k: int, math_: str = "ieee") -> float:
     """gamma of the error bound: see ``reference``."""
     u = dtype.unit_roundoff
     terms = (2 * k + 3) if dtype.is_complex else k + 2
     gamma = terms * u / (1 - terms * u)
+    if math_ == "tf32":
+        cut = 2 * TF32_ROUNDOFF + TF32_ROUNDOFF**2
+        gamma = cut + gamma * (1 + cut)
     if np.finfo(wide(dtype)).eps > u / 2:
         gamma *= 2  # no wider type here: the reference is no better than what it judges
     return gamma * (math.sqrt(2) if dtype.is_complex else 1)
@@ -343,6 +346,11 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
     Of complex numbers both parts are rounded, each by no more than v times itself and the absolute part:
     v times the modulus, and sqrt(2) times the absolute part.
 
+    With ``math="tf32"`` each factor of a product is cut off first, by t = 2^-10 of it at most
+    (``TF32_ROUNDOFF``; what rounds to nearest stays within half of that): (1 + t)^2 - 1 of a product, and
+    gamma of what that makes of it: gamma' = 2t + t^2 + gamma (1 + 2t + t^2). C and the scalars are not cut
+    off.
+
     Tensor cores add several products at a time and cut off where float32 rounds (M. Fasi, N. J. Higham,
     M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021),
     while products of 16-bit numbers are exact in float32. The bound is that of rounded sums all the same:
@@ -366,7 +374,7 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
             old = widened(operands.c[which]).astype(kind)
             expected = expected + operands.beta * old
             size = size + abs(operands.beta) * abs(old).astype(np.float64)
-        sums = _factor(p.dtype, p.k) * size
+        sums = _factor(p.dtype, p.k, p.math) * size
         bound = sums
         if v := p.dtype.storage_roundoff:
             bound = sums + v * (abs(expected).astype(np.float64) + sums) + subnormal(p.dtype)

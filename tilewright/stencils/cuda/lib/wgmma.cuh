@@ -75,6 +75,7 @@ WGMMA_INLINE unsigned long long wgmma_operand_across(const void *at, int bytes) 
 #define WGMMA_C14(c) WGMMA_C13(c), WGMMA_SUMS(c, 104)
 #define WGMMA_C15(c) WGMMA_C14(c), WGMMA_SUMS(c, 112)
 #define WGMMA_C16(c) WGMMA_C15(c), WGMMA_SUMS(c, 120)
+#if TYPE_BITS == 16
 #define WGMMA_OF(N, SIXTEENS, A0, A1, A2, A3, B)                                                                        \
     if constexpr (COLUMNS == N)                                                                                         \
         asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." HALF_NAME "." HALF_NAME                          \
@@ -130,3 +131,36 @@ WGMMA_INLINE void wgmma_16_shared(float *c, unsigned long long a, unsigned long 
     else if constexpr (B_ACROSS) { WGMMA_SHARED("0, 1") }
     else { WGMMA_SHARED("0, 0") }
 }
+#elif TYPE_BITS == 32
+#define WGMMA_TF32_OF(N, SIXTEENS, A, B, ADD)                                                                           \
+    if constexpr (COLUMNS == N)                                                                                         \
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #ADD ", 0;\n\t"                                           \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k8.f32.tf32.tf32"                                           \
+                     " {" WGMMA_D##SIXTEENS "}, %" #A ", %" #B ", p, 1, 1;\n\t}"                                        \
+                     : WGMMA_C##SIXTEENS(c) : "l"(a), "l"(b), "r"(add));
+
+#define WGMMA_LANES_OF(N, SIXTEENS, A0, A1, A2, A3, B, ADD)                                                             \
+    if constexpr (COLUMNS == N)                                                                                         \
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #ADD ", 0;\n\t"                                           \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k8.f32.tf32.tf32"                                           \
+                     " {" WGMMA_D##SIXTEENS "}, {%" #A0 ",%" #A1 ",%" #A2 ",%" #A3 "}, %" #B ", p, 1, 1;\n\t}"            \
+                     : WGMMA_C##SIXTEENS(c) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+
+// The product below with A in registers: rows r and r + 8 at k q, then at k q + 4, of lane 4 r + q.
+template <int COLUMNS> WGMMA_INLINE void wgmma_8(float *c, const unsigned int (&a)[4], unsigned long long b, int add) {
+    static_assert(COLUMNS % 64 == 0 && COLUMNS <= 256, "wgmma: so many columns");
+    WGMMA_LANES_OF(64, 4, 32, 33, 34, 35, 36, 37)
+    WGMMA_LANES_OF(128, 8, 64, 65, 66, 67, 68, 69)
+    WGMMA_LANES_OF(192, 12, 96, 97, 98, 99, 100, 101)
+    WGMMA_LANES_OF(256, 16, 128, 129, 130, 131, 132, 133)
+}
+
+// The same of float32 numbers, 8 along k, which is 32 bytes, too: of each its first 19 bits are seen. Both operands run along k.
+template <int COLUMNS> WGMMA_INLINE void wgmma_8_shared(float *c, unsigned long long a, unsigned long long b, int add) {
+    static_assert(COLUMNS % 64 == 0 && COLUMNS <= 256, "wgmma: so many columns");
+    WGMMA_TF32_OF(64, 4, 32, 33, 34)
+    WGMMA_TF32_OF(128, 8, 64, 65, 66)
+    WGMMA_TF32_OF(192, 12, 96, 97, 98)
+    WGMMA_TF32_OF(256, 16, 128, 129, 130)
+}
+#endif

@@ -1,4 +1,5 @@
-// warpgroup: C = alpha * op(A) * op(B) + beta * C for one large product of 16-bit matrices, by warp groups with roles.
+// warpgroup: C = alpha * op(A) * op(B) + beta * C for one large product of 16-bit matrices, or of float32 as tf32, by warp groups
+// with roles.
 //
 // One warp group loads and two multiply: the loads of the next tile begin while this one is multiplied and stored, and
 // registers go from the group that loads to those that hold sums. Tensor maps say where the operands lie, so that whole boxes
@@ -14,11 +15,16 @@
 //
 // What tensor cores call rows are columns of C: a thread then holds neighbours of a column, which stmatrix writes as they lie
 // in memory. Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may
-// run backwards along k: what the last one has read is then still in the second-level cache.
+// run backwards along k: what the last one has read is then still in the second-level cache. Tiles of the last waves may be CUT
+// along k, so that all blocks end together: their sums meet in device memory, and one block adds them in a fixed order.
+//
+// Tensor cores multiply tf32 along k alone: of float32, what runs across it is turned in shared memory, by warps of the group that
+// loads.
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, multiply.cuh, results.cuh.
+// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, cuts.cuh (sums that meet), turn.cuh,
+// lanes.cuh, results.cuh, multiply.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -34,7 +40,7 @@
 #define TILE_N 128  // columns of a tile of C, in each group 64 or 128 of them
 #endif
 #ifndef STAGES
-#define STAGES 4  // slices of 64 along k in shared memory
+#define STAGES 4  // slices of 128 bytes along k in shared memory
 #endif
 #ifndef OUTS
 #define OUTS 2  // boxes of C of each group in shared memory
@@ -54,6 +60,12 @@
 #ifndef BACKWARDS
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
 #endif
+#ifndef LANES
+#define LANES 0  // whether a B of float32 that runs across k comes into registers, and is not turned
+#endif
+#ifndef CUT
+#define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
+#endif
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/cluster.cuh"
@@ -66,15 +78,18 @@
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
-// Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all.
-constexpr int FLIGHT = PING_PONG;
+// Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all, but
+// where they read fragments in registers, which those of the next slice take.
+constexpr int FLIGHT = PING_PONG && !LANES;
 
-static_assert(TYPE_BITS == 16 && !COMPLEX, "type: real numbers of 16 bits");
+static_assert((TYPE_BITS == 16 || TYPE_BITS == 32) && !COMPLEX, "type: real numbers of 16 bits, or float32 as tf32");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
 static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 64 columns at once, and 128 at most");
 static_assert(TILE_M * GROUP_N <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
+static_assert(!LANES || (TYPE_BITS == 32 && TRANS_B), "lanes: fragments are of a B of float32 that runs across k");
+static_assert(!LANES || TILE_M * GROUP_N <= 128 * 128, "lanes-sums: fragments take registers of sums");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -83,24 +98,41 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
 #include "warpgroup/loads.cuh"
+#include "warpgroup/cuts.cuh"
+#include "warpgroup/turn.cuh"
+#include "warpgroup/lanes.cuh"
 #include "warpgroup/results.cuh"
 #include "warpgroup/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-          const __grid_constant__ TensorMap map_c) {
+          const __grid_constant__ TensorMap map_c
+#if CUT
+          , const __grid_constant__ Cut cut
+#endif
+) {
+#if !CUT
+    const Cut cut = {};
+#endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
-    if (threadIdx.x == 0) start_barriers();
+    if (threadIdx.x == 0) {
+        // While barriers are made: the first copies wait for them.
+        map_prefetch(map_a);
+        map_prefetch(map_b);
+        map_prefetch(map_c);
+        start_barriers();
+    }
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= 4 * GROUPS) {
-        registers_given<24>();
-        if (warp == 4 * GROUPS) come(g, map_a, map_b, lane == 0);
+        registers_given<FEW>();
+        if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);
+        else if (TURNED) turn_slices(g, cut, warp - 4 * GROUPS - 1, lane);
     } else {
-        registers_taken<240>();
-        multiply_tiles(g, map_c, warp, lane);
+        registers_taken<MANY>();
+        multiply_tiles(g, cut, map_c, warp, lane);
     }
     if (CLUSTER > 1) {
         // A block whose barriers and slots others still reach stays.

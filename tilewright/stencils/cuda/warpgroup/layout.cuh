@@ -19,16 +19,25 @@ constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;
 constexpr int READERS = CLUSTER * (PING_PONG ? 4 : 4 * GROUPS);  // warps that read a slice
 constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + GROUPS * OUTS * BOX;
 
-// Barriers: a slice has come, and has been read; a box of C has come, where C is read.
+constexpr int STACKS = GROUP_N / 64;  // products of 64 columns that a group makes of a slice
+typedef float Sums[STACKS][TILE_M / 2];
+
+// Of float32, what runs across k is turned by the warps of the group that loads which do not.
+constexpr bool TURN_A = TYPE_BITS == 32 && !A_ALONG, TURN_B = TYPE_BITS == 32 && !B_ALONG && !LANES, TURNED = TURN_A || TURN_B;
+constexpr int TURNERS = 3;  // warps
+
+// Barriers: a slice has come, and has been read; a box of C has come, where C is read; a slice is turned.
 INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }
 INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
 INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
 INLINE unsigned int old_barrier(int group, int place) { return barrier(2 * STAGES + group * OUTS + place); }
+INLINE unsigned int turned_barrier(int slot) { return barrier(2 * STAGES + GROUPS * OUTS + slot); }
 
 INLINE void start_barriers() {
     UNROLL for (int i = 0; i < STAGES; i++) {
         barrier_start(come_barrier(i));
         barrier_start_for(gone_barrier(i), READERS);
+        if (TURNED) barrier_start_for(turned_barrier(i), TURNERS);
     }
     if (BETA != 0) UNROLL for (int i = 0; i < GROUPS * OUTS; i++) barrier_start(old_barrier(0, i));
     barriers_started();

@@ -4,29 +4,30 @@
 // Rows or columns of an operand from `first` on; of PARTS blocks that share them each brings its part to all.
 template <bool ALONG, int COUNT, int PARTS>
 INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, unsigned int arrived) {
-    constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / 64;
+    constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / SLICE;
     const int begin = PARTS > 1 ? blockIdx.y * PART : 0;
     UNROLL for (int i = 0; i < BOXES; i++) {
-        unsigned char *const box = to + begin * LINE + i * BOX;
-        const int x = ALONG ? k : first + begin + 64 * i, y = ALONG ? first + begin : k;
+        unsigned char *const box = to + begin * LINE + i * SLICE * LINE;
+        const int x = ALONG ? k : first + begin + SLICE * i, y = ALONG ? first + begin : k;
         if constexpr (PARTS > 1) box_load_to_all(box, map, x, y, 0, arrived, (1 << PARTS) - 1);
         else box_load(box, map, x, y, 0, arrived);
     }
 }
 
 // A whole warp, of which one lane acts.
-INLINE void come(const Product &g, const TensorMap &map_a, const TensorMap &map_b, bool acts) {
+INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const TensorMap &map_b, bool acts) {
     const Tiles tiles(g);
-    const int all = tiles.all(), slices = tiles.slices();
+    Walk walk(tiles, cut);
     Turn<STAGES> turn;
     turn.parity = 1;  // nothing has to be read before the first ones
-    if (acts) map_prefetch(map_a);
-    if (acts) map_prefetch(map_b);
     bool back = false;
-    _Pragma("unroll 1") for (int number = blockIdx.x; number < all; number += (int)gridDim.x) {
-        const Tile tile(tiles, number);
-        _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
-            const int k = (back ? slices - 1 - slice : slice) * SLICE;
+    _Pragma("unroll 1") while (walk.next()) {
+        const Tile tile(tiles, walk.number);
+        // Parts of tiles run forwards, beside each other.
+        const bool down = back && !walk.is_cut();
+        const int step = down ? -SLICE : SLICE;
+        int k = (down ? walk.last - 1 : walk.first) * SLICE;
+        _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--, k += step) {
             barrier_wait(gone_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
             if (acts) {

@@ -13,29 +13,37 @@ INLINE void read(int slot, int lane) {
 // In turns: a group begins to multiply when the other one has asked for the last products of its tile.
 constexpr int FIRST_TURN = 3;  // names of barriers; 1 and 2 are those of the groups alone
 
-INLINE void multiply_tiles(const Product &g, const TensorMap &map_c, int warp, int lane) {
+INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &map_c, int warp, int lane) {
     const Tiles tiles(g);
-    const int all = tiles.all(), slices = tiles.slices(), group = warp / 4, step = (PING_PONG ? GROUPS : 1) * gridDim.x;
+    const int group = warp / 4;
+    Walk walk(tiles, cut);
     const unsigned char *const a = shared_memory, *const b = shared_memory + OF_A + (PING_PONG ? 0 : group * GROUP_N * LINE);
-    const unsigned long long of_a = slice_operand<A_ALONG>(a), of_b = slice_operand<B_ALONG>(b);
+    const unsigned long long of_a = slice_operand<A_ALONG || TURN_A>(a), of_b = slice_operand<B_ALONG || TURN_B>(b);
     Results results(g, map_c, group, threadIdx.x % 128);
+    Meeting meeting(cut, group, threadIdx.x % 128);
     Turn<STAGES> turn;
-    if (results.acts) map_prefetch(map_c);
-    __syncwarp();
-    if (PING_PONG && group == 1) {
-        turn.skip(slices);
-        pass(FIRST_TURN, 256);
-    }
+    if (PING_PONG && group == 1) pass(FIRST_TURN, 256);
+    bool own = !PING_PONG || group == 1;
     Sums sum;
-    _Pragma("unroll 1") for (int number = blockIdx.x + (PING_PONG ? group * (int)gridDim.x : 0); number < all; number += step) {
-        if (BETA != 0) results.begin(of_group(Tile(tiles, number), group));
+    _Pragma("unroll 1") while (walk.next()) {
+        const int slices = walk.count();
+        if (PING_PONG) own = !own;
+        if (!own) {
+            turn.skip(slices);
+            continue;
+        }
+        if (BETA != 0 && walk.ends()) results.begin(of_group(Tile(tiles, walk.number), group));
         __syncwarp();
         if (PING_PONG) meet(FIRST_TURN + group, 256);
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
-            barrier_wait(come_barrier(turn.at), turn.parity);
+            barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            multiply_slice<TILE_M, B_ALONG, A_ALONG, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
+#if LANES
+            multiply_by_lanes(sum, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, warp, lane);
+#else
+            multiply_slice<TILE_M, B_ALONG || TURN_B, A_ALONG || TURN_A, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
                                                              of_a + turn.at * (STAGE / 16), slice);
+#endif
             wgmma_wait<FLIGHT>();
             if (FLIGHT == 0) read(turn.at, lane);
             if (FLIGHT == 1 && slice > 0) read(turn.before(), lane);
@@ -45,8 +53,12 @@ INLINE void multiply_tiles(const Product &g, const TensorMap &map_c, int warp, i
         wgmma_wait<0>();
         UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
         if (FLIGHT == 1) read(turn.before(), lane);
-        if (PING_PONG) turn.skip(slices);
-        results.store(sum, of_group(Tile(tiles, number), group), warp, lane);
+        if (!walk.ends()) {
+            meeting.give(sum);
+            continue;
+        }
+        if (CUT) meeting.wait(walk);
+        results.store(sum, of_group(Tile(tiles, walk.number), group), meeting, warp, lane);
     }
     if (results.acts) bulk_done();
 }

@@ -5,26 +5,45 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilewright.model import Problem
+from tilewright.model import Config, Problem
 
-SLICE = 64
-"""Elements along k that come together, and rows and columns of a box: 128 bytes of halves, a swizzle."""
+BLOCK = 64
+"""Columns of C of one product of tensor cores, and what tiles are multiples of."""
 LINE = 128
-"""Bytes of a swizzle."""
+"""Bytes of a swizzle: of a slice along k, and of a column of a box of C."""
 GROUPS = 2
 """Warp groups that multiply; one more loads."""
 THREADS = 128 * (GROUPS + 1)
+FLAGS = 128
+"""Bytes that the flags of a workspace are a multiple of; each has eight."""
 MOST_SUMS = 192
 """Accumulators of a thread, which leave 48 of its 240 registers."""
+
+
+def slice_of(p: Problem) -> int:
+    """Elements along k that come together, and rows of a box of C: a line."""
+    return LINE // p.dtype.itemsize
+
+
+def turned_rows(p: Problem, tile_m: Any, tile_n: Any, lanes: Any) -> Any:
+    """Lines of a slice that are turned: of float32 operands that run across k, and not by lanes."""
+    if p.dtype.itemsize == 2:
+        return 0 * tile_m
+    return (0 if p.transposed_a else 1) * tile_m + (1 if p.transposed_b else 0) * (1 - lanes) * tile_n
 
 
 def group_columns(tile_n: Any, ping_pong: Any) -> Any:
     """Columns of C of a warp group."""
     return tile_n // np.where(np.asarray(ping_pong) > 0, 1, GROUPS)
+
+
+def gathered(tile_m: Any, tile_n: Any, ping_pong: Any) -> Any:
+    """Sums of other blocks that a thread asks for at once."""
+    return np.where(tile_m * group_columns(tile_n, ping_pong) <= 128 * 128, 32, 8)
 
 
 def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
@@ -35,9 +54,66 @@ def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
 def shared_bytes(tile_m: Any, tile_n: Any, stages: Any, outs: Any) -> Any:
     """Shared memory of a block: the ring of slices, boxes of C of each group, and barriers of 8 bytes."""
     boxes = GROUPS * outs
-    return stages * stage_bytes(tile_m, tile_n) + boxes * SLICE * LINE + 8 * (2 * stages + boxes)
+    return stages * stage_bytes(tile_m, tile_n) + boxes * BLOCK * LINE + 8 * (3 * stages + boxes)
 
 
 def tiles(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any = 1, cluster_n: Any = 1) -> Any:
     """Tiles of C, or of clusters."""
     return -(-p.m // (tile_m * cluster_m)) * -(-p.n // (tile_n * cluster_n))
+
+
+def cut_tiles(all_tiles: Any, places: Any, cut: Any) -> Any:
+    """Tiles that are cut, of so many that so many clusters of blocks share: none where all waves are full, or
+    where the last one leaves no room for a second part of each."""
+    rest = all_tiles % places
+    both = rest + np.where(all_tiles > places, places, 0)
+    some = np.where(cut == 1, both, np.where(2 * rest <= places, rest, 0))
+    return np.where((rest == 0) | (cut == 0), 0, some)
+
+
+def cut_share(cut_tiles_: Any, places: Any, cut: Any, slices: int) -> Any:
+    """The most slices that a cluster of blocks has of the tiles that are cut: of all, or of each."""
+    some = np.maximum(cut_tiles_, 1)
+    parts = np.clip(places // some, 1, np.maximum(cut, 1))
+    return np.where(cut == 1, -(-some * slices // places), -(-slices // parts))
+
+
+def cut_workers(cut_tiles_: Any, places: Any, cut: Any, slices: int) -> Any:
+    """Clusters of blocks that share the slices of the tiles that are cut; each has one at least."""
+    parts = -(-slices // cut_share(cut_tiles_, places, cut, slices))
+    return np.where(cut == 1, np.minimum(places, cut_tiles_ * slices), cut_tiles_ * parts)
+
+
+class Cut(NamedTuple):
+    """What is cut: all tiles of clusters behind the first ``whole``, whose slices ``workers`` clusters share.
+    Each has ``share`` of them, and the first ``longer`` one more. A tile is counted as ``counted`` slices, of
+    which the last of its last part may not be there."""
+
+    whole: int
+    workers: int
+    share: int
+    longer: int
+    counted: int
+
+
+def cut_of(p: Problem, c: Config) -> Cut:
+    """The tiles that a config cuts."""
+    cluster = c["cluster_m"] * c["cluster_n"]
+    count = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
+    places, slices = c["blocks"] // cluster, -(-p.k // slice_of(p))
+    some = int(cut_tiles(count, places, c["cut"]))
+    if some == 0:
+        return Cut(count, 0, 0, 0, slices)
+    workers = int(cut_workers(some, places, c["cut"], slices))
+    if c["cut"] == 1:
+        return Cut(count - some, workers, *divmod(some * slices, workers), slices)
+    share = int(cut_share(some, places, c["cut"], slices))
+    return Cut(count - some, workers, share, 0, share * (workers // some))
+
+
+def workspace_bytes(c: Config, workers: int) -> int:
+    """Bytes of the workspace for so many workers: flags, and then sums."""
+    blocks = workers * c["cluster_m"] * c["cluster_n"]
+    parts = 1 if c["ping_pong"] else GROUPS
+    flags = -(-blocks * parts * 8 // FLAGS) * FLAGS
+    return int(flags + blocks * c["tile_m"] * c["tile_n"] * 4)

@@ -1,12 +1,11 @@
-// The results of a warp group: rounded, put together as boxes of 64 x 64 in shared memory, and stored from there, while the
+// The results of a warp group: rounded, put together as boxes of a line by 64 in shared memory, and stored from there, while the
 // group goes on. Where C is read, its boxes come to the same places before.
 #pragma once
 
 #include "lib/columns.cuh"
 
-constexpr int STACKS = GROUP_N / 64, BOXES_M = TILE_M / 64, RESULTS = STACKS * BOXES_M;  // boxes of a group's results
-
-typedef float Sums[STACKS][TILE_M / 2];
+constexpr int BOXES_M = TILE_M / SLICE, RESULTS = STACKS * BOXES_M;  // boxes of a group's results: a line high, 64 wide
+constexpr int OF_BOX = SLICE / 2;                                    // accumulators of a thread in a box
 
 // The part of a tile that is a group's.
 INLINE Tile of_group(Tile tile, int group) {
@@ -29,7 +28,7 @@ struct Results {
     // Asks for box i of C, whose place is free.
     INLINE void old(const Tile &tile, int i) const {
         barrier_expect(old_barrier(group, i % OUTS), BOX);
-        box_load(place(i), map, tile.m + i % BOXES_M * 64, tile.n + i / BOXES_M * 64, 0, old_barrier(group, i % OUTS));
+        box_load(place(i), map, tile.m + i % BOXES_M * SLICE, tile.n + i / BOXES_M * 64, 0, old_barrier(group, i % OUTS));
     }
 
     // Before a tile is multiplied: asks for the first boxes of C.
@@ -39,24 +38,48 @@ struct Results {
         UNROLL for (int i = 0; i < OUTS && i < RESULTS; i++) old(tile, i);
     }
 
-    // Writes the sums of a warp in a box, which has C where that is read.
-    INLINE void put(const float *sum, unsigned char *box, int warp, int lane) const {
+    // Writes the sums of a warp in box i, which has C where that is read.
+    INLINE void put(const float *sum, unsigned char *box, int i, const Meeting &meeting, int warp, int lane) const {
         const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+#if TYPE_BITS == 32
+        float others[GATHERED];
+        UNROLL for (int j = 0; j < SLICE / 8; j++) {
+            if (CUT && 4 * j % GATHERED == 0) meeting.others(others, (OF_BOX * i + 4 * j) / GATHERED);
+            UNROLL for (int e = 0; e < 2; e++) {
+                const int column = LANES ? column_of(warp, e, lane / 4) : warp % 4 * 16 + lane / 4 + 8 * e;
+                float2 *const at = (float2 *)(box + column * LINE + ((2 * j + lane % 4 / 2) ^ column % 8) * 16 + lane % 2 * 8);
+                float2 x = make_float2(sum[4 * j + 2 * e], sum[4 * j + 2 * e + 1]), old = make_float2(0, 0);
+                if (CUT) {
+                    x.x += others[4 * j % GATHERED + 2 * e];
+                    x.y += others[4 * j % GATHERED + 2 * e + 1];
+                }
+                if (BETA != 0) old = *at;
+                *at = make_float2(scaled(s, x.x, old.x), scaled(s, x.y, old.y));
+            }
+        }
+#else
         // A lane says where 16 bytes of a column lie: those of four blocks of 8 by 8.
         unsigned char *const column = box + (warp % 4 * 16 + lane % 16) * LINE;
+        float others[GATHERED];
         UNROLL for (int j = 0; j < 8; j += 2) {
+            if (CUT && 4 * j % GATHERED == 0) meeting.others(others, (OF_BOX * i + 4 * j) / GATHERED);
             unsigned char *const at = column + ((j + lane / 16) ^ lane % 8) * 16;
             unsigned int c[4] = {}, x[4];
             if (BETA != 0) ldmatrix<false>(c[0], c[1], c[2], c[3], at);
             UNROLL for (int e = 0; e < 4; e++) {
-                const float *const pair = sum + 4 * j + 2 * e;
-                x[e] = halves_of(scaled(s, pair[0], real_of((Half)c[e])), scaled(s, pair[1], real_of((Half)(c[e] >> 16))));
+                float low = sum[4 * j + 2 * e], high = sum[4 * j + 2 * e + 1];
+                if (CUT) {
+                    low += others[4 * j % GATHERED + 2 * e];
+                    high += others[4 * j % GATHERED + 2 * e + 1];
+                }
+                x[e] = halves_of(scaled(s, low, real_of((Half)c[e])), scaled(s, high, real_of((Half)(c[e] >> 16))));
             }
             stmatrix(x[0], x[1], x[2], x[3], at);
         }
+#endif
     }
 
-    INLINE void store(const Sums &sum, const Tile &tile, int warp, int lane) {
+    INLINE void store(const Sums &sum, const Tile &tile, const Meeting &meeting, int warp, int lane) {
         UNROLL for (int i = 0; i < RESULTS; i++) {
             if (BETA != 0) {
                 barrier_wait(old_barrier(group, i % OUTS), parities >> i % OUTS & 1);
@@ -69,13 +92,13 @@ struct Results {
                 __syncwarp();
                 if (i == 0 || i >= OUTS) meet(1 + group, 128);
             }
-            put(sum[i / BOXES_M] + i % BOXES_M * 32, place(i), warp, lane);
+            put(sum[i / BOXES_M] + i % BOXES_M * OF_BOX, place(i), i, meeting, warp, lane);
             async_fence();
             meet(1 + group, 128);
-            const int m = tile.m + i % BOXES_M * 64, n = tile.n + i / BOXES_M * 64, rows = g.m - m;
-            const bool ragged = rows % 8 && rows > 0 && rows < 64;
+            const int m = tile.m + i % BOXES_M * SLICE, n = tile.n + i / BOXES_M * 64, rows = g.m - m;
+            const bool ragged = rows % WORD && rows > 0 && rows < SLICE;
             if (ragged) {
-                store_columns<64, 8>((const Stored *)place(i), g.c + m + n * g.ldc, g.ldc, rows, g.n - n, thread);
+                store_columns<64, WORD>((const Stored *)place(i), g.c + m + n * g.ldc, g.ldc, rows, g.n - n, thread);
                 meet(1 + group, 128);  // nobody reads it any more
             }
             if (acts) {

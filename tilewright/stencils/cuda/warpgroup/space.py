@@ -6,17 +6,21 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.warpgroup.needs import (
+    BLOCK,
     MOST_SUMS,
-    SLICE,
+    cut_tiles,
     group_columns,
     shared_bytes,
+    slice_of,
     stage_bytes,
+    tiles,
 )
 
 TILE_M = (64, 128, 192, 256)
@@ -24,6 +28,9 @@ TILE_N = (64, 128, 256)
 STAGES = (2, 3, 4, 5, 6, 8)
 OUTS = (1, 2, 3)
 BANDS = (1024, 2048, 2560, 4096)
+CUTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 22, 33)
+LEAST = 4
+"""Slices of a part of a tile: with fewer its sums take longer to meet than to make."""
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -39,6 +46,8 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("band", BANDS),
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
+        Param("cut", CUTS, absent=0),
+        Param("lanes", (0, 1) if p.math == "tf32" and p.transposed_b else (0,), absent=0),
     ]
 
 
@@ -68,7 +77,15 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "each block brings whole boxes",
         lambda tile_m, tile_n, cluster_m, cluster_n: (
-            (tile_m % (SLICE * cluster_n) == 0) & (tile_n % (SLICE * cluster_m) == 0)
+            (tile_m % (BLOCK * cluster_n) == 0) & (tile_n % (BLOCK * cluster_m) == 0)
+        ),
+    )
+    yield Rule(
+        "lanes-sums",
+        "hard",
+        "fragments take registers of sums",
+        lambda tile_m, tile_n, ping_pong, lanes: (
+            (lanes == 0) | (tile_m * group_columns(tile_n, ping_pong) <= 128 * 128)
         ),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
@@ -76,13 +93,13 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "tile-in-m",
         "soft",
         "tiles of a cluster are not higher than C, but for what tensor cores ask for",
-        lambda tile_m, cluster_m: tile_m * cluster_m < p.m + SLICE,
+        lambda tile_m, cluster_m: tile_m * cluster_m < p.m + BLOCK,
     )
     yield Rule(
         "tile-in-n",
         "soft",
         "tiles of a cluster are not wider than C, but for what tensor cores ask for",
-        lambda tile_n, cluster_n: tile_n * cluster_n < p.n + SLICE,
+        lambda tile_n, cluster_n: tile_n * cluster_n < p.n + BLOCK,
     )
     yield Rule(
         "in-flight",
@@ -95,4 +112,45 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "a band has whole tiles of clusters",
         lambda tile_n, cluster_n, band: band % (tile_n * cluster_n) == 0,
+    )
+    slices = -(-p.k // slice_of(p))
+
+    def waves(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any) -> tuple[Any, Any]:
+        """Tiles of clusters, and how many there are at a time."""
+        return tiles(p, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
+
+    def room(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any, parts: Any) -> Any:
+        """Whether there is a block for each of so many parts of each tile of the last wave."""
+        count, places = waves(tile_m, tile_n, cluster_m, cluster_n, blocks)
+        return count % places * parts <= places
+
+    yield Rule(
+        "cut-count",
+        "queryable",
+        "slices of tiles that are cut are fewer than 2^31",
+        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
+            cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) * (slices + cut) < 2**31
+        ),
+    )
+    yield Rule(
+        "cut-full",
+        "soft",
+        "tiles are cut where the last wave is not full",
+        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
+            (cut == 0) | (cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) > 0)
+        ),
+    )
+    yield Rule(
+        "cut-idle",
+        "soft",
+        "tiles of the last wave are not cut in more parts than there are blocks for",
+        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
+            (cut <= 1) | (room(tile_m, tile_n, cluster_m, cluster_n, blocks, cut))
+        ),
+    )
+    yield Rule(
+        "cut-short",
+        "soft",
+        f"a part of a tile has {LEAST} slices or more",
+        lambda cut: (cut <= 1) | (slices >= LEAST * cut),
     )

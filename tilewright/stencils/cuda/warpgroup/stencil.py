@@ -1,4 +1,4 @@
-"""Large products of 16-bit matrices by warp groups with roles: space, choice and launch.
+"""Large products of 16-bit matrices, or of float32 as tf32, by warp groups with roles.
 
 Large products are bound by what tensor cores multiply and by the power that moving bytes takes. So tiles are
 as large as registers allow, copies pass no register, two blocks share what comes of one operand, and tiles
@@ -8,12 +8,16 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     tile_m, tile_n   of C
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
     cluster_m, cluster_n   blocks that share what comes of B, of A
-    stages   slices of 64 along k in shared memory
-    outs     boxes of 64 x 64 of C of each group in shared memory
+    stages   slices of 128 bytes along k in shared memory
+    outs     boxes of C of each group in shared memory, 128 bytes high and 64 columns wide
     overlap  whether blocks make ready while the kernel before them in the stream ends
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
     blocks   of the whole grid: they stay and walk over the tiles
+    cut      along k: 0 no tile, 1 those of the last two waves, so that all blocks have as much to do; more:
+             those of the last wave, each in so many equal parts, while there are blocks. Parts meet in device
+             memory and are added in a fixed order
+    lanes    whether a B of tf32 that runs across k comes into registers as fragments, and is not turned
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -25,12 +29,31 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
-from tilewright.stencils.cuda.warpgroup.needs import SLICE, THREADS, shared_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import (
+    BLOCK,
+    THREADS,
+    cut_of,
+    shared_bytes,
+    slice_of,
+    tiles,
+    workspace_bytes,
+)
 from tilewright.stencils.cuda.warpgroup.space import params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import (
+    A,
+    Argument,
+    B,
+    C,
+    Pointer,
+    Scalar,
+    Stamp,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 
-SMALLEST = 33
+SMALLEST = 16
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
@@ -41,17 +64,18 @@ ARGUED = ("band", "blocks")
 
 
 class WarpGroupStencil(Stencil):
-    """``warpgroup``: one large product of 16 bits, as the five functions of the protocol."""
+    """``warpgroup``: one large product of 16 bits or tf32, as the five functions of the protocol."""
 
     name = "warpgroup"
     target = "cuda"
+    maths = ("ieee", "tf32")
     # Whether tiles fill whole waves decides, and that is another matter for each size.
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("h", "b"):
-            return f"type {p.dtype.letter} is not one of h, b"
+        if p.dtype.letter not in ("h", "b") and (p.dtype.letter, p.math) != ("s", "tf32"):
+            return f"type {p.dtype.letter} in {p.math} is not one of h, b, s in tf32"
         reason = unserved(p, device)
         if reason is not None:
             return reason
@@ -65,7 +89,7 @@ class WarpGroupStencil(Stencil):
             return "a column does not begin at a multiple of 16 bytes"
         if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
             return "columns lie 2^40 bytes apart"
-        if tiles(p, SLICE, SLICE) > LARGEST:
+        if tiles(p, BLOCK, BLOCK) > LARGEST:
             return f"{p.m}x{p.n} has more than 2^30 tiles"
         return None
 
@@ -87,6 +111,7 @@ class WarpGroupStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
+        given["CUT"] = int(config["cut"] > 0)
         return written("warpgroup", asked(problem) | given)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
@@ -106,9 +131,10 @@ class WarpGroupStencil(Stencil):
                     Scalar("beta", "2d"),
                 ),
             ),
-            _map(p, A, a, c["tile_m"] // c["cluster_n"] if p.transposed_a else SLICE),
-            _map(p, B, b, SLICE if p.transposed_b else c["tile_n"] // c["cluster_m"]),
-            _map(p, C, (p.m, p.n), SLICE),
+            _map(p, A, a, c["tile_m"] // c["cluster_n"] if p.transposed_a else slice_of(p)),
+            _map(p, B, b, slice_of(p) if p.transposed_b else c["tile_n"] // c["cluster_m"]),
+            _map(p, C, (p.m, p.n), BLOCK),
+            *([_cut(p, c)] if c["cut"] else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -116,7 +142,8 @@ class WarpGroupStencil(Stencil):
         cluster = c["cluster_m"] * c["cluster_n"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         return Launch(
-            grid=(min(c["blocks"] // cluster, needed), cluster, 1),
+            # Tiles that are cut may be fewer than those who share them.
+            grid=(max(min(c["blocks"] // cluster, needed), cut_of(p, c).workers), cluster, 1),
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"], c["outs"])),
             cluster=cluster,
@@ -124,8 +151,17 @@ class WarpGroupStencil(Stencil):
         )
 
 
+def _cut(p: Problem, c: Config) -> Struct:
+    """Which tiles are cut, and the workspace where their sums meet."""
+    found = cut_of(p, c)
+    numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
+    return Struct(
+        "Cut", (Workspace("workspace", workspace_bytes(c, found.workers)), Stamp("stamp"), *numbers)
+    )
+
+
 def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
-    """An operand as it is stored, in boxes of 64 rows and so many columns."""
+    """An operand as it is stored, in boxes of a line of rows and so many columns."""
     rows, cols = stored
     size, leading = p.dtype.itemsize, (p.lda, p.ldb, p.ldc)[operand] or 0
     return TensorMap(
@@ -134,8 +170,8 @@ def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> Ten
         p.dtype.name,
         (rows, cols, 1),
         (leading * size, leading * cols * size),
-        (SLICE, columns, 1),
+        (slice_of(p), columns, 1),
         swizzle=128,
         # Where boxes begin inside lines of memory L2 would fetch too many of these.
-        promotion=128 if leading % SLICE else 256,
+        promotion=128 if leading % slice_of(p) else 256,
     )
