@@ -54,7 +54,16 @@ UNCUT = "uncut"
 COMMON = {"cluster_m": 1, "cluster_n": 1, "band": 2048, "backwards": 1, "blocks": 132}
 BASES = {
     "warpgroup": Config(
-        {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "stages": 4, "outs": 2, "overlap": 0, "cut": 0, "lanes": 0}
+        {
+            "tile_m": 256,
+            "tile_n": 128,
+            "ping_pong": 0,
+            "stages": 4,
+            "outs": 2,
+            "overlap": 0,
+            "cut": 0,
+            "lanes": 0,
+        }
         | COMMON
     ),
     "dmma": Config(
@@ -276,9 +285,7 @@ def drawn(
         yield problem(letter, order, f"{m}x{n}x{k}", ieee)
 
 
-def problems(
-    types: Iterable[str], sizes: Iterable[str], orders: Iterable[str], ieee: bool
-) -> list[Problem]:
+def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str], ieee: bool) -> list[Problem]:
     """All of them; a size is an order or MxNxK."""
     return [
         problem(letter, order, size if "x" in size else f"{size}x{size}x{size}", ieee)

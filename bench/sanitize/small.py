@@ -217,7 +217,9 @@ def ffma(device: Device) -> Iterator[Job]:
             continue
         config = stencil.default(problem, device).with_(**({"cut": 0} | fixed), depth=16, blocks=2)
         if letter == "c":
-            config = config.with_(**{name: min(config[name], 8) for name in ("rows", "columns")}, lanes_m=4, warps_m=4)
+            config = config.with_(
+                **{name: min(config[name], 8) for name in ("rows", "columns")}, lanes_m=4, warps_m=4
+            )
         yield made(stencil, problem, config, f"ffma_{letter}_{trans}_{turn}", device)
 
 

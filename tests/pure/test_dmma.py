@@ -160,7 +160,11 @@ def test_the_default_is_a_member_that_hardware_runs(
     assert launch.grid[1] == launch.cluster == config["cluster_m"] * config["cluster_n"]
     # One block of an SM, and none without a tile.
     needed = tiles(p, *(config[name] for name in ("tile_m", "tile_n", "cluster_m", "cluster_n")))
-    assert 1 <= launch.grid[0] <= (132 // launch.cluster if config["cut"] else min(needed, 132 // launch.cluster))
+    assert (
+        1
+        <= launch.grid[0]
+        <= (132 // launch.cluster if config["cut"] else min(needed, 132 // launch.cluster))
+    )
     assert launch.shared <= H200["shared_per_block_optin"]
 
 

@@ -131,7 +131,9 @@ class DmmaStencil(Stencil):
 def _found(p: Problem, c: Config) -> Cut:
     """The tiles that a config cuts."""
     count = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
-    return cuts.cut_of(count, c["blocks"] // (c["cluster_m"] * c["cluster_n"]), -(-p.k // c["depth"]), c["cut"])
+    return cuts.cut_of(
+        count, c["blocks"] // (c["cluster_m"] * c["cluster_n"]), -(-p.k // c["depth"]), c["cut"]
+    )
 
 
 def _cut(p: Problem, c: Config) -> Struct:

@@ -55,4 +55,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     stored = down_tile * across_tile * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
     count, sums = tiles(p, down_tile, across_tile), down_tile * across_tile * p.dtype.itemsize
     slices = -(-p.k // depth)
-    return cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums) + BEGUN
+    return (
+        cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums) + BEGUN
+    )

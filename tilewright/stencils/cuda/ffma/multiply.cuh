@@ -16,8 +16,8 @@ template <int COUNT, int APART> INLINE void load(Element (&x)[COUNT], unsigned i
     }
 }
 
-// Of which operand a thread has fewer elements: these take turns fastest, and come first. So compilers find registers in which
-// nearly all products of 16 x 8 read from both banks (of 8 x 16, from one bank at a time).
+// Of which operand a thread has fewer elements: these take turns fastest, and come first. So the compiler finds registers in
+// which nearly all products read from both banks.
 constexpr bool ROWS_FIRST = ROWS <= COLUMNS;
 constexpr int MANY = ROWS_FIRST ? COLUMNS : ROWS, FEW = ROWS_FIRST ? ROWS : COLUMNS;
 
@@ -26,7 +26,7 @@ INLINE void multiply(Sums &sum, const Element (&a)[ROWS], const Element (&b)[COL
     UNROLL for (int part = 0; part < NUMBERS; part++)
         UNROLL for (int one = 0; one < MANY; one++)
             UNROLL for (int step = 0; step < FEW; step++) {
-                const int other = one % 2 ? FEW - 1 - step : step, i = ROWS_FIRST ? other : one, j = ROWS_FIRST ? one : other;
+                const int two = one % 2 ? FEW - 1 - step : step, i = ROWS_FIRST ? two : one, j = ROWS_FIRST ? one : two;
                 Element &c = sum[i][j];
 #if COMPLEX
                 // The real part of A first, then its imaginary one: no product waits for the one before.
@@ -49,7 +49,8 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
     const Meeting meeting(cut, warp, lane);
     Turn<STAGES> turn;
     _Pragma("unroll 1") while (walk.next()) {
-        const int slices = walk.count();
+        // The same in all lanes: registers of the warp count the slices.
+        const int slices = __shfl_sync(0xffffffff, walk.count(), 0);
         Sums sum;
         Element a[2][ROWS], b[2][COLUMNS];
         UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = zero();
