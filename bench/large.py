@@ -3,12 +3,11 @@
 burst      ten products after the GPU has idled, in turns: clocks are high when it begins
 sustained  slices of one second and the like, in turns, on a GPU that is hot: its power is the limit
 
-Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s and microseconds of
-cuBLAS (PyTorch) and of each config, medians of the turns, the ratio within turns, clocks and power at the end
-of each turn. More than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are
-more than the cache holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in
-float64 those of ``dmma``, in float32 those of ``ffma``, which serves the order nt; type t is float32 as tf32,
-by ``warpgroup`` and by cuBLAS (``allow_tf32``).
+Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s of cuBLAS (PyTorch) and
+of each config, medians of the turns, the ratio within turns, clocks and power at the end of each turn. More
+than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more than the cache
+holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``, in
+float32 those of ``warpgroup`` as tf32, by cuBLAS (``allow_tf32``), too, or with ``--ieee`` those of ``ffma``.
 """
 
 from __future__ import annotations
@@ -32,12 +31,15 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.runtime import launch
-from tilewright.stencils.cuda.warpgroup.cost import best
+from tilewright.stencils.cuda.dmma.cost import best as best_dmma
+from tilewright.stencils.cuda.ffma.cost import best as best_ffma
+from tilewright.stencils.cuda.warpgroup.cost import best as best_warpgroup
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import modules, nvrtc, timer
 
 NAMES = {"h": "warpgroup", "b": "warpgroup", "d": "dmma", "z": "dmma", "s": "ffma", "c": "ffma"}
-"""The stencils by type."""
+"""The stencils by type; of float32 with ``math="ieee"``."""
+BEST = {"warpgroup": best_warpgroup, "dmma": best_dmma, "ffma": best_ffma}
 WRONG = {"h": 0.02, "b": 0.02, "d": 1e-12, "z": 1e-12, "s": 1e-4, "c": 1e-4}
 """Differences from cuBLAS, of its largest number, that no order of sums explains."""
 CUBLAS = "cublas"
@@ -49,22 +51,29 @@ AHEAD = 2_000_000
 MOST = 14.0
 """Logarithm to the base 2 of the largest extent that is drawn."""
 UNCUT = "uncut"
-TF32 = "t"
-"""The letter of float32 multiplied as tf32 in ``--types``."""
 COMMON = {"cluster_m": 1, "cluster_n": 1, "band": 2048, "backwards": 1, "blocks": 132}
 BASES = {
     "warpgroup": Config(
-        {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "stages": 4, "outs": 2, "overlap": 0}
-        | {"cut": 0, "lanes": 0}
+        {
+            "tile_m": 256,
+            "tile_n": 128,
+            "ping_pong": 0,
+            "stages": 4,
+            "outs": 2,
+            "overlap": 0,
+            "cut": 0,
+            "lanes": 0,
+        }
         | COMMON
     ),
     "dmma": Config(
         {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6, "slabs": 0}
+        | {"cut": 0}
         | COMMON
     ),
     "ffma": Config(
-        {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
-        | {"band": 2048, "blocks": 132}
+        {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
+        | {"band": 2048, "blocks": 132, "cut": 0}
     ),
 }
 NAMED: Mapping[str, Mapping[str, int]] = {
@@ -92,12 +101,13 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "sums": {},
     "sums lines": {"lanes_m": 4, "warps_m": 4},
     "sums deep": {"depth": 32, "stages": 4},
-    "sums high": {"rows": 16, "columns": 8},
-    "c8": {"columns": 8, "depth": 8, "stages": 8},
-    "c8 deep": {"columns": 8, "stages": 4},
+    "sums wide": {"rows": 8, "columns": 16},
+    "c8": {"rows": 8, "depth": 8, "stages": 8},
+    "c8 deep": {"rows": 8, "stages": 4},
     "z8": {"tile_n": 64, "depth": 8, "stages": 8},
     "z16": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4},
     "z16 pair": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4, "cluster_n": 2},
+    "z96": {"tile_m": 96, "tile_n": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 5, "slabs": 1},
     "z16 wide": {"tile_m": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 4},
 }
 """Configs by name: what differs from the base of the stencil."""
@@ -114,7 +124,7 @@ def config_of(name: str, p: Problem, device: Device) -> Config:
     ``tall/stages=3/band=1024``."""
     first, *changes = name.split("/")
     if first == UNCUT:
-        config = best(of(p).space(p, device).restricted(cut=0), p, device)
+        config = BEST[of(p).name](of(p).space(p, device).restricted(cut=0), p, device)
     else:
         config = of(p).default(p, device) if first == DEFAULT else BASES[of(p).name].with_(**NAMED[first])
     pairs = (change.split("=") for change in changes)
@@ -232,7 +242,6 @@ def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]
         ratios = [their / ours for their, ours in zip(theirs, each, strict=True)]
         line[name] = {
             "tflops": round(p.flops / statistics.median(each) * 1e-12, 1),
-            "us": round(1e6 * statistics.median(each), 2),
             "ratio": round(statistics.median(ratios), 4),
             "least": round(min(ratios), 4),
             "most": round(max(ratios), 4),
@@ -260,27 +269,26 @@ def spoken(line: lines.Line, p: Problem, device: Device) -> lines.Line:
     return line | about | {"layout": p.layout, "beta": p.beta, "regime": dispatch.regime(p, device)}
 
 
-def problem(letter: str, order: str, size: str) -> Problem:
-    """The product of a type, orders of operands, and MxNxK."""
-    tf32 = letter == TF32
-    return Problem.parse(f"{'s' if tf32 else letter}:{order}:{size}", math="tf32" if tf32 else "ieee")[0]
+def problem(letter: str, order: str, size: str, ieee: bool) -> Problem:
+    """The product of a type, orders of operands, and MxNxK; of float32 in tf32, if not asked for otherwise."""
+    return Problem.parse(f"{letter}:{order}:{size}", math="tf32" if letter == "s" and not ieee else "ieee")[0]
 
 
 def drawn(
-    types: Iterable[str], orders: Iterable[str], count: int, seed: int, least: int
+    types: Iterable[str], orders: Iterable[str], count: int, seed: int, least: int, ieee: bool
 ) -> Iterator[Problem]:
     """Random products: extents are multiples of 8, their logarithms uniform, types and orders in turns."""
     draw, kinds = random.Random(seed), list(itertools.product(orders, types))
     for number in range(count):
         m, n, k = (8 * round(2 ** draw.uniform(log2(least), MOST) / 8) for _ in "mnk")
         order, letter = kinds[number % len(kinds)]
-        yield problem(letter, order, f"{m}x{n}x{k}")
+        yield problem(letter, order, f"{m}x{n}x{k}", ieee)
 
 
-def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str]) -> list[Problem]:
+def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str], ieee: bool) -> list[Problem]:
     """All of them; a size is an order or MxNxK."""
     return [
-        problem(letter, order, size if "x" in size else f"{size}x{size}x{size}")
+        problem(letter, order, size if "x" in size else f"{size}x{size}x{size}", ieee)
         for size in sizes
         for letter in types
         for order in orders
@@ -307,6 +315,7 @@ def main() -> None:
         help="random shapes beside the sizes (default: 0)",
     )
     add("--least", type=int, default=1024, help="the least extent that is drawn (default: 1024)")
+    add("--ieee", action="store_true", help="type s without tensor cores")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--rounds", type=int, default=5, help="samples of each (default: 5)")
     add("--idle", type=float, default=2.0, help="seconds before a burst (default: 2)")
@@ -319,9 +328,9 @@ def main() -> None:
         raise SystemExit(f"nothing to measure on: {reason}")
     begin = time.monotonic()
     device = dispatch.device("cuda")
-    types, orders = lines.words(options.types), lines.words(options.trans)
-    asked = problems(types, lines.words(options.sizes), orders)
-    asked += drawn(types, orders, options.draw, options.seed, options.least)
+    types, orders = lines.letters(options.types), lines.words(options.trans)
+    asked = problems(types, lines.words(options.sizes), orders, options.ieee)
+    asked += drawn(types, orders, options.draw, options.seed, options.least, options.ieee)
     names = lines.words(options.configs)
     jobs = {(p, name): (p, config_of(name, p, device)) for p in asked for name in names}
     # Sizes are arguments, so there is one program for all of them.

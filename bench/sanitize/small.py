@@ -178,12 +178,13 @@ def dmma(device: Device) -> Iterator[Job]:
     """Products in float64 of several tiles, in two blocks or two clusters: each form of the operands, boxes
     of slabs, products of tensor cores of each k, and an operand that two blocks share."""
     stencil = STENCILS["dmma"]
-    alone = {"cluster_m": 1, "cluster_n": 1, "slabs": 0, "warps_m": 2, "mma_k": 8}
+    alone = {"cluster_m": 1, "cluster_n": 1, "slabs": 0, "warps_m": 2, "mma_k": 8, "cut": 0}
     forms: tuple[dict[str, int], ...] = (
         {"tile_m": 64, "tile_n": 64, "stages": 4, "slabs": 1, "cluster_n": 2},
         {"tile_m": 128, "tile_n": 128, "stages": 3},
         {"tile_m": 64, "tile_n": 128, "stages": 2, "mma_k": 16, "cluster_m": 2},
         {"tile_m": 64, "tile_n": 64, "stages": 3, "mma_k": 16},
+        {"tile_m": 64, "tile_n": 64, "stages": 3, "mma_k": 16, "cluster_m": 2, "cut": 1},
     )
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "dz" for fixed in forms):
         dtype = DTYPES[letter]
@@ -197,8 +198,8 @@ def dmma(device: Device) -> Iterator[Job]:
         config = config.with_(depth=256 // dtype.itemsize)
         if dtype.is_complex:
             config = config.with_(tile_n=64)
-        job = made(stencil, problem, config, f"dmma_{letter}_{trans}_{turn}", device)
-        yield replace(job, launch=replace(job.launch, grid=(2, job.launch.grid[1], 1)))
+        config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"])
+        yield made(stencil, problem, config, f"dmma_{letter}_{trans}_{turn}", device)
 
 
 def ffma(device: Device) -> Iterator[Job]:
@@ -207,17 +208,19 @@ def ffma(device: Device) -> Iterator[Job]:
     forms: tuple[dict[str, int], ...] = (
         {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "stages": 3},
         {"rows": 4, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 2},
+        {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "stages": 2, "cut": 1},
     )
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "sc" for fixed in forms):
         trans, beta = "nt" if letter == "s" else ("nc", "jt")[turn % 2], ("any", "0")[turn % 2]
         (problem,) = Problem.parse(f"{letter}:{trans}:212x276x75", alpha="any", beta=beta)
         if stencil.accepts(problem, device) is not None:
             continue
-        config = stencil.default(problem, device).with_(**fixed, depth=16)
+        config = stencil.default(problem, device).with_(**({"cut": 0} | fixed), depth=16, blocks=2)
         if letter == "c":
-            config = config.with_(columns=config["columns"] // 2)
-        job = made(stencil, problem, config, f"ffma_{letter}_{trans}_{turn}", device)
-        yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+            config = config.with_(
+                **{name: min(config[name], 8) for name in ("rows", "columns")}, lanes_m=4, warps_m=4
+            )
+        yield made(stencil, problem, config, f"ffma_{letter}_{trans}_{turn}", device)
 
 
 def single(device: Device) -> Iterator[Job]:

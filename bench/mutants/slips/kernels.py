@@ -250,18 +250,6 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED}/test_warpgroup.py",
     ),
     Slip(
-        "tilewright/stencils/cuda/warpgroup/cuts.cuh",
-        "worker >= farthest;",
-        "worker > farthest;",
-        f"{_EMULATED}/test_warpgroup.py",
-    ),
-    Slip(
-        "tilewright/stencils/cuda/warpgroup/turn.cuh",
-        "            async_fence();\n",
-        "",
-        f"{_EMULATED}/test_warpgroup.py",
-    ),
-    Slip(
         "tilewright/stencils/cuda/dmma/fragments.cuh",
         "CONJ_LEFT == CONJ_RIGHT ?",
         "CONJ_LEFT != CONJ_RIGHT ?",
@@ -278,6 +266,18 @@ SLIPS: tuple[Slip, ...] = (
         "if (last && j == MIDDLE && more) arrived(next);",
         "",
         f"{_EMULATED}/test_dmma.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/cuts.cuh",
+        "worker >= farthest;",
+        "worker > farthest;",
+        f"{_EMULATED}/test_warpgroup.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/turn.cuh",
+        "            async_fence();\n",
+        "",
+        f"{_EMULATED}/test_warpgroup.py",
     ),
     Slip(
         "tilewright/stencils/cuda/lib/ring.cuh",

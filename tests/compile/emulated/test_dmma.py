@@ -15,7 +15,7 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 32, "tile_n": 64, "warps_m": 2, "mma_k": 8, "depth": 16, "stages": 2, "slabs": 0}
-SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks": 132}
+SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0}
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,9 @@ SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks"
     [
         # A across k, B along it: 16 bytes of either at a time; odd edges, two tiles of a block.
         ("d:nn:35x29x19", "any", {}),
+        # Three blocks share five tiles, of which two are cut; two clusters share one.
+        ("d:nn:40x280x35", "any", {"tile_m": 64, "warps_m": 2, "cut": 1, "blocks": 3}),
+        ("z:nt:24x56x20", "1", {"depth": 8, "cluster_m": 2, "cut": 2, "blocks": 4}),
         # Seven columns of products of a warp, so that two steps begin at different ones of two places.
         ("d:tt:34x34x18", "0", {"tile_m": 112}),
         # Both along k, and both across it by boxes of slabs, which two blocks share.
@@ -41,7 +44,7 @@ def test_products_are_right_and_no_bank_is_asked_twice(
     unit = 16 // p.dtype.itemsize
     pads = [-(ld or 0) % unit for ld in (p.lda, p.ldb, p.ldc)]
     p = problem(text, pad=(pads[0], pads[1] + unit, pads[2] + 2 * unit), beta=beta, alpha=alpha)
-    assert found_wrong("dmma", [(p, Config(SMALL | fixed))], grid_x=1) == []
+    assert found_wrong("dmma", [(p, Config(SMALL | fixed))], grid_x=None if "cut" in fixed else 1) == []
     assert set(asked) == {1}
 
 

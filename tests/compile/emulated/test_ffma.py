@@ -11,7 +11,7 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 1, "depth": 8, "stages": 2}
-SMALL |= {"band": 1024, "blocks": 132}
+SMALL |= {"band": 1024, "blocks": 132, "cut": 0}
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,9 @@ SMALL |= {"band": 1024, "blocks": 132}
     [
         # Two tiles of a block, edges inside of words.
         ("s:nt:66x33x19", "any", {}),
-        ("c:nc:19x33x9", "0", {"rows": 4, "lanes_m": 4, "warps_m": 2}),
+        # Three blocks share five tiles along k.
+        ("s:nt:66x33x35", "1", {"rows": 4, "lanes_m": 4, "cut": 1, "blocks": 3}),
+        ("c:nc:19x33x9", "0", {"rows": 4, "lanes_m": 4, "warps_m": 2, "cut": 2}),
         ("c:jt:17x18x10", "1", {"rows": 4, "lanes_m": 4, "warps_m": 2}),
     ],
 )
@@ -29,4 +31,4 @@ def test_products_are_right(text: str, beta: str, fixed: dict[str, int]) -> None
     unit = 16 // p.dtype.itemsize
     pads = [-(ld or 0) % unit for ld in (p.lda, p.ldb, p.ldc)]
     p = problem(text, pad=(pads[0], pads[1] + unit, pads[2] + 2 * unit), beta=beta, alpha=alpha)
-    assert found_wrong("ffma", [(p, Config(SMALL | fixed))], grid_x=1) == []
+    assert found_wrong("ffma", [(p, Config(SMALL | fixed))], grid_x=None if "cut" in fixed else 1) == []

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.common import cheapest
+from tilewright.space import Space
+from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.dmma.needs import (
     LINE,
     WARPS,
@@ -48,6 +48,8 @@ STORED = 16
 """Bytes of C that a block stores in a clock."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
+ASKEW = 1.05
+"""Times longer that slices of cut tiles take: a guess, which leaves large products uncut."""
 ACROSS, ALONG, MIXED, COMPLEX = range(4)
 SLOWER: Mapping[int, Mapping[int, float]] = {
     MIXED: {8: 1.008, 16: 1.0},
@@ -63,11 +65,7 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
     # What was best or level with the best for all tiles, and boxes that are few where they may be.
     settled: dict[str, Any] = {"band": 2048, "backwards": 1, "slabs": int(slabs_whole(p))}
-    varied = [param for param in space.params if param.name not in settled]
-    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
-    columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | settled
-    cost = clocks(p, device, columns)
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")
     return found
@@ -86,7 +84,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     tile_m, tile_n, depth = columns["tile_m"], columns["tile_n"], columns["depth"]
     cluster_m, cluster_n = columns["cluster_m"], columns["cluster_n"]
     shared, parts = cluster_m * cluster_n, numbers(p)
-    waves = -(-tiles(p, tile_m, tile_n, cluster_m, cluster_n) // (columns["blocks"] // shared))
     slower = np.vectorize(SLOWER[form(p)].get, otypes=[float])(columns["mma_k"])
     products = tile_m * tile_n * depth * parts**2 / RATE * slower
     # Each warp reads the rows and the columns of its part of the tile.
@@ -104,4 +101,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     slices = -(-p.k // depth)
     order = 1 + 0.004 * np.abs(np.log2(columns["band"] / 2048)) - 0.004 * columns["backwards"]
     order = order - 0.004 * columns["slabs"]
-    return waves * (slices * slice_clocks + stored) * order + BEGUN
+    count, places = tiles(p, tile_m, tile_n, cluster_m, cluster_n), columns["blocks"] // shared
+    sums = shared * tile_m * tile_n * p.dtype.itemsize
+    cut = columns["cut"]
+    return cuts.clocks(count, places, slices, cut, slice_clocks, ASKEW, stored, sums) * order + BEGUN

@@ -21,7 +21,14 @@ constexpr int PLACES = MMA_K == 16 ? 4 : 2, STEPS = DEPTH * NUMBERS / (4 * PLACE
 constexpr int LEFT_BLOCK = LEFT_A ? BLOCK_A : BLOCK_B, RIGHT_BLOCK = LEFT_A ? BLOCK_B : BLOCK_A;
 
 typedef double Left[PLACES][2], Right[PLACES];
-typedef double Sums[NUMBERS][LEFT_ROWS][RIGHT_COLUMNS][4];
+typedef double Number, Sums[NUMBERS][LEFT_ROWS][RIGHT_COLUMNS][4];
+
+// The sums of a thread one after the other.
+constexpr int SUMMED = NUMBERS * LEFT_ROWS * RIGHT_COLUMNS * 4;
+INLINE Number &number_of(Sums &sum, int i) {
+    const int product = i / 4, column = product % RIGHT_COLUMNS, row = product / RIGHT_COLUMNS;
+    return sum[row / LEFT_ROWS][row % LEFT_ROWS][column][i % 4];
+}
 
 // Where the numbers of a lane begin in the lines of 16 rows (8 columns), for j = 0 and i = 0.
 INLINE unsigned int first_left(int r, int q) {

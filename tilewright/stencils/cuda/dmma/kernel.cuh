@@ -22,7 +22,7 @@
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), loads.cuh, fragments.cuh, multiply.cuh, results.cuh; tiles.cuh is that of warpgroup.
+// The parts: layout.cuh (shared memory), loads.cuh, fragments.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh are those of warpgroup.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -60,6 +60,9 @@
 #endif
 #ifndef BACKWARDS
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
+#endif
+#ifndef CUT
+#define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
@@ -99,20 +102,28 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "dmma/loads.cuh"
 #include "dmma/fragments.cuh"
 #include "dmma/results.cuh"
+#include "warpgroup/parts.cuh"
 #include "dmma/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-dmma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+dmma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b
+#if CUT
+     , const __grid_constant__ Cut cut
+#endif
+) {
+#if !CUT
+    const Cut cut = {};
+#endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
     if (warp >= WARPS) {
         registers_given<24>();
-        if (warp == WARPS) come(g, map_a, map_b, lane == 0);
+        if (warp == WARPS) come(g, cut, map_a, map_b, lane == 0);
     } else {
         registers_taken<240>();
-        multiply_tiles(g, warp, lane);
+        multiply_tiles(g, cut, warp, lane);
     }
     if (CLUSTER > 1) {
         // A block whose barriers and slots others still reach stays.

@@ -16,17 +16,20 @@ INLINE void arrived(const Turn<STAGES> &turn) {
     __syncwarp();  // lanes may leave the wait apart
 }
 
-INLINE void multiply_tiles(const Product &g, int warp, int lane) {
+INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane) {
     // Column of a step in front of which the next left fragments begin to be loaded, spread over the columns behind it.
     constexpr int MIDDLE = RIGHT_COLUMNS / 2;
     const Tiles tiles(g);
-    const int all = tiles.all(), slices = tiles.slices(), r = lane / 4, q = lane % 4;
+    const int r = lane / 4, q = lane % 4;
     const int row = warp % WARPS_M * WARP_M, column = warp / WARPS_M * WARP_N;
     const unsigned int a = shared_address(shared_memory) + row * LINE, b = shared_address(shared_memory) + OF_A + column * LINE;
     const unsigned int of_left = (LEFT_A ? a : b) + first_left(r, q), of_right = (LEFT_A ? b : a) + first_right(r, q);
     const unsigned int odd = q & 1;
+    Walk walk(tiles, cut);
+    const Meeting meeting(cut, warp, lane);
     Turn<STAGES> turn;
-    _Pragma("unroll 1") for (int number = blockIdx.x; number < all; number += (int)gridDim.x) {
+    _Pragma("unroll 1") while (walk.next()) {
+        const int slices = walk.count();
         Sums sum;
         Left left[2][LEFT_ROWS];
         Right right[2];
@@ -60,6 +63,12 @@ INLINE void multiply_tiles(const Product &g, int warp, int lane) {
             read(turn.at, lane);
             turn = next;
         }
-        store(g, sum, Tile(tiles, number).m + row, Tile(tiles, number).n + column, r, q);
+        if (!walk.ends()) {
+            meeting.give(sum);
+            continue;
+        }
+        if (CUT) meeting.add(sum, walk);
+        const Tile tile(tiles, walk.number);
+        store(g, sum, tile.m + row, tile.n + column, r, q);
     }
 }

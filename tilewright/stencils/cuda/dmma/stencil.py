@@ -18,6 +18,8 @@ CUTLASS has it for 16 bits (V. Thakkar et al., 2023), with the float64 products 
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
     blocks   of the whole grid: they stay and walk over the tiles
+    cut      into how many parts along k tiles go that leave blocks idle: 0 none, 1 as many as make all blocks
+             equally busy, else so many, of the last wave alone
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -26,10 +28,12 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
+from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.dmma.cost import best, clocks
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, numbers, shared_bytes, tiles, unit
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
+from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
@@ -91,6 +95,7 @@ class DmmaStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
+        given["CUT"] = int(config["cut"] > 0)
         text, headers = program("dmma")
         defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
         return Source(text, "dmma", headers, defines)
@@ -107,6 +112,7 @@ class DmmaStencil(Stencil):
             Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
             _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"], slabs),
             _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"], slabs),
+            *([_cut(p, c)] if c["cut"] else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -114,11 +120,27 @@ class DmmaStencil(Stencil):
         cluster = c["cluster_m"] * c["cluster_n"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         return Launch(
-            grid=(min(c["blocks"] // cluster, needed), cluster, 1),
+            # Tiles that are cut may be fewer than those who share them.
+            grid=(max(min(c["blocks"] // cluster, needed), _found(p, c).workers), cluster, 1),
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(p, c["tile_m"], c["tile_n"], c["depth"], c["stages"])),
             cluster=cluster,
         )
+
+
+def _found(p: Problem, c: Config) -> Cut:
+    """The tiles that a config cuts."""
+    count = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
+    return cuts.cut_of(
+        count, c["blocks"] // (c["cluster_m"] * c["cluster_n"]), -(-p.k // c["depth"]), c["cut"]
+    )
+
+
+def _cut(p: Problem, c: Config) -> Struct:
+    """Which tiles are cut, and where their sums meet."""
+    return cuts.argument(
+        _found(p, c), c["cluster_m"] * c["cluster_n"], c["tile_m"] * c["tile_n"] * p.dtype.itemsize
+    )
 
 
 def _map(p: Problem, operand: int, across: int, along: bool, rows: int, slabs: bool) -> TensorMap:

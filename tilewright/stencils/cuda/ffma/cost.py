@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.common import cheapest
+from tilewright.space import Space
+from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.ffma.needs import numbers, tile_m, tile_n, tiles
 
 Columns = Mapping[str, Any]
@@ -36,12 +36,7 @@ BEGUN = 2500
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    settled: dict[str, Any] = {"band": 2048}
-    varied = [param for param in space.params if param.name not in settled]
-    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
-    columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | settled
-    cost = clocks(p, device, columns)
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    found = cuts.cheapest(space, {"band": 2048}, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of ffma fits {p.key}, which it accepts")
     return found
@@ -52,11 +47,14 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     rows, across, depth, parts = columns["rows"], columns["columns"], columns["depth"], numbers(p)
     down_tile = tile_m(rows, columns["lanes_m"], columns["warps_m"])
     across_tile = tile_n(across, columns["lanes_m"], columns["warps_m"])
-    waves = -(-tiles(p, down_tile, across_tile) // columns["blocks"])
     reads = (rows + across) * parts / 4 / (rows * across * parts**2)
     products = down_tile * across_tile * depth * parts**2 / RATE / REACHED * (1 + READ * reads)
     brought = (down_tile + across_tile) * depth * p.dtype.itemsize / MEMORY
     slice_clocks = np.maximum(products + SLICE_CLOCKS, brought)
     slice_clocks = slice_clocks + LATENCY / (columns["stages"] - 1)
     stored = down_tile * across_tile * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
-    return waves * (-(-p.k // depth) * slice_clocks + stored) + BEGUN
+    count, sums = tiles(p, down_tile, across_tile), down_tile * across_tile * p.dtype.itemsize
+    slices = -(-p.k // depth)
+    return (
+        cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums) + BEGUN
+    )

@@ -16,7 +16,7 @@
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), loads.cuh, multiply.cuh, results.cuh; tiles.cuh is that of warpgroup.
+// The parts: layout.cuh (shared memory), loads.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh are those of warpgroup.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -42,6 +42,9 @@
 #endif
 #ifndef STAGES
 #define STAGES 5  // slices in shared memory
+#endif
+#ifndef CUT
+#define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
@@ -72,19 +75,27 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/tiles.cuh"
 #include "ffma/loads.cuh"
 #include "ffma/results.cuh"
+#include "warpgroup/parts.cuh"
 #include "ffma/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-ffma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+ffma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b
+#if CUT
+     , const __grid_constant__ Cut cut
+#endif
+) {
+#if !CUT
+    const Cut cut = {};
+#endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
     __syncthreads();  // all threads know the barriers
     if (warp >= WARPS) {
         registers_given<24>();
-        if (warp == WARPS) come(g, map_a, map_b, lane == 0);
+        if (warp == WARPS) come(g, cut, map_a, map_b, lane == 0);
     } else {
         registers_taken<240>();
-        multiply_tiles(g, warp, lane);
+        multiply_tiles(g, cut, warp, lane);
     }
 }

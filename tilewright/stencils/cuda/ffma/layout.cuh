@@ -12,6 +12,19 @@ struct Product {
     double alpha[2], beta[2];
 };
 
+// The sums of a thread, and one after the other.
+typedef float Number;
+typedef Element Sums[ROWS][COLUMNS];
+constexpr int SUMMED = ROWS * COLUMNS * NUMBERS;
+INLINE Number &number_of(Sums &sum, int i) {
+    Element &element = sum[i / NUMBERS / COLUMNS][i / NUMBERS % COLUMNS];
+#if COMPLEX
+    return i % 2 ? element.im : element.re;
+#else
+    return element;
+#endif
+}
+
 constexpr int THREADS = 32 * WARPS + 128;  // the last warp group loads
 constexpr int LINE_A = TILE_M * SIZE, LINE_B = TILE_N * SIZE, OF_A = DEPTH * LINE_A, STAGE = OF_A + DEPTH * LINE_B;
 

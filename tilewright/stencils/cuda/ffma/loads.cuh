@@ -2,16 +2,16 @@
 #pragma once
 
 // A whole warp, of which one lane acts. Coordinates of maps count real numbers.
-INLINE void come(const Product &g, const TensorMap &map_a, const TensorMap &map_b, bool acts) {
+INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const TensorMap &map_b, bool acts) {
     const Tiles tiles(g);
-    const int all = tiles.all(), slices = tiles.slices();
+    Walk walk(tiles, cut);
     Turn<STAGES> turn;
     turn.parity = 1;  // nothing has to be read before the first ones
     if (acts) map_prefetch(map_a);
     if (acts) map_prefetch(map_b);
-    _Pragma("unroll 1") for (int number = blockIdx.x; number < all; number += (int)gridDim.x) {
-        const Tile tile(tiles, number);
-        _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
+    _Pragma("unroll 1") while (walk.next()) {
+        const Tile tile(tiles, walk.number);
+        _Pragma("unroll 1") for (int slice = walk.first; slice < walk.last; slice++) {
             barrier_wait(gone_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
             if (acts) {

@@ -16,12 +16,17 @@ template <int COUNT, int APART> INLINE void load(Element (&x)[COUNT], unsigned i
     }
 }
 
-// Columns there and back, so that two products in a row share an operand in registers.
-INLINE void multiply(Element (&sum)[ROWS][COLUMNS], const Element (&a)[ROWS], const Element (&b)[COLUMNS]) {
+// Of which operand a thread has fewer elements: these take turns fastest, and come first. So the compiler finds registers in
+// which nearly all products read from both banks.
+constexpr bool ROWS_FIRST = ROWS <= COLUMNS;
+constexpr int MANY = ROWS_FIRST ? COLUMNS : ROWS, FEW = ROWS_FIRST ? ROWS : COLUMNS;
+
+// There and back, so that two products in a row share an operand in registers.
+INLINE void multiply(Sums &sum, const Element (&a)[ROWS], const Element (&b)[COLUMNS]) {
     UNROLL for (int part = 0; part < NUMBERS; part++)
-        UNROLL for (int j = 0; j < COLUMNS; j++)
-            UNROLL for (int turned = 0; turned < ROWS; turned++) {
-                const int i = j % 2 ? ROWS - 1 - turned : turned;
+        UNROLL for (int one = 0; one < MANY; one++)
+            UNROLL for (int step = 0; step < FEW; step++) {
+                const int two = one % 2 ? FEW - 1 - step : step, i = ROWS_FIRST ? two : one, j = ROWS_FIRST ? one : two;
                 Element &c = sum[i][j];
 #if COMPLEX
                 // The real part of A first, then its imaginary one: no product waits for the one before.
@@ -34,16 +39,20 @@ INLINE void multiply(Element (&sum)[ROWS][COLUMNS], const Element (&a)[ROWS], co
             }
 }
 
-INLINE void multiply_tiles(const Product &g, int warp, int lane) {
+INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane) {
     const Tiles tiles(g);
-    const int all = tiles.all(), slices = tiles.slices();
     const int four = lane / 16 * 2 + lane % 2, eight = lane / 2 % 8;
     const int lane_m = LANES_M == 4 ? four : eight, lane_n = LANES_M == 4 ? eight : four;
     const int row = warp % WARPS_M * ROWS * LANES_M + lane_m * WORD, column = warp / WARPS_M * COLUMNS * LANES_N + lane_n * WORD;
     const unsigned int of_a = shared_address(shared_memory) + row * SIZE, of_b = shared_address(shared_memory) + OF_A + column * SIZE;
+    Walk walk(tiles, cut);
+    const Meeting meeting(cut, warp, lane);
     Turn<STAGES> turn;
-    _Pragma("unroll 1") for (int number = blockIdx.x; number < all; number += (int)gridDim.x) {
-        Element sum[ROWS][COLUMNS], a[2][ROWS], b[2][COLUMNS];
+    _Pragma("unroll 1") while (walk.next()) {
+        // The same in all lanes: registers of the warp count the slices.
+        const int slices = __shfl_sync(0xffffffff, walk.count(), 0);
+        Sums sum;
+        Element a[2][ROWS], b[2][COLUMNS];
         UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = zero();
         arrived(turn);
         load<ROWS, LANES_M>(a[0], of_a + turn.at * STAGE);
@@ -57,15 +66,23 @@ INLINE void multiply_tiles(const Product &g, int warp, int lane) {
             UNROLL for (int k = 0; k < DEPTH; k++) {
                 const bool last = k == DEPTH - 1;
                 if (last && more) arrived(next);
-                load<ROWS, LANES_M>(a[(k + 1) % 2], of_a + (last ? there : here + (k + 1) * LINE_A));
-                load<COLUMNS, LANES_N>(b[(k + 1) % 2], of_b + (last ? there : here + (k + 1) * LINE_B));
+                const unsigned int next_a = of_a + (last ? there : here + (k + 1) * LINE_A);
+                const unsigned int next_b = of_b + (last ? there : here + (k + 1) * LINE_B);
+                if (ROWS_FIRST) load<ROWS, LANES_M>(a[(k + 1) % 2], next_a);
+                load<COLUMNS, LANES_N>(b[(k + 1) % 2], next_b);
+                if (!ROWS_FIRST) load<ROWS, LANES_M>(a[(k + 1) % 2], next_a);
                 multiply(sum, a[k % 2], b[k % 2]);
             }
             __syncwarp();
             if (lane == 0) barrier_expect(gone_barrier(turn.at), 0);
             turn = next;
         }
-        const Tile tile(tiles, number);
+        if (!walk.ends()) {
+            meeting.give(sum);
+            continue;
+        }
+        if (CUT) meeting.add(sum, walk);
+        const Tile tile(tiles, walk.number);
         store(g, sum, tile.m + row, tile.n + column);
     }
 }

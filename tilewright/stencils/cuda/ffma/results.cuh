@@ -5,7 +5,7 @@ constexpr int WORDS_M = ROWS / WORD, RESULTS = WORDS_M * COLUMNS;  // words of a
 constexpr int AT_ONCE = RESULTS % 4 ? 2 : 4;                       // that are read before the first of them is written
 
 // The thread's first element of C is at (m, n).
-INLINE void store(const Product &g, const Element (&sum)[ROWS][COLUMNS], int m, int n) {
+INLINE void store(const Product &g, const Sums &sum, int m, int n) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
     Stored *const begin = g.c + m + n * g.ldc;
     const int rows = g.m - m, columns = g.n - n;  // from there on

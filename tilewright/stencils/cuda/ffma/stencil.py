@@ -13,6 +13,8 @@ registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), 
     stages   slices in shared memory
     band     columns of C in which tiles are near each other in time
     blocks   of the whole grid: they stay and walk over the tiles
+    cut      into how many parts along k tiles go that leave blocks idle: 0 none, 1 as many as make all blocks
+             equally busy, else so many, of the last wave alone
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -21,10 +23,12 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
+from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.ffma.cost import best, clocks
 from tilewright.stencils.cuda.ffma.needs import THREADS, numbers, shared_bytes, tile_m, tile_n, tiles
 from tilewright.stencils.cuda.ffma.space import params, rules
+from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
@@ -90,6 +94,7 @@ class FfmaStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
+        given["CUT"] = int(config["cut"] > 0)
         text, headers = program("ffma")
         defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
         return Source(text, "ffma", headers, defines)
@@ -104,13 +109,15 @@ class FfmaStencil(Stencil):
             Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
             _map(p, A, p.m, down, c["depth"]),
             _map(p, B, p.n, across, c["depth"]),
+            *([_cut(p, c)] if c["cut"] else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         down, across = _tile(c)
         return Launch(
-            grid=(min(c["blocks"], int(tiles(p, down, across))), 1, 1),
+            # Tiles that are cut may be fewer than those who share them.
+            grid=(max(min(c["blocks"], int(tiles(p, down, across))), _found(p, c).workers), 1, 1),
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(p, down, across, c["depth"], c["stages"])),
         )
@@ -122,6 +129,17 @@ def _tile(config: Config) -> tuple[int, int]:
     return int(tile_m(c["rows"], c["lanes_m"], c["warps_m"])), int(
         tile_n(c["columns"], c["lanes_m"], c["warps_m"])
     )
+
+
+def _found(p: Problem, c: Config) -> Cut:
+    """The tiles that a config cuts."""
+    return cuts.cut_of(int(tiles(p, *_tile(c))), c["blocks"], -(-p.k // c["depth"]), c["cut"])
+
+
+def _cut(p: Problem, c: Config) -> Struct:
+    """Which tiles are cut, and where their sums meet."""
+    down, across = _tile(c)
+    return cuts.argument(_found(p, c), 1, down * across * p.dtype.itemsize)
 
 
 def _map(p: Problem, operand: int, across: int, tile: int, depth: int) -> TensorMap:

@@ -13,15 +13,6 @@ struct Product {
     double alpha[2], beta[2];
 };
 
-// Which tiles are cut: all behind the first `whole`, whose slices so many clusters of blocks share in their order. Each has
-// `share` of them, and the first `longer` one more; a tile is counted as `counted` slices, of which the last may not be there. In
-// the workspace are flags, which say the stamp of this launch where sums have come, and then sums.
-struct Cut {
-    unsigned char *workspace;
-    unsigned long long stamp;
-    int whole, workers, share, longer, counted;
-};
-
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1);     // warp groups that multiply; one more loads
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;              // blocks that share what comes of one operand
 constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;

@@ -2,6 +2,15 @@
 // other band in the other direction. Blocks that run at the same time then share rows of A and columns of B.
 #pragma once
 
+// Which tiles are cut: all behind the first `whole`, whose slices so many clusters of blocks share in their order. Each has
+// `share` of them, and the first `longer` one more; a tile is counted as `counted` slices, of which the last may not be there. In
+// the workspace are flags, which say the stamp of this launch where sums have come, and then sums.
+struct Cut {
+    unsigned char *workspace;
+    unsigned long long stamp;
+    int whole, workers, share, longer, counted;
+};
+
 struct Tiles {
     const Product &g;
     int down, across;  // tiles of clusters

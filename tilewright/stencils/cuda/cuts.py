@@ -1,0 +1,99 @@
+"""Tiles that are cut along k among blocks, for stencils whose sums meet as ``warpgroup/parts.cuh`` has it:
+which tiles these are, who has how much of them, and the workspace.
+
+Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Config
+from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.stencils.cuda.warpgroup.needs import FLAGS, Cut, cut_share, cut_tiles, cut_workers
+from tilewright.targets.cuda.arguments import Scalar, Stamp, Struct, Workspace
+
+CUTS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 66, 132)
+"""Into how many parts: none, as many as make blocks equally busy, or so many."""
+LEAST = 4
+"""Slices of a part of a tile: with fewer its sums take longer to meet than to make."""
+WARPS = 8
+"""Warps of a block that sum."""
+MET = 3000
+"""Bytes of sums that all blocks together store into the second-level cache, or load from it, in a clock. This
+and the two below are guesses from what the cache does for other kernels, not fitted."""
+CALLED = 1200
+"""Clocks from asking for the sums of another block to having added them, for each of these."""
+TOLD = 2500
+"""Clocks for which a block waits that adds the sums of others."""
+
+
+def allowed(space: Space, settled: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
+    """Columns of all configs with some values that the rules of these kinds let through. A rule is asked as
+    soon as all parameters are there that it reads: spaces with cuts have millions of combinations."""
+    found = {name: np.array([value]) for name, value in settled.items()}
+    rules = [rule for rule in space.rules if rule.kind in kinds]
+    for param in space.params:
+        if param.name not in found:
+            count = len(next(iter(found.values())))
+            found = {name: np.repeat(values, len(param.values)) for name, values in found.items()}
+            found[param.name] = np.tile(np.array(param.values), count)
+        ready = [rule for rule in rules if set(rule.reads) <= set(found)]
+        rules = [rule for rule in rules if rule not in ready]
+        for rule in ready:
+            count = len(found[param.name])
+            kept = np.broadcast_to(rule.test(**{name: found[name] for name in rule.reads}), count)
+            found = {name: values[kept] for name, values in found.items()}
+    return found
+
+
+def cheapest(
+    space: Space, settled: Mapping[str, Any], clocks: Callable[[Mapping[str, Any]], Any]
+) -> Config | None:
+    """The config of least cost that all rules allow; where the soft ones leave none, of those that the
+    hardware can run; None where there is none."""
+    for kinds in (KINDS, (*HARDWARE, "hard")):
+        columns = allowed(space, settled, kinds)
+        if len(columns["cut"]):
+            at = int(np.argmin(clocks(columns)))
+            return Config({param.name: columns[param.name][at].item() for param in space.params})
+    return None
+
+
+def cut_of(count: int, places: int, slices: int, cut: int) -> Cut:
+    """What is cut of so many tiles of clusters, which so many clusters of blocks share."""
+    some = int(cut_tiles(count, places, cut))
+    if some == 0:
+        return Cut(count, 0, 0, 0, slices)
+    workers = int(cut_workers(some, places, cut, slices))
+    if cut == 1:
+        return Cut(count - some, workers, *divmod(some * slices, workers), slices)
+    share = int(cut_share(some, places, cut, slices))
+    return Cut(count - some, workers, share, 0, share * (workers // some))
+
+
+def argument(found: Cut, cluster: int, tile_bytes: int) -> Struct:
+    """Which tiles are cut, and the workspace where their sums meet: a flag for each warp, and then sums."""
+    blocks = found.workers * cluster
+    flags = -(-blocks * WARPS * 8 // FLAGS) * FLAGS
+    numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
+    return Struct("Cut", (Workspace("workspace", flags + blocks * tile_bytes), Stamp("stamp"), *numbers))
+
+
+def clocks(
+    count: Any, places: Any, slices: Any, cut: Any, slice_clocks: Any, askew: float, stored: Any, sums: Any
+) -> Any:
+    """Clocks of all tiles, by those of a slice (``askew`` times longer of cut tiles, whose blocks are at
+    different k) and of storing a tile, and by the bytes of the sums of a cluster."""
+    some = cut_tiles(count, places, cut)
+    waves = -(-(count - some) // places)
+    workers = np.maximum(cut_workers(some, places, cut, slices), 1)
+    share = -(-some * slices // workers)
+    given = np.maximum(workers - some, 0)
+    part = np.where(some > 0, share * slice_clocks * askew + stored * np.maximum(1, share / slices), 0)
+    others = -(-workers // np.maximum(some, 1))
+    joined = np.where((some > 0) & (given > 0), 2 * given * sums / MET + others * CALLED + TOLD, 0)
+    return waves * (slices * slice_clocks + stored) + part + joined

@@ -1,0 +1,68 @@
+// Tiles that are cut along k, of warps whose sums are numbers of any kind: what a warp has of a tile that ends in another block
+// goes into the workspace, and the same warp of the block that has the end adds what all others have, the nearest first. The
+// order is always the same, and so is the result.
+//
+// A place holds the sums of a warp, 16 bytes of all lanes after each other; a flag says that they are there. Who includes this
+// says how many NUMBERs a thread sums, and which is which: number_of(sums, i).
+#pragma once
+
+#include "lib/global.cuh"
+
+constexpr int OF_WORD = 16 / sizeof(Number), SUM_WORDS = SUMMED / OF_WORD;  // numbers of 16 bytes, and such words of a thread
+constexpr int FLAGS = 128;                                                  // bytes that flags are a multiple of
+
+struct Meeting {
+    const Cut &cut;
+    const int warp, lane;
+
+    INLINE Meeting(const Cut &given, int of_block, int own) : cut(given), warp(of_block), lane(own) {}
+
+    INLINE int place(int worker) const { return (worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0)) * WARPS + warp; }
+    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)cut.workspace + place(worker); }
+    INLINE uint4 *words(int worker) const {
+        const int flags = ceiling(cut.workers * CLUSTER * WARPS * 8, FLAGS) * FLAGS;
+        return (uint4 *)(cut.workspace + flags) + (long long)place(worker) * (SUM_WORDS * 32) + lane;
+    }
+
+    // For whoever has the end of the tile.
+    INLINE void give(Sums &sum) const {
+        UNROLL for (int i = 0; i < SUM_WORDS; i++) {
+            Word word;
+            UNROLL for (int e = 0; e < OF_WORD; e++) word.number[e] = number_of(sum, i * OF_WORD + e);
+            global_store(words(blockIdx.x) + i * 32, word.vector);
+        }
+        // What the other lanes have written comes before it, too.
+        __syncwarp();
+        if (lane == 0)
+            asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(flag(blockIdx.x)), "l"(cut.stamp) : "memory");
+        __syncwarp();
+    }
+
+    // For the end of a tile: waits for all others that have a part of it, and adds these.
+    INLINE void add(Sums &sum, const Walk &walk) const {
+        if (walk.first == 0) return;
+        const int start = (walk.number - walk.whole) * cut.counted;
+        _Pragma("unroll 1") for (int worker = blockIdx.x; worker > 0 && walk.begin(worker) > start;) {
+            worker--;
+            if (lane == 0) {
+                unsigned long long come;
+                do {
+                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(worker)) : "memory");
+                } while (come != cut.stamp);
+                *flag(worker) = 0;  // A graph that runs again has the same stamp.
+            }
+            __syncwarp();
+            UNROLL for (int i = 0; i < SUM_WORDS; i++) {
+                Word word;
+                global_load(word.vector, words(worker) + i * 32);
+                UNROLL for (int e = 0; e < OF_WORD; e++) number_of(sum, i * OF_WORD + e) += word.number[e];
+            }
+        }
+    }
+
+  private:
+    union Word {
+        uint4 vector;
+        Number number[OF_WORD];
+    };
+};
