@@ -106,4 +106,4 @@ def test_what_ships_is_points() -> None:
                     at = alone.Point(*row[:-1])
                     assert max(at[:3]) > alone.SHORT
                     assert row[-1] > 0
-                    assert len(alone.coordinates(letter, at)) == 14
+                    assert len(alone.coordinates(letter, at)) == 11

@@ -4,7 +4,8 @@ may run one.
 A library has its best kernels for a single large product, and others than for a batch; what ``neighbours``
 knows of batches says nothing of it. Here the points are products alone, from 16 to 16,384 in each direction,
 each with the gain of a stencil's default over cuBLAS, in ``data/alone.json``. ``python -m bench.alone``
-measures it, and ``python -m bench.foretold`` makes the data. What is foretold at others is ``forecast``'s.
+measures it, and ``python -m bench.foretold`` makes the data. What is foretold at others is a Gaussian
+process over the logarithms of the gains (``gaussian``).
 """
 
 from __future__ import annotations
@@ -18,13 +19,18 @@ from typing import Any, NamedTuple
 
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.planning import kin
-from tilewright.planning.forecast import Doubts, Forecast
+from tilewright.planning.gaussian import Process
 
 SHORT = 64
 """The longest extent of a product up to which it is one of a batch's kind."""
 WIDE = 16
 """Bytes that divide the addresses of what every access may be used for."""
-DOUBTS = Doubts(reach=2.0, spread=1.0, unknown=0.1, farther=0.05)
+SPREAD, NOISE = 0.25, 0.06
+"""Standard deviations of logarithms of gains: from product to product, and of what no size explains."""
+MUCH = 1.2
+"""Logarithm of the gain from which on it is no matter how much it is."""
+DOUBT = 1.1
+"""Standard deviations that are taken off of what may be counted on."""
 HALVES = ("h", "b")
 """Types whose points are one."""
 
@@ -54,23 +60,21 @@ def point(p: Problem) -> Point:
 
 
 def coordinates(letter: str, at: Point) -> tuple[float, ...]:
-    """Where a product lies among the others: a distance of one is about that of an extent from its double."""
+    """Where a product lies among the others: a distance of one is that at which one says little of another.
+    The weights were searched for, products held apart in turns (``python -m bench.foretold --hold``)."""
     size = DTYPES[letter].itemsize
     across_a, across_b = (op in "tc" for op in at.trans)
-    extents = [math.log2(max(extent, 1)) for extent in at[:3]]
-    shortest, middle, longest = sorted(extents)
+    m, n, k = (math.log2(max(extent, 1)) for extent in at[:3])
     columns = (at.k if across_a else at.m, at.n if across_b else at.k, at.m)
     units = at.units or tuple(math.gcd(WIDE, rows * size) for rows in columns)
+    odd_a, odd_b, odd_c = (math.log2(WIDE // unit) for unit in units)
     return (
-        *(0.5 * extent for extent in extents),
-        0.5 * shortest,
-        0.3 * middle,
-        0.3 * longest,
-        0.5 * sum(extents) / 3,
+        *(0.2 * m, 0.2 * n, 0.12 * k),
+        0.2 * (m + n),
+        0.12 * min(m, n),
+        *(0.75 * across_a, 0.75 * across_b),
+        *(0.3 * odd_a, 0.3 * odd_b, 0.2 * odd_c),
         1.0 * (at.beta == "0"),
-        0.3 * across_a,
-        0.3 * across_b,
-        *(0.3 * math.log2(WIDE // unit) for unit in units),
     )
 
 
@@ -79,12 +83,14 @@ class Measured:
 
     def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
         found = list(gains)
+        values = (min(max(math.log(gain), -MUCH), MUCH) for _, gain in found)
         self._letter = letter
-        self._forecast = Forecast((coordinates(letter, at) for at, _ in found), (g for _, g in found), DOUBTS)
+        self._process = Process((coordinates(letter, at) for at, _ in found), values, SPREAD, NOISE)
 
     def foretold(self, at: Point) -> tuple[float, float]:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
-        return self._forecast.at(coordinates(self._letter, at))
+        mean, deviation = self._process.at(coordinates(self._letter, at))
+        return math.exp(mean - DOUBT * deviation), math.exp(mean)
 
 
 def points(letters: Mapping[str, Any], letter: str) -> Measured | None:
