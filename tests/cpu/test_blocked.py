@@ -140,6 +140,14 @@ def test_configs_that_would_be_wrong_are_named() -> None:
         tw.plan(a, np.zeros((65, 600)).T, stencil="blocked", config={"pack_a": 0})
 
 
+@pytest.mark.parametrize("text", ["d:tn:2000x1000x100", "z:tn:4000x3000x120", "c:ct:3000x2000x128"])
+def test_an_operand_that_is_too_large_to_be_packed_as_a_whole_is_packed_by_tiles(text: str) -> None:
+    (problem,) = Problem.parse(text)
+    config = BLOCKED.default(problem, AVX512)
+    assert (config["order"], config["pack_a"]) == ("mn", 1)
+    assert not BLOCKED.space(problem, AVX512).only(HARDWARE).why(config)
+
+
 # ---- the code
 
 
