@@ -181,7 +181,7 @@ def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> Ten
         f"map_{'abc'[operand]}",
         operand,
         # Boxes are copied bit by bit, whatever an element is.
-        "uint32",
+        "float32",
         (rows, cols, 1),
         (leading * size, leading * cols * size),
         (SLICE, columns, 1),
