@@ -11,8 +11,8 @@ demo: $(READY)
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu.
-SHARED := batch_last build chain cli compact cores cublaslt einsum examples export fast_calls forms gemm halves jax kernels lanes \
-	libraries matmul numpy_rules plans stores tensors tile torch verify
+SHARED := amx batch_last blocked build chain cli compact cores cublaslt einsum examples export fast_calls forms gemm halves jax kernels \
+	lanes libraries matmul numpy_rules plans processors stores tensors tile torch verify
 SHARING := $(SHARED:%=tests/cpu/test_%.py)
 test: $(READY)
 	@$(BIN)/python -m pytest -m pure -n auto --dist worksteal $(COUNT)

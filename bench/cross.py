@@ -1,11 +1,13 @@
 """Kernels of processors that are not here, right or wrong: ``python -m bench.cross --out FILE``.
 
-Random problems (types s, d, c and z, all transpositions, sizes that no vector divides beside those that all
+Random problems (all types, all transpositions, sizes that no vector divides beside those that all
 do) are exported for each instruction set of another architecture (``tilewright.export``), linked with the
 tests of exported libraries by its cross compiler, and run under QEMU as each of some processors. Those tests
 hold every kernel against a reference in C: classes of alpha and beta, beta 0 over NaN, odd counts, matrices
-that lie apart, shared operands, addresses that one element divides, guards around every C. QEMU says what is
-right, nothing of time. Exit code 1: something is wrong; what is missing here is named and skipped.
+that lie apart, shared operands, addresses that one element divides, guards around every C. Then as many
+random problems of all types and layouts are called one by one, each by several kernels (``bench.foreign``).
+QEMU says what is right, nothing of time. Exit code 1: something is wrong; what is missing here is named and
+skipped.
 """
 
 from __future__ import annotations
@@ -17,21 +19,38 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import tilewright as tw
-from bench import lines
+from bench import foreign, lines
 from bench.exported import SKIPPED, STRICT, TOOLS, called, files
 from tilewright.catalog import TARGETS
+from tilewright.export import processors
 from tilewright.model import DTYPES, Problem
 from tilewright.targets.cpu.isa import ISAS
 
 PROCESSORS = {
     "neon": ("cortex-a57", "neoverse-n1", "max"),
+    "neon_fcma": ("max,sve=off",),
+    # Vectors of one length, whatever the longest is, and those of a processor that has up to 512 bits.
+    "sve128": ("max,sve-default-vector-length=16",),
+    "sve256": ("max,sve-default-vector-length=32", "a64fx,sve-default-vector-length=32"),
+    "sve512": ("max,sve-default-vector-length=64", "a64fx"),
+    "mma": ("power10",),
     "vsx": ("power8", "power9", "power10"),
+    # Code for short vectors runs on processors that have longer ones.
+    **{
+        f"rvv{bits}": tuple(
+            f"rv64,v=true,vlen={has},vext_spec=v1.0" for has in (128, 256, 512) if has >= bits
+        )
+        for bits in (128, 256, 512)
+    },
 }
 """The processors that QEMU is asked to be, by QEMU's names, for each instruction set."""
+LETTERS = ("s", "d", "c", "z", "h", "b", "hc")
+"""The types of kernels that are called one by one; those that a set has no instructions for are left out."""
 SQUARES = (1, 2, 3, 4, 5, 7, 8, 11, 16)
 
 
@@ -40,9 +59,9 @@ def problems(count: int, seed: int) -> list[Problem]:
     draw = random.Random(seed)
     found: dict[str, Problem] = {}
     while len(found) < count:
-        dtype = DTYPES["sdcz"[len(found) % 4]]
+        dtype = DTYPES[LETTERS[len(found) % len(LETTERS)]]
         letters = "ntjc" if dtype.is_complex else "nt"
-        number = len(found) // 4
+        number = len(found) // len(LETTERS)
         a, b = letters[number % len(letters)], letters[number // len(letters) % len(letters)]
         size = draw.choice(SQUARES)
         most = draw.choice((9, 20, 40))
@@ -98,13 +117,16 @@ def main() -> None:
     console = lines.console()
     sink = lines.Sink(given.out, "cross", TARGETS["cpu"].probe(), vars(given))
     failed, asked = False, problems(given.problems, given.seed)
+    kernels = list(foreign.problems(given.problems, given.seed, LETTERS))
     for isa in lines.words(given.sets):
         with tempfile.TemporaryDirectory() as name:
-            for line in checks(isa, asked, Path(name), PROCESSORS[isa]):
+            exported = checks(isa, asked, Path(name), PROCESSORS[isa]) if isa in processors.names() else ()
+            alone = foreign.checks(isa, kernels, Path(name), PROCESSORS[isa])
+            for line in chain(exported, alone):
                 word = {0: "right", SKIPPED: "skipped"}.get(line["exit"], "FAILED")
                 failed |= word == "FAILED"
                 sink.write(line)
-                console.print(f"{word:8}{isa} {line.get('processor', 'objects')}: {line['said']}")
+                console.print(f"{word:8}{isa} {line.get('processor', line['kind'])}: {line['said']}")
     sys.exit(int(failed))
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 import tilewright as tw
 from bench import kernels, lines
+from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError
 from tilewright.export import gpus, processors
 from tilewright.export.problems import Exported, of
@@ -92,9 +93,10 @@ def operands(p: Problem, gap: int, batch: int, kind: str) -> list[Any]:
     rng, found = np.random.default_rng(0), []
     for rows, columns in ((p.m, p.k), (p.k, p.n), (p.m, p.n)):
         size = rows * columns
-        values: Any = rng.standard_normal((batch, size + gap)).astype(p.dtype.numpy)
+        values: Any = rng.standard_normal((batch, size + gap))
         if p.dtype.is_complex:
-            values += 1j * rng.standard_normal((batch, size + gap)).astype(values.real.dtype)
+            values = values + 1j * rng.standard_normal((batch, size + gap))
+        values = narrowed(values, p.dtype.numpy) if p.dtype.real_bits == 16 else values.astype(p.dtype.numpy)
         if kind == "cuda":
             import torch
 
@@ -149,12 +151,16 @@ def runs(
     first = c.copy() if kind == "cpu" else c.clone()
     c[...] = math.nan
     exported()
-    close = np.allclose if kind == "cpu" else _close
+    close = _near if kind == "cpu" else _close
     return (
         {"plan": planned, "library": exported},
         lambda: bool(close(first, c, 1e-4, 1e-4)),
         str(plan.plan.stencil),
     )
+
+
+def _near(first: Any, second: Any, relative: float, absolute: float) -> bool:
+    return bool(np.allclose(widened(first), widened(second), relative, absolute))
 
 
 def _close(first: Any, second: Any, *limits: float) -> bool:

@@ -23,10 +23,18 @@ import tilewright as tw
 from tilewright.export import processors
 from tilewright.targets.cpu.isa import ISAS
 
-PROBLEMS = "d:8x8x8 z:3x3x3 s:ct:16x12x9 c:jn:5x5x5 d:tt:1x7x3 z:nc:9x2x4 s:nt:31x33x20"
+PROBLEMS = (
+    "d:8x8x8 z:3x3x3 s:ct:16x12x9 c:jn:5x5x5 d:tt:1x7x3 z:nc:9x2x4 s:nt:31x33x20 "
+    "h:8x8x8 h:tn:5x7x3 b:nt:9x4x10 hc:3x3x3 hc:jc:4x2x5"
+)
 STRICT = ("-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Iinclude")
 SKIPPED = 77
-TOOLS = {"aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu", "x86_64": "x86_64-linux-gnu"}
+TOOLS = {
+    "aarch64": "aarch64-linux-gnu",
+    "ppc64le": "powerpc64le-linux-gnu",
+    "riscv64": "riscv64-linux-gnu",
+    "x86_64": "x86_64-linux-gnu",
+}
 """How the names of the cross compilers for an architecture begin."""
 USER_CMAKE = """
 cmake_minimum_required(VERSION 3.16)

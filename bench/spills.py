@@ -14,36 +14,28 @@ import argparse
 import random
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench import lines, machine
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import DTYPES, Device, Problem
-from tilewright.targets.cpu import llvm
-from tilewright.targets.cpu.isa import ISAS, prefetch_distance, supported
+from tilewright.targets.cpu import llvm, named
 
-PROCESSORS = {
-    **dict.fromkeys(("znver4", "sapphirerapids", "rocketlake", "icelake-server", "skylake-avx512"), "avx512"),
-    **dict.fromkeys(("znver3", "haswell"), "avx2"),
-    **dict.fromkeys(("generic", "cortex-a57", "neoverse-v1", "neoverse-v2"), "neon"),
-    **dict.fromkeys(("pwr8", "pwr9", "pwr10"), "vsx"),
-}
-CACHES = {"l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
+PROCESSORS = ("generic", *named.CORES)
+"""The processors, by LLVM's names; ``generic`` is what libraries for NEON are compiled for."""
+LIMITS = {"cores": 8, "l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
 
 
-def named(name: str) -> Device:
-    """A processor by LLVM's name of it, with eight cores."""
-    isa = next(each for each in ISAS if each.name == PROCESSORS[name])
-    limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
-    }
-    features = f"{isa.arch}/{name} " + ",".join(f"+{need}" for need in sorted(isa.needs))
-    limits |= {"masks": int(isa.masks), "prefetch": prefetch_distance(name), "cores": 8}
-    supports = supported(set(isa.needs))
-    return Device("cpu", name, f"{name}-{isa.name}", limits | CACHES, features, supports=supports)
+def processor(name: str) -> Device:
+    """A processor by LLVM's name of it, with the caches and cores of a common server."""
+    if name == "generic":
+        base = named.device("cortex-a57")
+        base = replace(base, key="generic-neon", features="aarch64/generic +neon")
+    else:
+        base = named.device(name)
+    return replace(base, limits={**base.limits, **LIMITS})
 
 
 def problems(letter: str, rectangles: int, seed: int) -> Iterator[Problem]:
@@ -64,7 +56,7 @@ def problems(letter: str, rectangles: int, seed: int) -> Iterator[Problem]:
 def compiled(job: tuple[str, Problem]) -> list[dict[str, Any]]:
     """The defaults of one problem on one processor: their spills, one entry a stencil that accepts it."""
     name, problem = job
-    device, found = named(name), []
+    device, found = processor(name), []
     for stencil in STENCILS.values():
         if stencil.target == "cpu" and stencil.accepts(problem, device) is None:
             config = stencil.default(problem, device)
@@ -95,7 +87,7 @@ def main() -> None:
             ]
             rows = [row for found in pool.map(compiled, asked, chunksize=4) for row in found]
             spilling = [row for row in rows if row["spills"]]
-            few = given.accepted if PROCESSORS[name] == "avx2" else 0
+            few = given.accepted if processor(name)["vector_registers"] <= 16 else 0
             bad = [row for row in spilling if row["spills"] > few]
             for row in spilling:
                 sink.write({"kind": "spills"} | row)

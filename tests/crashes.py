@@ -35,6 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
     faulthandler.enable(file=_open[-1])
 
 
+def pytest_unconfigure() -> None:
+    """Close the file; what crashes from here on is told on standard error again."""
+    if _open:
+        faulthandler.enable()
+        _open.pop().close()
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Show what workers left."""
     for path in sorted(_folder(config).glob("*.txt")):

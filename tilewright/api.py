@@ -312,6 +312,7 @@ def tune(
     gpus: str | Sequence[int] | None = None,
     cluster: str | None = None,
     again: bool = False,
+    model: bool = False,
     listen: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
     """Search, check and time kernels for problems on this machine, and record what was found.
@@ -335,20 +336,29 @@ def tune(
     and the same call goes on from there. What it finished is not measured again by the same call but with
     ``again``. Several such calls at once, on one records file, share the work.
 
+    With ``model`` nothing is run: a kernel costs what LLVM's scheduling model of the processor ``device``
+    says (``neoverse-v2``, ``pwr9``, ...: ``targets.cpu.named``), which need not be here, with data in cache;
+    what is found is recorded as predicted, and used where no record of a measurement says anything
+    (docs/predictions.md).
+
     Raises ``ArgumentError`` for an effort, search, beta, regime, device, GPU or spelling that does not exist,
     a negative budget or no tries, ``DeviceError`` where the device cannot be used, and ``ClusterError`` where
     no scheduler or worker answers, or one is of another version.
     """
     # The one door to the tuner, opened by who tunes: a program that multiplies does not load it.
     from tilewright.calls.gaps import gaps as found_gaps
+    from tilewright.targets.cpu.named import device as processor_named
     from tilewright.tuning.cluster import Cluster
     from tilewright.tuning.effort import EFFORTS
     from tilewright.tuning.fleet import Team, chosen, members, teams, tuned
     from tilewright.tuning.gemm.jobs import gap_jobs, tuning_jobs
+    from tilewright.tuning.modelled import modelled
     from tilewright.tuning.search.table import SEARCHES
 
-    if device not in TARGETS:
-        raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
+    if device not in TARGETS and not model:
+        raise ArgumentError(
+            f"device={device!r}; accepted: {', '.join(TARGETS)}, and with model processors by name"
+        )
     if effort not in EFFORTS:
         raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
     if budget is not None and not budget >= 0:
@@ -358,6 +368,14 @@ def tune(
     if search is not None and search not in SEARCHES:
         raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
     jobs = tuning_jobs(problems, betas, regimes)
+    if model:
+        if gaps or gpus is not None or cluster is not None:
+            raise ArgumentError("model=True goes with no gaps, gpus or cluster; accepted: one device")
+        there = dispatch.device() if device == "cpu" else processor_named(device)
+        options: dict[str, Any] = {"effort": effort, "search": search, "budget": budget, "tries": tries}
+        results = modelled(jobs, there, dispatch.records(), again=again, listen=listen, **options)
+        forget()
+        return results
     if gaps:
         kind = device if gpus is None else "cuda"
         jobs += gap_jobs(found_gaps(kind), regimes, EFFORTS[effort].seconds, budget)

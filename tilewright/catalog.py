@@ -63,9 +63,13 @@ class Table(MutableMapping[str, T]):
 # In the order in which an untuned call asks them.
 STENCILS: Table[Stencil] = Table(
     {
+        "outer": Row("cpu", "tilewright.stencils.cpu.outer.stencil:OuterStencil"),
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
+        "blocked": Row("cpu", "tilewright.stencils.cpu.blocked.stencil:BlockedStencil"),
         "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
+        "dots": Row("cpu", "tilewright.stencils.cpu.dots.stencil:DotsStencil"),
+        "amx": Row("cpu", "tilewright.stencils.cpu.amx.stencil:AmxStencil"),
         "boxes": Row("cuda", "tilewright.stencils.cuda.boxes.stencil:BoxesStencil"),
         "whole": Row("cuda", "tilewright.stencils.cuda.whole.stencil:WholeStencil"),
         "single": Row("cuda", "tilewright.stencils.cuda.single.stencil:SingleStencil"),

@@ -1178,7 +1178,10 @@ class Timing:
     protocol: int
 
 
-STATUSES = ("ok", "rejected", "compile_failed", "spills", "wrong", "crashed", "timeout")
+PREDICTED = "predicted"
+"""The status of a record of which nothing was run: its ``seconds`` are cycles by LLVM's scheduling model at 1
+GHz, and its ``detail`` says so. No question for what is right, or fast, is answered by one."""
+STATUSES = ("ok", "rejected", "compile_failed", "spills", "wrong", "crashed", "timeout", PREDICTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1208,9 +1211,9 @@ class Record:
 class Plan:
     """What a call will run, and why: a stencil and a config, and the rung of the ladder that gave them.
 
-    ``origin`` is ``forced``, ``tuned``, ``near``, ``kin``, ``default`` or ``vendor``; ``stencil`` is None
-    when the vendor's library is to be called, and ``config`` then the algorithm that its record names, None
-    where it names none.
+    ``origin`` is ``forced``, ``tuned``, ``near``, ``kin``, ``predicted``, ``default`` or ``vendor``;
+    ``stencil`` is None when the vendor's library is to be called, and ``config`` then the algorithm that its
+    record names, None where it names none.
     """
 
     problem: Any

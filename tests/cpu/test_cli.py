@@ -167,7 +167,7 @@ def test_explain(capsys: pytest.CaptureFixture[str], new_home: Path) -> None:
     # A machine that records ship for starts tuned.
     assert {row["origin"] for row in rows} <= {"tuned", "near", "kin", "default"}
     assert all(row["stencil"] and row["config"] and row["threads"] == 1 for row in rows)
-    (row,) = answered(capsys, "explain", "d:100x100x100")
+    (row,) = answered(capsys, "explain", "d:200x200x200")
     assert (row["origin"], row["stencil"]) == ("vendor", None)
     code, out, _ = said(capsys, "explain", "d:8x8x8")
     assert code == 0
@@ -259,17 +259,17 @@ MISTAKES = [
     (("explain", "d:8..2"), "problem='d:8..2'"),
     (("explain",), "'problem'"),
     (("explain", "d:8x8x8", "--beta", "2"), "beta='2'"),
-    (("space", "d:8x8x8", "--stencil", "none"), "stencil='none'; accepted: lanes, tile"),
+    (("space", "d:8x8x8", "--stencil", "none"), "stencil='none'; accepted: outer, lanes, tile"),
     (("space", "d:8x8x8", "--rules", "some"), "rules='some'; accepted: all, hardware"),
     (("space", "d:8x8x8", "--why", "nonsense"), "'nonsense'"),
     (("space", "d:8x8x8", "--why", "colour=3"), "colour"),
-    (("space", "d:100x100x100"), "problem=d:nn:100x100x100"),
+    (("space", "d:200x200x200"), "problem=d:nn:200x200x200"),
     (("tune", "d:2x2x2", "--effort", "mighty"), "effort='mighty'"),
     (("tune", "d:2x2x2", "--regime", "disk"), "regime='disk'"),
     (("tune", "d:2x2x2", "--beta", "0,2"), "beta='2'; accepted: 0, 1, any"),
     (("tune", "d:2x2x2", "--budget", "-1"), "budget=-1"),
     (("tune", "d:2x2x2", "--budget", "soon"), "budget"),
-    (("tune", "d:100x100x100", "--budget", "1"), "problem=d:nn:100x100x100"),
+    (("tune", "d:200x200x200", "--budget", "1"), "problem=d:nn:200x200x200"),
     (("bench", "d:2x2x2", "--regime", "disk"), "regime='disk'"),
     (("bench", "d:2x2x2", "--cores", "-1"), "cores"),
     (("bench", "d:2x2x2", "--cores", "99999"), "cores=99999"),
@@ -279,7 +279,7 @@ MISTAKES = [
     (("export", "x", "--device", "none"), "device='none'; accepted: cpu, cuda, "),
     (("show", "d:4x4x4", "--stencil", "tile", "--config", "blk_n=0"), "blk_n=0"),
     (("show", "d:4x4x4", "--config", "colour=3"), "colour"),
-    (("show", "d:100x100x100"), "d:nn:100x100x100"),
+    (("show", "d:200x200x200"), "d:nn:200x200x200"),
     (("import", "/does/not/exist"), "/does/not/exist"),
     (("export", "/does/not/exist"), "/does/not/exist"),
     (("export", ""), "records file"),

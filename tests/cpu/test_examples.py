@@ -38,8 +38,8 @@ PRINTED: dict[str, list[str]] = {
     "04_tune": [
         r"\d+ tries in \d+\.\d s: \{'ok': \d+",
         r"winner: (lanes|tile) ",
-        r"before:\nd:nn:6x6x6@100000 .*\n  runs   (?!tuned)",
-        r"after:\nd:nn:6x6x6@100000 .*\n  runs   tuned: ",
+        r"before:\nd:nn:6x5x7@100000 .*\n  runs   (?!tuned)",
+        r"after:\nd:nn:6x5x7@100000 .*\n  runs   tuned: ",
     ],
     "05_force_a_config": [
         r"[\d,]+ combinations, [\d,]+ pass every rule",

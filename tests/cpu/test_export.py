@@ -13,6 +13,7 @@ import pytest
 import tilewright as tw
 from tilewright.cli.main import main
 from tilewright.export import processors
+from tilewright.targets.cpu.isa import ISAS
 
 pytestmark = [
     pytest.mark.cpu,
@@ -20,8 +21,10 @@ pytestmark = [
 ]
 
 STRICT = ("-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Iinclude")
-# What a library may call: copies, and what compilers keep of this processor. Nothing that allocates or exits.
+# What a library may call: copies, what compilers keep of this processor, and on ARM Linux about it. Nothing
+# that allocates or exits.
 CALLED = {"memcpy", "memset", "__cpu_model", "__cpu_indicator_init", "_GLOBAL_OFFSET_TABLE_"}
+CALLED |= {"prctl", "getauxval"}
 
 
 def compiled(folder: Path, *words: str) -> None:
@@ -38,12 +41,11 @@ def ran(folder: Path, program: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory) -> Path:
-    """Two problems for this machine's best instruction set, written by the command and compiled."""
+    """Three problems for this machine's best instruction set, written by the command and compiled."""
     folder = tmp_path_factory.mktemp("library")
     names = ("--name", "mine", "--prefix", "my")
-    main(
-        ["export-kernels", "d:2x3x1", "c:ct:2x1x3", "--c", str(folder), *names, "--for", processors.here()[0]]
-    )
+    problems = ("d:2x3x1", "c:ct:2x1x3", "hc:2x1x2")
+    main(["export-kernels", *problems, "--c", str(folder), *names, "--for", processors.here()[0]])
     compiled(folder, "gcc", "-std=c99", *STRICT, "-c", "src/*.c")
     return folder
 
@@ -51,7 +53,7 @@ def library(tmp_path_factory) -> Path:
 def test_the_library_passes_its_own_tests(library: Path) -> None:
     best = processors.here()[0]
     compiled(library, "gcc", "-std=c99", *STRICT, "test/test.c", "-otest-c", "*.o", "objects/*/*.o", "-lm")
-    assert ran(library, "test-c") == (0, f"{best}: 2 problems, 0 wrong\n")
+    assert ran(library, "test-c") == (0, f"{best}: 3 problems, 0 wrong\n")
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs a C++ compiler, g++")
@@ -67,7 +69,7 @@ def test_its_tests_see_a_wrong_kernel(library: Path) -> None:
     table = library / "src" / "processors.c"
     text = table.read_text()
     swapped, count = re.subn(r"\{(\w+), (\w+), (\w+), (\w+)\}", r"{\2, \1, \3, \4}", text)
-    assert count == 8
+    assert count == 12
     wrong = library / "wrong.c"
     wrong.write_text(swapped.replace('"runtime.h"', '"src/runtime.h"'))
     others = [f"src/{name}" for name in ("problems.c", "runtime.c", "../test/test.c")]
@@ -83,7 +85,7 @@ def test_it_calls_nothing_that_allocates_exits_or_waits(library: Path) -> None:
     said = subprocess.run(["nm", "-g", *objects], capture_output=True, text=True, check=True).stdout
     symbols = [line.split()[-2:] for line in said.splitlines() if re.search(r" [A-Za-z] \w+$", line)]
     defined = {name for kind, name in symbols if kind != "U"}
-    assert {"my_gemm", "my_d_nn_2x3x1", "my_c_ct_2x1x3_pointers"} <= defined
+    assert {"my_gemm", "my_d_nn_2x3x1", "my_c_ct_2x1x3_pointers", "my_hc_nn_2x1x2"} <= defined
     assert all(name.startswith("my_") for name in defined)
     assert {name for kind, name in symbols if kind == "U"} - defined <= CALLED
 
@@ -98,6 +100,18 @@ def test_its_record_says_where_each_kernel_comes_from(library: Path) -> None:
         facts = problem["facts"]
         assert facts["fma"] == facts["fma_expected"] > 0
         assert facts["spills"] == 0
+
+
+def test_float16_is_asked_for_where_it_is_converted(library: Path, tmp_path: Path) -> None:
+    """Not every processor with AVX2 need have the instructions; compilers differ in whether they can ask."""
+    assert "has_f16c()" in (library / "src" / "processors.c").read_text() or not processors.here()[
+        0
+    ].startswith("avx")
+    tw.export_kernels("b:1x1x1", tmp_path, targets="avx2")
+    assert "f16c" not in (tmp_path / "src" / "processors.c").read_text()
+    plain, float16 = (processors.device_of(ISAS[1], which) for which in (False, True))
+    assert not plain.features.endswith("+f16c")
+    assert float16.features == f"{plain.features},+f16c"
 
 
 def test_objects_are_made_for_other_architectures_and_an_older_export_goes(tmp_path: Path) -> None:

@@ -15,7 +15,10 @@ from tests.products import PATIENT, op
 from tilewright.cli import compare
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, paired, unpaired, widened
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import Problem
+from tilewright.model import DTYPES, Problem, Source
+from tilewright.stencils.cpu.bits import BitsIr
+from tilewright.stencils.cpu.ir import ENTRY, Piece, module
+from tilewright.targets.cpu import llvm, processor
 
 pytestmark = [pytest.mark.cpu, pytest.mark.filterwarnings("ignore:ComplexHalf")]
 
@@ -196,7 +199,7 @@ def test_types_go_together_as_numpy_says() -> None:
         served = letter == "b" or "half" in plan.device.supports
         assert (plan.origin == "default") == served
         assert ("numpy.matmul in " in tw.explain(y, y)) != served
-        large = filled((65, 65), letter)
+        large = filled((150, 150), letter)
         assert "numpy.matmul in " in tw.explain(large, large)
 
 
@@ -340,3 +343,37 @@ def test_a_comparison_leaves_out_who_has_no_product(new_home: Path, letter: str)
     assert "numpy" not in row.timings
     assert "mkl" not in row.timings
     assert letter != "hc" or set(row.timings) == {"tilewright"}
+
+
+# ---- by integers, as processors do that have no instructions for them
+
+
+def converted(letter: str, numbers: np.ndarray, widens: bool) -> np.ndarray:
+    """Numbers of 16 bits as float32 or the other way round, eight in a vector and three one by one."""
+    writer = BitsIr(DTYPES[letter])
+    for piece in (Piece(0, 8, 8), *(Piece(8 + at, 1, 1) for at in range(3))):
+        value = writer.load(writer.at("%A", piece.start, held=not widens), piece, held=not widens)
+        writer.store(value, writer.at("%C", piece.start, held=widens), piece, held=widens)
+    device = processor.probe()
+    kernel = llvm.load(llvm.compile(Source(module([(ENTRY, writer)]), ENTRY), device))
+    run = llvm.PROTOTYPE(kernel.address)
+    some = np.resize(numbers, (-(-numbers.size // 11), 11))
+    got = np.zeros(some.shape, np.float32 if widens else np.uint16)
+    for source, sink in zip(some, got, strict=True):
+        run(source.ctypes.data, 0, sink.ctypes.data, 0, 0, 0, 1, 0)
+    return got.ravel()[: numbers.size]
+
+
+@pytest.mark.parametrize(("letter", "kind"), [("h", FLOAT16), ("b", BFLOAT16)])
+def test_integers_convert_as_numpy_does(letter: str, kind: np.dtype[Any]) -> None:
+    every = np.arange(1 << 16, dtype=np.uint16)
+    wide = converted(letter, every, widens=True)
+    assert np.array_equal(wide, every.view(kind).astype(np.float32), equal_nan=True)
+    # Each number, what lies halfway to the next, and the neighbours of that in float32.
+    between = wide.view(np.uint32).astype(np.int64)[:-1] + np.diff(wide.view(np.uint32).astype(np.int64)) // 2
+    near = (between[:, None] + np.array([-1, 0, 1])).astype(np.uint32).view(np.float32).ravel()
+    asked = np.concatenate([wide, near, np.float32([65519, 65520, 1e30, -1e-30, np.inf, -np.inf])])
+    got = converted(letter, asked, widens=False).view(kind)
+    with np.errstate(all="ignore"):
+        want = asked.astype(kind)
+    assert np.array_equal(got.astype(np.float32), want.astype(np.float32), equal_nan=True)

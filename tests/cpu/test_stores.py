@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import random
 import threading
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from bench import spills
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
@@ -210,3 +212,28 @@ def test_cores_that_share_a_line_leave_each_others_part(stencil: str, spelling: 
     for thread in team:
         thread.join()
     assert right == [True] * 200
+
+
+@pytest.mark.parametrize("name", ["haswell", "sapphirerapids"])
+def test_results_in_memory_are_streamed_at_any_size_and_alignment(name: str) -> None:
+    """With beta 0; but for a C that is larger than half of the first cache."""
+    device, draw = spills.processor(name), random.Random(name)
+    for letter in DTYPES:
+        if letter in ("h", "hc"):
+            device = dataclasses.replace(device, supports=frozenset({"half"}))
+        n = draw.randint(2, 12)
+        problem = Problem(DTYPES[letter], n, n, n)
+        problem = problem.with_(batch=16 * device.knee() // problem.footprint)
+        stencil = next(
+            each for each in map(STENCILS.get, ("lanes", "tile")) if not each.accepts(problem, device)
+        )
+        config = stencil.default(problem, device)
+        assert config["store"] in ("stream", "staged"), problem.key
+        # The function for a C that begins anywhere streams as well, whole lines at a time.
+        text = llvm.assembly(stencil.source(problem, config, device), device)
+        staged = text.partition("tilewright_kernel_staged:")[2].partition(".cfi_endproc")[0]
+        streams = [line for line in staged.splitlines() if line.startswith(("\tvmovnt", "\tmovnt"))]
+        assert len(streams) >= 512 // device["vector_bits"], problem.key
+    large = Problem(DTYPES["d"], 61, 61, 61)
+    large = large.with_(batch=16 * device.knee() // large.footprint)
+    assert STENCILS["tile"].default(large, device)["store"] == "plain"

@@ -37,6 +37,8 @@ EXEMPT = {
     "planning.classes.table": "what ships",
     "planning.neighbours.table": "what ships",
     "planning.neighbours.measured": "what ships",
+    "planning.processors.table": "what ships",
+    "planning.processors.measured": "what ships",
     "runtime.build._loaded": "loaded code, which callers may hold",
     "runtime.build._recent": "loaded code, of which the least used is let go",
     "runtime.build._resident": "loaded code of GPUs, which recorded graphs may call",

@@ -211,6 +211,9 @@ class Empty:
     def best(self, *_: Any, **__: Any) -> None:
         return None
 
+    def predicted(self, *_: Any) -> None:
+        return None
+
     def near(self, *_: Any, **__: Any) -> list[Any]:
         return []
 

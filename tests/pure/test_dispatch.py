@@ -36,6 +36,9 @@ class Told:
     def devices(self) -> list[str]:
         return []
 
+    def predicted(self, *_: Any) -> None:
+        return None
+
     def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
         near = problem.with_(m=problem.m + 1, batch=self.batch)
         record = Record(near, regime, dispatch.VENDOR, Config({}), "ok", device, "1")

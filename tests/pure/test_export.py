@@ -79,6 +79,7 @@ def test_symbols_come_from_the_key_and_each_problem_is_there_once() -> None:
     found = of(["d:8x8x8@1000", "d:8x8x8", "z:ct:3x4x5", Problem.parse("s:2x2x2", beta="1")[0]])
     assert [x.symbol for x in found] == ["tw_d_nn_8x8x8", "tw_z_ct_3x4x5", "tw_s_nn_2x2x2"]
     assert [x.element for x in found] == ["double", "tw_complex128", "float"]
+    assert of("hc:2x2x2")[0].element == "tw_complex32"
     assert found[0].spelled == 1000
     assert of("d:2..4")[2].symbol == "tw_d_nn_4x4x4"
 
@@ -94,7 +95,6 @@ def test_another_name_and_prefix_leave_nothing_of_the_usual_ones() -> None:
 @pytest.mark.parametrize(
     ("problems", "words"),
     [
-        ("h:8x8x8", "s, d, c, z"),
         ("d:3x3x3@16/8", "in one piece"),
         (Problem.parse("d:3x3x3", lda=5)[0], r"leading dimensions \(5, 3, 3\)"),
         ("d:0x3x3", "sizes from 1"),
@@ -105,6 +105,24 @@ def test_what_has_no_form_in_c_is_refused_by_name(problems, words: str, tmp_path
     with pytest.raises(UnsupportedError, match=words):
         tw.export_kernels(problems, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_numbers_of_16_bits_are_of_processors_alone(tmp_path) -> None:
+    words = "h:nn:3x3x3@1' with targets ptx; accepted for GPUs: types s, d, c, z"
+    with pytest.raises(UnsupportedError, match=words):
+        tw.export_kernels(["d:2x2x2", "h:3x3x3"], tmp_path / "out", targets=["neon", "ptx"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_functions_take_numbers_of_16_bits_by_their_bits_and_scalars_as_float() -> None:
+    half, complex_half = of(["b:2x3x4", "hc:ct:2x2x2"])
+    words = "(size_t count, float alpha, const tw_bfloat16 *a, ptrdiff_t stride_a, const tw_bfloat16 *b,"
+    made = text.header([half, complex_half], cuda=False)
+    assert f"int tw_b_nn_2x3x4{words}" in made
+    assert "int tw_hc_ct_2x2x2(size_t count, tw_complex64 alpha, const tw_complex32 *a," in made
+    assert "X(tw_hc_ct_2x2x2, tw_float16, 1, 2, 2, 2, 'c', 't')" in made
+    assert "'b', 'n', 'n', 2, 3, 4, 0}" in (table := text.problems_c([half, complex_half], cuda=False))
+    assert "\"hc:ct:2x2x2\", 'x'," in table
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,8 @@ def test_the_child_of_a_fork_does_not_write_what_its_parent_counted(counts: Coun
 def test_worst_expected_loss_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """By calls, by batches, by what was seen, and no longer where there is a record."""
     ceilings = {"peak.d.1": 1e10, "bandwidth.update.1": 1e10, "price_unit_bits": 64.0}
-    device = Device(DEVICE.kind, DEVICE.name, DEVICE.key, DEVICE.limits, DEVICE.features, ceilings)
+    # A processor that no records ship for, nor for one like it.
+    device = Device(DEVICE.kind, DEVICE.name, "nobody's", DEVICE.limits, DEVICE.features, ceilings)
     monkeypatch.setattr(dispatch, "device", lambda kind="cpu": device)
     tuned = 1024 / 1e10 / opened.REACHED
 

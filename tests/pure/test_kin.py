@@ -66,6 +66,28 @@ def test_the_most_similar_device(device: Device, keys: list[str], found: str | N
     assert kin.nearest(device, reversed(keys)) == found
 
 
+@pytest.mark.parametrize(
+    ("core", "name", "found"),
+    [
+        # A Xeon whose virtual machine is called by what it can do, and one that LLVM does not know at all.
+        ("rocketlake", "Intel(R) Xeon(R) Processor @ 2.70GHz", "emeraldrapids-avx512"),
+        ("sapphirerapids", "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz", "emeraldrapids-avx512"),
+        ("x86-64-v4", "Intel Xeon Processor (SapphireRapids)", "emeraldrapids-avx512"),
+        ("x86-64-v4", "AMD EPYC-Genoa Processor", "znver4-avx512"),
+        ("generic", "AMD Ryzen 9 7950X", "znver4-avx512"),
+        # A model's name that says nothing leaves it to the core's.
+        ("znver5", "", "znver4-avx512"),
+        ("a-new-one", "QEMU Virtual CPU version 9.2", "emeraldrapids-avx512"),
+    ],
+)
+@pytest.mark.parametrize("l2", [512, 2048])
+def test_a_virtual_machine_finds_the_records_of_its_maker(core: str, name: str, found: str, l2: int) -> None:
+    """Whatever it calls its core, and whatever caches it claims."""
+    device = replace(processor(core, l2=l2), name=name)
+    keys = ["znver4-avx512", "emeraldrapids-avx512", "h200"]
+    assert kin.nearest(device, keys) == kin.nearest(device, keys[::-1]) == found
+
+
 def test_a_gpu_with_nearly_as_many_multiprocessors_is_more_similar(monkeypatch: pytest.MonkeyPatch) -> None:
     few = replace(H200, key="h20", limits={**H200.limits, "sms": 78})
     monkeypatch.setitem(capability.DEVICES, "h20", few)

@@ -140,6 +140,9 @@ class Nothing:
     def best(self, *_: Any, **__: Any) -> None:
         return None
 
+    def predicted(self, *_: Any) -> None:
+        return None
+
     def near(self, *_: Any, **__: Any) -> list[Any]:
         return []
 
@@ -218,6 +221,7 @@ def test_doctor_says_where_the_caches_end(capsys: pytest.CaptureFixture[str]) ->
         "limits": LIMITS,
         "ceilings": dict(MEASURED.ceilings),
         "knees": [(1, 12 * MB), (16, 96 * MB)],
+        "nodes": [],
         "threads": "Python's own",
         "calls": "fast",
         "toolchain": "llvm",

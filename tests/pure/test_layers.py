@@ -36,6 +36,7 @@ DOORS = {
     ("api", "tune"): {
         *("tilewright.tuning.fleet", "tilewright.tuning.cluster", "tilewright.tuning.gemm.jobs"),
         *("tilewright.tuning.effort", "tilewright.tuning.search.table", "tilewright.calls.gaps"),
+        *("tilewright.tuning.modelled", "tilewright.targets.cpu.named"),
     },
     ("api", "_doors"): {"tilewright.torch.doors"},
     ("api", "plan"): {"tilewright.tuning.effort"},

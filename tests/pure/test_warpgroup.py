@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.cost import clocks
-from tilewright.stencils.cuda.warpgroup.needs import cut_of, shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import Cut, cut_of, shared_bytes, stage_bytes, tiles
 from tilewright.stencils.cuda.warpgroup.space import CUTS
 from tilewright.stencils.cuda.warpgroup.stencil import ARGUED, WarpGroupStencil
 from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
@@ -127,7 +127,7 @@ def test_boxes_of_float32_are_as_many_bytes() -> None:
     across = WARPGROUP.arguments(problem("s:nt:640x720x480", math="tf32"), TALL)
     assert [x.box for x in across if isinstance(x, TensorMap)] == [(32, 32, 1), (32, 32, 1), (32, 64, 1)]
     # The ninth tile for two clusters: 15 slices.
-    assert cut_of(p, TALL.with_(cut=2, blocks=4)) == (8, 2, 7, 1)
+    assert cut_of(p, TALL.with_(cut=2, blocks=4)) == (8, 2, 8, 0, 16)
 
 
 # -- the choice --------------------------------------------------------------------------------------------
@@ -224,18 +224,24 @@ def test_turning_costs_where_operands_run_across() -> None:
 @pytest.mark.parametrize(
     ("text", "cut", "want"),
     [
-        # 5 x 8 tiles of clusters for 66 clusters: 2 parts each, while they last.
-        ("b:1112x1912x1024", 2, (0, 66, 9, 46)),
+        # 5 x 6 tiles of clusters for 66 clusters: two parts of eight slices each.
+        ("b:1112x1400x1024", 2, (0, 60, 8, 0, 16)),
+        # 5 x 8 leave no room for second parts, but 66 can share them all.
+        ("b:1112x1912x1024", 2, (40, 0, 0, 0, 16)),
+        ("b:1112x1912x1024", 1, (0, 66, 9, 46, 16)),
         # 33 x 2 fill a wave.
-        ("b:8448x512x1024", 1, (66, 0, 0, 0)),
-        # 16 x 16 are three waves and 58; those and the last wave in equal lengths, or those alone.
-        ("b:4096x4096x640", 1, (132, 66, 18, 52)),
-        ("b:4096x4096x640", 4, (198, 66, 8, 52)),
+        ("b:8448x512x1024", 1, (66, 0, 0, 0, 16)),
+        # 16 x 16 are three waves and 58; those and the last wave in equal lengths.
+        ("b:4096x4096x640", 1, (132, 66, 18, 52, 10)),
+        # Two tiles, of ten slices: parts of three, the last of each of one.
+        ("b:256x512x640", 4, (0, 8, 3, 0, 12)),
+        # Five parts of two slices are all of ten, where there is room for seven.
+        ("b:256x512x640", 7, (0, 10, 2, 0, 10)),
         # No worker has less than a slice.
-        ("b:256x256x100", 8, (0, 2, 1, 0)),
+        ("b:256x256x100", 8, (0, 2, 1, 0, 2)),
     ],
 )
-def test_what_is_cut(text: str, cut: int, want: tuple[int, int, int, int]) -> None:
+def test_what_is_cut(text: str, cut: int, want: tuple[int, ...]) -> None:
     """By hand, for tiles of 256 x 128 in clusters of 256 x 256."""
     p, config = problem(text), TALL.with_(cut=cut)
     assert cut_of(p, config) == want
@@ -247,6 +253,17 @@ def test_what_is_cut(text: str, cut: int, want: tuple[int, int, int, int]) -> No
     assert struct.fields[0] == Workspace("workspace", flags + want[1] * 2 * 256 * 128 * 4)
 
 
+def walk(found: Cut, worker: int, slices: int) -> Iterator[tuple[int, int, int]]:
+    """The pieces of a worker as tiles.cuh has them: a tile that is cut, and its slices."""
+    low, high = (w * found.share + min(w, found.longer) for w in (worker, worker + 1))
+    top = high // found.counted * found.counted
+    own = top - found.counted if top - found.counted >= low else top
+    for begin, end in ((own, top), (max(top, low), high), (low, own)):
+        if begin < end:
+            tile = begin // found.counted
+            yield tile, begin - tile * found.counted, min(end - tile * found.counted, slices)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     sizes=st.tuples(*(st.integers(2, 700),) * 3),
@@ -254,23 +271,25 @@ def test_what_is_cut(text: str, cut: int, want: tuple[int, int, int, int]) -> No
     blocks=st.integers(1, 66),
 )
 def test_workers_share_every_slice_once(sizes: tuple[int, int, int], cut: int, blocks: int) -> None:
-    """Each has one that others wait for at most, as its first piece, and waits for lower numbers alone."""
+    """In pieces: of a worker's share one at most is for others, and nothing that it waits for comes before."""
     m, n, k = (8 * x for x in sizes)
     p, config = problem(f"h:{m}x{n}x{k}"), TALL.with_(cut=cut, blocks=2 * blocks)
     found, slices = cut_of(p, config), -(-k // 64)
     count = int(tiles(p, 256, 128, 1, 2))
-    begins = [worker * found.share + min(worker, found.longer) for worker in range(found.workers + 1)]
-    assert begins[-1] == (count - found.whole) * slices
     assert found.workers <= blocks
     assert found.whole % blocks == 0 or found.workers == 0
-    for first, last in itertools.pairwise(begins):
-        assert last > first
-        pieces = []
-        while last > first:
-            start = (last - 1) // slices * slices
-            pieces.append((max(first, start), last))
-            last = pieces[-1][0]
-        assert all(end % slices == 0 for _, end in pieces[1:])
+    made = np.zeros((count - found.whole, slices), int)
+    for worker in range(found.workers):
+        waits = False
+        given = 0
+        for tile, first, last in walk(found, worker, slices):
+            assert 0 <= first < last <= slices
+            made[tile, first:last] += 1
+            given += last < slices
+            assert not (waits and last < slices)
+            waits |= first > 0 and last == slices
+        assert given <= 1
+    assert (made == 1).all()
 
 
 def test_the_default_cuts_where_most_blocks_would_be_idle() -> None:

@@ -32,6 +32,7 @@ from tilewright.export.text import LIBRARY, PREFIX
 from tilewright.model import Gemm, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.store import gaps as store_gaps
+from tilewright.targets.cpu import named
 from tilewright.targets.cuda import capability
 from tilewright.tuning import timing
 from tilewright.tuning.effort import EFFORTS
@@ -57,9 +58,14 @@ Spellings = Annotated[list[str], typer.Argument(help=SPELLED, show_default=False
 Beta = Annotated[str, typer.Option(help="Class of beta: 0, 1 or any.")]
 Regime = Annotated[str, typer.Option(help="Where the data are: memory or cached.")]
 Kind = Annotated[str, typer.Option("--device", help="What to use: cpu or cuda.")]
+Modelled = Annotated[
+    str, typer.Option("--device", help="What to use: cpu or cuda; with --model a processor by name.")
+]
 Where = Annotated[
     str,
-    typer.Option("--device", help=f"cpu; cuda; or without having it: {', '.join(capability.DEVICES)}."),
+    typer.Option(
+        "--device", help=f"cpu; cuda; or without having it: {', '.join([*capability.DEVICES, *named.CORES])}."
+    ),
 ]
 Stencil = Annotated[str | None, typer.Option(help="One stencil, whatever else accepts the problem.")]
 
@@ -247,7 +253,7 @@ def tune_(
     search: Annotated[str | None, typer.Option(help=", ".join(SEARCHES))] = None,
     beta: Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")] = ",".join(BETAS),
     regime: Annotated[str, typer.Option(help="memory, cached, or both with a comma.")] = "memory,cached",
-    device: Kind = "cpu",
+    device: Modelled = "cpu",
     gpus: Annotated[
         str | None, typer.Option(help="all GPUs, or their numbers with commas: like ones share the tries.")
     ] = None,
@@ -255,12 +261,19 @@ def tune_(
         str | None, typer.Option(help="A dask scheduler, tcp://host:8786: its workers compile and measure.")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure what was finished before, too.")] = False,
+    model: Annotated[
+        bool,
+        typer.Option("--model", help="Predict by LLVM's scheduling model of --device, and run nothing."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Search, check and time kernels, and record every try.
 
     Interrupt it at will: what was tried is recorded, and the same command goes on from there. What it
     finished, it does not measure again. Several of it at once, on one records file, share the work.
+
+    With --model the device may be a processor that is not here (neoverse-v2, pwr9, ...): what is found is
+    recorded as predicted, and any measurement outranks it.
     """
     accepted("effort", effort, list(EFFORTS))
     regimes = [accepted("regime", name.strip(), timing.REGIMES) for name in regime.split(",")]
@@ -272,10 +285,13 @@ def tune_(
     if not problems and not gaps:
         raise ArgumentError("problems is empty; accepted: spellings such as d:2..32, or --gaps")
     more: dict[str, Any] = {"tries": tries, "search": search, "gaps": gaps}
-    more |= {"gpus": gpus, "cluster": cluster, "again": again}
+    more |= {"gpus": gpus, "cluster": cluster, "again": again, "model": model}
     kind = device if gpus is None else "cuda"
-    results = tuned(problems or [], effort, budget, regimes, as_json, _usable(kind), betas, **more)
-    there = dispatch.device(kind)
+    there = queries.device_of(kind) if model else dispatch.device(_usable(kind))
+    if model and "cached" in regimes:
+        # Models know of nothing else, and the screen names what is at work.
+        regimes = ["cached"]
+    results = tuned(problems or [], effort, budget, regimes, as_json, kind, betas, **more)
     _put([queries.found(result, result.device or there) for result in results], as_json, render.tuned)
 
 
@@ -394,7 +410,7 @@ def tuned(
         jobs += gap_jobs(found_gaps(device), regimes, EFFORTS[effort].seconds, budget)
     names = [f"{render.short(job.problem.spelling)} beta {job.problem.beta}, {job.regime}" for job in jobs]
     whole = EFFORTS[effort][1] == "exhaustive"
-    first = dispatch.device(device)
+    first = queries.device_of(device)
     spaces: dict[str, queries.Points] = {}
     with progress.board(names, quiet) as tell:
 
@@ -566,7 +582,7 @@ def export_kernels_(
     targets: Annotated[
         str | None,
         typer.Option(
-            "--for", help="With commas: avx512, avx2, neon, vsx, sm_90a, sm_80, ptx.", show_default=False
+            "--for", help="With commas: avx512, avx2, neon, mma, vsx, sm_90a, sm_80, ptx.", show_default=False
         ),
     ] = None,
     name: Annotated[str, typer.Option(help="Name of the library and its headers.")] = LIBRARY,

@@ -18,9 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tilewright.cli import render
+from tilewright.model import PREDICTED
 
 LOOKS = 5
 """How often a second the screen is drawn."""
+NO_FAILURE = ("ok", PREDICTED)
+"""What records say of tries that did not fail."""
 BAR = 10
 """Columns of a device's bar."""
 SURE = 0.02
@@ -63,7 +66,7 @@ class Standing:
     @property
     def failures(self) -> str:
         """Failures by kind, the most frequent first; empty without any."""
-        failed = sorted((-times, name) for name, times in self.statuses.items() if name != "ok")
+        failed = sorted((-times, name) for name, times in self.statuses.items() if name not in NO_FAILURE)
         return ", ".join(f"{-times} {name.replace('_', ' ')}" for times, name in failed)
 
     @property

@@ -3,6 +3,7 @@ run."""
 
 from __future__ import annotations
 
+import difflib
 import re
 import time
 from collections import Counter
@@ -21,13 +22,14 @@ from tilewright.cli.progress import Standing
 from tilewright.cli.report import differences, pages, peers, sources
 from tilewright.cli.report.solved import bound_of
 from tilewright.errors import ArgumentError, CompileError, DeviceError
-from tilewright.model import Config, Device, Gemm, Plan, Record
+from tilewright.model import PREDICTED, Config, Device, Gemm, Plan, Record
 from tilewright.planning import dispatch, roofline
 from tilewright.runtime.fastcall_cpu import find_team, native
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import refused
 from tilewright.store.records import Taken
-from tilewright.targets.cpu import llvm
+from tilewright.targets.cpu import llvm, named
+from tilewright.targets.cpu import nodes as memory
 from tilewright.targets.cpu.isa import ISAS
 from tilewright.targets.cuda import capability, devices, disassemble, nvrtc
 from tilewright.task import Task
@@ -65,18 +67,30 @@ def values(text: str, names: Sequence[str]) -> dict[str, Any]:
 
 # -- devices ---------------------------------------------------------------------------------------
 def device_of(name: str) -> Device:
-    """``cpu``, ``cuda`` (the first GPU), or a GPU by its key that need not be here.
+    """``cpu``, ``cuda`` (the first GPU), or a GPU or a processor by name that need not be here.
 
-    Raises ``ArgumentError`` for other names, ``DeviceError`` when there is no GPU.
+    Raises ``ArgumentError`` for other names, with those that are nearly so, ``DeviceError`` when there is no
+    GPU.
     """
+    if name in named.CORES or name in named.devices():
+        return _known(named.device(name))
     if capability.canonical(name) in capability.DEVICES:
         return _known(capability.named(name))
     try:
-        return dispatch.device(accepted("device", name, [*TARGETS, *capability.DEVICES]))
+        return dispatch.device(_one_of(name, [*TARGETS, *capability.DEVICES, *named.CORES]))
     except DeviceError as error:
         raise DeviceError(
             f"device={name!r}: {error}; for these none is needed: {', '.join(capability.DEVICES)}"
         ) from error
+
+
+def _one_of(name: str, names: list[str]) -> str:
+    """The name of a device. Raises ``ArgumentError`` for one that is none of ``names``."""
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=3)
+    meant = f"; did you mean {', '.join(near)}?" if near else ""
+    raise ArgumentError(f"device={name!r}; accepted: {', '.join(names)}{meant}")
 
 
 def _known(device: Device) -> Device:
@@ -195,6 +209,7 @@ def machine(failed: Mapping[str, str] | None = None) -> dict[str, Any]:
         "limits": dict(device.limits),
         "ceilings": dict(device.ceilings),
         "knees": [(cores, device.knee(cores)) for cores in sorted({1, device["cores"]})],
+        "nodes": [asdict(node) for node in memory.nodes()],
         "threads": team.path if team else "Python's own",
         "calls": "fast" if native(device).trusted else "careful",
         "toolchain": TARGETS["cpu"].toolchain(),
@@ -411,8 +426,8 @@ def points(problem: Gemm, regime: str, kind: str = "cpu") -> int:
 
 # -- a tuning run ------------------------------------------------------------------------------------
 def gflops(problem: Gemm, record: Record | None) -> float | None:
-    """10^9 operations a second of a record; None without one."""
-    return None if record is None else problem.flops * speed(record) / 1e9
+    """10^9 operations a second of a record; None without one, and of a prediction."""
+    return None if record is None or record.timing is None else problem.flops * speed(record) / 1e9
 
 
 def standing(state: Progress, regime: str, device: Device, part: float, counted: Points) -> Standing:
@@ -483,6 +498,7 @@ def found(result: Result, device: Device) -> dict[str, Any]:
         "half_width": half_width(result.best),
         "tied": [{"stencil": row.stencil, "config": dict(row.config)} for row in result.tied],
         "note": result.note,
+        "predicted": result.best.detail if result.best and result.best.status == PREDICTED else None,
     }
 
 

@@ -14,6 +14,8 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from tilewright.targets.cpu.nodes import listed
+
 T = TypeVar("T")
 Row = dict[str, Any]
 
@@ -99,6 +101,7 @@ def doctor(data: Row) -> None:
         [
             ("vectors", f"{limits['vector_bits']} bits, {limits['vector_registers']} registers{masks}"),
             ("cores", f"{limits['cores']}; {caches}"),
+            *_nodes(data["nodes"]),
             ("knee", _knees(data["knees"], measured=any(name.startswith("knee.") for name in ceilings))),
             ("threads", data["threads"]),
             ("calls", data["calls"]),
@@ -125,6 +128,18 @@ def doctor(data: Row) -> None:
         _gpu(each)
     if data["gpu_missing"] is not None:
         print(f"no GPU: {data['gpu_missing']}")
+
+
+def _nodes(nodes: Sequence[Row]) -> list[tuple[str, str]]:
+    """A line for each node of memory: its cores, its memory, and how far the others are."""
+    found = []
+    for node in nodes:
+        cores = f"cores {listed(tuple(node['cores']))}" if node["cores"] else "no cores"
+        sizes = f"{node['memory'] / (1 << 30):.1f} GiB, {node['free'] / (1 << 30):.1f} free"
+        # The distance of the only node to itself says nothing.
+        far = f"; distances {' '.join(map(str, node['distances']))}" if len(nodes) > 1 else ""
+        found.append((f"node {node['number']}", f"{cores}; {sizes}{far}"))
+    return found
 
 
 def _knees(knees: Sequence[tuple[int, int]], measured: bool) -> str:
@@ -277,7 +292,9 @@ def tuned(rows: Sequence[Row]) -> None:
         config = " ".join(f"{name}={value}" for name, value in (row["config"] or {}).items())
         what = f"{row['stencil']}: {config}" if row["stencil"] else "nothing right was found in time"
         print(f"{short(row['problem'])} {row['regime']}: {what}")
-        if row["missing"]:
+        if row["predicted"]:
+            print(f"{short(row['problem'])} {row['regime']}: predicted, not measured: {row['predicted']}")
+        elif row["missing"]:
             print(f"{short(row['problem'])} {row['regime']}: nothing to compare with: {row['missing']}")
         if row["tied"]:
             others = f"{len(row['tied'])} other{'s' if len(row['tied']) > 1 else ''}"

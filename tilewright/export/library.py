@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.catalog import TARGETS
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, UnsupportedError
 from tilewright.export import gpus, processors, text
 from tilewright.export.gpus import Built
-from tilewright.export.problems import Exported, of
+from tilewright.export.problems import HALVES, Exported, of
 from tilewright.export.processors import Written
 from tilewright.model import Problem
 from tilewright.planning import dispatch
@@ -46,11 +46,13 @@ def export_kernels(
 ) -> dict[str, Any]:
     """Write a library in C with the kernels of some problems into the folder ``path``; what its record says.
 
-    ``problems``: spellings or ``Problem``s of packed matrices of float32, float64, complex64 and complex128
-    (``"d:8x8x8"``, ``"z:nt:3x3x3@100000"``); sizes and transpositions are fixed, and the number of products,
-    strides (in elements), alpha and beta are arguments in C. ``targets``: instruction sets of processors
-    (avx512, avx2, neon, vsx), those of this machine's architecture where None, and architectures of GPUs
-    (sm_90a, sm_80, and ptx for all others from 8.0 on); at run time the best one that is there is taken.
+    ``problems``: spellings or ``Problem``s of packed matrices of any type (``"d:8x8x8"``,
+    ``"z:nt:3x3x3@100000"``); sizes and transpositions are fixed, and the number of products, strides (in
+    elements), alpha and beta are arguments in C. Numbers of 16 bits (h, b, hc) are their bits there,
+    ``uint16_t`` and pairs of it, and are for processors alone. ``targets``: instruction sets of processors
+    (avx512, avx2, sve512, sve256, sve128, neon_fcma, neon, mma, vsx), those of this machine's architecture
+    where None, and architectures of GPUs (sm_90a, sm_80, and ptx for all others from 8.0 on); at run time the
+    best one that is there is taken.
     ``name`` is that of the library and its headers, ``prefix`` begins its symbols: two libraries of one
     program need other ones.
 
@@ -75,6 +77,7 @@ def export_kernels(
         raise ArgumentError(
             f"path={str(path)!r} is no folder; accepted: a folder, or a path where one is made"
         )
+    _check_types(asked, wanted)
     written = [processors.write(asked, each, prefix) for each in wanted if each in processors.names()]
     built = [gpus.build(asked, each) for each in wanted if each in gpus.names()]
     record = text.named(json.dumps(_record(asked, written, built), indent=1) + "\n", name, prefix)
@@ -101,6 +104,17 @@ def _targets(targets: str | Sequence[str] | None) -> list[str]:
     if not given or any(each not in known for each in given):
         raise ArgumentError(f"targets={targets!r}; accepted: {', '.join(known)}")
     return [each for each in known if each in given]
+
+
+def _check_types(asked: Sequence[Exported], wanted: Sequence[str]) -> None:
+    """Refuse numbers of 16 bits where GPUs are asked for: their images are of the other types."""
+    images = [each for each in wanted if each in gpus.names()]
+    for each in asked if images else ():
+        if each.problem.dtype.letter in HALVES:
+            raise UnsupportedError(
+                f"problem={each.problem.spelling!r} with targets {', '.join(images)}; "
+                "accepted for GPUs: types s, d, c, z"
+            )
 
 
 def _record(asked: Sequence[Exported], written: Sequence[Written], built: Sequence[Built]) -> dict[str, Any]:

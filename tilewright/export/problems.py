@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from tilewright.errors import ArgumentError, UnsupportedError
 from tilewright.model import Problem, parsed
 
-LETTERS = "sdcz"
-"""The types that C has a name for."""
-_ELEMENTS = {"s": "float", "d": "double", "c": "tw_complex64", "z": "tw_complex128"}
+_REALS = {"s": "float", "d": "double", "h": "tw_float16", "b": "tw_bfloat16"}
+_REALS |= {"c": _REALS["s"], "z": _REALS["d"], "hc": _REALS["h"]}
+_ELEMENTS = _REALS | {"c": "tw_complex64", "z": "tw_complex128", "hc": "tw_complex32"}
+_SCALARS = _ELEMENTS | {"h": "float", "b": "float", "hc": "tw_complex64"}
+HALVES = ("h", "b", "hc")
+"""The types of 16 bits, which kernels of processors alone have a form in C for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +35,28 @@ class Exported:
         """The type of its elements in C."""
         return _ELEMENTS[self.problem.dtype.letter]
 
+    @property
+    def real(self) -> str:
+        """The type of its elements in C, or of their parts where they are complex."""
+        return _REALS[self.problem.dtype.letter]
+
+    @property
+    def scalar(self) -> str:
+        """The type of alpha and beta in C."""
+        return _SCALARS[self.problem.dtype.letter]
+
+    @property
+    def letter(self) -> str:
+        """Its type in one character, as ``tw_problem`` has it."""
+        letter = self.problem.dtype.letter
+        return "x" if letter == "hc" else letter
+
 
 def of(problems: str | Problem | Sequence[str | Problem]) -> list[Exported]:
     """The problems of spellings and of ``Problem``s, each once.
 
     Raises ``ArgumentError`` where there is none or one is not understood, and ``UnsupportedError`` for what
-    has no form in C: lists, interleaved matrices, padded columns, several batch axes, types other than s, d,
-    c, z.
+    has no form in C: lists, interleaved matrices, padded columns, several batch axes.
     """
     given = [problems] if isinstance(problems, str | Problem) else list(problems)
     if not given:
@@ -58,8 +76,6 @@ def of(problems: str | Problem | Sequence[str | Problem]) -> list[Exported]:
 def _check(problem: Problem, plain: Problem) -> None:
     """Refuse what has no form in C."""
     name = problem.spelling
-    if problem.dtype.letter not in LETTERS:
-        raise UnsupportedError(f"problem={name!r}; accepted: types {', '.join(LETTERS)}, which C has")
     if min(problem.extents) < 1:
         raise UnsupportedError(f"problem={name!r}; accepted: sizes from 1")
     if problem.interleaved is not None or problem.pointers or problem.outer:

@@ -18,7 +18,7 @@ from tilewright.export.problems import Exported
 from tilewright.model import Device, Plan, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.targets.cpu import llvm
-from tilewright.targets.cpu.isa import ISAS, Isa
+from tilewright.targets.cpu.isa import ISAS, Isa, supported
 
 CLASSES = (("1", "0"), ("1", "1"), ("any", "0"), ("any", "any"))
 """Classes of alpha and beta, in the order of ``runtime.h``. At run time a scalar's value says which; beta 0
@@ -33,18 +33,26 @@ GAP = 1
 class Written:
     """The kernels of all problems for one instruction set: an object for each problem, and by problem the
     names of its functions in the order of ``itertools.product(LAYOUTS, REGIMES, CLASSES)``. ``told`` is what
-    the record of the export says of each problem."""
+    the record of the export says of each problem, ``asked`` what a processor must have to run all of them."""
 
     isa: Isa
     knee: int
     objects: dict[str, bytes]
     functions: dict[str, list[str]]
     told: dict[str, dict[str, Any]]
+    asked: tuple[str, ...]
+
+
+_FLOAT16 = {"x86_64": "f16c"}
+"""What kernels of float16 need beside their instruction set, by architecture."""
+CONVERTS = ("x86_64", "aarch64")
+"""Architectures of which every processor in the table, or one that is asked for more, has instructions for
+float16."""
 
 
 def names(arch: str | None = None) -> list[str]:
     """The instruction sets that code can be made for: all, or those of one architecture."""
-    return [isa.name for isa in ISAS if arch in (None, isa.arch)]
+    return [isa.name for isa in ISAS if arch in (None, isa.arch) and isa.asked is not None]
 
 
 def here() -> list[str]:
@@ -52,25 +60,27 @@ def here() -> list[str]:
     return names(dispatch.device().features.partition("/")[0])
 
 
-def device_of(isa: Isa) -> Device:
+def device_of(isa: Isa, float16: bool = False) -> Device:
     """A processor with an instruction set, as the planner is asked about it: this machine's, with its records
     and caches, where that is its own, else one of which nothing was measured. Code is for all that have
-    it."""
+    it, and with ``float16`` also what kernels of it need: what else this machine supports is not counted
+    on."""
     mine = dispatch.device()
     features = f"{isa.arch}/{isa.baseline}"
+    if float16 and isa.arch in _FLOAT16:
+        features += f",+{_FLOAT16[isa.arch]}"
+    supports = supported(set(isa.needs)) | ({"half"} if isa.arch in CONVERTS else set())
     if mine.key.endswith(f"-{isa.name}"):
-        return replace(mine, features=features)
+        return replace(mine, features=features, supports=supports)
     limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
+        **isa.limits,
         "prefetch": 0,
         "cores": 16,
         "l1d": 32 << 10,
         "l2": 1 << 20,
         "l3": 32 << 20,
     }
-    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features)
+    return Device("cpu", f"any with {isa.name}", f"any-{isa.name}", limits, features, supports=supports)
 
 
 def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
@@ -80,12 +90,15 @@ def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
     Raises ``ArgumentError`` for a name that is not in ``names``, ``UnsupportedError`` for a problem that no
     stencil accepts, ``CompileError`` where LLVM refuses a program.
     """
-    isa = next((isa for isa in ISAS if isa.name == name), None)
+    isa = next((isa for isa in ISAS if isa.name == name and name in names()), None)
     if isa is None:
         raise ArgumentError(f"targets names {name!r}; accepted: {', '.join(names())}")
-    device = device_of(isa)
-    objects, functions, told = {}, {}, {}
+    usual = device_of(isa)
+    objects, functions, told, float16 = {}, {}, {}, False
     for each in problems:
+        halves = each.problem.dtype.letter in ("h", "hc")
+        device = device_of(isa, float16=True) if halves else usual
+        float16 |= halves
         plans = list(_plans(each.problem, device))
         programs: dict[str, Source] = {}
         known: dict[str, str] = {}
@@ -100,7 +113,8 @@ def write(problems: Sequence[Exported], name: str, prefix: str) -> Written:
         functions[each.symbol] = order
         rows = [_told(plan, symbol) for plan, symbol in zip(plans, order, strict=True)]
         told[each.symbol] = {"facts": facts, "kernels": rows}
-    return Written(isa, device.knee(1), objects, functions, told)
+    needed = (_FLOAT16[isa.arch],) if float16 and isa.arch in _FLOAT16 else ()
+    return Written(isa, usual.knee(1), objects, functions, told, (*(isa.asked or ()), *needed))
 
 
 def _plans(problem: Problem, device: Device) -> Iterator[Plan]:

@@ -54,26 +54,25 @@ def _declared(problems: Sequence[Exported], cuda: bool) -> str:
 
 def _row(x: Exported) -> str:
     p = x.problem
-    real = "double" if p.dtype.real_bits == 64 else "float"
     sizes = f"{p.m}, {p.n}, {p.k}, '{p.trans_a}', '{p.trans_b}'"
-    return f"    X({x.symbol}, {real}, {int(p.dtype.is_complex)}, {sizes})"
+    return f"    X({x.symbol}, {x.real}, {int(p.dtype.is_complex)}, {sizes})"
 
 
 def _functions(x: Exported, cuda: bool) -> Iterable[tuple[str, str]]:
     """The typed functions of a problem: the signature of each and the call that it makes."""
-    e, problem = x.element, f"&tw_problems[{x.symbol}_index]"
+    e, s, problem = x.element, x.scalar, f"&tw_problems[{x.symbol}_index]"
     for on, stream, last in (("", "", ""), ("_cuda", ", void *stream", ", stream")):
         if on and not cuda:
             continue
         yield (
-            f"int {x.symbol}{on}(size_t count, {e} alpha, const {e} *a, ptrdiff_t stride_a, const {e} *b,\n"
-            f"    ptrdiff_t stride_b, {e} beta, {e} *c, ptrdiff_t stride_c{stream})",
+            f"int {x.symbol}{on}(size_t count, {s} alpha, const {e} *a, ptrdiff_t stride_a, const {e} *b,\n"
+            f"    ptrdiff_t stride_b, {s} beta, {e} *c, ptrdiff_t stride_c{stream})",
             f"tw_gemm{on}({problem}, count, &alpha, a, stride_a, b, stride_b, &beta, c, stride_c{last})",
         )
         pointers = "(const void *const *)a, (const void *const *)b, &beta, (void *const *)c"
         yield (
-            f"int {x.symbol}{on}_pointers(size_t count, {e} alpha, const {e} *const *a,\n"
-            f"    const {e} *const *b, {e} beta, {e} *const *c{stream})",
+            f"int {x.symbol}{on}_pointers(size_t count, {s} alpha, const {e} *const *a,\n"
+            f"    const {e} *const *b, {s} beta, {e} *const *c{stream})",
             f"tw_gemm{on}_pointers({problem}, count, &alpha, {pointers}{last})",
         )
 
@@ -85,13 +84,31 @@ def problems_c(problems: Sequence[Exported], cuda: bool) -> str:
     for at, x in enumerate(problems):
         p = x.problem
         name = f"{p.dtype.letter}:{p.trans}:{p.m}x{p.n}x{p.k}"
-        letters = f"'{p.dtype.letter}', '{p.trans_a}', '{p.trans_b}'"
+        letters = f"'{x.letter}', '{p.trans_a}', '{p.trans_b}'"
         lines.append(f'    {{"{name}", {letters}, {p.m}, {p.n}, {p.k}, {at}}},')
     lines += ["};", f"const int tw_problem_count = {len(problems)};"]
     for x in problems:
         for signature, call in _functions(x, cuda):
             lines += ["", signature, "{", f"    return {call};", "}"]
     return "\n".join(lines) + "\n"
+
+
+_ASKED = {"f16c": "has_f16c()"}
+"""What some compilers do not know to ask for (GCC before 11, Clang before 18), by the call that does. Whether
+the system keeps the registers is asked with the vectors."""
+_CPUID = (
+    "#include <cpuid.h>",
+    "static int has_f16c(void)",
+    "{",
+    "    unsigned a, b, c, d;",
+    "    return __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);",
+    "}",
+)
+
+
+def _question(name: str) -> str:
+    """Whether the processor has what is so named, in C."""
+    return _ASKED.get(name, f'__builtin_cpu_supports("{name}")')
 
 
 def processors_c(written: Sequence[Written]) -> str:
@@ -103,12 +120,15 @@ def processors_c(written: Sequence[Written]) -> str:
         f"/* By layout ({', '.join(LAYOUTS)}), by regime ({', '.join(REGIMES)}), by classes of",
         f" * alpha and beta ({', '.join(f'{alpha} {beta}' for alpha, beta in CLASSES)}). */",
     ]
+    if any(name in _ASKED for each in written for name in each.asked):
+        lines += ["", "#if defined(__x86_64__)", *_CPUID, "#endif"]
     rows: dict[str, list[str]] = {}
     for each in written:
         isa = each.isa
-        test = " && ".join(f'__builtin_cpu_supports("{name}")' for name in isa.asked) or "1"
+        tests = [*map(_question, each.asked), *([isa.found] if isa.found else [])]
+        test = " && ".join(tests) or "1"
         # A constructor of another library may ask before the compiler's own tables are filled.
-        ask = ["    __builtin_cpu_init();"] if isa.asked else []
+        ask = ["    __builtin_cpu_init();"] if each.asked else []
         functions = [x for order in each.functions.values() for x in dict.fromkeys(order)]
         lines += ["", f"#if defined(__{isa.arch.replace('ppc64le', 'powerpc64')}__)"]
         lines += [f"TW_HIDDEN tw_cpu_kernel {name};" for name in functions]

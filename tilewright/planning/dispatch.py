@@ -1,4 +1,4 @@
-"""Which kernel a call runs: a ladder of six rungs over the records. It reads, and never measures."""
+"""Which kernel a call runs: a ladder of seven rungs over the records. It reads, and never measures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
-from tilewright.planning import classes, kin, neighbours
+from tilewright.planning import classes, kin, neighbours, processors
 from tilewright.planning.chosen import IN_USE
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
@@ -21,6 +21,8 @@ from tilewright.task import Task
 VENDOR = "vendor"
 COMPLEX = 24
 """Order of complex products up to which memory may set the pace where they share an operand."""
+MODELLED = ("cpu",)
+"""Kinds of devices that there are scheduling models of."""
 T = TypeVar("T")
 
 
@@ -140,9 +142,11 @@ def plan(
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
-    5. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
+    5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model for this very problem
+       (``tilewright tune --model``): the rung of processors that nobody has measured;
+    6. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
        library on problems like it (``neighbours``), the first of equals, with its cost model's config;
-    6. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
+    7. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where each stencil that
        accepts it was not measured to win on such problems, or, where nothing was measured, says that it
        needs a record (not with ``vendor=False``; of complex half, which no library has, only the first).
@@ -175,7 +179,7 @@ def plan(
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)
         if reason is None:
-            serves, gain = _standing(candidate, problem, kind, device)
+            serves, gain = _standing(candidate, problem, kind, device.with_cores(cores))
             if serves or not rival:
                 offers.append((serves, gain, name, candidate))
                 continue
@@ -228,6 +232,9 @@ def _recorded(
             return Plan(problem, device, kind, VENDOR, why)
         why = f"record of {whose} on the similar device {relative}"
         return made("kin", why, name, chosen)
+    foretold = _foretold(problem.key, some, device, kind) if device.kind in MODELLED else None
+    if foretold is not None:
+        return made("predicted", f"not measured: {foretold[2]}", *foretold[:2])
     return None
 
 
@@ -247,6 +254,9 @@ def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tupl
     if not isinstance(problem, Problem):
         # Of groups whose borders lie on the device a library has no call.
         return True, 1.0
+    if device.kind == "cpu" and stencil.needs_record(problem):
+        # Others win wherever they serve, and a first call does not wait for a file to be read.
+        return processors.standing(stencil.name, problem, kind, device)
     found = neighbours.standing(stencil.name, problem, kind, device)
     if found is not None:
         return found
@@ -341,6 +351,15 @@ def _kin(
     found = (record for record in (exact, *near) if record is not None and record.regime == kind)
     usable = _usable(found, problem, device, single)
     return None if usable is None else (*usable, relative)
+
+
+@functools.lru_cache(maxsize=4096)
+def _foretold(key: str, problem: Gemm, device: Device, kind: str) -> tuple[str, Config, str] | None:
+    """Stencil, config and what was predicted of the prediction for a problem key, if its stencil takes it."""
+    found = _asked(lambda held: held.predicted(key, kind, device.key), None)
+    if found is None or _misfit(found, problem, device) is not None:
+        return None
+    return found.stencil, found.config, found.detail
 
 
 def _usable(
@@ -438,5 +457,5 @@ def _asked(question: Callable[[Records], T], otherwise: T) -> T:
         return otherwise
 
 
-CACHED = (device, records, _tuned, _near, _kin, _relative, _space)
+CACHED = (device, records, _tuned, _near, _kin, _foretold, _relative, _space)
 """The functions that remember what followed from the records: the call cache empties them."""

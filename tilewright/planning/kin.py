@@ -3,7 +3,8 @@
 Only devices that run the same code are alike at all: processors of one instruction set, so of the same vector
 width and registers, and GPUs of one architecture. Of those the most similar one is asked, and no other:
 
-1. of processors one of the same family of makers, then one with caches of nearly the same size;
+1. of processors one of the same maker, then one with caches of nearly the same size: a core's own caches,
+   which virtual machines seldom hide, while they rename cores and claim the host's last cache;
 2. of GPUs one with nearly as many multiprocessors, then with a second level of nearly the same size.
 
 What is known of a device that is not here is its key: a processor's names its core and instruction
@@ -41,6 +42,9 @@ _MAKERS = {
     "pwr": "ibm",
 }
 """Makers by how LLVM's names of their cores begin; those of Intel's have no common beginning."""
+
+_NAMES = {"intel": "intel", "xeon": "intel", "amd": "amd", "epyc": "amd", "ryzen": "amd"}
+"""Makers by words in the names of their models, as the system tells them."""
 
 _CACHES = {
     "haswell": (32, 256),
@@ -86,7 +90,7 @@ def _processors(device: Device, key: str) -> tuple[float, ...] | None:
     apart = math.inf
     if sizes is not None and "l2" in device.limits and "l1d" in device.limits:
         apart = _ratio(device["l1d"] >> 10, sizes[0]) + _ratio(device["l2"] >> 10, sizes[1])
-    return float(_maker(core) != _maker(ours)), apart
+    return float(_maker(core) != (_called(device.name) or _maker(ours))), apart
 
 
 def _gpus(device: Device, key: str) -> tuple[float, ...] | None:
@@ -101,6 +105,15 @@ def _gpus(device: Device, key: str) -> tuple[float, ...] | None:
 def _ratio(one: int, other: int) -> float:
     """How far apart two sizes are: 0 for equal ones, 1 for one twice the other."""
     return abs(math.log2(max(1, one) / max(1, other)))
+
+
+def _called(name: str) -> str | None:
+    """Who makes a processor, by its model's name; None where that does not say.
+
+    Virtual machines hide which core it is, and LLVM then calls it by what it can do (``x86-64-v4``,
+    ``rocketlake``), but seldom whose it is.
+    """
+    return next((maker for word, maker in _NAMES.items() if word in name.lower()), None)
 
 
 def _maker(core: str) -> str:

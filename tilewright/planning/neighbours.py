@@ -8,10 +8,7 @@ and checks it on other measurements.
 
 The problems of one stencil and type are points in a space whose axes are what sets the pace: extents, how
 columns are aligned, how the operands lie and where they are; a distance of one is about that of a size from
-its double. What is foretold is the mean of the logarithms of the gains at the ``NEAREST`` points, near ones
-weighing more (E. Nadaraya (1964) and G. Watson (1964)), less ``DOUBT`` of their spread, less ``UNKNOWN`` for
-each step to the nearest; or the least of these gains, less ``FARTHER`` for each step, where that is more:
-where all around gain there is no doubt, however much they gain.
+its double. What is foretold at others is ``forecast``'s.
 """
 
 from __future__ import annotations
@@ -23,11 +20,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.planning import kin
+from tilewright.planning.forecast import Doubts, Forecast
 
 FEW = 1 << 20
 """Bytes under which a batch takes no longer than its launch."""
@@ -35,11 +30,7 @@ WIDE = 16
 """Bytes that divide the addresses of what every access may be used for."""
 LONG = 64
 """Extents above which other kernels, and other routines of the library, run."""
-NEAREST, REACH = 9, 4.0
-"""Points that are asked, and the distance at which one weighs 1/e."""
-DOUBT, UNKNOWN, FARTHER = 1.1, 0.15, 0.05
-ALIKE = 1.15
-"""Logarithm of the gain above which gains count as equal: whether it is 5 or 50 is no doubt of winning."""
+DOUBTS = Doubts(reach=4.0, spread=1.1, unknown=0.15, farther=0.05)
 HALVES = ("h", "b")
 """Types whose points are one."""
 
@@ -116,23 +107,11 @@ class Measured:
     def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
         found = list(gains)
         self._letter = letter
-        self._places = np.array([coordinates(letter, at) for at, _ in found])
-        self._gains: NDArray[np.float64] = np.log([gain for _, gain in found])
+        self._forecast = Forecast((coordinates(letter, at) for at, _ in found), (g for _, g in found), DOUBTS)
 
     def foretold(self, at: Point) -> tuple[float, float]:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
-        away = np.sqrt(((self._places - coordinates(self._letter, at)) ** 2).sum(1))
-        near = np.argsort(away, kind="stable")[:NEAREST]
-        # All may be far away, but the nearest ones say most then, too.
-        weights = np.exp(-((away[near] / REACH) ** 2)) + 1e-6
-        weights /= weights.sum()
-        gains = self._gains[near]
-        alike = np.minimum(gains, ALIKE)
-        mean = float(weights @ alike)
-        spread = math.sqrt(float(weights @ (alike - mean) ** 2))
-        step = float(away[near[0]])
-        sure = max(mean - DOUBT * spread - UNKNOWN * step, float(alike.min()) - FARTHER * step)
-        return math.exp(sure), math.exp(float(weights @ gains))
+        return self._forecast.at(coordinates(self._letter, at))
 
 
 @cache

@@ -28,7 +28,7 @@ from typing import Any, Protocol, TypeVar
 
 from tilewright import forks
 from tilewright.errors import RecordsError
-from tilewright.model import Config, Record
+from tilewright.model import PREDICTED, Config, Record
 from tilewright.store.copies import copied, is_store
 from tilewright.store.jsonl import (
     Ceilings,
@@ -46,12 +46,13 @@ from tilewright.task import Task
 
 T = TypeVar("T")
 
-SCHEMA = 3
+SCHEMA = 4
 """What ``PRAGMA user_version`` says in a store that this code understands.
 
 The first schema had no table ``damaged``, and its lines knew less of a problem than there is: code of
 that time would take a row for another problem's, or for a damaged one, and so must refuse the store. The
-second had no leases: a tuner of that time would repeat what another one is at.
+second had no leases: a tuner of that time would repeat what another one is at. The third knew of no
+predictions, and would take one for a damaged row.
 """
 
 _TABLES = (
@@ -94,15 +95,17 @@ _LEASES = (
 _COLUMNS = "device, key, regime, stencil, config, status, protocol, toolchain, moment, per_product, body"
 
 # A superseded row is skipped one probe of the index `newest` at a time: the walk stops at the first
-# row that stands, however many tries there are, and goes on only if that one is refused.
+# row that stands, however many tries there are, and goes on only if that one is refused. No prediction
+# supersedes a try.
 _BEST = """
     SELECT id, CAST(body AS BLOB) FROM tries AS t
-    WHERE device = ? AND key = ? AND regime = ? AND status = 'ok' AND per_product IS NOT NULL
+    WHERE device = ? AND key = ? AND regime = ? AND status = ? AND per_product IS NOT NULL
       AND stencil <> ?
       AND NOT EXISTS (
         SELECT 1 FROM tries AS later
         WHERE later.device = t.device AND later.key = t.key AND later.regime = t.regime
           AND later.stencil = t.stencil AND later.config = t.config
+          AND (later.status <> 'predicted' OR t.status = 'predicted')
           AND (later.moment, later.id) > (t.moment, t.id))
     ORDER BY protocol DESC, per_product, config, stencil"""
 
@@ -272,6 +275,11 @@ class Records:
         """The same of the records that ship with the package alone, whatever there is here."""
         return _best(self._behind(device), device, problem_key, regime, without)
 
+    def predicted(self, problem_key: str, regime: str, device: str) -> Record | None:
+        """The prediction with the fewest cycles per product, or None: local ones before those that ship."""
+        asked = (device, problem_key, regime)
+        return self._read(_foretold, *asked) or _foretold(self._behind(device), *asked)
+
     def devices(self) -> list[str]:
         """The keys of all devices with a usable result, here or among those that ship with the package."""
         local = {key for (key,) in self._read(_rows, "SELECT DISTINCT device FROM solved")}
@@ -313,10 +321,12 @@ class Records:
         """Writes local records as JSON lines, with ``ceilings`` those too, and returns how many records
         there are.
 
-        With ``best_only`` one line a problem and regime, ordered by problem; otherwise every try in the
-        order of writing. Raw samples are left out. The file is replaced at once or not at all.
+        With ``best_only`` one line a problem and regime, ordered by problem, and behind these one for what
+        was only predicted; otherwise every try in the order of writing. Raw samples are left out. The file is
+        replaced at once or not at all.
         """
         records = self._read(_winners, device) if best_only else self.all(device=device)
+        records += self._read(_predictions, device) if best_only else []
         measured = self._read(_all_ceilings, device) if ceilings else []
         lines = [ceilings_line(entry) for entry in measured]
         lines += [encode(record, samples=False) for record in records]
@@ -587,7 +597,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _make_tables(connection: sqlite3.Connection, version: int = 0) -> None:
     """Makes the tables that a store of an older version lacks. Its rows stay as they are: what lines did
     not hold at the time cannot be told from them."""
-    added = ((*_TABLES, _DAMAGED_ROWS, *_LEASES), (_DAMAGED_ROWS, *_LEASES), _LEASES, ())[version]
+    added = ((*_TABLES, _DAMAGED_ROWS, *_LEASES), (_DAMAGED_ROWS, *_LEASES), _LEASES, (), ())[version]
     for table in added:
         connection.execute(table)
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -659,12 +669,12 @@ def _row(record: Record) -> Row:
     body = compact(encode(record))
     record = decode(json.loads(body))
     problem, device, regime = record.problem, record.device, record.regime
-    per_product = _seconds_per_product(record) if record.status == "ok" else None
+    per_product = _seconds_per_product(record) if record.status in ("ok", PREDICTED) else None
     columns = (
         device, problem.key, regime, record.stencil, spelled(record.config), record.status,
         record.protocol, record.toolchain, record.when, per_product, body,
     )  # fmt: skip
-    if per_product is None:
+    if per_product is None or record.status == PREDICTED:
         return columns, None
     return columns, (device, problem.key, regime, problem.family, *problem.extents)
 
@@ -722,14 +732,19 @@ def _best(
     regime: str,
     without: str = "",
     accept: Callable[[Record], bool] = lambda record: True,
+    status: str = "ok",
 ) -> Record | None:
     # A cursor that was not read to its end would hold on to the store as it was.
-    with closing(connection.execute(_BEST, (device, key, regime, without))) as rows:
+    with closing(connection.execute(_BEST, (device, key, regime, status, without))) as rows:
         for row in rows:
             record = body_of(connection, *row)
             if record is not None and accept(record):
                 return record
     return None
+
+
+def _foretold(connection: _Connection, device: str, key: str, regime: str) -> Record | None:
+    return _best(connection, device, key, regime, status=PREDICTED)
 
 
 def _move_aside(held: _Held) -> None:
@@ -773,6 +788,18 @@ def _winners(connection: _Connection, device: str | None) -> list[Record]:
     return [record for record in found if record]
 
 
+def _predictions(connection: _Connection, device: str | None) -> list[Record]:
+    """The best prediction of each problem and regime of which there is no usable result."""
+    rows = connection.execute(
+        "SELECT DISTINCT device, key, regime FROM tries WHERE status = :status "
+        "AND (:device IS NULL OR device = :device) "
+        "AND (device, key, regime) NOT IN (SELECT device, key, regime FROM solved) ORDER BY 1, 2, 3",
+        {"device": device, "status": PREDICTED},
+    ).fetchall()
+    found = (_foretold(connection, *row) for row in rows)
+    return [record for record in found if record]
+
+
 def _get_ceilings(connection: sqlite3.Connection, device: str, cores: int) -> dict[str, float]:
     sql = "SELECT name, value FROM ceilings WHERE device = ? AND cores = ? ORDER BY name"
     return dict(connection.execute(sql, (device, cores)))
@@ -787,10 +814,14 @@ def _all_ceilings(connection: sqlite3.Connection, device: str | None) -> list[Ce
 
 
 def _seconds_per_product(record: Record) -> float | None:
-    """The median of a record's timing for one product of its batch; None where that is no speed."""
-    if record.timing is None or record.timing.batch < 1:
+    """The median of a record's timing for one product of its batch, or what was predicted of one; None where
+    that is no speed."""
+    if record.status == PREDICTED:
+        seconds = (record.seconds or 0.0) / max(1, record.problem.batch)
+    elif record.timing is None or record.timing.batch < 1:
         return None
-    seconds = record.timing.median / record.timing.batch
+    else:
+        seconds = record.timing.median / record.timing.batch
     return seconds if math.isfinite(seconds) and seconds > 0 else None
 
 

@@ -250,7 +250,7 @@ def test_a_store_of_a_newer_schema_is_refused_and_left_alone(store: Records) -> 
     assert damaged(store.path.parent) == []
 
 
-NEWER = {1: ("damaged", "leases", "holders", "finished"), 2: ("leases", "holders", "finished")}
+NEWER = {1: ("damaged", "leases", "holders", "finished"), 2: ("leases", "holders", "finished"), 3: ()}
 
 
 def as_of_schema(number: int, store: Records) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tilewright.custom.problem import KernelProblem
 from tilewright.errors import ArgumentError
-from tilewright.model import Record
+from tilewright.model import PREDICTED, Record
 from tilewright.store.copies import copied, is_store
 from tilewright.store.jsonl import parse, read_text
 from tilewright.store.records import Records
@@ -44,8 +44,8 @@ class Source:
 
 
 def products(rows: Iterable[Record]) -> list[Record]:
-    """The records that are of no kernel of one's own."""
-    return [row for row in rows if not isinstance(row.problem, KernelProblem)]
+    """The records of tries that are of no kernel of one's own: what was only predicted is no try."""
+    return [row for row in rows if not isinstance(row.problem, KernelProblem) and row.status != PREDICTED]
 
 
 def read(path: Path) -> Source:

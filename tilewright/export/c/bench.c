@@ -15,12 +15,41 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Random reals from 0 to 1 in the type of a problem. */
+static void fill(char type, void *to, size_t reals)
+{
+    size_t i;
+    for (i = 0; i < reals; ++i) {
+        double value = (double)rand() / RAND_MAX;
+        switch (type) {
+        case 'h':
+        case 'x': ((tw_float16 *)to)[i] = tw_to_float16((float)value); break;
+        case 'b': ((tw_bfloat16 *)to)[i] = tw_to_bfloat16((float)value); break;
+        case 's':
+        case 'c': ((float *)to)[i] = (float)value; break;
+        default: ((double *)to)[i] = value;
+        }
+    }
+}
+
+static size_t bytes_of_real(char type)
+{
+    switch (type) {
+    case 'h':
+    case 'x':
+    case 'b': return 2;
+    case 's':
+    case 'c': return 4;
+    default: return 8;
+    }
+}
+
 static void measure(const tw_problem *p, double bytes, const char *where)
 {
-    size_t size = p->type == 's' ? 4 : p->type == 'z' ? 16 : 8;
-    size_t real = p->type == 's' || p->type == 'c' ? 4 : 8;
+    size_t real = bytes_of_real(p->type);
+    size_t size = p->type == 'c' || p->type == 'z' || p->type == 'x' ? 2 * real : real;
     size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k, mk = m * k, kn = k * n, mn = m * n;
-    size_t count = (size_t)(bytes / (double)((mk + kn + mn) * size)), i, passes = 0, turn;
+    size_t count = (size_t)(bytes / (double)((mk + kn + mn) * size)), passes = 0, turn;
     double flops = (size == real ? 2.0 : 8.0) * p->m * p->n * p->k, best = 1e30;
     char *a, *b, *c;
     if (!count)
@@ -29,16 +58,8 @@ static void measure(const tw_problem *p, double bytes, const char *where)
     b = malloc(count * kn * size);
     c = malloc(count * mn * size);
     if (a && b && c) {
-        for (i = 0; i < count * mk * size / real; ++i)
-            if (real == 4)
-                ((float *)a)[i] = (float)rand() / (float)RAND_MAX;
-            else
-                ((double *)a)[i] = (double)rand() / RAND_MAX;
-        for (i = 0; i < count * kn * size / real; ++i)
-            if (real == 4)
-                ((float *)b)[i] = (float)rand() / (float)RAND_MAX;
-            else
-                ((double *)b)[i] = (double)rand() / RAND_MAX;
+        fill(p->type, a, count * mk * size / real);
+        fill(p->type, b, count * kn * size / real);
         memset(c, 0, count * mn * size);
         for (turn = 0; turn < 7; ++turn) {
             double begin = now(), seconds;

@@ -19,6 +19,12 @@ static void get(char type, const void *from, ptrdiff_t at, double *re, double *i
 {
     *im = 0;
     switch (type) {
+    case 'h': *re = tw_from_float16(((const tw_float16 *)from)[at]); break;
+    case 'b': *re = tw_from_bfloat16(((const tw_bfloat16 *)from)[at]); break;
+    case 'x':
+        *re = tw_from_float16(((const tw_float16 *)from)[2 * at]);
+        *im = tw_from_float16(((const tw_float16 *)from)[2 * at + 1]);
+        break;
     case 's': *re = ((const float *)from)[at]; break;
     case 'd': *re = ((const double *)from)[at]; break;
     case 'c': *re = ((const float *)from)[2 * at]; *im = ((const float *)from)[2 * at + 1]; break;
@@ -29,6 +35,12 @@ static void get(char type, const void *from, ptrdiff_t at, double *re, double *i
 static void put(char type, void *to, ptrdiff_t at, double re, double im)
 {
     switch (type) {
+    case 'h': ((tw_float16 *)to)[at] = tw_to_float16((float)re); break;
+    case 'b': ((tw_bfloat16 *)to)[at] = tw_to_bfloat16((float)re); break;
+    case 'x':
+        ((tw_float16 *)to)[2 * at] = tw_to_float16((float)re);
+        ((tw_float16 *)to)[2 * at + 1] = tw_to_float16((float)im);
+        break;
     case 's': ((float *)to)[at] = (float)re; break;
     case 'd': ((double *)to)[at] = re; break;
     case 'c': ((float *)to)[2 * at] = (float)re; ((float *)to)[2 * at + 1] = (float)im; break;
@@ -38,7 +50,19 @@ static void put(char type, void *to, ptrdiff_t at, double re, double im)
 
 static size_t size_of(char type)
 {
-    return type == 's' ? 4 : type == 'z' ? 16 : 8;
+    switch (type) {
+    case 'h':
+    case 'b': return 2;
+    case 's':
+    case 'x': return 4;
+    case 'z': return 16;
+    default: return 8;
+    }
+}
+
+static int is_complex(char type)
+{
+    return type == 'c' || type == 'z' || type == 'x';
 }
 
 static double uniform(void)
@@ -79,7 +103,10 @@ static int right(const tw_problem *p, const void *a, const void *b, const void *
                  const double *alpha, const double *beta)
 {
     int i, j, l, reads = beta[0] != 0 || beta[1] != 0;
-    double unit = p->type == 's' || p->type == 'c' ? 6e-8 : 1.2e-16;
+    double unit = p->type == 'd' || p->type == 'z' ? 1.2e-16 : 6e-8;
+    /* What one rounding to 16 bits may add: relative, and of numbers near zero. */
+    double rounding = p->type == 'b' ? 0x1p-8 : p->type == 'h' || p->type == 'x' ? 0x1p-11 : 0;
+    double least = p->type == 'h' || p->type == 'x' ? 0x1p-25 : 0;
     for (j = 0; j < p->n; ++j)
         for (i = 0; i < p->m; ++i) {
             double re = 0, im = 0, size = 0, x, y, u, v, got_re, got_im, want_re, want_im, bound;
@@ -102,9 +129,10 @@ static int right(const tw_problem *p, const void *a, const void *b, const void *
                 bound += (fabs(beta[0]) + fabs(beta[1])) * (fabs(x) + fabs(y));
             }
             get(p->type, c, i + (ptrdiff_t)j * p->m, &got_re, &got_im);
-            bound *= 4 * (p->k + 4) * unit;
+            bound = 4 * (p->k + 4) * unit * bound * (1 + rounding) + least;
             /* A comparison with NaN is false. */
-            if (!(fabs(got_re - want_re) <= bound && fabs(got_im - want_im) <= bound))
+            if (!(fabs(got_re - want_re) <= bound + rounding * fabs(want_re) &&
+                  fabs(got_im - want_im) <= bound + rounding * fabs(want_im)))
                 return 0;
         }
     return 1;
@@ -178,9 +206,10 @@ static void check(const tw_problem *p, operands *x, int count, const double *alp
         free(x->memory[at]);
 }
 
+/* alpha or beta, which are float where elements have 16 bits. */
 static void scalar(char type, const double *value, double *to)
 {
-    put(type, to, 0, value[0], value[1]);
+    put(type == 'h' || type == 'b' ? 's' : type == 'x' ? 'c' : type, to, 0, value[0], value[1]);
 }
 
 static void expect(int got, int wanted, const char *what)
@@ -199,7 +228,7 @@ static const int COUNT[COUNTS] = {1, 2, 7, 33, MOST};
 
 static int pairs_of(const tw_problem *p)
 {
-    return p->type == 'c' || p->type == 'z' ? PAIRS : PAIRS - 1;
+    return is_complex(p->type) ? PAIRS : PAIRS - 1;
 }
 
 /* Of large products the reference takes its time, so they come in fewer counts. */

@@ -3,6 +3,17 @@
 
 #include "runtime.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#ifndef PR_SVE_GET_VL
+#define PR_SVE_GET_VL 51
+#endif
+#ifndef HWCAP_FCMA
+#define HWCAP_FCMA (1 << 14)
+#endif
+#endif
+
 const char *tw_status_text(int status)
 {
     switch (status) {
@@ -21,21 +32,76 @@ const char *tw_status_text(int status)
 ptrdiff_t tw_size(const tw_problem *problem)
 {
     switch (problem->type) {
-    case 's': return 4;
+    case 'h':
+    case 'b': return 2;
+    case 's':
+    case 'x': return 4;
     case 'z': return 16;
     default: return 8;
     }
 }
 
+static float as_float(uint32_t bits)
+{
+    float found;
+    memcpy(&found, &bits, sizeof found);
+    return found;
+}
+
+static uint32_t as_bits(float value)
+{
+    uint32_t found;
+    memcpy(&found, &value, sizeof found);
+    return found;
+}
+
+float tw_from_float16(tw_float16 bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = bits & 0x7fff;
+    if (rest < 0x400) /* a multiple of 2^-24 */
+        return as_float(sign | as_bits((float)rest * 5.9604644775390625e-8f));
+    return as_float(sign | ((rest << 13) + (rest < 0x7c00 ? 0x38000000u : 0x70000000u)));
+}
+
+tw_float16 tw_to_float16(float value)
+{
+    uint32_t bits = as_bits(value), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    if (rest > 0x7f800000) /* what is no number stays none */
+        return (tw_float16)(sign | 0x7e00 | (rest >> 13 & 0x1ff));
+    if (rest >= 0x477ff000) /* from 65520 on, what is nearer to infinity */
+        return (tw_float16)(sign | 0x7c00);
+    if (rest < 0x38800000) /* one half has its last digit where the smallest numbers have theirs */
+        return (tw_float16)(sign | (as_bits(as_float(rest) + 0.5f) - 0x3f000000));
+    return (tw_float16)(sign | ((rest + 0xfff + (rest >> 13 & 1) - 0x38000000) >> 13));
+}
+
+float tw_from_bfloat16(tw_bfloat16 bits)
+{
+    return as_float((uint32_t)bits << 16);
+}
+
+tw_bfloat16 tw_to_bfloat16(float value)
+{
+    uint32_t bits = as_bits(value);
+    if ((bits & 0x7fffffff) > 0x7f800000) /* what is no number stays none */
+        return (tw_bfloat16)(bits >> 16 | 0x40);
+    return (tw_bfloat16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static int is_double(char type)
+{
+    return type == 'd' || type == 'z';
+}
+
 static void read_one(char type, const void *from, double missing, double *to)
 {
     float single[2] = {0, 0};
-    size_t parts = type == 'c' || type == 'z' ? 2 : 1;
+    size_t parts = type == 'c' || type == 'z' || type == 'x' ? 2 : 1;
     to[0] = missing;
     to[1] = 0;
     if (!from)
         return;
-    if (type == 'd' || type == 'z') {
+    if (is_double(type)) {
         memcpy(to, from, parts * sizeof *to);
     } else {
         memcpy(single, from, parts * sizeof *single);
@@ -58,6 +124,27 @@ int tw_read_scalars(const tw_problem *problem, const void *alpha, const void *be
     else
         read->class_ = one && v[2] == 1 && v[3] == 0 ? TW_ONE_ONE : TW_ANY_ANY;
     return TW_OK;
+}
+
+int tw_vector_bytes(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    int said = prctl(PR_SVE_GET_VL); /* negative without SVE; the lower half is the length */
+    return said > 0 ? said & 0xffff : 0;
+#else
+    return 0;
+#endif
+}
+
+int tw_has_fcma(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return (getauxval(AT_HWCAP) & HWCAP_FCMA) != 0;
+#elif defined(__ARM_FEATURE_COMPLEX)
+    return 1;
+#else
+    return 0;
+#endif
 }
 
 /* The row of this processor. Whoever asks first finds it; two that do so at once find the same. */
@@ -102,10 +189,10 @@ static int begin(call *made, const tw_problem *problem, const void *alpha, const
     made->rules = made->isa->rules + problem->index;
     made->class_ = read.class_;
     for (part = 0; part < 4; ++part)
-        if (problem->type == 's' || problem->type == 'c')
-            made->scalars.single[part] = (float)read.value[part];
-        else
+        if (is_double(problem->type))
             made->scalars.twice[part] = read.value[part];
+        else
+            made->scalars.single[part] = (float)read.value[part];
     made->size = tw_size(problem);
     made->a = (ptrdiff_t)problem->m * problem->k;
     made->b = (ptrdiff_t)problem->k * problem->n;

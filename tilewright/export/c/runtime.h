@@ -9,7 +9,7 @@
 #define TW_HIDDEN __attribute__((visibility("hidden")))
 
 /* The one signature of all kernels of processors: strides in elements, scalars alpha and beta as (re, im), of
- * float for the types s and c and else of double. By the C convention of the platform's ABI. */
+ * double for the types d and z and else of float. By the C convention of the platform's ABI. */
 typedef void tw_cpu_kernel(const void *a, const void *b, void *c, int64_t stride_a, int64_t stride_b,
                            int64_t stride_c, int64_t count, const void *scalars);
 
@@ -41,6 +41,12 @@ typedef struct tw_scalars {
 
 TW_HIDDEN int tw_read_scalars(const tw_problem *problem, const void *alpha, const void *beta,
                               tw_scalars *read);
+
+/* How long this process's scalable vectors are in bytes; 0 where there are none. */
+TW_HIDDEN int tw_vector_bytes(void);
+
+/* Whether an ARM processor has complex multiply-adds, FCMLA. */
+TW_HIDDEN int tw_has_fcma(void);
 
 /* Bytes of an element. */
 TW_HIDDEN ptrdiff_t tw_size(const tw_problem *problem);

@@ -75,6 +75,42 @@ static void test_refusals(void)
     expect(tw_gemm_grouped(NULL, 0), TW_OK, "no groups");
 }
 
+/* Numbers of 16 bits and float: every one there and back, and what lies between two. */
+static void test_conversions(void)
+{
+    static const float FROM[] = {1, -2, 65504, 65519, 65520, 0x1p-14f, 0x1p-24f, 0x1.8p-25f, 0x1p-25f, 2049, 2051};
+    static const unsigned HALF[] = {0x3c00, 0xc000, 0x7bff, 0x7bff, 0x7c00, 0x0400, 1, 1, 0, 0x6800, 0x6802};
+    static const float BRAIN_FROM[] = {1, -2, 257, 259, 0x1.fep127f, 0x1.ffp127f, 0x1p-133f};
+    static const unsigned BRAIN[] = {0x3f80, 0xc000, 0x4380, 0x4382, 0x7f7f, 0x7f80, 1};
+    unsigned bits;
+    size_t at;
+    int good = 1;
+    for (bits = 0; bits < 0x10000; ++bits) {
+        float half = tw_from_float16((tw_float16)bits), brain = tw_from_bfloat16((tw_bfloat16)bits);
+        good &= isnan(half) ? (bits & 0x7fff) > 0x7c00 && isnan(tw_from_float16(tw_to_float16(half)))
+                            : tw_to_float16(half) == bits;
+        good &= isnan(brain) ? (bits & 0x7fff) > 0x7f80 && isnan(tw_from_bfloat16(tw_to_bfloat16(brain)))
+                             : tw_to_bfloat16(brain) == bits;
+    }
+    for (at = 0; at < sizeof HALF / sizeof *HALF; ++at)
+        good &= tw_to_float16(FROM[at]) == HALF[at];
+    for (at = 0; at < sizeof BRAIN / sizeof *BRAIN; ++at)
+        good &= tw_to_bfloat16(BRAIN_FROM[at]) == BRAIN[at];
+#ifdef TW_FLOAT16_BITS
+    {
+        __extension__ _Float16 own = -2;
+        good &= *TW_FLOAT16_BITS(&own) == 0xc000;
+    }
+#endif
+#ifdef TW_BFLOAT16_BITS
+    {
+        __bf16 own = (__bf16)-2.0f;
+        good &= *TW_BFLOAT16_BITS(&own) == 0xc000;
+    }
+#endif
+    expect(good, 1, "conversions of numbers of 16 bits");
+}
+
 int main(void)
 {
     int at;
@@ -83,6 +119,7 @@ int main(void)
         return 77;
     }
     test_refusals();
+    test_conversions();
     for (at = 0; at < tw_problem_count; ++at)
         test_problem(tw_problems + at);
     test_groups();

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Rule, Space
+from tilewright.stencils.cpu.bits import by_bits
 
 
 def slow_type(problem: Problem, device: Device) -> str | None:
     """Why the processor has no instructions for the element type; None if it has.
 
     Numbers of 16 bits are read and written one vector at a time where it turns them into float32 and back:
-    bfloat16 by shifts, which each has but LLVM does not write for POWER, float16 by instructions that older
-    ones lack.
+    bfloat16 by shifts, float16 by instructions that older x86 lacks, or both by integers (``bits``).
     """
     letter = problem.dtype.letter
-    if letter == "b" and device.features.startswith("ppc64le"):
-        return "type b needs a processor that LLVM converts bfloat16 for"
-    if letter in ("h", "hc") and "half" not in device.supports:
+    if letter in ("h", "hc") and "half" not in device.supports and not by_bits(device):
         return f"type {letter} needs a processor that converts float16 in vectors"
     return None
 

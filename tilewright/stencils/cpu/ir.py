@@ -13,7 +13,7 @@ then those from pack to pack, and the number is that of packs, or of matrices wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewright.model import Device, DType, Problem
@@ -40,17 +40,39 @@ class Ir:
     ``real`` is the type in registers, of ``bits``; ``stored`` the one in memory, of ``stored_bits``. They
     differ for numbers of 16 bits, which are widened as they are read and rounded, to the nearest and of two
     to the even one, as they are written. ``register``: LLVM's letters for any vector
-    register, where code has an order to keep (``ordered``), else nothing.
+    register, where code has an order to keep (``ordered``), else nothing. ``lengths``: reads and writes of
+    part of a vector say how many lanes they are, in place of a mask (``by_length``). ``shifts``: bfloat16 is
+    read as whole numbers, which are shifted. ``converts``: bfloat16 is rounded by the processor's
+    instruction, which makes zeros of results below 2^-126.
+
+    What a set has of its own is a class derived from this one (``sets.ir_of``): ``attributes`` of its
+    functions, and whether it multiplies complex numbers by instructions for that (``complex_fma``, then
+    ``cfma``, ``pair`` and ``paired``).
     """
 
-    def __init__(self, dtype: DType, register: str = ""):
-        self.register = register
+    attributes = ""
+    complex_fma = False
+    deal_bits = 128
+    """Bits of a vector within which one instruction deals out lanes of two (``deals``)."""
+
+    def __init__(
+        self,
+        dtype: DType,
+        register: str = "",
+        *,
+        lengths: bool = False,
+        shifts: bool = False,
+        converts: bool = False,
+    ):
+        self.register, self.loose, self.lengths = register, lengths, lengths
+        self.converts = converts
         self.bits, self.stored_bits = dtype.sum_bits, dtype.real_bits
         self.real = "double" if self.bits == 64 else "float"
         self.integer = f"i{self.bits}"
         self.short = f"f{self.bits}"
         self.brain = dtype.letter == "b"
-        self.stored = self.real if self.bits == self.stored_bits else "bfloat" if self.brain else "half"
+        half = "half" if not self.brain else "i16" if shifts else "bfloat"
+        self.stored = self.real if self.bits == self.stored_bits else half
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.fma_count = 0
@@ -99,7 +121,8 @@ class Ir:
         return base if offset == 0 else self.let(f"getelementptr {kind}, ptr {base}, i64 {offset}")
 
     def load(self, address: str, piece: Piece, held: bool = False) -> str:
-        """A piece read from an address; lanes that are not real are zero.
+        """A piece read from an address; lanes that are not real are zero, or anything where vectors have
+        lengths.
 
         ``held``: from a buffer of the type of registers.
         """
@@ -128,10 +151,15 @@ class Ir:
         kind = real if width == 1 else f"<{width} x {real}>"
         if piece.active == width:
             return self.let(f"load {kind}, ptr {address}, align {align}")
+        if self.lengths:
+            name = f"@llvm.vp.load.v{width}{suffix}.p0"
+            self.declared.add(f"declare {kind} {name}(ptr, <{width} x i1>, i32)")
+            return self.let(f"call {kind} {name}(ptr align {align} {address}, {self._first(piece)})")
         name = f"@llvm.masked.load.v{width}{suffix}.p0"
         self.declared.add(f"declare {kind} {name}(ptr, i32, <{width} x i1>, {kind})")
         mask = f"<{width} x i1> {self.mask(piece)}"
-        return self.let(f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} zeroinitializer)")
+        rest = "poison" if self.loose else "zeroinitializer"
+        return self.let(f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} {rest})")
 
     def _write(self, value: str, address: str, piece: Piece, real: str, suffix: str, stream: bool) -> None:
         width, align = piece.width, self._bytes(real)
@@ -140,10 +168,20 @@ class Ir:
             tail = f"align {align * width}, !nontemporal !0" if stream else f"align {align}"
             self.do(f"store {kind} {value}, ptr {address}, {tail}")
             return
+        if self.lengths:
+            name = f"@llvm.vp.store.v{width}{suffix}.p0"
+            self.declared.add(f"declare void {name}({kind}, ptr, <{width} x i1>, i32)")
+            self.do(f"call void {name}({kind} {value}, ptr align {align} {address}, {self._first(piece)})")
+            return
         name = f"@llvm.masked.store.v{width}{suffix}.p0"
         self.declared.add(f"declare void {name}({kind}, ptr, i32, <{width} x i1>)")
         mask = f"<{width} x i1> {self.mask(piece)}"
         self.do(f"call void {name}({kind} {value}, ptr {address}, i32 {align}, {mask})")
+
+    @staticmethod
+    def _first(piece: Piece) -> str:
+        """The first lanes of a piece as arguments: no mask, and a length."""
+        return f"<{piece.width} x i1> <{', '.join(['i1 1'] * piece.width)}>, i32 {piece.active}"
 
     def _bytes(self, real: str) -> int:
         return (self.bits if real == self.real else self.stored_bits) // 8
@@ -152,13 +190,36 @@ class Ir:
         """One real read from memory, or from a buffer of the type of registers."""
         return self.load(address, Piece(0, 1, 1), held)
 
+    def apart(self, address: str, elements: int, unit: int, step: int, count: int) -> str:
+        """A vector of ``elements`` of ``unit`` reals each, of which the first ``count`` are read, ``step``
+        reals from one to the next. Of processors alone that have lengths."""
+        bits = unit * self.stored_bits
+        kind = f"<{elements} x i{bits}>"
+        name = f"@llvm.experimental.vp.strided.load.v{elements}i{bits}.p0.i64"
+        self.declared.add(f"declare {kind} {name}(ptr, i64, <{elements} x i1>, i32)")
+        given = f"ptr align {self.stored_bits // 8} {address}, i64 {step * self.stored_bits // 8}"
+        raw = self.let(f"call {kind} {name}({given}, {self._first(Piece(0, elements, count))})")
+        width = elements * unit
+        return self.widened(self.let(f"bitcast {kind} {raw} to {self._stored(width)}"), width)
+
     def broadcast(self, address: str, width: int) -> str:
         """One real read and copied to every lane."""
-        return self.splat(self.one(address), width)
+        return self.broadcasts([address], [width])[width][0]
+
+    def broadcasts(
+        self, addresses: Sequence[str], widths: Iterable[int], held: bool = False
+    ) -> dict[int, tuple[str, ...]]:
+        """Reals read, from memory or a buffer of the type of registers, and each copied to every lane of a
+        vector of each width."""
+        ones = [self.one(address, held) for address in addresses]
+        return {width: tuple(self.splat(one, width) for one in ones) for width in widths}
 
     def keep_order(self) -> None:
         """Reads and writes before here come before those after it in the code; no instruction is made."""
-        if self.register:
+        if self.loose:
+            # A piece of assembly would have the length of vectors set anew.
+            self.do('fence syncscope("singlethread") seq_cst')
+        elif self.register:
             self.do('call void asm sideeffect "", "~{memory}"()')
 
     def settled(self, value: str, width: int) -> str:
@@ -167,15 +228,43 @@ class Ir:
         Where operands cannot be part of arithmetic, schedulers read those of many steps ahead, into more
         registers than there are; processors do as much by themselves.
         """
-        if not self.register:
+        if not self.register or self.lengths:
+            return value
+        kind = self.vec(width)
+        if self.loose:
+            # A piece of assembly would have the length of vectors set anew; this is no instruction at all.
+            self.declared.add("declare void @llvm.fake.use(...)")
+            self.do(f"call void (...) @llvm.fake.use({kind} {value})")
             return value
         if width * self.bits == 64 and width > 1:
             # POWER has no such vectors: this is one of which half is not used.
             some = self.shuffle(value, "poison", [*range(width), *[-1] * width], width)
             whole = self.settled(some, 2 * width)
             return self.shuffle(whole, "poison", range(width), 2 * width)
-        kind, tied = self.vec(width), f"={self.register},0,~{{memory}}"
+        tied = f"={self.register},0,~{{memory}}"
         return self.let(f'call {kind} asm sideeffect "", "{tied}"({kind} {value})')
+
+    # -- lanes that are known at run time -------------------------------------------------------
+    def first_lanes(self, count: str, width: int) -> str:
+        """The mask of the first ``count`` lanes of a vector, with its type."""
+        kind = f"<{width} x i64>"
+        one = self.let(f"insertelement {kind} poison, i64 {count}, i64 0")
+        wide = self.let(f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer")
+        lanes = ", ".join(f"i64 {lane}" for lane in range(width))
+        return f"<{width} x i1> " + self.let(f"icmp slt {kind} <{lanes}>, {wide}")
+
+    def load_where(self, address: str, mask: str, width: int) -> str:
+        """A vector of the type of registers read where a mask of ``first_lanes`` is; else zero."""
+        kind, name = self.vec(width), f"@llvm.masked.load.v{width}{self.short}.p0"
+        self.declared.add(f"declare {kind} {name}(ptr, i32, <{width} x i1>, {kind})")
+        given = f"ptr {address}, i32 {self.bits // 8}, {mask}, {kind} zeroinitializer"
+        return self.let(f"call {kind} {name}({given})")
+
+    def store_where(self, value: str, address: str, mask: str, width: int) -> None:
+        """A vector of the type of registers written where a mask of ``first_lanes`` is."""
+        kind, name = self.vec(width), f"@llvm.masked.store.v{width}{self.short}.p0"
+        self.declared.add(f"declare void {name}({kind}, ptr, i32, <{width} x i1>)")
+        self.do(f"call void {name}({kind} {value}, ptr {address}, i32 {self.bits // 8}, {mask})")
 
     # -- numbers of 16 bits ---------------------------------------------------------------------
     def _stored(self, width: int) -> str:
@@ -185,12 +274,18 @@ class Ir:
     @property
     def _suffix(self) -> str:
         """What names of functions say for the type in memory."""
-        return "bf16" if self.stored == "bfloat" else f"f{self.stored_bits}"
+        return {"bfloat": "bf16", "i16": "i16"}.get(self.stored, f"f{self.stored_bits}")
 
     def widened(self, value: str, width: int) -> str:
         """What was read from memory, in the type of registers."""
         if self.stored == self.real:
             return value
+        if self.stored == "i16":
+            whole = "i32" if width == 1 else f"<{width} x i32>"
+            places = "16" if width == 1 else f"<{', '.join(['i32 16'] * width)}>"
+            wide = self.let(f"zext {self._stored(width)} {value} to {whole}")
+            wide = self.let(f"shl {whole} {wide}, {places}")
+            return self.let(f"bitcast {whole} {wide} to {self.vec(width)}")
         return self.let(f"fpext {self._stored(width)} {value} to {self.vec(width)}")
 
     def narrowed(self, value: str, width: int) -> str:
@@ -201,7 +296,7 @@ class Ir:
         """
         if self.stored == self.real:
             return value
-        if not self.brain:
+        if not self.brain or self.converts:
             return self.let(f"fptrunc {self.vec(width)} {value} to {self._stored(width)}")
         whole, part = ("i32", "i16") if width == 1 else (f"<{width} x i32>", f"<{width} x i16>")
 
@@ -217,7 +312,19 @@ class Ir:
         bits = "i1" if width == 1 else f"<{width} x i1>"
         chosen = self.let(f"select {bits} {none}, {whole} {quiet}, {whole} {half}")
         top = self.let(f"trunc {whole} {self.let(f'lshr {whole} {chosen}, {each(16)}')} to {part}")
-        return self.let(f"bitcast {part} {top} to {self._stored(width)}")
+        return top if self.stored == "i16" else self.let(f"bitcast {part} {top} to {self._stored(width)}")
+
+    def row_stored(self, address: str, piece: Piece) -> str:
+        """A piece as it lies in memory, for ``fma_stored``. Where ``sets.multiplies_stored`` is."""
+        raise NotImplementedError
+
+    def copies_stored(self, address: str, widths: Iterable[int]) -> dict[int, tuple[str]]:
+        """One real as it lies in memory, for ``fma_stored`` of each width."""
+        raise NotImplementedError
+
+    def fma_stored(self, x: str, y: str, z: str | None, width: int) -> str:
+        """x*y + z with one rounding, where x and y are of the type in memory and z is of registers'."""
+        raise NotImplementedError
 
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""
@@ -239,6 +346,10 @@ class Ir:
         kind = self.vec(width)
         return self.let(f"shufflevector {kind} {x}, {kind} {y}, <{len(mask)} x i32> <{lanes}>")
 
+    def deals(self, unit: int, width: int) -> bool:
+        """Whether elements of ``unit`` lanes of two vectors are dealt out by instructions, alternately."""
+        return True
+
     def swap(self, x: str, width: int) -> str:
         """The two halves of every (re, im) pair exchanged."""
         return self.shuffle(x, "poison", [lane ^ 1 for lane in range(width)], width)
@@ -252,6 +363,21 @@ class Ir:
         suffix = self.short if width == 1 else f"v{width}{self.short}"
         self.declared.add(f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})")
         return self.let(f"call {kind} @llvm.fma.{suffix}({kind} {x}, {kind} {y}, {kind} {z})")
+
+    def cfma(
+        self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)
+    ) -> str:
+        """x*y + z of (re, im) lanes, where x or y enters conjugated; of both the result is that of neither,
+        and to be conjugated. Where ``complex_fma`` is."""
+        raise NotImplementedError
+
+    def pair(self, address: str, width: int) -> str:
+        """Two neighbours of the type of registers read and copied to all pairs of lanes."""
+        raise NotImplementedError
+
+    def paired(self, real: str, imaginary: str, width: int) -> str:
+        """Two scalar values copied to all pairs of lanes."""
+        raise NotImplementedError
 
     def op(self, name: str, x: str, y: str, width: int) -> str:
         """A plain two-operand instruction such as ``fadd`` or ``fmul``."""
@@ -312,6 +438,8 @@ def load_scalars(ir: Ir, problem: Problem) -> Scalars:
 
 def scaled(ir: Ir, x: str, scalar: tuple[str, str], plus: str | None, width: int, is_complex: bool) -> str:
     """scalar*x + plus, for real lanes or (re, im) lanes."""
+    if is_complex and ir.complex_fma:
+        return ir.cfma(x, ir.paired(*scalar, width), plus, width)
     product = ir.fma(x, ir.splat(scalar[0], width), plus, width)
     if not is_complex:
         return product
@@ -322,6 +450,14 @@ def scaled(ir: Ir, x: str, scalar: tuple[str, str], plus: str | None, width: int
 def finish(ir: Ir, problem: Problem, scalars: Scalars, acc: str, old: str | None, width: int) -> str:
     """alpha*acc + beta*old, as far as the classes of alpha and beta ask for it."""
     is_complex = problem.dtype.is_complex
+    if (
+        is_complex
+        and ir.complex_fma
+        and scalars.alpha is None
+        and old is not None
+        and scalars.beta is not None
+    ):
+        return scaled(ir, old, scalars.beta, acc, width, is_complex)
     if problem.beta == "any" and old is not None and scalars.beta is not None:
         old = scaled(ir, old, scalars.beta, None, width, is_complex)
     if scalars.alpha is not None:
@@ -373,7 +509,7 @@ def module(functions: Sequence[tuple[str, Ir]]) -> str:
     """The whole program: the functions, what they call, and the mark that streaming stores carry."""
     declared = sorted(set().union(*(ir.declared for _, ir in functions)))
     bodies = [
-        "\n".join([f"define void @{name}({CALL}) {{", "entry:", *ir.lines, "  ret void", "}"])
+        "\n".join([f"define void @{name}({CALL}) {ir.attributes}{{", "entry:", *ir.lines, "  ret void", "}"])
         for name, ir in functions
     ]
     return "\n\n".join([*bodies, "\n".join(declared), "!0 = !{i32 1}"]) + "\n"
@@ -406,6 +542,14 @@ def stream_or_staged(dtype: DType, vector_bytes: int, device: Device) -> Ir:
     return _either(ir, aligned, ("stream", True), ("staged", True), device)
 
 
+def always_staged(dtype: DType, device: Device) -> Ir:
+    """An entry that takes the staged function, and sees that its stores are done."""
+    ir = Ir(dtype)
+    ir.do(f"call void @{ENTRY}_staged({_NAMES})")
+    fence(ir, device)
+    return ir
+
+
 def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool], device: Device) -> Ir:
     """The rest of an entry: one of two functions, each named and whether it streams."""
     ir.do(f"br i1 {condition}, label %{yes[0]}, label %{no[0]}")
@@ -421,8 +565,20 @@ def _either(ir: Ir, condition: str, yes: tuple[str, bool], no: tuple[str, bool],
 
 def ordered(device: Device) -> str:
     """LLVM's letters for a vector register of processors whose programs keep the order in which they read:
-    all but x86, whose arithmetic takes operands from memory. Nothing for x86."""
-    return {"aarch64": "w", "ppc64le": "^wa"}.get(device.features.partition("/")[0], "")
+    all but x86, whose arithmetic takes operands from memory. Nothing for x86. On RISC-V no register is named:
+    fences and marks of use keep the order there."""
+    return {"aarch64": "w", "ppc64le": "^wa", "riscv64": "^vr"}.get(device.features.partition("/")[0], "")
+
+
+def by_length(device: Device) -> bool:
+    """Whether instructions end after any lane of a vector."""
+    return device.features.startswith("riscv64")
+
+
+def ways(device: Device) -> dict[str, bool]:
+    """How an ``Ir`` reads and writes for a device. LLVM has no conversions of bfloat16 for POWER, and for
+    RISC-V only those of an extension."""
+    return {"lengths": by_length(device), "shifts": device.features.startswith(("riscv64", "ppc64le"))}
 
 
 def fence(ir: Ir, device: Device) -> None:

@@ -53,7 +53,7 @@ class Stage:
 
     def __init__(self, ir: Ir, most: int, width: int):
         # Numbers of 16 bits lie in the buffer as in memory, and fill a vector with twice as many.
-        self.ir, self.width = ir, width * ir.bits // ir.stored_bits
+        self.ir, self.lanes, self.width = ir, width, width * ir.bits // ir.stored_bits
         self.line = LINE_BYTES * 8 // ir.stored_bits
         self.full = LINES * self.line
         # Before the last product fewer than ``full`` wait; a line more, because the rest is moved as a line.
@@ -116,10 +116,12 @@ class Stage:
 
         def leave(index: str) -> None:
             source, sink = ir.at(self.buffer, index), ir.at(target, index)
-            vectors = range(0, self.line, self.width)
-            values = [ir.load_stored(ir.at(source, first), whole) for first in vectors]
+            # As what registers hold, whatever lies in memory: with AVX-512 LLVM writes vectors of 16-bit
+            # numbers by ordinary stores, even if they are marked to be streamed.
+            vectors, held = range(0, self.line, self.width), Piece(0, self.lanes, self.lanes)
+            values = [ir.load(ir.at(source, first), held, held=True) for first in vectors]
             for first, value in zip(vectors, values, strict=True):
-                ir.store_stored(value, ir.at(sink, first), whole, stream=True)
+                ir.store(value, ir.at(sink, first), held, stream=True, held=True)
 
         counted(ir, border, lines, self.line, leave)
         rest = ir.at(self.buffer, lines)

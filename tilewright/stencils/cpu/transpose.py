@@ -14,8 +14,14 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
     from the buffer, so what is written there is left to the compiler.
     """
     unit = 2 if problem.dtype.is_complex else 1
+    if not ir.deals(unit, width):
+        # An element of 128 bits fills a vector of the narrowest kind, which needs no turning.
+        width = unit
     lanes = width // unit
     lda = unit * problem.lda  # type: ignore[operator]
+    if ir.loose and unit * ir.stored_bits <= 64:
+        _strided(ir, problem, a, buffer, padded, width)
+        return
     for row in range(0, problem.m, lanes):
         for k in range(0, problem.k, lanes):
             steps = min(lanes, problem.k - k)
@@ -25,20 +31,34 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
                 else "poison"
                 for i in range(lanes)
             ]
-            for step, vector in enumerate(_turned(ir, block, unit, width)[:steps]):
+            for step, vector in enumerate(block_transposed(ir, block, unit, width)[:steps]):
                 target = ir.at(buffer, row * unit + (k + step) * padded, held=True)
                 ir.store(vector, target, Piece(0, width, width), held=True)
             ir.keep_order()
 
 
-def _turned(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:
+def _strided(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width: int) -> None:
+    """The same where elements that lie apart are read by one instruction."""
+    unit = 2 if problem.dtype.is_complex else 1
+    lda = unit * problem.lda  # type: ignore[operator]
+    for row in range(0, problem.m, width // unit):
+        count = min(width // unit, problem.m - row)
+        for k in range(problem.k):
+            source = ir.at(a, row * lda + k * unit)
+            vector = ir.apart(source, width // unit, unit, lda, count)
+            target = ir.at(buffer, row * unit + k * padded, held=True)
+            ir.store(vector, target, Piece(0, width, width), held=True)
+            ir.keep_order()
+
+
+def block_transposed(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:
     """The transpose of a square block of ``width/unit`` vectors, in log2 stages of two-vector shuffles.
 
     Each stage deals the elements of two vectors out in turns, to an even and an odd one: first the elements
     within every 128 bits, then these 128 bits as wholes. Both have their order in the instruction, where a
     shuffle across the whole vector would take a register for it.
     """
-    lanes, lane = len(rows), 128 // ir.bits
+    lanes, lane = len(rows), min(width, ir.deal_bits // ir.bits)
     inside = [list(range(start, start + lane)) for start in range(0, width, lane)]
     distance = 1
     while distance < lanes:

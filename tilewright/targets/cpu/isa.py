@@ -16,7 +16,12 @@ class Isa:
     multiply-add in assembly. ``baseline`` is what LLVM compiles for where the code is to run on every
     processor that has the instruction set, its name of a core and features, and ``asked`` what a C program
     asks ``__builtin_cpu_supports`` for before it runs such code: nothing where the architecture always has
-    it.
+    it, or where ``found`` is what it asks, an expression in C of what ``export/c/runtime.h`` has, and None
+    where it knows no way to ask, so that there are no libraries for it.
+
+    ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as
+    a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds
+    in whose time a complex one is done.
     """
 
     name: str
@@ -27,9 +32,25 @@ class Isa:
     masks: bool
     fma_text: tuple[str, ...]
     baseline: str
-    asked: tuple[str, ...] = ()
+    asked: tuple[str, ...] | None = ()
+    found: str = ""
+    extras: tuple[str, ...] = ()
+    scalable: bool = False
+    complex_slots: int = 1
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """What ``Device.limits`` says of a processor's instructions."""
+        slots = {"complex_slots": self.complex_slots} if self.complex_slots > 1 else {}
+        return {
+            "vector_bits": self.vector_bits,
+            "vector_registers": self.vector_registers,
+            "masks": int(self.masks),
+            **slots,
+        }
 
 
+_ARM_FMA = ("fmla", "fmad", "fcmla", "bfmla")
 _AVX2 = ("avx2", "bmi", "bmi2", "fma", "popcnt")
 ISAS = (
     Isa(
@@ -43,7 +64,31 @@ ISAS = (
         baseline="x86-64-v3 -f16c,-lzcnt,-movbe",
         asked=_AVX2,
     ),
-    Isa("neon", "aarch64", ("neon",), 128, 32, False, ("fmla", "fmadd"), baseline="generic +neon"),
+    *(
+        Isa(
+            *(f"sve{bits}", "aarch64", ("neon", "sve"), bits, 32, True, _ARM_FMA),
+            baseline="generic +neon,+sve",
+            extras=("sve2", "bf16"),
+            found=f"tw_vector_bytes() == {bits // 8}",
+            scalable=True,
+            complex_slots=slots,
+        )
+        # Vectors of 512 bits are the A64FX's, which does a complex multiply-add in three parts.
+        for bits, slots in ((512, 3), (256, 1), (128, 1))
+    ),
+    Isa(
+        *("neon_fcma", "aarch64", ("neon", "complxnum"), 128, 32, False, _ARM_FMA),
+        baseline="generic +neon,+complxnum",
+        found="tw_has_fcma()",
+    ),
+    Isa("neon", "aarch64", ("neon",), 128, 32, False, _ARM_FMA, baseline="generic +neon"),
+    Isa(
+        *("mma", "ppc64le", ("mma", "paired-vector-memops", "vsx"), 128, 64, False),
+        # Outer products, among them those of pairs of 16 bits, are multiply-adds of whole tiles.
+        ("xvmadd", "xsmadd", "fmadd", "xvf64ger", "xvf32ger", "xvf16ger", "xvbf16ger"),
+        baseline="pwr10 +mma",
+        asked=("arch_3_1", "mma"),
+    ),
     Isa(
         "vsx",
         "ppc64le",
@@ -55,12 +100,38 @@ ISAS = (
         baseline="pwr8 +vsx",
         asked=("arch_2_07", "vsx"),
     ),
+    # Vectors of a length that the processor chooses, used as if they had the least that it promises.
+    *(
+        Isa(
+            f"rvv{bits}",
+            "riscv64",
+            ("m", "a", "f", "d", "c", "v", f"zvl{bits}b"),
+            bits,
+            32,
+            True,
+            ("vfmacc", "vfmadd", "fmadd"),
+            baseline=f"generic-rv64 +m,+a,+f,+d,+c,+v,+zvl{bits}b",
+            asked=None,
+            extras=("zvfhmin",),
+        )
+        for bits in (512, 256, 128)
+    ),
 )
 
 
-def best_isa(arch: str, features: set[str]) -> Isa | None:
-    """The widest instruction set that a machine has; None when the table knows none of it."""
-    return next((isa for isa in ISAS if isa.arch == arch and features.issuperset(isa.needs)), None)
+def best_isa(arch: str, features: set[str], vector_bits: int = 0) -> Isa | None:
+    """The widest instruction set that a machine has; None when the table knows none of it. ``vector_bits``:
+    how long this process's scalable vectors are, 0 where there are none."""
+    return next(
+        (
+            isa
+            for isa in ISAS
+            if isa.arch == arch
+            and features.issuperset(isa.needs)
+            and (not isa.scalable or isa.vector_bits == vector_bits)
+        ),
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +169,34 @@ def prefetch_distance(cpu: str) -> int:
 
 
 FEATURES = {
-    # Vectors of float16 to float32 and back: an extension of x86, part of every 64-bit ARM.
-    "half": ("f16c", "neon"),
+    # Vectors of float16 to float32 and back: an extension of x86 and of RISC-V, part of every 64-bit ARM.
+    "half": ("f16c", "neon", "zvfhmin"),
     "avx512_fp16": ("avx512fp16",),
     "avx512_bf16": ("avx512bf16",),
     "amx": ("amx-tile",),
     "amx_bf16": ("amx-bf16",),
+    "amx_fp16": ("amx-fp16",),
     "sve": ("sve",),
+    # Products of 16 bits that are added to float32: of float16, among others, and of bfloat16.
+    "sve2": ("sve2",),
+    "arm_bf16": ("bf16",),
+    # Complex multiply-adds: an extension of NEON, part of SVE.
+    "fcma": ("complxnum", "sve"),
+    "mma": ("mma",),
 }
 """What a processor may support beside its vectors, each with LLVM's names for it, one to an architecture
 (``Device.supports``)."""
+
+
+TILES = ("amx-tile", "amx-bf16", "amx-fp16")
+"""LLVM's features of tile registers, which a process may use where its system allows it."""
+ASKED = ("avx512bf16", *TILES)
+"""LLVM's features that some stencils ask for by name, beside what a row of ``ISAS`` needs."""
+
+
+def compiles_for(features: str, name: str) -> bool:
+    """Whether one of LLVM's features is asked for by name in what is compiled for (``Device.features``)."""
+    return f"+{name}" in features.partition(" ")[2].split(",")
 
 
 def supported(features: set[str]) -> frozenset[str]:

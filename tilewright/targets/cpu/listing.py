@@ -1,7 +1,7 @@
 """What a listing in assembly says that the code cannot hide: registers that were put on the stack.
 
-LLVM marks every register that it stores for lack of room, and on ARM and POWER with the same words those of
-the caller that a function saves before it uses them: the first store of each of these is no spill. On x86
+LLVM marks every register that it stores for lack of room, and elsewhere than on x86 with the same words those
+of the caller that a function saves before it uses them: the first store of each of these is no spill. On x86
 they are pushed, without a mark.
 """
 
@@ -14,6 +14,7 @@ _SPILL = re.compile(r"(#|//).*\bSpill\b")
 _X86_VECTOR = re.compile(r"%[xyz]mm")
 _ARM_REGISTER = re.compile(r"\b([bhsdqvzxw])(\d+)\b")
 _POWER_STORE = re.compile(r"\t(st\w+)\s+(\d+),")
+_RISC_V_STORE = re.compile(r"\t(sd|sw|fsd|fsw|vs\d+r\.v)\s+(\w+),")
 _PRESERVED = {
     "x86_64": (),
     # x19 to x30, and the lower halves of v8 to v15.
@@ -22,6 +23,12 @@ _PRESERVED = {
     "ppc64le": (
         *((False, r) for r in range(14, 32)),
         *((True, vs) for vs in (*range(14, 32), *range(52, 64))),
+    ),
+    # ra, s0 to s11 and fs0 to fs11, which are numbered from 0 here; no vector.
+    "riscv64": (
+        *((False, f"s{number}") for number in range(12)),
+        *((True, f"fs{number}") for number in range(12)),
+        (False, "ra"),
     ),
 }
 """By architecture the registers that a function leaves as they were: whether a vector, and its number."""
@@ -46,13 +53,19 @@ def spills(text: str, arch: str) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def _stored(line: str, arch: str) -> Iterator[tuple[bool, int]]:
-    """The registers that a line stores: whether each is a vector, and its number where one is needed."""
+def _stored(line: str, arch: str) -> Iterator[tuple[bool, int | str]]:
+    """The registers that a line stores: whether each is a vector, and its number where one is needed, or its
+    name on RISC-V."""
     if arch == "x86_64":
         yield bool(_X86_VECTOR.search(line)), -1
     elif arch == "aarch64":
         for kind, number in _ARM_REGISTER.findall(line.partition("[")[0]):
             yield kind not in "xw", int(number)
+    elif arch == "riscv64":
+        # A group of several vector registers is stored at once.
+        for kind, register in _RISC_V_STORE.findall(line):
+            for _ in range(int(kind[2]) if kind[0] == "v" else 1):
+                yield kind[0] != "s", register
     elif store := _POWER_STORE.match(line):
         vector = store[1].startswith(("stf", "stv", "stx"))
         upper = store[1].startswith("stv") or store[1] in ("stxsd", "stxssp")

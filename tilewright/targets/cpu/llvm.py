@@ -21,7 +21,7 @@ import llvmlite.binding as llvm
 from tilewright import forks
 from tilewright.errors import CompileError
 from tilewright.model import Binary, Device, Kernel, Source
-from tilewright.targets.cpu import listing
+from tilewright.targets.cpu import listing, permission
 from tilewright.targets.cpu.isa import ISAS
 
 
@@ -85,11 +85,12 @@ def compile(source: Source, device: Device) -> Binary:
 
     Facts: ``spills`` (vectors stored to the stack and read back), ``scalar_spills`` (the same of
     addresses and counters, mostly outside loops), ``fma`` (fused multiply-adds in the text), what the
-    source expects of each (``fma_expected``), and ``code_bytes``. Raises ``CompileError`` when LLVM
+    source expects of each (``fma_expected``), ``code_bytes``, and ``tiles`` (products of tile registers in
+    the text) where there are any. Raises ``CompileError`` when LLVM
     refuses the program.
     """
     text = assembly(source, device)
-    facts = _stated(source, text, device)
+    facts = facts_of(source, text, device)
     if _arch(device) != platform.machine():
         # The assembler that is there is this machine's, and for others LLVM would end the process.
         code = _machine(device).emit_object(parse(source.text))
@@ -103,10 +104,11 @@ def compile(source: Source, device: Device) -> Binary:
 def facts(source: Source, device: Device) -> dict[str, int]:
     """The facts of ``compile`` but for ``code_bytes``, of any processor that LLVM knows, without an object.
     Raises ``CompileError``."""
-    return _stated(source, assembly(source, device), device)
+    return facts_of(source, assembly(source, device), device)
 
 
-def _stated(source: Source, text: str, device: Device) -> dict[str, int]:
+def facts_of(source: Source, text: str, device: Device) -> dict[str, int]:
+    """The same of a source that was compiled: ``text`` is its assembly."""
     return {f"{name}_expected": value for name, value in source.expect} | _facts(text, device)
 
 
@@ -154,13 +156,14 @@ def _arch(device: Device) -> str:
 def _facts(text: str, device: Device) -> dict[str, int]:
     """What the comments and the mnemonics of an assembly listing say."""
     starts = next(isa.fma_text for isa in ISAS if isa.arch == _arch(device))
-    operations = (line.split(None, 1)[0] for line in text.splitlines() if line.startswith("\t"))
+    operations = [line.split(None, 1)[0] for line in text.splitlines() if line.startswith("\t")]
+    tiles = sum(operation.startswith("tdp") for operation in operations)
     vectors, scalars = listing.spills(text, _arch(device))
     return {
         "spills": vectors,
         "scalar_spills": scalars,
         "fma": sum(operation.startswith(starts) for operation in operations),
-    }
+    } | ({"tiles": tiles} if tiles else {})
 
 
 @functools.cache
@@ -188,6 +191,8 @@ def load_entries(
     it refers to and that are not global in this process."""
     if binary.entry not in entries:
         raise CompileError(f"the compiled object has no {', '.join(entries)}, but {binary.entry!r}")
+    if "tiles" in binary.facts and not permission.tiles():
+        raise CompileError("the compiled object uses tile registers, which the system does not allow here")
     # What C calls (memset, expf) is found among this process's own libraries.
     builder = llvm.JITLibraryBuilder().add_object_img(binary.code).add_current_process()
     for entry in entries:

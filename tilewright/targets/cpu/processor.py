@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import platform
 import re
+import sys
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.targets.cpu.isa import ISAS, best_isa, prefetch_distance, supported
+from tilewright.targets.cpu import permission, riscv
+from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, prefetch_distance, supported
+
+VECTORS = ("avx", "f16c", "fma", "bmi", "lzcnt", "movbe", "popcnt", "gfni", "vaes", "vpclmulqdq")
+"""How LLVM's names begin of what it may use for products where a core has it."""
 
 
 @functools.cache
@@ -23,32 +29,66 @@ def probe() -> Device:
     """
     arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     features = {name for name, on in llvm.get_host_cpu_features().items() if on}
-    isa = best_isa(arch, features)
+    if "amx-tile" in features and not permission.tiles():
+        features.difference_update(TILES)
+    if arch == "riscv64":
+        features |= riscv.extensions(_cpuinfo(), 0)
+        features |= riscv.extensions("", riscv.vector_bits() if "v" in features else 0)
+    isa = best_isa(arch, features, _scalable_bits(arch))
     if isa is None:
         raise DeviceError(
             f"this processor ({arch}) has none of the vector instruction sets "
             + ", ".join(i.name for i in ISAS)
         )
     cpu = llvm.get_host_cpu_name()
-    flags = ",".join(sorted(f"+{name}" for name in isa.needs))
+    asked = features.intersection((*ASKED, *isa.extras))
+    flags = ",".join(sorted(f"+{name}" for name in {*isa.needs, *asked}))
     limits = {
-        "vector_bits": isa.vector_bits,
-        "vector_registers": isa.vector_registers,
-        "masks": int(isa.masks),
+        **isa.limits,
         "prefetch": prefetch_distance(cpu),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         **_caches(),
     }
+    flags = ",".join([flags, *_hidden(arch)])
     key, compiled_for = f"{cpu}-{isa.name}", f"{arch}/{cpu} {flags}"
     return Device("cpu", _model_name(), key, limits, compiled_for, supports=supported(features))
 
 
-def _model_name() -> str:
+def _scalable_bits(arch: str) -> int:
+    """How long this process's SVE vectors are, as Linux says; 0 where there are none."""
+    if arch != "aarch64" or not sys.platform.startswith("linux"):
+        return 0
+    # PR_SVE_GET_VL: bytes in the lower half of the answer, and a negative one without SVE.
+    said = int(ctypes.CDLL(None).prctl(51, 0, 0, 0, 0))
+    return 8 * (said & 0xFFFF) if said > 0 else 0
+
+
+def _hidden(arch: str) -> list[str]:
+    """Flags against the vector instructions that this processor says it lacks.
+
+    LLVM's name of a core stands for all that the core has, but a virtual machine may hide some of it: a Xeon
+    without AVX-512-FP16 is still a ``sapphirerapids``, and one without AVX-512 a ``skylake-avx512``. Only x86
+    is asked by ``cpuid`` for each of them.
+    """
+    if arch != "x86_64":
+        return []
+    told = llvm.get_host_cpu_features().items()
+    return sorted(f"-{name}" for name, on in told if not on and name.startswith(VECTORS))
+
+
+def _cpuinfo() -> str:
+    """What Linux says of its processors; nothing where there is no such file."""
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        return Path("/proc/cpuinfo").read_text()
     except OSError:
+        return ""
+
+
+def _model_name() -> str:
+    text = _cpuinfo()
+    if not text:
         return platform.processor() or platform.machine()
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
+    found = re.search(r"^(?:model name|uarch)\s*:\s*(.+)$", text, re.M)
     return found[1] if found else platform.machine()
 
 

@@ -27,6 +27,7 @@ from tilewright.stencils.cpu.ir import (
     load_scalars,
     strides,
 )
+from tilewright.stencils.cpu.sets import ir_of
 
 STEPS = 32
 """Vector multiply-adds of a part of C that are written out. Beyond it k is a loop: in longer code without a
@@ -104,13 +105,23 @@ class Span:
 
     ``width`` reals to a vector and ``vectors`` of them to a turn. ``whole``: every vector is, and what lies
     ahead is asked for; else the last one may be partly out of bounds, if there are masks. ``stream``: C goes
-    past the caches.
+    past the caches. ``steps``: multiply-adds of a part of C that are written out.
     """
 
     def __init__(
-        self, problem: Problem, config: Config, width: int, vectors: int, *, whole: bool, stream: bool = False
+        self,
+        problem: Problem,
+        config: Config,
+        device: Device,
+        width: int,
+        vectors: int,
+        *,
+        whole: bool,
+        stream: bool = False,
+        steps: int = STEPS,
     ):
-        self.p, self.c, self.ir = problem, config, Ir(problem.dtype)
+        self.steps = steps
+        self.p, self.c, self.ir = problem, config, ir_of(problem.dtype, device)
         self.unit = 2 if problem.dtype.is_complex else 1
         self.width, self.vectors, self.whole, self.stream = width, vectors, whole, stream
         self.masked = not whole and width > self.unit
@@ -197,24 +208,15 @@ class Span:
         return ir.let(f"load i64, ptr {place}, align 8")
 
     def _load(self, address: str) -> str:
-        ir, kind = self.ir, self.ir.vec(self.width)
-        if not self.masked:
-            return ir.load(address, self.piece)
-        name = f"@llvm.masked.load.v{self.width}{ir.short}.p0"
-        bits = f"<{self.width} x i1>"
-        ir.declared.add(f"declare {kind} {name}(ptr, i32, {bits}, {kind})")
-        given = f"ptr {address}, i32 {ir.bits // 8}, {bits} {self.mask}, {kind} zeroinitializer"
-        return ir.let(f"call {kind} {name}({given})")
+        if self.masked:
+            return self.ir.load_where(address, self.mask, self.width)
+        return self.ir.load(address, self.piece)
 
     def _store(self, value: str, address: str) -> None:
-        ir, kind = self.ir, self.ir.vec(self.width)
-        if not self.masked:
-            ir.store(value, address, self.piece, self.stream)
-            return
-        name = f"@llvm.masked.store.v{self.width}{ir.short}.p0"
-        bits = f"<{self.width} x i1>"
-        ir.declared.add(f"declare void {name}({kind}, ptr, i32, {bits})")
-        ir.do(f"call void {name}({kind} {value}, ptr {address}, i32 {ir.bits // 8}, {bits} {self.mask})")
+        if self.masked:
+            self.ir.store_where(value, address, self.mask, self.width)
+        else:
+            self.ir.store(value, address, self.piece, self.stream)
 
     def _read(self, base: str, shared: bool, word: int | str) -> list[str]:
         """An element of the matrices of a turn: vectors side by side, or one value for all lanes."""
@@ -224,6 +226,8 @@ class Span:
             return [self._load(ir.at(address, vector * self.width)) for vector in range(self.vectors)]
         if self.unit == 1:
             return [ir.broadcast(address, self.width)] * self.vectors
+        if ir.complex_fma:
+            return [ir.pair(address, self.width)] * self.vectors
         real, imaginary = (ir.broadcast(ir.at(address, part), self.width) for part in (0, 1))
         return [
             ir.shuffle(
@@ -253,13 +257,8 @@ class Span:
 
     def _mask(self, left: str) -> str:
         """The lanes of a vector that lie within so many matrices."""
-        ir, width = self.ir, self.width
-        kind = f"<{width} x i64>"
-        reals = left if self.unit == 1 else ir.let(f"shl i64 {left}, 1")
-        one = ir.let(f"insertelement {kind} poison, i64 {reals}, i64 0")
-        wide = ir.let(f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer")
-        lanes = ", ".join(f"i64 {lane}" for lane in range(width))
-        return ir.let(f"icmp slt {kind} <{lanes}>, {wide}")
+        ir = self.ir
+        return ir.first_lanes(left if self.unit == 1 else ir.let(f"shl i64 {left}, 1"), self.width)
 
     def _prefetch(self, first: str) -> None:
         """Ask for what will be read so many turns later."""
@@ -278,7 +277,7 @@ class Span:
         """The sums over k of a part of C, by rows, the vectors of an element side by side."""
         p, ir = self.p, self.ir
         count = len(rows) * len(columns) * self.vectors
-        if count * p.k * self.unit <= STEPS:
+        if count * p.k * self.unit <= self.steps:
             sums: list[str | None] = [None] * count
             for k in range(p.k):
                 sums = self._step(bases, rows, columns, k, sums)
@@ -319,7 +318,7 @@ class Span:
             for vector in range(self.vectors):
                 b = right[vector]
                 turned = ""
-                if self.unit == 2:
+                if self.unit == 2 and not ir.complex_fma:
                     b = ir.flip(b, (1, -1), self.width) if p.conj_b else b
                     turned = ir.flip(ir.swap(b, self.width), (1, -1) if p.conj_a else (-1, 1), self.width)
                 for x in range(len(rows)):
@@ -332,6 +331,8 @@ class Span:
         ir, width = self.ir, self.width
         if self.unit == 1:
             return ir.fma(a, b, total, width)
+        if ir.complex_fma:
+            return ir.cfma(a, b, total, width, (self.p.conj_a, self.p.conj_b))
         real = ir.shuffle(a, "poison", [lane & ~1 for lane in range(width)], width)
         imaginary = ir.shuffle(a, "poison", [lane | 1 for lane in range(width)], width)
         return ir.fma(imaginary, turned, ir.fma(real, b, total, width), width)
@@ -340,6 +341,8 @@ class Span:
     def _put(self, c: str, i: int, j: int, sums: Sequence[str]) -> None:
         """alpha * sum + beta * C for one element of the matrices of a turn."""
         ir = self.ir
+        if ir.complex_fma and self.p.conj_a and self.p.conj_b:
+            sums = [ir.flip(total, (1, -1), self.width) for total in sums]
         if self.scattered:
             place = (i * self.p.n + j) * self.vectors * self.width
             for vector, total in enumerate(sums):

@@ -32,8 +32,8 @@ import numpy as np
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cpu.common import from_memory, memory_rules
-from tilewright.stencils.cpu.compact.codegen import Entry, Span
-from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.compact.codegen import STEPS, Entry, Span
+from tilewright.stencils.cpu.ir import ENTRY, by_length, grain, module
 from tilewright.stencils.protocol import CostModel, Stencil
 
 LIMIT = 32
@@ -42,6 +42,11 @@ SIDES = tuple(range(1, 9))
 """Rows and columns of a part of C."""
 SHORTEST = 4096
 """Bytes of a row of matrices that a core's share is a multiple of, so that few lines are shared by two."""
+
+
+TURNING = {False: 3, True: 8}
+"""Registers more that stay free where vectors have lengths, of real and of complex problems: parts of complex
+numbers change places there by several instructions and a mask."""
 
 
 FEW, MANY = 32, 100
@@ -64,12 +69,13 @@ def held(p: Problem, rows: int, columns: int, vectors: int) -> int:
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     scattered = p.stride_c != 1
+    spared = 3 + (TURNING[p.dtype.is_complex] if by_length(device) else 0)
     yield from memory_rules(p, device)
     yield Rule(
         "registers",
         "tabled",
         "the sums of a part of C and what is multiplied fit in the vector registers",
-        lambda rows, columns, vectors: held(p, rows, columns, vectors) <= device["vector_registers"] - 3,
+        lambda rows, columns, vectors: held(p, rows, columns, vectors) <= device["vector_registers"] - spared,
     )
     yield Rule(
         "sides",
@@ -194,12 +200,14 @@ class CompactStencil(Stencil):
         masks, streams = bool(device["masks"]), config["store"] == "stream"
         # Without masks what is left over goes one matrix at a time.
         narrow = width if masks else unit
+        # Nothing keeps schedulers from reading operands of all steps early, and these take many instructions.
+        steps = 0 if by_length(device) and unit == 2 else STEPS
         written = {
-            "main": Span(p, config, width, vectors, whole=True),
-            "rest": Span(p, config, narrow, 1, whole=False),
+            "main": Span(p, config, device, width, vectors, whole=True, steps=steps),
+            "rest": Span(p, config, device, narrow, 1, whole=False, steps=steps),
         }
         if streams:
-            written["stream"] = Span(p, config, width, vectors, whole=True, stream=True)
+            written["stream"] = Span(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
         functions = [(f"{ENTRY}_{name}", span.function()) for name, span in written.items()]
         functions.append((ENTRY, Entry(p, device, width, vectors, streams).function()))
         count = sum(ir.fma_count for _, ir in functions)

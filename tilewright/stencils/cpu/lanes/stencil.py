@@ -39,19 +39,23 @@ from math import gcd
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type
 from tilewright.stencils.cpu.ir import (
     ENTRY,
     Ir,
     Piece,
     Scalars,
+    always_staged,
     batch_loop,
+    by_length,
     finish,
     grain,
     load_scalars,
     module,
     stream_or_staged,
 )
+from tilewright.stencils.cpu.sets import ir_of
 from tilewright.stencils.cpu.staging import Stage
 from tilewright.stencils.protocol import Stencil
 
@@ -64,6 +68,10 @@ PRODUCTS = {False: 512, True: 100}
 NARROW = 4
 """The largest extent where all vectors have 128 bits: columns of more fill them, and each lane of a column
 that is put together from several vectors costs a shuffle. By counts of instructions, measured nowhere."""
+
+LENGTHS = {False: 2, True: 1}
+"""The largest extent of real and of complex problems where vectors end after any lane: a column of any height
+is one there, and a shuffle takes a table or a mask. By counts of instructions, measured nowhere."""
 
 STEPS = 400
 """Vector multiply-adds in the unrolled code of a group, beyond which it only gets longer."""
@@ -348,7 +356,7 @@ class Lanes:
 
     def __init__(self, problem: Problem, config: Config, device: Device, store: str):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype)
+        self.ir = ir_of(problem.dtype, device)
         width, masks = config["vector_bits"] // problem.dtype.sum_bits, bool(device["masks"])
         self.main = Group(problem, config["group"], width, config["columns"], masks)
         self.single = Group(problem, 1, width, 0, masks)
@@ -680,13 +688,18 @@ class LanesStencil(Stencil):
         p = problem
         if reason := slow_type(p, device):
             return reason
+        if p.dtype.letter in ("h", "hc") and by_bits(device):
+            return f"type {p.dtype.letter} is converted by integers, which needs the registers"
         if min(p.m, p.n, p.k) < 1:
             return "there is nothing to compute"
         most = PRODUCTS[p.dtype.is_complex]
         if max(p.m, p.n, p.k) > LIMIT or p.m * p.n * p.k > most:
             return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction or than {most} in all"
-        if device.limits.get("vector_bits") == 128 and max(p.m, p.n, p.k) > NARROW:
+        if shuffle_bits(device) == 128 and max(p.m, p.n, p.k) > NARROW:
             return f"{p.m}x{p.n}x{p.k} is larger than {NARROW} in some direction: its columns fill 128 bits"
+        least = LENGTHS[p.dtype.is_complex]
+        if by_length(device) and max(p.m, p.n, p.k) > least:
+            return f"{p.m}x{p.n}x{p.k} is larger than {least} in some direction: a column is a vector there"
         packed = Problem(p.dtype, p.m, p.n, p.k, p.trans_a, p.trans_b)
         if (p.lda, p.ldb, p.ldc) != (packed.lda, packed.ldb, packed.ldc):
             return "columns are padded: lanes can only run on over packed matrices"
@@ -696,7 +709,7 @@ class LanesStencil(Stencil):
         return None
 
     def space(self, problem: Problem, device: Device) -> Space:
-        bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
+        bits = tuple(b for b in (512, 256, 128) if b <= shuffle_bits(device))
         groups = Groups(problem, bits, bool(device["masks"]))
         return Space(_params(groups), tuple(_rules(groups, device)))
 
@@ -737,6 +750,12 @@ class LanesStencil(Stencil):
         store = config["store"]
         if store == "plain":
             functions = [(ENTRY, written("plain"))]
+        elif problem.dtype.real_bits == 16:
+            # LLVM streams no vectors of these numbers with AVX-512; lines leave the buffer as others.
+            functions = [
+                (f"{ENTRY}_staged", written("staged")),
+                (ENTRY, always_staged(problem.dtype, device)),
+            ]
         else:
             # Results run on from one matrix to the next: where C begins within a vector they are staged.
             entry = stream_or_staged(problem.dtype, config["vector_bits"] // 8, device)
@@ -746,6 +765,12 @@ class LanesStencil(Stencil):
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem), unit=config["group"])
+
+
+def shuffle_bits(device: Device) -> int:
+    """The widest vectors whose lanes can be put in any order: of SVE those of NEON, for lanes of two longer
+    ones LLVM puts together in memory. 0 where a device does not say how wide its vectors are."""
+    return 128 if "sve" in device.supports else device.limits.get("vector_bits", 0)
 
 
 def roomy(problem: Problem, config: Config, device: Device) -> bool:

@@ -17,9 +17,9 @@ from tilewright.stencils.cpu.ir import (
     batch_loop,
     finish,
     load_scalars,
-    ordered,
     strides,
 )
+from tilewright.stencils.cpu.sets import ir_of
 from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.transpose import transposed
 
@@ -62,6 +62,12 @@ LONG = 8
 
 AHEAD = 4
 """Numbers of B that are read before the first of them is used, where code has an order to keep."""
+
+MANY = 64
+"""Vector registers that suffice to read what the next step needs during this one."""
+
+Operands = tuple[dict[int, tuple[str, str]], dict[int, dict[int, tuple[str, ...]]]]
+"""Vectors of A by their place in a tile, and values of B by column and width of vector."""
 
 Line = tuple[str, int, bool]
 """A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
@@ -110,9 +116,11 @@ class Tile:
 
     def __init__(self, problem: Problem, config: Config, store: str, device: Device):
         self.p, self.c, self.store = problem, config, store
-        self.ir = Ir(problem.dtype, ordered(device))
+        self.ir = ir_of(problem.dtype, device, keeps_order=True)
         self.complex = problem.dtype.is_complex
-        self.rotate = self.complex and config["cmul"] == "rotate"
+        self.rotate = config["cmul"] == "rotate"
+        self.fcmla = config["cmul"] == "fcmla"
+        self.per_sum = 2 if config["cmul"] == "split" else 1
         self.spread = bool(config["spread"])
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.sum_bits
@@ -120,7 +128,11 @@ class Tile:
         self.transposed = problem.transposed_a
         padded = -(-self.rows // self.width) * self.width
         # Values of B are used one by one: those of 16 bits are widened a vector at a time before.
-        self.widens = self.ir.stored != self.ir.real
+        self.stored = config.get("widen", "load") == "product"
+        self.widens = self.ir.stored != self.ir.real and not self.stored
+        # Beside vectors of another height the length would be set anew for each, which a mask is not; and
+        # sums of lengths cannot be kept in order.
+        self.ir.lengths &= len(self.pieces) == 1 and not self.widens
         self.column_b = (problem.n if problem.transposed_b else problem.k) * (2 if self.complex else 1)
         self.at = Layout.of(
             problem, padded if self.transposed else None, self.column_b if self.widens else None
@@ -129,6 +141,11 @@ class Tile:
         self.pending: list[Line] = []
         self.per_tile = 0
         self.scalars: Scalars | None = None
+        # With so many registers operands are read while those before them are multiplied; the two parts of
+        # complex ones left too few, and one of LLVM's registers spilled on POWER8.
+        many = device["vector_registers"] >= MANY and not self.complex
+        self.early = bool(self.ir.register) and many
+        self.next: Operands | None = None
 
     def function(self) -> Ir:
         """The whole body: the buffer for a transposed A and the loop over the batch."""
@@ -329,10 +346,10 @@ class Tile:
     def tile(self, rows: list[Piece], size: int, a: str, b: str, c: str) -> None:
         """One tile of C: the sum over k, then the update of memory."""
         k, blk_k = self.p.k, self.c["blk_k"]
-        sums: list[str | None] = [None] * (len(rows) * size * (2 if self.complex and not self.rotate else 1))
+        sums: list[str | None] = [None] * (len(rows) * size * self.per_sum)
         if blk_k >= k:
             for step in range(k):
-                self.step(rows, size, a, b, step, sums)
+                self.step(rows, size, a, b, step, sums, step + 1 < k)
                 self.ask(-(-self.per_tile // k))
         else:
             rest = k % blk_k
@@ -343,7 +360,7 @@ class Tile:
                 self.k_loop(rows, size, a, b, rest, sums, 1)
             else:
                 for step in range(rest):
-                    self.step(rows, size, a, b, step, sums)
+                    self.step(rows, size, a, b, step, sums, step + 1 < rest)
         self.ir.keep_order()
         self.update(rows, size, c, sums)
         self.ir.keep_order()
@@ -378,7 +395,8 @@ class Tile:
         inner: list[str | None] = list(phis)
         line = 64 * 8 // ir.stored_bits
         for step in range(blk_k):
-            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner)
+            follows = step + 1 < blk_k
+            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, follows, last=not follows)
             for pointer, write, each, _ in asks:
                 for number in range(each * step // blk_k, each * (step + 1) // blk_k):
                     ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
@@ -413,12 +431,25 @@ class Tile:
     # -- one step of k --------------------------------------------------------------------------
     def accumulators(self, rows: list[Piece], size: int) -> list[Piece]:
         """The shape of every running sum, in the order of ``index``."""
-        per = 2 if self.complex and not self.rotate else 1
-        return [piece for _ in range(size) for piece in rows for _ in range(per)]
+        return [piece for _ in range(size) for piece in rows for _ in range(self.per_sum)]
 
-    def step(self, rows: list[Piece], size: int, a: str, b: str, k: int, sums: list[str | None]) -> None:
-        """sums += A(rows, k) * B(k, columns), in the inner order of the config."""
+    def step(
+        self,
+        rows: list[Piece],
+        size: int,
+        a: str,
+        b: str,
+        k: int,
+        sums: list[str | None],
+        more: bool,
+        last: bool = False,
+    ) -> None:
+        """sums += A(rows, k) * B(k, columns), in the inner order of the config. ``more``: another step of the
+        same A and B follows. ``last``: a block ends here."""
         reg_a, reg_b = self.c["reg_a"], self.c["reg_b"]
+        if self.early and self.c["inner"] == "column" and reg_a >= len(rows):
+            self.step_ahead(rows, size, a, b, k, sums, more, last)
+            return
         row_chunks = [range(i, min(i + reg_a, len(rows))) for i in range(0, len(rows), reg_a)]
         col_chunks = [range(j, min(j + reg_b, size)) for j in range(0, size, reg_b)]
         if self.c["inner"] == "column":
@@ -431,7 +462,7 @@ class Tile:
                         for i in row_chunk:
                             self.multiply(rows, i, j, held[i], streamed[j], sums)
                     if col_chunk.stop - done >= AHEAD // self.at.unit or col_chunk.stop == size:
-                        self.settle(rows, range(done, col_chunk.stop), sums)
+                        self.settle(rows, range(done, col_chunk.stop), sums, last)
                         done = col_chunk.stop
         else:
             for col_chunk in col_chunks:
@@ -441,19 +472,61 @@ class Tile:
                     for i in row_chunk:
                         for j in col_chunk:
                             self.multiply(rows, i, j, vectors[i], kept[j], sums)
-            self.settle(rows, range(size), sums)
+            self.settle(rows, range(size), sums, last)
 
-    def settle(self, rows: list[Piece], columns: range, sums: list[str | None]) -> None:
+    def step_ahead(
+        self,
+        rows: list[Piece],
+        size: int,
+        a: str,
+        b: str,
+        k: int,
+        sums: list[str | None],
+        more: bool,
+        last: bool,
+    ) -> None:
+        """``step`` with A held: while some columns are multiplied, the next ones of B are read, and at the
+        end of the step A and the first ones of the next."""
+        every = range(len(rows))
+        part = AHEAD // self.at.unit
+        chunks = [range(first, min(first + part, size)) for first in range(0, size, part)]
+
+        def vectors(step: int) -> dict[int, tuple[str, str]]:
+            return {i: self.a_vector(a, rows[i], step) for i in every}
+
+        def values(step: int, columns: range) -> dict[int, dict[int, tuple[str, ...]]]:
+            return {j: self.b_values(b, step, j, rows, every) for j in columns}
+
+        held, streamed = self.next or (vectors(k), values(k, chunks[0]))
+        self.next = None
+        for number, columns in enumerate(chunks):
+            following = values(k, chunks[number + 1]) if number + 1 < len(chunks) else {}
+            if more and not following:
+                self.next = vectors(k + 1), values(k + 1, chunks[0])
+            for j in columns:
+                # What is multiplied waits for what is read ahead, not for its coming.
+                ready = {w: tuple(self.ir.settled(v, w) for v in vs) for w, vs in streamed[j].items()}
+                for i in every:
+                    self.multiply(rows, i, j, held[i], ready, sums)
+            self.settle(rows, columns, sums, last)
+            streamed = following
+
+    def settle(self, rows: list[Piece], columns: range, sums: list[str | None], last: bool) -> None:
         """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
         shapes = self.accumulators(rows, 1)
-        for column in columns:
+        # What is used once more at the end of its block would be copied there, and again by whoever adds.
+        for column in columns if not (self.ir.loose and last) else ():
             for place, piece in enumerate(shapes, column * len(shapes)):
                 value = sums[place]
                 sums[place] = value and self.ir.settled(value, piece.width)
+        if self.ir.loose:
+            self.ir.keep_order()
 
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
         ir = self.ir
+        if self.stored:
+            return ir.row_stored(self.of_a(a, piece.start + k * self.at.a_col), piece), ""
         value = ir.load(self.of_a(a, piece.start + k * self.at.a_col), piece, held=self.transposed)
         if not self.rotate:
             return value, ""
@@ -463,13 +536,16 @@ class Tile:
     def b_values(
         self, b: str, k: int, column: int, rows: list[Piece], which: range
     ) -> dict[int, tuple[str, ...]]:
-        """B(k, column) copied to all lanes, for each vector width in use: (re,) or (re, im)."""
+        """B(k, column) copied to all lanes, for each width in use: (re,), (re, im) or both in one."""
         ir = self.ir
         address = self.of_b(b, k * self.at.b_row + column * self.at.b_col)
-        parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
-        scalars = [ir.one(part, held=self.widens) for part in parts]
         widths = dict.fromkeys(rows[i].width for i in which)
-        return {w: tuple(ir.splat(s, w) for s in scalars) for w in widths}
+        if self.stored:
+            return dict(ir.copies_stored(address, widths))
+        if self.fcmla:
+            return {w: (ir.pair(address, w),) for w in widths}
+        parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
+        return ir.broadcasts(parts, widths, held=self.widens)
 
     def multiply(
         self,
@@ -485,7 +561,12 @@ class Tile:
         value = values[width]
         if not self.complex:
             index = j * len(rows) + i
-            sums[index] = ir.fma(vector[0], value[0], sums[index], width)
+            multiply = ir.fma_stored if self.stored else ir.fma
+            sums[index] = multiply(vector[0], value[0], sums[index], width)
+        elif self.fcmla:
+            index = j * len(rows) + i
+            conj = self.at.conj_a < 0, self.at.conj_b < 0
+            sums[index] = ir.cfma(vector[0], value[0], sums[index], width, conj)
         elif self.rotate:
             index = j * len(rows) + i
             first = ir.fma(vector[0], value[0], sums[index], width)
@@ -503,6 +584,8 @@ class Tile:
         places = [(j, i) for j in range(size) for i in range(len(rows))]
         addresses = [ir.at(c, rows[i].start + j * self.at.c_col) for j, i in places]
         results = []
+        # Where rows are in one vector each, what is done is written before more of C is read.
+        apart = ir.loose and self.c["tail"] != "overlap"
         for place, ((_, i), address) in enumerate(zip(places, addresses, strict=True)):
             piece = rows[i]
             old = ir.load(address, piece) if self.p.beta != "0" else None
@@ -510,6 +593,11 @@ class Tile:
             results.append(finish(ir, self.p, scalars, total, old, piece.width))
             if old is not None:
                 results[-1] = ir.settled(results[-1], piece.width)
+            if apart:
+                ir.store(results.pop(), address, piece, self.store == "stream")
+                ir.keep_order()
+        if apart:
+            return
         for (_, i), address, result in zip(places, addresses, results, strict=True):
             ir.store(result, address, rows[i], self.store == "stream")
 
@@ -519,6 +607,8 @@ class Tile:
         zero = ir.const([0.0] * width)
         if not self.complex:
             return sums[place] or zero
+        if self.fcmla:
+            return ir.flip(sums[place] or zero, (1, -1 if conj_a < 0 and conj_b < 0 else 1), width)
         if self.rotate:
             return ir.flip(sums[place] or zero, (1, conj_a), width)
         straight, crossed = sums[2 * place] or zero, sums[2 * place + 1] or zero

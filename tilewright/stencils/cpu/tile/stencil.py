@@ -28,15 +28,22 @@ import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
+from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
-from tilewright.stencils.cpu.ir import ENTRY, Piece, grain, module, staged_or_not, stream_or_not
-from tilewright.stencils.cpu.tile.codegen import Tile, pieces, split
+from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, grain, module, staged_or_not, stream_or_not
+from tilewright.stencils.cpu.sets import complex_slots, multiplies_stored
+from tilewright.stencils.cpu.tile.codegen import AHEAD, Tile, pieces, split
 from tilewright.stencils.protocol import CostModel, Stencil
 
 LIMIT = 64
 
 SPREAD = Param("spread", (0, 1), absent=0)
 """Whether all operands are prefetched at once, evenly, or one after another."""
+
+
+WIDEN = Param("widen", ("load", "product"), absent="load")
+"""Whether numbers of 16 bits are widened as they are read, or by the instructions that multiply them. A
+transposed A is turned in the type of registers, and so widened before."""
 
 
 EARLY = 3
@@ -61,6 +68,10 @@ ROUNDING = 7
 """Registers of the constants that a bfloat16 is rounded with, and of what is rounded."""
 
 
+CONSTANTS = 14
+"""Registers of the constants that a float16 is widened and rounded with by integers (``bits``)."""
+
+
 @lru_cache(maxsize=1024)
 def row_tiles(rows: int, width: int, tail: str, blk_m: int) -> tuple[tuple[Piece, ...], ...]:
     """The vectors of a column, tile by tile."""
@@ -76,30 +87,42 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
 
     A step of a tile of v vectors by c columns issues v*c multiply-adds, each worth the vector's width
     in units of half a 512-bit vector, and v loads and c broadcasts on two ports; fewer than 8 running
-    sums wait for the latency.
+    sums wait for the latency. Predicates of SVE cost nothing, but a value of B is copied for each width of
+    vectors by itself.
     """
     p = problem
+    predicates = "sve" in device.supports
     complex_ = p.dtype.is_complex
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.sum_bits
-    half = 256 // p.dtype.sum_bits
+    half = unit_bits(device) // p.dtype.sum_bits
     total = 0.0
     for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
         size = len(tile)
         for columns, times in Counter(split(p.n, config["blk_n"])).items():
             work = sum(max(1, piece.width // half) for piece in tile) * columns / 2
-            loads = sum(max(1, piece.width // half) for piece in tile) / 2 + columns / 2
+            copies = len({piece.width for piece in tile}) if predicates else 1
+            loads = sum(max(1, piece.width // half) for piece in tile) / 2 + copies * columns / 2
             if complex_:
-                work, loads = 2 * work, loads + columns / 2
+                fused = config["cmul"] == "fcmla"
+                work *= 2 * (complex_slots(device) if fused else 1)
+                loads += 0 if fused else copies * columns / 2
                 if config["cmul"] == "rotate":
                     work += size
             sums = size * columns * (2 if config["cmul"] == "split" else 1)
             waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
-            masked = sum(piece.active < piece.width for piece in tile)
+            masked = (
+                0 if predicates or by_length(device) else sum(piece.active < piece.width for piece in tile)
+            )
             steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
             # Loads that hide behind the arithmetic are not quite free.
             total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
     return total
+
+
+def unit_bits(device: Device) -> int:
+    """Bits that a multiply-add unit takes at once: a whole vector of SVE, half of an AVX-512 one."""
+    return max(256, device["vector_bits"]) if "sve" in device.supports else 256
 
 
 def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: bool = False) -> int:
@@ -120,33 +143,37 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
     sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
     held = 2 if config["cmul"] == "rotate" else 1
-    most = max(len(tile) * (sums + held) + parts * len({piece.width for piece in tile}) for tile in tiles)
+    values = 1 if config["cmul"] == "fcmla" else parts
+    most = max(len(tile) * (sums + held) + values * len({piece.width for piece in tile}) for tile in tiles)
     if p.dtype.is_complex and p.beta != "0":
         # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
+    # Complex multiples of sums are made beside them, of some by schedulers before the last ones are stored.
+    most += 2 if config["cmul"] == "fcmla" and p.alpha == "any" else 0
     most += (max(map(len, tiles)) + EARLY) * parts if early else 0
-    most += WIDENING if p.dtype.real_bits == 16 else 0
+    most += WIDENING if p.dtype.real_bits == 16 and config.get("widen", "load") == "load" else 0
     if not kept and max(map(len, tiles)) == 1:
         most += min(config["blk_k"], 4) - 1
     scalars = parts * ((p.alpha == "any") + (p.beta == "any"))
     scalars += ROUNDING if p.dtype.letter == "b" else 0
     if kept:
         widths = {piece.width for tile in tiles for piece in tile}
-        made = (signs(p) + scalars) * len(widths)
+        made = (signs(p, config["cmul"]) + scalars) * len(widths)
         return most + made + (TURNED + 2 * (p.beta == "any") if p.transposed_a else 0)
     # What is not kept is there at the end of a tile: beside the sums, a vector of C, and a transpose's mask.
-    made = scalars + (1 if config["cmul"] == "split" else signs(p))
+    made = scalars + (1 if config["cmul"] == "split" else signs(p, config["cmul"]))
     return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.transposed_a)
 
 
-def signs(problem: Problem) -> int:
+def signs(problem: Problem, cmul: str) -> int:
     """Different patterns of signs that a complex product puts on its parts; a real one has none.
 
     ``split`` makes do with one, but where registers are many the tiles that this would allow were slower.
+    ``fcmla`` needs one where both operands are conjugated.
     """
     p = problem
-    if not p.dtype.is_complex:
-        return 0
+    if not p.dtype.is_complex or cmul == "fcmla":
+        return int(p.conj_a and p.conj_b)
     a, b = (-1 if conj else 1 for conj in (p.conj_a, p.conj_b))
     used = {(-a * b, b), (1, a)} | ({(-1, 1)} if "any" in (p.alpha, p.beta) else set())
     return len(used - {(1, 1)})
@@ -202,13 +229,14 @@ def held(cmul: str) -> int:
     return 2 if cmul == "rotate" else 1
 
 
-def _params(x: Columns) -> tuple[Param, ...]:
+def _params(x: Columns, device: Device) -> tuple[Param, ...]:
     p, most_columns = x.problem, min(x.problem.n, 28)
+    ways = ("split", "rotate", "fcmla") if "fcma" in device.supports else ("split", "rotate")
     return (
         Param("vector_bits", x.bits),
         Param("tail", ("mask", "narrow", "binary", "overlap")),
         Param("store", ("plain", "stream", "staged")),
-        Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
+        Param("cmul", ways if p.dtype.is_complex else ("none",)),
         Param("blk_m", tuple(range(1, min(x.vectors(x.bits[-1]), 8) + 1))),
         Param("blk_n", tuple(range(1, most_columns + 1))),
         Param("blk_k", tuple(dict.fromkeys((*(b for b in (1, 2, 4, 8, 16) if b < p.k), max(p.k, 1))))),
@@ -220,6 +248,7 @@ def _params(x: Columns) -> tuple[Param, ...]:
         Param("prefetch", (0, 1, 2, 4)),
         Param("level", (1, 2)),
         SPREAD,
+        *((WIDEN,) if multiplies_stored(p.dtype, device) and not p.transposed_a else ()),
     )
 
 
@@ -389,7 +418,7 @@ def _of_speed(x: Columns) -> Iterator[Rule]:
         "one-vector-per-line",
         "soft",
         "narrow vectors cost more instructions for the same bytes",
-        lambda vector_bits: vector_bits >= 256 or x.rows * x.real <= 16,
+        lambda vector_bits: vector_bits >= min(256, x.bits[0]) or x.rows * x.real <= 16,
     )
     yield Rule(
         "reuse",
@@ -472,7 +501,7 @@ class TileStencil(Stencil):
 
     def space(self, problem: Problem, device: Device) -> Space:
         columns = Columns(problem, tuple(b for b in (512, 256, 128) if b <= device["vector_bits"]))
-        return Space(_params(columns), tuple(_rules(columns, device)))
+        return Space(_params(columns, device), tuple(_rules(columns, device)))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return lambda configs: np.array([cost(problem, device, config) for config in configs])
@@ -495,9 +524,15 @@ class TileStencil(Stencil):
         # Some stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
         room = registers - (2 if registers <= 16 else 1 + 2 * unit if registers <= 32 else SPARED)
+        room -= CONSTANTS if by_bits(device) and problem.dtype.letter in ("h", "hc") else 0
+        if by_length(device) and problem.m * unit == 1:
+            # Sums are in the registers that values of B are in.
+            room -= AHEAD
         early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
         # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
         kept = registers > 16
+
+        widen = {"widen": "product"} if "widen" in params else {}
 
         def fits(shape: Mapping[str, Any]) -> bool:
             return live(problem, shape, kept, early) <= room
@@ -506,9 +541,16 @@ class TileStencil(Stencil):
         least = problem.k if deep == problem.k else 1
         for bits in fitting[:2]:
             rest = problem.m * unit % (bits // problem.dtype.sum_bits)
-            shapes = product(params["tail"] if rest else ("mask",), params["cmul"], params["blk_m"])
+            tails = params["tail"] if rest else ("mask",)
+            if by_length(device) and rest > 1:
+                # Vectors of two widths have the length set anew for each of them.
+                tails = ("mask",)
+            if problem.dtype.letter == "b" and registers > 32:
+                # Rounded all at once, as rows that are written twice allow, results took more than POWER has.
+                tails = tuple(tail for tail in tails if tail != "overlap")
+            shapes = product(tails, params["cmul"], params["blk_m"])
             for tail, cmul, blk_m in shapes:
-                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m}
+                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, **widen}
                 # Of the widths that the registers allow, the two largest are worth a look.
                 allowed = (w for w in reversed(widths) if fits({**shape, "blk_n": w, "blk_k": least}))
                 for blk_n in islice(allowed, 2):
@@ -522,7 +564,12 @@ class TileStencil(Stencil):
         if best is None:
             # What alpha, beta and signs take of 16 registers leaves no tile: the smallest one, in vectors
             # that need no remainder if there are such.
-            narrow = {"vector_bits": params["vector_bits"][-1], "cmul": params["cmul"][-1], "blk_m": 1}
+            narrow = {
+                "vector_bits": params["vector_bits"][-1],
+                "cmul": params["cmul"][-1],
+                "blk_m": 1,
+                **widen,
+            }
             ways = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
             best = next(config for config in ways if not hardware.why(config))
         return from_memory(problem, device, space, best)
@@ -547,6 +594,7 @@ class TileStencil(Stencil):
                 "prefetch": 0,
                 "level": 1,
                 "spread": 0,
+                **({"widen": shape["widen"]} if "widen" in shape else {}),
             }
         )
 

@@ -10,7 +10,8 @@
 constexpr int SUMS = STACKS * TILE_M / 2;      // of a thread
 constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
-constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : 8; // accumulators whose parts are on their way at once, as registers allow
+// Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
+constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : 8, AT_ONCE = SUMS <= 64 ? 128 / GATHERED : 1;
 
 struct Meeting {
     const Cut &cut;
@@ -50,7 +51,7 @@ struct Meeting {
     INLINE void wait(const Walk &walk) {
         farthest = blockIdx.x;
         if (walk.first == 0) return;
-        const int start = (walk.number - walk.whole) * walk.slices;
+        const int start = (walk.number - walk.whole) * cut.counted;
         while (farthest > 0 && walk.begin(farthest) > start) {
             farthest--;
             if (thread == 0) {
@@ -69,15 +70,21 @@ struct Meeting {
     // nothing but products, or the compiler waits for each of these.)
     INLINE void others(float (&x)[GATHERED], int number) const {
         UNROLL for (int i = 0; i < GATHERED; i++) x[i] = 0;
-        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1; worker >= farthest; worker--) {
-            const uint4 *const from = sums(worker) + number * (GATHERED / 4 * 128);
-            uint4 found[GATHERED / 4];
-            UNROLL for (int i = 0; i < GATHERED / 4; i++) global_load(found[i], from + i * 128);
-            UNROLL for (int i = 0; i < GATHERED / 4; i++) {
-                x[4 * i] += __uint_as_float(found[i].x);
-                x[4 * i + 1] += __uint_as_float(found[i].y);
-                x[4 * i + 2] += __uint_as_float(found[i].z);
-                x[4 * i + 3] += __uint_as_float(found[i].w);
+        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1; worker >= farthest; worker -= AT_ONCE) {
+            uint4 found[AT_ONCE][GATHERED / 4];
+            UNROLL for (int w = 0; w < AT_ONCE; w++) {
+                // The farthest one comes again where there are no others.
+                const uint4 *const from = sums(max(worker - w, farthest)) + number * (GATHERED / 4 * 128);
+                UNROLL for (int i = 0; i < GATHERED / 4; i++) global_load(found[w][i], from + i * 128);
+            }
+            UNROLL for (int w = 0; w < AT_ONCE; w++) {
+                if (worker - w < farthest) break;
+                UNROLL for (int i = 0; i < GATHERED / 4; i++) {
+                    x[4 * i] += __uint_as_float(found[w][i].x);
+                    x[4 * i + 1] += __uint_as_float(found[w][i].y);
+                    x[4 * i + 2] += __uint_as_float(found[w][i].z);
+                    x[4 * i + 3] += __uint_as_float(found[w][i].w);
+                }
             }
         }
     }

@@ -78,8 +78,9 @@
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
-// Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all.
-constexpr int FLIGHT = PING_PONG;
+// Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all, but
+// where they read fragments in registers, which those of the next slice take.
+constexpr int FLIGHT = PING_PONG && !LANES;
 
 static_assert((TYPE_BITS == 16 || TYPE_BITS == 32) && !COMPLEX, "type: real numbers of 16 bits, or float32 as tf32");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");

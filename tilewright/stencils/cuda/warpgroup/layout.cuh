@@ -14,12 +14,12 @@ struct Product {
 };
 
 // Which tiles are cut: all behind the first `whole`, whose slices so many clusters of blocks share in their order. Each has
-// `share` of them, and the first `longer` one more. In the workspace are flags, which say the stamp of this launch where sums
-// have come, and then sums.
+// `share` of them, and the first `longer` one more; a tile is counted as `counted` slices, of which the last may not be there. In
+// the workspace are flags, which say the stamp of this launch where sums have come, and then sums.
 struct Cut {
     unsigned char *workspace;
     unsigned long long stamp;
-    int whole, workers, share, longer;
+    int whole, workers, share, longer, counted;
 };
 
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1);     // warp groups that multiply; one more loads

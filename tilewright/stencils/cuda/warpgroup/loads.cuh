@@ -23,8 +23,10 @@ INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const
     bool back = false;
     _Pragma("unroll 1") while (walk.next()) {
         const Tile tile(tiles, walk.number);
-        const int step = back ? -SLICE : SLICE;
-        int k = (back ? walk.last - 1 : walk.first) * SLICE;
+        // Parts of tiles run forwards, beside each other.
+        const bool down = back && !walk.is_cut();
+        const int step = down ? -SLICE : SLICE;
+        int k = (down ? walk.last - 1 : walk.first) * SLICE;
         _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--, k += step) {
             barrier_wait(gone_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart

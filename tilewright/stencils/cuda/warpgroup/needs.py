@@ -63,26 +63,37 @@ def tiles(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any = 1, cluster_n: A
 
 
 def cut_tiles(all_tiles: Any, places: Any, cut: Any) -> Any:
-    """Tiles that are cut, of so many that so many clusters of blocks share: none where all waves are full."""
+    """Tiles that are cut, of so many that so many clusters of blocks share: none where all waves are full, or
+    where the last one leaves no room for a second part of each."""
     rest = all_tiles % places
     both = rest + np.where(all_tiles > places, places, 0)
-    return np.where(rest == 0, 0, np.where(cut == 0, 0, np.where(cut == 1, both, rest)))
+    some = np.where(cut == 1, both, np.where(2 * rest <= places, rest, 0))
+    return np.where((rest == 0) | (cut == 0), 0, some)
+
+
+def cut_share(cut_tiles_: Any, places: Any, cut: Any, slices: int) -> Any:
+    """The most slices that a cluster of blocks has of the tiles that are cut: of all, or of each."""
+    some = np.maximum(cut_tiles_, 1)
+    parts = np.clip(places // some, 1, np.maximum(cut, 1))
+    return np.where(cut == 1, -(-some * slices // places), -(-slices // parts))
 
 
 def cut_workers(cut_tiles_: Any, places: Any, cut: Any, slices: int) -> Any:
     """Clusters of blocks that share the slices of the tiles that are cut; each has one at least."""
-    wanted = np.where(cut == 1, places, np.minimum(places, cut_tiles_ * cut))
-    return np.minimum(wanted, cut_tiles_ * slices)
+    parts = -(-slices // cut_share(cut_tiles_, places, cut, slices))
+    return np.where(cut == 1, np.minimum(places, cut_tiles_ * slices), cut_tiles_ * parts)
 
 
 class Cut(NamedTuple):
     """What is cut: all tiles of clusters behind the first ``whole``, whose slices ``workers`` clusters share.
-    Each has ``share`` of them, and the first ``longer`` one more."""
+    Each has ``share`` of them, and the first ``longer`` one more. A tile is counted as ``counted`` slices, of
+    which the last of its last part may not be there."""
 
     whole: int
     workers: int
     share: int
     longer: int
+    counted: int
 
 
 def cut_of(p: Problem, c: Config) -> Cut:
@@ -92,9 +103,12 @@ def cut_of(p: Problem, c: Config) -> Cut:
     places, slices = c["blocks"] // cluster, -(-p.k // slice_of(p))
     some = int(cut_tiles(count, places, c["cut"]))
     if some == 0:
-        return Cut(count, 0, 0, 0)
+        return Cut(count, 0, 0, 0, slices)
     workers = int(cut_workers(some, places, c["cut"], slices))
-    return Cut(count - some, workers, *divmod(some * slices, workers))
+    if c["cut"] == 1:
+        return Cut(count - some, workers, *divmod(some * slices, workers), slices)
+    share = int(cut_share(some, places, c["cut"], slices))
+    return Cut(count - some, workers, share, 0, share * (workers // some))
 
 
 def workspace_bytes(c: Config, workers: int) -> int:

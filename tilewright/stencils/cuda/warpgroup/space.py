@@ -28,7 +28,7 @@ TILE_N = (64, 128, 256)
 STAGES = (2, 3, 4, 5, 6, 8)
 OUTS = (1, 2, 3)
 BANDS = (1024, 2048, 2560, 4096)
-CUTS = (0, 1, 2, 3, 4, 6, 8, 16)
+CUTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 22, 33)
 LEAST = 4
 """Slices of a part of a tile: with fewer its sums take longer to meet than to make."""
 
@@ -120,16 +120,16 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         return tiles(p, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
 
     def room(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any, parts: Any) -> Any:
-        """Whether tiles of the last wave in so many parts leave blocks without one."""
+        """Whether there is a block for each of so many parts of each tile of the last wave."""
         count, places = waves(tile_m, tile_n, cluster_m, cluster_n, blocks)
-        return count % places * parts < places
+        return count % places * parts <= places
 
     yield Rule(
         "cut-count",
         "queryable",
         "slices of tiles that are cut are fewer than 2^31",
         lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
-            cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) * slices < 2**31
+            cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) * (slices + cut) < 2**31
         ),
     )
     yield Rule(
@@ -145,7 +145,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "tiles of the last wave are not cut in more parts than there are blocks for",
         lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
-            (cut <= 2) | (room(tile_m, tile_n, cluster_m, cluster_n, blocks, cut - 1))
+            (cut <= 1) | (room(tile_m, tile_n, cluster_m, cluster_n, blocks, cut))
         ),
     )
     yield Rule(

@@ -15,8 +15,8 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     backwards  whether every other tile of a block runs backwards along k
     blocks   of the whole grid: they stay and walk over the tiles
     cut      along k: 0 no tile, 1 those of the last two waves, so that all blocks have as much to do; more:
-             those of the last wave, in so many parts at most. Parts meet in device memory and are added in a
-             fixed order
+             those of the last wave, each in so many equal parts, while there are blocks. Parts meet in device
+             memory and are added in a fixed order
     lanes    whether a B of tf32 that runs across k comes into registers as fragments, and is not turned
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.

@@ -13,37 +13,43 @@ struct Tiles {
     INLINE int slices() const { return ceiling(g.k, SLICE); }
 };
 
-// What a cluster of blocks has to do, one piece after the other: whole tiles, and behind them its share of those that are cut,
-// from its end. So what other blocks wait for comes first: at most one piece does not end where its tile ends. Whoever has the
-// end of a tile adds what blocks with lower numbers have of it, which wait for nobody.
+// What a cluster of blocks has to do, one piece after the other: whole tiles, and behind them its share of those that are cut: a
+// tile that is all its own, what it has of a tile whose end is another's, and last the end of a tile. So blocks are at nearly
+// the same k at all times, and what others wait for comes before it waits. Whoever has the end of a tile adds what blocks with
+// lower numbers have of it, which wait for nobody with a higher one.
 struct Walk {
     const Cut &cut;
     const int whole, slices;
     int number, first = 0, last;  // a tile, and its slices from `first` to `last` - 1
-    int low = 0, high = 0;        // what is left of the share, counted from the first slice that is cut
+    int piece = 3;                // of the share: which one is next
 
     INLINE Walk(const Tiles &tiles, const Cut &given)
         : cut(given), whole(CUT ? given.whole : tiles.all()), slices(tiles.slices()), number((int)blockIdx.x - (int)gridDim.x),
           last(slices) {
-        if (CUT && (int)blockIdx.x < cut.workers) {
-            low = begin(blockIdx.x);
-            high = begin(blockIdx.x + 1);
-        }
+        if (CUT && (int)blockIdx.x < cut.workers) piece = 0;
     }
 
-    // Where the share of a worker begins.
+    // Where the share of a worker begins, counted from the first slice that is cut.
     INLINE int begin(int worker) const { return worker * cut.share + min(worker, cut.longer); }
+    INLINE bool is_cut() const { return CUT && number >= whole; }
 
     INLINE bool next() {
         number += (int)gridDim.x;
         if (number < whole) return true;
-        if (!CUT || low >= high) return false;
-        const int tile = (high - 1) / slices, start = tile * slices;
-        number = whole + tile;
-        first = max(low - start, 0);
-        last = high - start;
-        high = start + first;
-        return true;
+        while (CUT && piece < 3) {
+            const int low = begin(blockIdx.x), high = begin(blockIdx.x + 1), top = high / cut.counted * cut.counted;
+            const int own = top - cut.counted >= low ? top - cut.counted : top;
+            const int from = piece == 0 ? own : piece == 1 ? max(top, low) : low;
+            const int to = piece == 0 ? top : piece == 1 ? high : own;
+            piece++;
+            if (from >= to) continue;
+            const int tile = from / cut.counted;
+            number = whole + tile;
+            first = from - tile * cut.counted;
+            last = min(to - tile * cut.counted, slices);
+            return true;
+        }
+        return false;
     }
 
     INLINE int count() const { return CUT ? last - first : slices; }

@@ -1,0 +1,172 @@
+"""Products of 16-bit numbers by instructions that this machine may lack: compiled for processors by name, and
+run where Bochs is there to be one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bench.bochs import machine
+from bench.bochs.__main__ import drawn, flushes
+from tilewright.catalog import STENCILS
+from tilewright.errors import CompileError
+from tilewright.model import DTYPES, Problem
+from tilewright.planning import dispatch
+from tilewright.stencils.cpu.amx import codegen
+from tilewright.targets.cpu import listing, llvm, permission, processor
+from tilewright.targets.cpu.isa import ASKED, TILES, compiles_for
+
+pytestmark = pytest.mark.cpu
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+SERVERS = {"sapphirerapids": ("avx512bf16", "amx-tile", "amx-bf16"), "graniterapids": ASKED}
+INSTRUCTION = {("amx", "b"): "tdpbf16ps", ("amx", "h"): "tdpfp16ps", ("dots", "b"): "vdpbf16ps"}
+
+
+def cases(name: str) -> Iterator[tuple[str, Problem]]:
+    """A stencil and a problem: each type and pair of transpositions once, sizes at random."""
+    draw = random.Random(name)
+    for stencil, letter in INSTRUCTION:
+        for trans in ("nn", "tt") if name == "sapphirerapids" else ("nt", "tn"):
+            m, n, k = (draw.randint(1, 40) for _ in range(3))
+            scalars = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
+            yield stencil, Problem(DTYPES[letter], m, n, k, *trans, **scalars, batch=2)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_they_use_the_instructions_and_do_not_spill(name: str) -> None:
+    device, served = machine.device(name, SERVERS[name]), 0
+    for stencil, problem in cases(name):
+        if (name, stencil, problem.dtype.letter) == ("sapphirerapids", "amx", "h"):
+            assert "amx-fp16" in (STENCILS[stencil].accepts(problem, device) or "")
+            continue
+        config = STENCILS[stencil].default(problem, device)
+        text = llvm.assembly(STENCILS[stencil].source(problem, config, device), device)
+        assert f"\t{INSTRUCTION[stencil, problem.dtype.letter]}\t" in text, f"{stencil} {problem.key}"
+        assert ("vcvtneps2bf16" in text) == bool(config["convert"]) == (problem.dtype.letter == "b")
+        assert listing.spills(text, "x86_64")[0] == 0, f"{stencil} {problem.key}, {config}"
+        served += 1
+    assert served >= 4
+
+
+def test_every_config_is_one_program() -> None:
+    """No two points of a space are the same code, and every point has the products that it must have."""
+    device = machine.device()
+    for letter, m, n, k in (("b", 40, 40, 40), ("h", 33, 50, 64)):
+        problem = Problem(DTYPES[letter], m, n, k, batch=2)
+        space, shape = STENCILS["amx"].space(problem, device), codegen.Shape.of(problem)
+        texts = [STENCILS["amx"].source(problem, config, device).text for config in space]
+        assert len(set(texts)) == len(texts) == space.count() >= 6
+        products = {text.count("call void @llvm.x86.tdp") for text in texts}
+        assert products == {shape.down * shape.across * shape.steps}
+
+
+def test_rounding_by_an_instruction_needs_it() -> None:
+    amx, problem = STENCILS["amx"], Problem(DTYPES["b"], 16, 16, 32, batch=2)
+    config = amx.default(problem, machine.device())
+    assert config["convert"] == 1
+    without = machine.device(features=TILES)
+    assert [rule.name for rule in amx.space(problem, without).why(config)] == ["convert-is-there"]
+    text = llvm.assembly(amx.source(problem, amx.default(problem, without), without), without)
+    assert "vcvtneps2bf16" not in text
+
+
+def test_no_default_is_of_them() -> None:
+    """They take subnormal bfloat16 for zeros: a record or a config has to ask for them."""
+    device = machine.device()
+    for letter in "bh":
+        for n in (2, 16, 64):
+            plan = dispatch.plan(Problem(DTYPES[letter], n, n, n, batch=100), device)
+            assert (plan.origin, plan.stencil) in (("default", "tile"), ("default", "lanes"))
+
+
+@pytest.mark.parametrize(
+    ("letter", "size", "features", "words"),
+    [
+        ("s", 4, ASKED, "type s is not"),
+        ("b", 65, ASKED, "larger than 64"),
+        ("b", 4, (), "type b needs a processor with"),
+    ],
+)
+def test_what_they_refuse(letter: str, size: int, features: tuple[str, ...], words: str) -> None:
+    device = machine.device(features=features)
+    for stencil in ("amx", "dots"):
+        problem = Problem(DTYPES[letter], 4, size, 4)
+        assert words in (STENCILS[stencil].accepts(problem, device) or "")
+        assert STENCILS[stencil].accepts(Problem(DTYPES["b"], 4, 4, 0), machine.device())
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_tiles_are_there_if_the_system_allows_them(allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = dict.fromkeys(("avx512f", "avx512vl", "avx512dq", "fma", "f16c", *ASKED), True)
+    host = SimpleNamespace(get_host_cpu_features=lambda: known, get_host_cpu_name=lambda: "graniterapids")
+    monkeypatch.setattr(processor, "llvm", host)
+    monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(permission, "tiles", lambda: allowed)
+    device = processor.probe.__wrapped__()
+    assert compiles_for(device.features, "avx512bf16")
+    assert all(compiles_for(device.features, name) == allowed for name in TILES)
+    assert ("amx_fp16" in device.supports) == allowed
+    assert compiles_for("x86_64/znver4 +avx512f,+fma", "fma")
+    assert not compiles_for("x86_64/znver4 +avx512f,+fma", "avx512")
+
+
+def test_nothing_is_loaded_that_the_system_does_not_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    device, problem = machine.device(), Problem(DTYPES["b"], 3, 3, 3)
+    amx = STENCILS["amx"]
+    binary = llvm.compile(amx.source(problem, amx.default(problem, device), device), device)
+    assert binary.facts["tiles"] == 1
+    monkeypatch.setattr(permission, "tiles", lambda: False)
+    with pytest.raises(CompileError, match="tile registers, which the system does not allow"):
+        llvm.load(binary)
+
+
+def test_the_system_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def syscall(*numbers: object) -> int:
+        asked.append([number.value for number in numbers])  # type: ignore[attr-defined]
+        return 0
+
+    monkeypatch.setattr(permission.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(syscall=syscall))
+    monkeypatch.setattr(permission.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(permission.platform, "machine", lambda: "x86_64")
+    assert permission.tiles.__wrapped__()
+    assert asked == [[158, 0x1023, 18]]
+    monkeypatch.setattr(permission.platform, "system", lambda: "Darwin")
+    assert not permission.tiles.__wrapped__()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("stencil", ["amx", "dots"])
+def test_the_program_is_as_it_was(stencil: str, request: pytest.FixtureRequest) -> None:
+    """One small kernel of each, to be read in a review (``--update-golden``)."""
+    device, problem = machine.device(), Problem(DTYPES["b"], 3, 3, 3)
+    text = STENCILS[stencil].source(problem, STENCILS[stencil].default(problem, device), device).text
+    path = GOLDEN / f"{stencil}-b-3x3x3.{device.key}.ll"
+    if request.config.getoption("--update-golden"):
+        path.write_text(text)
+    assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"
+
+
+def test_they_run_in_bochs(tmp_path: Path) -> None:
+    """Two random problems of each type by both, and by ``tile``, which keeps subnormal numbers."""
+    if lacking := machine.missing():
+        pytest.skip(f"{', '.join(lacking)} missing")
+    device, jobs = machine.device(), []
+    for problem in drawn(4, 5):
+        for name in ("tile", "dots", "amx"):
+            if STENCILS[name].accepts(problem, device) is None:
+                config = STENCILS[name].default(problem, device)
+                jobs.append(machine.Job(problem, name, config, flushes(name, problem.dtype.letter)))
+    # One that is said to keep subnormal numbers, and does not.
+    wide, dots = jobs[-1].problem.with_(dtype=DTYPES["b"]), STENCILS["dots"]
+    jobs.append(machine.Job(wide, "dots", dots.default(wide, device), flushes=False))
+    said = machine.outcomes(jobs, device, tmp_path)
+    for job, words in zip(jobs[:-1], said, strict=False):
+        assert words.startswith("right"), f"{job.name}: {words}"
+    assert said[-1] == "FAILED in mode 2: an element is wrong"

@@ -1,0 +1,134 @@
+"""One matrix of 16-bit numbers at a time, by the tile registers of AMX, in LLVM IR.
+
+                         B, as columns of k         C: a register a tile of 16 rows by up to 16 columns
+                      +--------------------+
+        16 pairs of k | column | column |..|        A: 16 rows of pairs (k, k + 1), put beside each other
+                      +--------------------+           in a buffer, 16 pairs of k to a tile
+       +------------+ +--------------------+        B: columns as they lie, where they are contiguous and
+    A  | pairs of A | |  C: blk_m tiles    |           end with a tile; else a copy, padded by zeros
+       +------------+ |     by blk_n       |
+                      +--------------------+
+
+A tile register holds 16 rows of 64 bytes. One instruction adds to 16 x 16 sums in float32 the products of 16
+rows by 32 steps of k and as many columns: ``tdpbf16ps`` for bfloat16, ``tdpfp16ps`` for float16. What lies in
+memory as columns is its rows, so that op(B) is read as it lies and op(A) is what has to be rearranged. Tiles
+are made equal: what an instruction takes grows with the columns of C and the steps of k of a tile. Sums go
+through a buffer, where alpha, beta and the rounding to 16 bits are applied by vectors.
+
+Sums are in float32 and rounded to the nearest, to even, of each product and each sum. Both instructions make
+zeros of subnormal sums, which float16 never has. That of bfloat16 also takes operands below 2^-126 for zeros,
+where ``tile`` keeps them: it adds to the error of an element up to 2^-126 times the sum of what such operands
+are multiplied with. With ``convert`` results below 2^-126 become zeros, too. So no default is of this
+stencil; a config or a record asks for it.
+
+Requires: AMX that the system allows this process to use, vectors of AVX-512, sizes up to 64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.amx.codegen import TILES, Amx, Shape, needs_copy
+from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.pairs import CONVERT
+from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.targets.cpu.isa import compiles_for
+
+LIMIT = 64
+FEATURES = {"b": "amx-bf16", "h": "amx-fp16"}
+"""What a type needs, by LLVM's names."""
+
+
+def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
+    converts = problem.dtype.letter == "b" and compiles_for(device.features, "avx512bf16")
+    yield Rule(
+        "tile-registers",
+        "queryable",
+        "the tiles of C, A and B of a step must fit in eight tile registers",
+        lambda blk_m, blk_n: blk_m * blk_n + blk_m + blk_n <= TILES,
+    )
+    yield Rule(
+        "equal-blocks",
+        "hard",
+        "blocks of so many tiles must cover the matrix in fewer turns than smaller ones",
+        lambda blk_m, blk_n: (
+            -(-shape.down // -(-shape.down // blk_m)) == blk_m
+            and -(-shape.across // -(-shape.across // blk_n)) == blk_n
+        ),
+    )
+    yield Rule(
+        "columns-of-b",
+        "hard",
+        "a column of op(B) that is not contiguous, or ends within a tile, has to be copied",
+        lambda copy_b: copy_b == 1 or not needs_copy(problem),
+    )
+    yield Rule(
+        "convert-is-there",
+        "queryable",
+        "the processor must have an instruction that rounds to bfloat16; for float16 each has",
+        lambda convert: convert == 0 or converts,
+    )
+
+
+def cost(problem: Problem, config: Config) -> float:
+    """Estimated cycles of one product: those of the tile products, one for each column of C and 16 pairs of
+    k, or of reading the tiles, and those of rearranging A and of putting sums into C, some a vector.
+
+    The numbers are of Intel's manual of optimisation (a product of full tiles in 16 cycles, a tile read in 8)
+    and were measured on no machine.
+    """
+    p, shape = problem, Shape.of(problem)
+    products = shape.down * shape.across * shape.steps
+    blocks = -(-shape.down // config["blk_m"]) * -(-shape.across // config["blk_n"])
+    reads = blocks * shape.steps * (config["blk_m"] + config["blk_n"])
+    work = max(products * shape.columns, 8 * reads) + reads
+    packed = shape.down * shape.steps * shape.pairs * (4 if p.transposed_a else 2)
+    copied = p.n * shape.steps * (4 if p.transposed_b else 2) if config["copy_b"] else 0
+    put = 6 if config["convert"] or p.dtype.letter == "h" else 14
+    return float(work + packed + copied + put * p.n * shape.down)
+
+
+class AmxStencil(Stencil):
+    """``amx``: the stencil above as the five functions of the protocol."""
+
+    name = "amx"
+    target = "cpu"
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        letter = problem.dtype.letter
+        if letter not in FEATURES:
+            return f"type {letter} is not one of {', '.join(FEATURES)}"
+        if not compiles_for(device.features, FEATURES[letter]):
+            return f"type {letter} needs a processor with {FEATURES[letter]}, and a system that allows it"
+        if max(problem.m, problem.n, problem.k) > LIMIT:
+            return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
+        if min(problem.m, problem.n, problem.k) < 1:
+            return "there is nothing to compute"
+        return None
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        shape = Shape.of(problem)
+        params = (
+            Param("blk_m", tuple(range(1, min(shape.down, 3) + 1))),
+            Param("blk_n", tuple(range(1, min(shape.across, 3) + 1))),
+            Param("copy_b", (0, 1)),
+            CONVERT,
+        )
+        return Space(params, tuple(_rules(problem, shape, device)))
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return lambda configs: np.array([cost(problem, config) for config in configs])
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return min(self.space(problem, device), key=lambda config: (cost(problem, config), repr(config)))
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        written = Amx(problem, config).function()
+        return Source(module([(ENTRY, written)]), ENTRY, expect=(("fma", written.fma_count),))
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        return Launch(grain=grain(problem))

@@ -1,0 +1,143 @@
+"""One matrix of bfloat16 at a time, by dot products of pairs (``vdpbf16ps``), in LLVM IR.
+
+                  blk_n columns
+               +---+---+---+---+      C: blk_m vectors of 16 sums in float32, by blk_n columns, in registers
+      blk_m    |   |   |   |   |      A: 16 rows of pairs (k, k + 1) to a vector, put beside each other in a
+      vectors  |   |   |   |   |         buffer, once a matrix
+               +---+---+---+---+      B: a pair (k, k + 1) of a column, copied to all lanes as it is read;
+                                         from a copy where columns are not contiguous, or k is odd
+
+An instruction adds two products to each of 16 sums, where ``tile`` widens both operands and adds one.
+
+Sums are in float32 and rounded to the nearest, to even, of each product and each sum. The instruction makes
+zeros of subnormal sums, and takes operands below 2^-126 for zeros, where ``tile`` keeps them: it adds to the
+error of an element up to 2^-126 times the sum of what such operands are multiplied with. With ``convert``
+results below 2^-126 become zeros, too. So no default is of this stencil; a config or a record asks for it.
+
+Requires: AVX512-BF16, sizes up to 64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.dots.codegen import Dots
+from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.pairs import CONVERT, ROWS
+from tilewright.stencils.cpu.tile.codegen import split
+from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.targets.cpu.isa import compiles_for
+
+LIMIT = 64
+FEATURE = "avx512bf16"
+"""What it needs, by LLVM's name."""
+FREE, ROUNDING = 3, 7
+"""Registers that neither sums nor A take: pairs of B, two of them read ahead, and the constants that a
+bfloat16 is rounded with, which LLVM holds over the sum."""
+
+
+def _rules(problem: Problem, device: Device) -> Iterator[Rule]:
+    p, down, deep = problem, -(-problem.m // ROWS), -(-problem.k // 2)
+    free = FREE + (p.alpha == "any") + (p.beta == "any")
+    yield Rule(
+        "registers",
+        "queryable",
+        "the tile of C, its vectors of A, pairs of B and what rounds sums must fit in the vector registers",
+        lambda blk_m, blk_n, convert: (
+            blk_m * (blk_n + 1) + free + (0 if convert else ROUNDING) <= device["vector_registers"]
+        ),
+    )
+    yield Rule(
+        "equal-tiles",
+        "hard",
+        "tiles are made equal, so this size splits the matrix as a smaller one does",
+        lambda blk_m, blk_n: split(down, blk_m)[0] == blk_m and split(p.n, blk_n)[0] == blk_n,
+    )
+    yield Rule(
+        "k-loop-turns",
+        "hard",
+        "a loop over k that runs once is the unrolled code by another name",
+        lambda blk_k: blk_k >= deep or 2 * blk_k <= deep,
+    )
+    yield Rule(
+        "columns-of-b",
+        "hard",
+        "a column of op(B) that is not contiguous, or ends within a pair, has to be copied",
+        lambda copy_b: copy_b == 1 or not (p.transposed_b or p.k % 2),
+    )
+    yield Rule(
+        "occupancy",
+        "soft",
+        "too few running sums leave the units waiting",
+        lambda blk_m, blk_n: blk_m * blk_n >= min(8, down * p.n),
+    )
+    yield Rule(
+        "code-size",
+        "soft",
+        "more than 2048 dot products in a row crowd the instruction caches and compile for long",
+        lambda blk_k: down * p.n * min(blk_k, deep) <= 2048,
+    )
+
+
+def cost(problem: Problem, config: Config) -> float:
+    """Estimated instructions of one product: dot products, and reads of A and of pairs of B for each tile,
+    what packing takes, and 4 or 12 to put a vector of sums into C."""
+    p, down, deep = problem, -(-problem.m // ROWS), -(-problem.k // 2)
+    total = 0.0
+    for columns in split(p.n, config["blk_n"]):
+        for vectors in split(down, config["blk_m"]):
+            # A pair of B is part of the instruction where only one vector is multiplied with it.
+            reads = vectors + (columns if vectors > 1 else 0)
+            waits = max(1.0, 8 / (vectors * columns))
+            total += deep * (vectors * columns * waits + reads)
+            total += 4 * deep / config["blk_k"] if config["blk_k"] < deep else 0
+    packed = down * deep * (7 if p.transposed_a else 5)
+    copied = p.n * -(-p.k // 32) * (8 if p.transposed_b else 2) if config["copy_b"] else 0
+    return total + packed + copied + (4 if config["convert"] else 12) * down * p.n
+
+
+class DotsStencil(Stencil):
+    """``dots``: the stencil above as the five functions of the protocol."""
+
+    name = "dots"
+    target = "cpu"
+
+    def accepts(self, problem: Problem, device: Device) -> str | None:
+        letter = problem.dtype.letter
+        if letter != "b":
+            return f"type {letter} is not b"
+        if not compiles_for(device.features, FEATURE):
+            return f"type b needs a processor with {FEATURE}"
+        if max(problem.m, problem.n, problem.k) > LIMIT:
+            return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
+        if min(problem.m, problem.n, problem.k) < 1:
+            return "there is nothing to compute"
+        return None
+
+    def space(self, problem: Problem, device: Device) -> Space:
+        down, deep = -(-problem.m // ROWS), -(-problem.k // 2)
+        params = (
+            Param("blk_m", tuple(range(1, down + 1))),
+            Param("blk_n", tuple(range(1, min(problem.n, 28) + 1))),
+            Param("blk_k", (*(b for b in (1, 2, 4, 8) if b < deep), deep)),
+            Param("copy_b", (0, 1)),
+            CONVERT,
+        )
+        return Space(params, tuple(_rules(problem, device)))
+
+    def cost_model(self, problem: Problem, device: Device) -> CostModel:
+        return lambda configs: np.array([cost(problem, config) for config in configs])
+
+    def default(self, problem: Problem, device: Device) -> Config:
+        return min(self.space(problem, device), key=lambda config: (cost(problem, config), repr(config)))
+
+    def source(self, problem: Problem, config: Config, device: Device) -> Source:
+        written = Dots(problem, config).function()
+        return Source(module([(ENTRY, written)]), ENTRY, expect=(("fma", written.fma_count),))
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        return Launch(grain=grain(problem))
