@@ -14,8 +14,8 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
-from tilewright.stencils.cuda.pairs.needs import SLICE, all_tiles, stage_bytes, turned
-from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_tiles, cut_workers
+from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, turned
+from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles, cut_workers, stage_bytes
 
 Columns = Mapping[str, Any]
 SETTLED = {"overlap": 0, "band": 2048, "backwards": 1, "outs": 2}
@@ -57,7 +57,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     tile_m, tile_n, exchange = columns["tile_m"], columns["tile_n"], columns["exchange"]
     shared = columns["cluster_m"] * columns["cluster_n"]
     places = columns["blocks"] // shared
-    count = all_tiles(p, exchange, tile_m, tile_n, columns["cluster_m"], columns["cluster_n"])
+    count = clusters(p, exchange, tile_m, tile_n, columns["cluster_m"], columns["cluster_n"])
     cut = cut_tiles(count, places, columns["cut"])
     waves = -(-(count - cut) // places)
     products = tile_m * tile_n * SLICE / RATE
@@ -74,7 +74,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     whole = waves * (slices * slice_clocks + stored)
     # Who has a part of a cut tile makes its share of the slices and stores sums or, with those of others, C.
     workers = np.maximum(cut_workers(cut, places, columns["cut"], slices), 1)
-    share = -(-cut * slices // workers)
+    share = np.where(cut > 0, cut_share(cut, places, columns["cut"], slices), 0)
     given = np.maximum(workers - cut, 0) * np.minimum(share * workers, 1)
     met = 2 * given * shared * tile_m * tile_n * 8 / MET
     others = np.where(given > 0, -(-workers // np.maximum(cut, 1)), 0)

@@ -6,8 +6,8 @@ comes into registers, where a change of sign makes the factor of the real parts 
 of the imaginary ones. Neither is written apart, nor twice. What surrounds the products is that of
 ``warpgroup``: tensor maps, a ring of slices, persistent blocks, tiles that are cut along k.
 
-    exchange  whether the product of the transposes is made, B by A, and C stored as its transpose: the operand
-             that is first has to run along k, or is turned in shared memory
+    exchange  whether the product of the transposes is made, B by A, and C stored as its transpose: the first
+             operand has to run along k, or is turned in shared memory
     tile_m, tile_n   of C, or of its transpose
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
     steps    products along k whose fragments come at once, while those before them are multiplied
@@ -31,20 +31,15 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.pairs.cost import best, clocks
-from tilewright.stencils.cuda.pairs.needs import (
-    SLICE,
-    Asked,
-    all_tiles,
-    asked_of,
-    cut_of,
-    shared_bytes,
-)
+from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, room_for_sums, shared_bytes
 from tilewright.stencils.cuda.pairs.space import params, rules
 from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.cuda.warpgroup.needs import BLOCK, GROUPS, THREADS, tiles
+from tilewright.stencils.cuda.warpgroup.needs import BLOCK, THREADS, cut_of, tiles
 from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cuda.arguments import (
+    A,
     Argument,
+    B,
     C,
     Pointer,
     Scalar,
@@ -110,16 +105,17 @@ class PairsStencil(Stencil):
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
         given["CUT"] = int(config["cut"] > 0)
-        of, which = asked(problem), asked_of(problem, config["exchange"])
-        conjugates = (of["CONJ_A"], of["CONJ_B"])
-        of["TRANS_A"], of["TRANS_B"] = int(which.first_along), int(not which.second_along)
-        of["CONJ_A"], of["CONJ_B"] = conjugates[which.first], conjugates[which.second]
-        return written("pairs", of | given)
+        return written("pairs", asked(asked_of(problem, config["exchange"])) | given)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
-        which = asked_of(p, c["exchange"])
-        sizes = (Scalar(name, "i", value) for name, value in (("m", which.m), ("n", which.n), ("k", p.k)))
+        made = asked_of(p, c["exchange"])
+        a, b = (
+            ((made.k, made.m) if made.transposed_a else (made.m, made.k)),
+            ((made.n, made.k) if made.transposed_b else (made.k, made.n)),
+        )
+        of_a, of_b = (B, A) if c["exchange"] else (A, B)
+        sizes = (Scalar(name, "i", getattr(made, name)) for name in ("m", "n", "k"))
         band = Scalar("band", "i", max(1, c["band"] // (c["tile_n"] * c["cluster_n"])))
         return (
             Struct(
@@ -133,8 +129,8 @@ class PairsStencil(Stencil):
                     Scalar("beta", "2d"),
                 ),
             ),
-            _operand(p, which, 0, c["tile_m"] // c["cluster_n"]),
-            _operand(p, which, 1, c["tile_n"] // c["cluster_m"]),
+            _map(p, of_a, a, c["tile_m"] // c["cluster_n"] if made.transposed_a else SLICE),
+            _map(p, of_b, b, SLICE if made.transposed_b else c["tile_n"] // c["cluster_m"]),
             _map(p, C, (p.m, p.n), SLICE if c["exchange"] else BLOCK),
             *([_cut(p, c)] if c["cut"] else []),
         )
@@ -142,11 +138,11 @@ class PairsStencil(Stencil):
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         cluster = c["cluster_m"] * c["cluster_n"]
-        names = ("exchange", "tile_m", "tile_n", "cluster_m", "cluster_n")
-        needed = int(all_tiles(p, *(c[name] for name in names)))
+        made = asked_of(p, c["exchange"])
+        needed = int(tiles(made, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
-            grid=(max(min(c["blocks"] // cluster, needed), cut_of(p, c).workers), cluster, 1),
+            grid=(max(min(c["blocks"] // cluster, needed), cut_of(made, c).workers), cluster, 1),
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"], c["outs"])),
             cluster=cluster,
@@ -155,22 +151,10 @@ class PairsStencil(Stencil):
 
 
 def _cut(p: Problem, c: Config) -> Struct:
-    """Which tiles are cut, and the workspace where their sums meet: flags, and then sums of re and of im."""
-    found = cut_of(p, c)
-    blocks = found.workers * c["cluster_m"] * c["cluster_n"]
-    flags = -(-blocks * (1 if c["ping_pong"] else GROUPS) * 8 // FLAGS) * FLAGS
-    size = flags + blocks * c["tile_m"] * c["tile_n"] * 8
+    """Which tiles are cut, and the workspace where their sums meet."""
+    found = cut_of(asked_of(p, c["exchange"]), c)
     numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
-    return Struct("Cut", (Workspace("workspace", int(size)), Stamp("stamp"), *numbers))
-
-
-def _operand(p: Problem, which: Asked, place: int, columns: int) -> TensorMap:
-    """The first or second operand of the product that the kernel makes, of which a block brings so many rows
-    or columns at a time."""
-    operand, along = ((which.first, which.first_along), (which.second, which.second_along))[place]
-    extent = (which.m, which.n)[place]
-    stored = (p.k, extent) if along else (extent, p.k)
-    return _map(p, operand, stored, columns if along else SLICE)
+    return Struct("Cut", (Workspace("workspace", room_for_sums(c, found.workers)), Stamp("stamp"), *numbers))
 
 
 def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
