@@ -6,8 +6,8 @@ sustained  slices of one second and the like, in turns, on a GPU that is hot: it
 No library multiplies interleaved complex halves. Beside ours are four products of float16 planes by cuBLAS
 (PyTorch), whose sums are rounded twice, with planes that are there already: no conversion is counted. The
 config ``complex64`` is what a caller gets from the library: both operands widened, multiplied, and the result
-narrowed. Others are configs of ``pairs``, or of a stencil that is named: ``tensor:default``. Lines of the file
-are those of ``python -m bench.large``; TFLOP/s count eight operations for a product of two numbers.
+narrowed. Others are configs of ``pairs``, or of a stencil that is named: ``tensor:default``. Lines of the
+file are those of ``python -m bench.large``; TFLOP/s count eight operations for a product of two numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tilewright.targets.cuda import modules
 
 OURS = "pairs"
 WIDENED = "complex64"
-BASE: Mapping[str, int] = {
+BASE: dict[str, int] = {
     "exchange": 0,
     "tile_m": 128,
     "tile_n": 128,
@@ -41,7 +41,7 @@ BASE: Mapping[str, int] = {
     "stages": 6,
     "outs": 2,
 } | {"cluster_m": 1, "cluster_n": 1, "band": 2048, "backwards": 1, "overlap": 0, "blocks": 132, "cut": 0}
-NAMED: Mapping[str, Mapping[str, int]] = {
+NAMED: dict[str, dict[str, int]] = {
     "square": {},
     "square pair": {"cluster_n": 2},
     "square beside": {"cluster_m": 2},
@@ -66,7 +66,7 @@ def config_of(name: str, p: Problem, device: Device) -> tuple[Stencil, Config]:
     return stencil, config.with_(**{key: int(value) for key, value in pairs})
 
 
-class Case:
+class Case(large.Case):
     """One product with its operands in memory, by cuBLAS and by configs. Column-major as BLAS has it: what
     PyTorch calls x @ y is the product with operands swapped."""
 
