@@ -46,6 +46,7 @@ NAMED: dict[str, dict[str, int]] = {
     "square pair": {"cluster_n": 2},
     "square beside": {"cluster_m": 2},
     "tall": {"tile_m": 192, "steps": 1, "stages": 4},
+    "tall pair": {"tile_m": 192, "steps": 1, "stages": 4, "cluster_n": 2},
     "tall beside": {"tile_m": 192, "steps": 1, "stages": 4, "cluster_m": 2},
     "turns": {"tile_n": 64, "ping_pong": 1, "stages": 8},
     "turns pair": {"tile_n": 64, "ping_pong": 1, "stages": 8, "cluster_n": 2},

@@ -10,6 +10,7 @@ import pytest
 from tests.launched import verdict
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
+from tilewright.stencils.cuda.pairs.needs import turned
 from tilewright.stencils.cuda.pairs.stencil import PairsStencil
 from tilewright.targets.cuda import devices
 
@@ -58,12 +59,15 @@ def test_large_tiles_are_right_over_and_over(trans: str) -> None:
     for exchange in (0, 1):
         for fixed in (
             {"blocks": 4, "overlap": 1, "cluster_n": 2},
-            TALL | {"cluster_m": 2, "outs": 3, "blocks": 6},
+            TALL | {"cluster_n": 2, "outs": 3, "blocks": 6},
+            {"tile_m": 64, "cluster_m": 2, "steps": 1, "stages": 2, "outs": 1, "blocks": 4},
             {"tile_n": 64, "ping_pong": 1, "stages": 8, "blocks": 5},
             {"cut": 1},
             TALL | {"cut": 3},
         ):
             config = Config(SQUARE | {"exchange": exchange} | fixed)
+            if turned(p, exchange) and config["tile_m"] > 128:
+                continue
             found = verdict(PAIRS, p, config, 1)
             assert found.ok, f"{p.key} {config}: {found.why}"
 

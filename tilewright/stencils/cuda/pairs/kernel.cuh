@@ -91,8 +91,8 @@ static_assert(TILE_M % 64 == 0 && TILE_M <= 192, "tile-m: a warp group holds no 
 static_assert(GROUP_N == 64, "tile-n: a warp group multiplies 64 columns");
 static_assert(STEPS == 1 || STEPS == 2, "steps: two sets of fragments are a slice or half of one");
 static_assert(TILE_M <= 128 || STEPS == 1, "steps-sums: fragments take registers of sums");
+static_assert(A_ALONG || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
-static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------

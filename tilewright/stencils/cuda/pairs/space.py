@@ -64,12 +64,10 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda cluster_m, cluster_n: cluster_m * cluster_n <= 2,
     )
     yield Rule(
-        "halves",
+        "turned-sums",
         "hard",
-        "each block brings whole boxes",
-        lambda tile_m, tile_n, cluster_m, cluster_n: (
-            (tile_m % (BLOCK * cluster_n) == 0) & (tile_n % (BLOCK * cluster_m) == 0)
-        ),
+        "warps that turn take registers of sums",
+        lambda exchange, tile_m: (turned(p, exchange) == 0) | (tile_m <= 128),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and places of C fit")
     least = min(int(turned(p, 0)), int(turned(p, 1)))
