@@ -27,6 +27,7 @@ BORROWS = {
     "panel": ("tiny",),
     "single": ("middle",),
     "experts": ("segments",),
+    "pairs": ("warpgroup",),
 }
 """Kernels that multiply with parts of another's."""
 
