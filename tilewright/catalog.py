@@ -82,6 +82,7 @@ STENCILS: Table[Stencil] = Table(
         "warpgroup": Row("cuda", "tilewright.stencils.cuda.warpgroup.stencil:WarpGroupStencil"),
         "dmma": Row("cuda", "tilewright.stencils.cuda.dmma.stencil:DmmaStencil"),
         "ffma": Row("cuda", "tilewright.stencils.cuda.ffma.stencil:FfmaStencil"),
+        "pairs": Row("cuda", "tilewright.stencils.cuda.pairs.stencil:PairsStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
         "experts": Row("cuda", "tilewright.stencils.cuda.experts.stencil:ExpertsStencil"),

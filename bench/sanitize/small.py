@@ -223,6 +223,37 @@ def ffma(device: Device) -> Iterator[Job]:
         yield made(stencil, problem, config, f"ffma_{letter}_{trans}_{turn}", device)
 
 
+def pairs(device: Device) -> Iterator[Job]:
+    """Products of complex halves of several tiles, in two blocks or two clusters: operands that are exchanged
+    and turned, halves of tiles, tiles in turns, an operand that two blocks share, and tiles that are cut."""
+    stencil = STENCILS["pairs"]
+    forms: tuple[tuple[str, dict[str, int]], ...] = (
+        ("nn", {"exchange": 1, "tile_m": 128, "stages": 3}),
+        ("nt", {"tile_m": 128, "stages": 3, "cluster_m": 2}),
+        ("tj", {"tile_m": 64, "steps": 1, "stages": 2, "outs": 1, "cluster_m": 2}),
+        ("cc", {"tile_m": 192, "steps": 1, "stages": 3}),
+        ("jn", {"exchange": 1, "tile_m": 64, "cut": 1}),
+        ("nt", {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1}),
+        ("tn", {"exchange": 1, "tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 3}),
+    )
+    alone = {
+        "exchange": 0,
+        "tile_n": 128,
+        "ping_pong": 0,
+        "cluster_m": 1,
+        "cluster_n": 1,
+        "outs": 2,
+        "cut": 0,
+    }
+    for turn, (trans, fixed) in enumerate(forms):
+        (problem,) = Problem.parse(f"hc:{trans}:196x260x132", alpha="any", beta=("any", "0")[turn % 2])
+        if stencil.accepts(problem, device) is not None:
+            continue
+        config = stencil.default(problem, device).with_(**({"steps": 2} | alone | fixed))
+        config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"])
+        yield made(stencil, problem, config, f"pairs_{trans}_{turn}", device)
+
+
 def single(device: Device) -> Iterator[Job]:
     """Products of middle size without gaps, from odd bases and with aligned columns: the default, and C
     in a place of its own; in two blocks, so that places are taken again."""

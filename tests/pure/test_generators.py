@@ -29,6 +29,7 @@ BORROWS = {
     "experts": ("segments",),
     "dmma": ("warpgroup",),
     "ffma": ("warpgroup",),
+    "pairs": ("warpgroup",),
 }
 """Kernels that multiply with parts of another's."""
 

@@ -68,6 +68,7 @@ NEEDS = {
     "warpgroup": "wgmma",
     "dmma": "wgmma",
     "ffma": "wgmma",
+    "pairs": "wgmma",
 }
 """What stencils need that not every device has."""
 
@@ -124,7 +125,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     types = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}
-    types |= {"dmma": {"d", "z"}, "ffma": {"s", "c"}, "warpgroup": {"h", "b", "s"}}
+    types |= {"dmma": {"d", "z"}, "ffma": {"s", "c"}, "warpgroup": {"h", "b", "s"}, "pairs": {"hc"}}
     for kernel, feature in NEEDS.items():
         served = types.get(kernel, {"h", "b"})
         assert found[kernel] == (served if feature in listed.device.supports else set())

@@ -280,6 +280,18 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED}/test_warpgroup.py",
     ),
     Slip(
+        "tilewright/stencils/cuda/pairs/fragments.cuh",
+        "CONJ_A == CONJ_B ? HIGH : 0;",
+        "HIGH;",
+        f"{_EMULATED}/test_pairs.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/pairs/results.cuh",
+        "left % WORD && left > 0",
+        "left % WORD && left > SLICE",
+        f"{_EMULATED}/test_pairs.py",
+    ),
+    Slip(
         "tilewright/stencils/cuda/lib/ring.cuh",
         "parity ^= at / COUNT & 1;",
         "",

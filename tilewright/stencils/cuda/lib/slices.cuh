@@ -1,6 +1,6 @@
 // Slices of operands in shared memory, as boxes of tensors leave them, and their products by a warp group.
 //
-// A slice is 128 bytes along k: 64 numbers of 16 bits or 32 of 32. Of an operand that runs along k it is lines of 128 bytes, one
+// A slice is 128 bytes along k: 64 numbers of 16 bits, 32 of 32 or 32 complex halves. Of an operand that runs along k it is lines of 128 bytes, one
 // for each row (of B: column); of one that runs across k it is boxes of as many across and along k, one after the other. Both
 // are swizzled, and aligned to 1024 bytes. Numbers of 32 bits are multiplied along k alone, as tf32.
 //
@@ -10,7 +10,7 @@
 #include "lib/ring.cuh"
 
 constexpr int LINE = 128;                      // bytes of the swizzle
-constexpr int SLICE = LINE * 8 / TYPE_BITS;    // elements along k of a slice
+constexpr int SLICE = LINE * 8 / TYPE_BITS / (COMPLEX ? 2 : 1);  // elements along k of a slice
 constexpr int BOX = 64 * LINE;                 // bytes of 64 lines
 
 // The descriptor of a slice; the next 64 rows lie BOX bytes further.

@@ -98,6 +98,22 @@ WGMMA_INLINE void wgmma_16(float *c, unsigned int a0, unsigned int a1, unsigned 
     WGMMA_OF(256, 16, 128, 129, 130, 131, 132)
 }
 
+#define WGMMA_LANES_OF(N, SIXTEENS, A0, A1, A2, A3, B, ADD)                                                             \
+    if constexpr (COLUMNS == N)                                                                                         \
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #ADD ", 0;\n\t"                                           \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." HALF_NAME "." HALF_NAME                          \
+                     " {" WGMMA_D##SIXTEENS "}, {%" #A0 ",%" #A1 ",%" #A2 ",%" #A3 "}, %" #B ", p, 1, 1, 0;\n\t}"         \
+                     : WGMMA_C##SIXTEENS(c) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+
+// The same, where C is set and not added to where `add` is 0. Registers of A stay as they are until the product is done.
+template <int COLUMNS> WGMMA_INLINE void wgmma_16_lanes(float *c, const unsigned int (&a)[4], unsigned long long b, int add) {
+    static_assert(COLUMNS % 64 == 0 && COLUMNS <= 256, "wgmma: so many columns");
+    WGMMA_LANES_OF(64, 4, 32, 33, 34, 35, 36, 37)
+    WGMMA_LANES_OF(128, 8, 64, 65, 66, 67, 68, 69)
+    WGMMA_LANES_OF(192, 12, 96, 97, 98, 99, 100, 101)
+    WGMMA_LANES_OF(256, 16, 128, 129, 130, 131, 132, 133)
+}
+
 #define WGMMA_SHARED_OF(N, SIXTEENS, A, B, ADD, ACROSS)                                                                 \
     if constexpr (COLUMNS == N)                                                                                         \
         asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #ADD ", 0;\n\t"                                           \

@@ -11,7 +11,7 @@ constexpr int SUMS = STACKS * TILE_M / 2;      // of a thread
 constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
 // Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
-constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : 8, AT_ONCE = SUMS <= 64 ? 128 / GATHERED : 1;
+constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : COMPLEX ? 4 : 8, AT_ONCE = SUMS <= 64 ? 128 / GATHERED : 1;
 
 struct Meeting {
     const Cut &cut;

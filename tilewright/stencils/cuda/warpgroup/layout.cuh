@@ -19,11 +19,12 @@ constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;
 constexpr int READERS = CLUSTER * (PING_PONG ? 4 : 4 * GROUPS);  // warps that read a slice
 constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + GROUPS * OUTS * BOX;
 
-constexpr int STACKS = GROUP_N / 64;  // products of 64 columns that a group makes of a slice
+// Products of 64 columns that a group makes of a slice: those of real parts, then those of imaginary ones.
+constexpr int STACKS = GROUP_N / 64 * (COMPLEX ? 2 : 1);
 typedef float Sums[STACKS][TILE_M / 2];
 
-// Of float32, what runs across k is turned by the warps of the group that loads which do not.
-constexpr bool TURN_A = TYPE_BITS == 32 && !A_ALONG, TURN_B = TYPE_BITS == 32 && !B_ALONG && !LANES, TURNED = TURN_A || TURN_B;
+// Of 32 bits, what runs across k is turned by the warps of the group that loads which do not.
+constexpr bool TURN_A = SIZE == 4 && !A_ALONG, TURN_B = SIZE == 4 && !B_ALONG && !LANES, TURNED = TURN_A || TURN_B;
 constexpr int TURNERS = 3;  // warps
 
 // Barriers: a slice has come, and has been read; a box of C has come, where C is read; a slice is turned.

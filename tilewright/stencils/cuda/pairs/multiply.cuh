@@ -1,0 +1,75 @@
+// The products of a warp group: its columns of each tile, or all columns of every other tile.
+#pragma once
+
+// All blocks that share what came wait for each other's readers.
+INLINE void read(int slot, int lane) {
+    if (CLUSTER == 1) {
+        if (lane == 0) barrier_expect(gone_barrier(slot), 0);
+    } else if (lane < CLUSTER) {
+        barrier_arrive_in(gone_barrier(slot), lane);
+    }
+}
+
+// In turns: a group begins to multiply when the other one has asked for the last products of its tile.
+constexpr int FIRST_TURN = 3;  // names of barriers; 1 and 2 are those of the groups alone
+constexpr int SETS = LINE / 32 / STEPS;  // sets of fragments of a slice
+
+INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &map_c, int warp, int lane) {
+    const Tiles tiles(g);
+    const int group = warp / 4;
+    Walk walk(tiles, cut);
+    const unsigned char *const a = shared_memory, *const b = shared_memory + OF_A + (PING_PONG ? 0 : group * GROUP_N * LINE);
+    const unsigned long long of_a = slice_operand<true>(a);
+    Results results(g, map_c, group, threadIdx.x % 128);
+    Meeting meeting(cut, group, threadIdx.x % 128);
+    Turn<STAGES> turn;
+    if (PING_PONG && group == 1) pass(FIRST_TURN, 256);
+    bool own = !PING_PONG || group == 1;
+    Sums sum;
+    Fragments fragments[2] = {};
+    _Pragma("unroll 1") while (walk.next()) {
+        const int slices = walk.count();
+        if (PING_PONG) own = !own;
+        if (!own) {
+            turn.skip(slices);
+            continue;
+        }
+        if (BETA != 0 && walk.ends()) results.begin(of_group(Tile(tiles, walk.number), group));
+        __syncwarp();
+        if (PING_PONG) meet(FIRST_TURN + group, 256);
+        _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
+            barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
+            if (SINGLY) barrier_wait(turned_barrier(turn.at), turn.parity);
+            __syncwarp();  // lanes may leave the wait apart
+            UNROLL for (int set = 0; set < SETS; set++) {
+                // One set is loaded while products of the other one go on.
+                Fragments &some = fragments[set % 2];
+                some.load(b + turn.at * STAGE, set * STEPS, warp, lane);
+                wgmma_fence();
+                UNROLL for (int i = 0; i < STEPS; i++) {
+                    const int step = set * STEPS + i;
+                    const unsigned long long factor = of_a + turn.at * (STAGE / 16) + step * 2;
+                    wgmma_16_lanes<TILE_M>(sum[0], some.re[i], factor, slice | step);
+                    wgmma_16_lanes<TILE_M>(sum[1], some.im[i], factor, slice | step);
+                }
+                wgmma_commit();
+                wgmma_wait<1>();
+                fragments[(set + 1) % 2].settled();
+                if (set == 0 && slice > 0) read(turn.before(), lane);
+            }
+            turn.next();
+        }
+        if (PING_PONG) pass(FIRST_TURN + (group ^ 1), 256);
+        wgmma_wait<0>();
+        UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
+        fragments[(SETS - 1) % 2].settled();
+        read(turn.before(), lane);
+        if (!walk.ends()) {
+            meeting.give(sum);
+            continue;
+        }
+        if (CUT) meeting.wait(walk);
+        results.store(sum, of_group(Tile(tiles, walk.number), group), meeting, warp, lane);
+    }
+    if (results.acts) bulk_done();
+}
