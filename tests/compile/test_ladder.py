@@ -1,4 +1,4 @@
-"""Every kernel of the ladder through NVRTC, for two architectures, without a device."""
+"""Every kernel of the ladders through NVRTC, for two architectures, without a device."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from tilewright.errors import CompileError
 from tilewright.model import Config
 from tilewright.targets.cuda import capability, nvrtc
 from tilewright.tutorial import ladder
-from tilewright.tutorial.ladder import RUNGS, Rung
+from tilewright.tutorial.rung import Rung
+from tilewright.tutorial.single import RUNGS
 
 pytestmark = [
     pytest.mark.compile,

@@ -37,8 +37,8 @@ class Instruction:
 @dataclass(frozen=True)
 class Program:
     """One kernel. ``labels`` are numbers of instructions; ``registers`` are names with their PTX types;
-    ``parameters`` are offsets in the block of arguments, ``shared`` in shared memory, of which what is given at
-    the launch begins at ``dynamic``."""
+    ``parameters`` are offsets in the block of arguments, ``shared`` in shared memory, of which what is given
+    at the launch begins at ``dynamic``."""
 
     entry: str
     instructions: tuple[Instruction, ...]

@@ -14,12 +14,11 @@ from tilewright.tutorial.rung import Rung
 def rung_wrong(
     rung: Rung, config: Config, problem: Problem, device: Device, schedule: Schedule = SCHEDULES[0]
 ) -> str:
-    """What is wrong with a rung's result, empty when nothing is. ``problem`` is in column-major terms: its A is
-    the rung's B."""
+    """What is wrong with a rung's result, empty when nothing is. ``problem`` is in column-major terms: its A
+    is the rung's B."""
     p, ready = problem, prepare(problem, Case(1), 1)
     made = ready.operands
-    b, a, c = regions = made.regions
-    segments = [segment(name, region, name == "C") for name, region in zip("BAC", regions, strict=True)]
+    segments = [segment(name, region, name == "C") for name, region in zip("BAC", made.regions, strict=True)]
     pitches = (p.ldb or 0, p.lda or 0, p.ldc or 0)
     asked = rung.launch(config, p.n, p.m, device)
     given = pack(rung.arguments(config, p.n, p.m, p.k, pitches), {"alpha": made.alpha, "beta": made.beta})
@@ -34,10 +33,11 @@ def rung_wrong(
             asked.shared,
             bytes(given.block),
             memory,
+            cluster=asked.cluster,
             schedule=schedule,
         )
     except Fault as fault:
         return f"{p.key} {rung.name} {config}: {fault}"
-    written_back(segments[2], c)
+    written_back(segments[2], made.regions[2])
     verdict = judge(ready)
     return "" if verdict.ok else f"{p.key} {rung.name} {config}: {verdict.why}"

@@ -1,7 +1,7 @@
-"""Half precision: seven steps from wmma to blocks that stay, for float16 and bfloat16 with sums in float32.
+"""Half precision: eight steps from wmma to clusters, for float16 and bfloat16 with sums in float32.
 
 The article promises such a ladder and ends before it; what it names (WMMA, ldmatrix, a swizzle) are the first
-three steps. The last three are those of CUTLASS' kernels for Hopper: V. Thakkar et al., "CUTLASS" (2023), and
+three steps. The last four are those of CUTLASS' kernels for Hopper: V. Thakkar et al., "CUTLASS" (2023), and
 P. Shankhdhar, "Outperforming cuBLAS on H100" (2024).
 
 Sizes are in elements of 16 bits, shared memory in bytes.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.model import DTYPES, Config, Device, Launch
+from tilewright.model import DTYPES, Device, Launch
 from tilewright.stencils.cuda import args
 from tilewright.targets.cuda.arguments import A, Argument, B, TensorMap
 from tilewright.targets.cuda.capability import FEATURES
@@ -30,13 +30,15 @@ BARRIER = 8
 class HalfRung(Rung):
     """A kernel in half precision. ``needs`` is what a device has to support. ``groups`` of warps multiply in
     the kernels that are given tensor maps, 0 in the others; ``barriers`` are those of each slot of the ring;
-    ``stays`` where there are as many blocks as multiprocessors, and not one to a tile."""
+    ``stays`` where there are as many blocks as multiprocessors, and not one to a tile; ``cluster`` blocks
+    share what comes of B, of tiles one below the other."""
 
     unit: int = 8
     needs: str = "cp_async"
     groups: int = 0
     barriers: int = 0
     stays: bool = False
+    cluster: int = 1
 
     @property
     def file(self) -> str:
@@ -57,7 +59,8 @@ class HalfRung(Rung):
 
     def shares(self, config: Mapping[str, int]) -> tuple[int, int]:
         # Warps that read for themselves share nothing.
-        return (16, 16) if "WARPS_M" in config else self.tile(config)
+        rows, columns = (16, 16) if "WARPS_M" in config else self.tile(config)
+        return rows * self.cluster, columns
 
     def threads(self, config: Mapping[str, int]) -> int:
         if self.groups:
@@ -74,9 +77,10 @@ class HalfRung(Rung):
 
     def launch(self, config: Mapping[str, int], m: int, n: int, device: Device) -> Launch:
         rows, columns = self.tile(config)
-        down, across = -(-m // rows), -(-n // columns)
-        grid = (min(down * across, device["sms"]), 1, 1) if self.stays else (across, down, 1)
-        return Launch(grid=grid, block=(self.threads(config), 1, 1), shared=self.shared(config))
+        down, across, blocks = -(-m // (rows * self.cluster)), -(-n // columns), self.cluster
+        grid = (min(down * across, device["sms"] // blocks), blocks, 1) if self.stays else (across, down, 1)
+        threads, shared = (self.threads(config), 1, 1), self.shared(config)
+        return Launch(grid=grid, block=threads, shared=shared, cluster=self.cluster)
 
     def arguments(
         self, config: Mapping[str, int], m: int, n: int, k: int, pitches: args.Three | None = None
@@ -88,7 +92,7 @@ class HalfRung(Rung):
         return (
             gemm,
             self._map("map_a", A, (m, k), leading[0], config["BM"]),
-            self._map("map_b", B, (k, n), leading[1], SLICE),
+            self._map("map_b", B, (k, n), leading[1], SLICE // self.cluster),
         )
 
     def _map(self, name: str, operand: int, sizes: tuple[int, int], pitch: int, rows: int) -> TensorMap:
@@ -152,7 +156,6 @@ def _rungs(letter: str) -> tuple[Rung, ...]:
             configs_of(
                 "BM BN WM WN STAGES MIN_BLOCKS",
                 "128 128 64 64 3 2",
-                "128 256 64 64 4 1",
                 "128 256 64 64 3 1",
                 "256 128 64 64 3 1",
             ),
@@ -194,6 +197,18 @@ def _rungs(letter: str) -> tuple[Rung, ...]:
             groups=2,
             barriers=2,
             stays=True,
+        ),
+        HalfRung(
+            8,
+            "multicast",
+            "clusters of two blocks share copies",
+            configs_of("BM BN STAGES", "128 192 5", "192 128 5", "128 128 6", "64 256 5"),
+            letter=letter,
+            needs="wgmma",
+            groups=2,
+            barriers=2,
+            stays=True,
+            cluster=2,
         ),
     )
 

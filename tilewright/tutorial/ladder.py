@@ -1,14 +1,15 @@
 """The ladders: kernels for one product, each with one idea more than the one before it, beside cuBLAS.
 
-The kernels are the files of this folder; ``single`` and ``halves`` have them as data, ``LADDERS`` by type, and here
-is the run that makes a table of them (``climb``). They compute C = alpha A B + beta C on row-major matrices.
-Their argument is ``struct Gemm`` of ``lib/gemm.cuh``, read as row-major: ``a`` is m rows of k elements, ``b`` k
-rows of n, ``c`` m rows of n, and a leading dimension counts the elements from one row to the next. There is one
-product, alpha and beta are real, and no textures are read. Kernels that copy boxes have tensor maps besides.
+The kernels are the files of this folder; ``single`` and ``halves`` have them as data, ``LADDERS`` by type,
+and here is the run that makes a table of them (``climb``). They compute C = alpha A B + beta C on row-major
+matrices. Their argument is ``struct Gemm`` of ``lib/gemm.cuh``, read as row-major: ``a`` is m rows of k
+elements, ``b`` k rows of n, ``c`` m rows of n, and a leading dimension counts the elements from one row to
+the next. There is one product, alpha and beta are real, and no textures are read. Kernels that copy boxes
+have tensor maps besides.
 
-The ladder in single precision and its measured shares of cuBLAS on an RTX 5070 Ti (``Rung.document``) are those
-of the article "GEMM" (November 2025, code at github.com/kathsucurry/cuda_matrix_multiplication); most of its
-steps are those of S. Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022).
+The ladder in single precision and its measured shares of cuBLAS on an RTX 5070 Ti (``Rung.document``) are
+those of the article "GEMM" (November 2025, code at github.com/kathsucurry/cuda_matrix_multiplication); most
+of its steps are those of S. Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022).
 ``docs/ladder.md`` explains each step.
 """
 
@@ -18,6 +19,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -416,6 +418,10 @@ def climb(
     driver.context(index)
     device = devices.probe(index)
     rungs, stand = _able(device, letter), _Stand.of(n, device, letter)
+    listen("compiling")
+    with ThreadPoolExecutor() as pool:
+        points = [(rung, config) for rung in rungs for config in rung.configs]
+        list(pool.map(lambda point: compiled(*point, device), points))
     tried: list[Row] = []
     best: dict[int, tuple[Row, Run, int]] = {}
     for rung in rungs:

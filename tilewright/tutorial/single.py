@@ -1,7 +1,7 @@
 """Single precision: six steps from the definition of the product to cuBLAS' speed, any M, N and K.
 
-The steps, their order and the shares of cuBLAS are those of the article "GEMM" (November 2025), measured on an
-RTX 5070 Ti at order 4096.
+The steps, their order and the shares of cuBLAS are those of the article "GEMM" (November 2025), measured on
+an RTX 5070 Ti at order 4096.
 """
 
 from __future__ import annotations

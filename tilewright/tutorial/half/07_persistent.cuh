@@ -8,9 +8,8 @@
 //
 // Adds: the copies of the next tile begin while this one is multiplied, and a group's results leave while the other group has
 // the tensor cores: ping-pong, by two barriers of the groups, one for each turn. Each group has whole tiles of BM x BN.
-// Bound by: power. An H200 lowers its clock when all tensor cores work all the time, and every byte that is moved takes of
-// that power: what is left is to move fewer (blocks of a cluster that share copies, an order of tiles that the second-level
-// cache likes, results put together in shared memory). That is what the package's own kernel does, stencils/cuda/warpgroup.
+// Bound by: copies. A step of k asks the second-level cache for BM + BN numbers in each block, and blocks that run at the
+// same time ask it for the same ones.
 //
 // Requires: rows and bases of A, B and C at multiples of 16 bytes; sm_90a.
 #include "half/numbers.cuh"
