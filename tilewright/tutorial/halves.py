@@ -156,6 +156,7 @@ def _rungs(letter: str) -> tuple[Rung, ...]:
             configs_of(
                 "BM BN WM WN STAGES MIN_BLOCKS",
                 "128 128 64 64 3 2",
+                "128 128 64 64 2 2",
                 "128 256 64 64 3 1",
                 "256 128 64 64 3 1",
             ),
