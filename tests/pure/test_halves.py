@@ -1,4 +1,4 @@
-"""The ladder in half precision as data: its files, tiles and blocks, what each needs and what a device lacks."""
+"""The ladder in half precision as data: files, tiles and blocks, what each needs and what a device lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of the ladder in half precision on the interpreter of PTX: edges, rings that turn, roles, and clusters."""
+"""Steps of the ladder in half precision on the interpreter: edges, rings that turn, roles, and clusters."""
 
 from __future__ import annotations
 
