@@ -1,8 +1,9 @@
-"""The ladder's table, measured: ``python -m bench.ladder --sizes 4096 --rounds 21 --write docs/ladder.md``.
+"""The ladders' tables, measured: ``python -m bench.ladder --types h,b --sizes 4096 --write docs/ladder.md``.
 
 Every config of every rung is checked and timed alone; the best of each rung takes turns with cuBLAS
-(``tilewright.tutorial.ladder.climb``). ``--write`` puts the tables between the marks of a page; ``--out``
-keeps all figures, every config among them, as one JSON object a line.
+(``tilewright.tutorial.ladder.climb``). ``--write`` puts the tables of single precision, and those of half,
+between their marks of a page; ``--out`` adds all figures, every config among them, to a file, as one JSON
+object a line.
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ from typing import Any
 
 from bench import machine
 from bench.lines import now
+from tilewright.model import DTYPES
 from tilewright.tutorial import ladder
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+MARKS = {"s": "measured", "h": "measured in half", "b": "measured in half"}
+"""What the comments of a page say between which the tables of a type stand."""
+NAMES = {letter: DTYPES[letter].name for letter in ladder.LADDERS}
 GOAL = 0.9
 """A rung holds when it reaches this part of the document's share of cuBLAS; the last one 91 %."""
 LAST = 0.91
 
 
 def goal(row: dict[str, Any]) -> float:
-    """The share of cuBLAS that a rung should reach."""
-    last = row["rung"] == ladder.RUNGS[-1].number
+    """The share of cuBLAS that a rung should reach, 0 where the document has none."""
+    if row["document"] is None:
+        return 0.0
+    last = row["rung"] == ladder.LADDERS["s"][-1].number
     return LAST if last else GOAL * float(row["document"])
 
 
@@ -36,15 +42,15 @@ def config_of(row: dict[str, Any]) -> str:
 
 def markdown(table: dict[str, Any]) -> str:
     """A table of ``climb`` as a page shows it."""
-    vendor = table["vendor_tflops"]
+    vendor, told = table["vendor_tflops"], table["rows"][0]["document"] is not None
     against = "no cuBLAS was found" if vendor is None else f"{table['vendor']}: {vendor:.2f} TFLOP/s"
     lines = [
-        f"Order {table['n']}, {table['device']} ({table['clocks']}), driver {table['driver']}, "
-        f"{table['toolchain']}; cuBLAS through {against}.",
+        f"{NAMES[table['type']]}, order {table['n']}, {table['device']} ({table['clocks']}), "
+        f"driver {table['driver']}, {table['toolchain']}; cuBLAS through {against}.",
         "",
-        "| rung | TFLOP/s | of cuBLAS | interval | document | of peak | flop/B | registers | shared "
-        "| occupancy | config |",
-        "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|---|",
+        f"| rung | TFLOP/s | of cuBLAS | interval |{' document |' * told} of peak | flop/B | registers "
+        "| shared | occupancy | config |",
+        f"|---|--:|--:|---|{'--:|' * told}--:|--:|--:|--:|--:|---|",
     ]
     for row in table["rows"]:
         share = row["of_cublas"]
@@ -54,8 +60,8 @@ def markdown(table: dict[str, Any]) -> str:
             f"{row['tflops']:.2f}",
             "" if share is None else f"{share:.1%}" + ("" if share >= goal(row) else " (below its goal)"),
             interval,
-            f"{row['document']:.2%}",
-            f"{row['of_peak']:.1%}",
+            *([f"{row['document']:.2%}"] if told else []),
+            "" if row["of_peak"] is None else f"{row['of_peak']:.1%}",
             f"{row['intensity']:.2f}",
             str(row["registers"]),
             f"{row['shared']:,} B",
@@ -66,13 +72,14 @@ def markdown(table: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def put(page: Path, text: str) -> None:
+def put(page: Path, mark: str, text: str) -> None:
     """Replace what is between the marks of a page. Raises ``SystemExit`` when there are none."""
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
+    first, last = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    before, begin, rest = page.read_text().partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        sys.exit(f"{page} has no {BEGIN} ... {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+        sys.exit(f"{page} has no {first} ... {last}")
+    page.write_text(f"{before}{first}\n\n{text}\n\n{last}{after}")
 
 
 def main() -> None:
@@ -80,21 +87,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--types", default="s", help="of s, h and b, with commas")
     parser.add_argument("--sizes", default="4096", help="orders, with commas")
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--write", type=Path, help="the page with the marks")
-    parser.add_argument("--out", type=Path, help="a file for JSON lines")
+    parser.add_argument("--out", type=Path, help="lines of JSON are added to this file")
     given = parser.parse_args()
 
     def listen(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    tables = [ladder.climb(int(n), given.device, given.rounds, listen) for n in given.sizes.split(",")]
-    text = "\n\n".join(map(markdown, tables))
-    print(text)
+    types, sizes = given.types.split(","), map(int, given.sizes.split(","))
+    points = [(letter, n) for n in sizes for letter in types]
+    tables = [ladder.climb(n, given.device, given.rounds, listen, letter) for letter, n in points]
+    print("\n\n".join(map(markdown, tables)))
     for table in tables:
-        print(f"\nEvery config alone, order {table['n']}:")
+        print(f"\nEvery config alone, {NAMES[table['type']]}, order {table['n']}:")
         for row in table["tried"]:
             speed = f"{row['tflops']:7.2f} TFLOP/s" if row["right"] else f"WRONG, {row['error']:.3g} bounds"
             spills = f", {row['spills']} B spilled" if row["spills"] else ""
@@ -102,9 +111,11 @@ def main() -> None:
     if given.out is not None:
         given.out.parent.mkdir(parents=True, exist_ok=True)
         made = {"kind": "run", "command": "ladder", "commit": machine.commit(), "date": now()}
-        given.out.write_text("".join(json.dumps(line) + "\n" for line in (made, *tables)))
+        with given.out.open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in (made, *tables))
     if given.write is not None:
-        put(given.write, text)
+        for mark in dict.fromkeys(MARKS[letter] for letter in types):
+            put(given.write, mark, "\n\n".join(markdown(x) for x in tables if MARKS[x["type"]] == mark))
 
 
 if __name__ == "__main__":

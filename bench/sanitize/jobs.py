@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from bench.sanitize import chains, forms, groups, nests, small
 from bench.sanitize.job import Job, named
-from tilewright.model import Device
+from tilewright.model import Config, Device
 from tilewright.tutorial import ladder
+from tilewright.tutorial.rung import Rung
 
 
 def jobs(device: Device) -> Iterator[Job]:
@@ -31,18 +32,24 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from chains.jobs(device)
     yield from groups.jobs(device)
     yield from nests.jobs(device)
-    yield from _rungs()
+    yield from _rungs(device)
 
 
-def _rungs() -> Iterator[Job]:
-    """All configs of the ladder."""
-    for rung in ladder.RUNGS:
-        for number, config in enumerate(rung.configs):
-            # Row-major C = A B is column-major C' = B' A'.
-            problem = forms.padded("s:nn", forms.SIZE, 1, 1, alpha="any", beta="any" if number % 2 else "0")
-            launch = rung.launch(config, problem.n, problem.m)
-            name, p = f"{rung.name}_{number}", problem
-            pitches = p.ldb or 0, p.lda or 0, p.ldc or 0
-            described = ladder.arguments(p.n, p.m, p.k, pitches)
-            source = named(rung.source(config), name)
-            yield Job(name, problem, launch, source, rung.name, swapped=True, arguments=described)
+def _rungs(device: Device) -> Iterator[Job]:
+    """All configs of the ladders that a device can run."""
+    for letter, rungs in ladder.LADDERS.items():
+        for rung in rungs:
+            if rung.missing(device) is None:
+                for number, config in enumerate(rung.configs):
+                    yield _rung(letter, rung, number, config, device)
+
+
+def _rung(letter: str, rung: Rung, number: int, config: Config, device: Device) -> Job:
+    """A config of a ladder: row-major C = A B is column-major C' = B' A'."""
+    beta = "any" if number % 2 else "0"
+    p = forms.padded(f"{letter}:nn", forms.SIZE, rung.whole, rung.unit, alpha="any", beta=beta)
+    # In single precision kernels have the names of their files alone.
+    name = f"{rung.name}_{number}" if letter == "s" else f"half_{letter}_{rung.name}_{number}"
+    described = rung.arguments(config, p.n, p.m, p.k, (p.ldb or 0, p.lda or 0, p.ldc or 0))
+    launch, source = rung.launch(config, p.n, p.m, device), named(rung.source(config), name)
+    return Job(name, p, launch, source, rung.name, swapped=True, arguments=described)

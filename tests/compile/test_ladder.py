@@ -1,14 +1,17 @@
-"""Every kernel of the ladder through NVRTC, for two architectures, without a device."""
+"""Every kernel of the ladders through NVRTC, for two architectures, without a device."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
 from tilewright.errors import CompileError
 from tilewright.model import Config
 from tilewright.targets.cuda import capability, nvrtc
-from tilewright.tutorial import ladder
-from tilewright.tutorial.ladder import RUNGS, Rung
+from tilewright.tutorial import halves, ladder
+from tilewright.tutorial.rung import Rung
+from tilewright.tutorial.single import RUNGS
 
 pytestmark = [
     pytest.mark.compile,
@@ -19,8 +22,8 @@ POINTS = [
     pytest.param(rung, config, device, id=f"{rung.number} {config!r} {device}")
     for device in ("h200", "a100")
     for rung in RUNGS
-    # A third of them, of the older device a sixth, and the first above all.
-    for config in rung.configs[:: 3 if device == "h200" else 6]
+    # A third of them, and of the older device the first.
+    for config in rung.configs[:: 3 if device == "h200" else len(rung.configs)]
 ]
 
 
@@ -34,6 +37,30 @@ def test_it_compiles_without_a_warning(rung: Rung, config: Config, device: str) 
     assert ladder.compiled(rung, config, where).facts["warnings"] == 0
     if device == "h200" or config == rung.configs[0]:
         assert row["spills"] == 0
+
+
+HALVES = [
+    pytest.param(rung, rung.configs[-1], device, id=f"{letter} {rung.number} {device}")
+    for device, letters in (("h200", "hb"), ("a100", "bh"))
+    for number in range(8)
+    for letter in letters[number % 2]
+    for rung in (halves.RUNGS[letter][number],)
+    if rung.missing(capability.named(device)) is None
+]
+"""Both types in turns, on the older device the other one."""
+
+
+@pytest.mark.parametrize(("rung", "config", "device"), HALVES)
+def test_half_precision_compiles_without_a_warning(rung: Rung, config: Config, device: str) -> None:
+    where = capability.named(device)
+    row = ladder.facts(rung, config, where, 4096)
+    assert (row["spills"], ladder.compiled(rung, config, where).facts["warnings"]) == (0, 0)
+    assert row["blocks"] >= config.get("MIN_BLOCKS", 1)
+    if rung.number > 5:
+        # What the groups end with is not more than the block began with.
+        taken = map(int, re.findall(r"registers_(?:given|taken)<(\d+)>", rung.source(config).text))
+        given, most = sorted(taken)
+        assert 128 * (given + 2 * most) <= row["threads"] * row["registers"] <= where["registers_per_sm"]
 
 
 def test_the_table_without_a_device_has_every_rung(monkeypatch: pytest.MonkeyPatch) -> None:

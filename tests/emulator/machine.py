@@ -20,7 +20,7 @@ from tests.emulator.races import Watch
 SHARED, LOCAL = 1 << 60, 1 << 61
 """Where shared memory and a thread's own memory begin among all addresses."""
 FIRST = 1024
-"""The address of the first dynamic byte within shared memory: aligned as much as anything asks for."""
+"""The address of the first byte within shared memory: aligned as much as anything asks for."""
 BLOCK = 1 << 24
 """From one block of a cluster to the next, in addresses of shared memory."""
 STEPS = 4_000_000
@@ -302,8 +302,8 @@ class Compiler:
             value = struct.unpack(">f", bytes.fromhex(text[2:]))[0]
         elif text.startswith(("0d", "0D")):
             value = struct.unpack(">d", bytes.fromhex(text[2:]))[0]
-        elif text == "shared_memory":
-            value = FIRST
+        elif text in self.program.shared:
+            value = FIRST + self.program.shared[text]
         elif text in self.program.parameters:
             value = self.program.parameters[text]
         elif re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
@@ -486,7 +486,7 @@ def _cluster(
     schedule: Schedule,
     textures: Mapping[int, Texture],
 ) -> Cluster:
-    room = -(-shared // 16) * 16
+    room = compiled.program.dynamic + -(-shared // 16) * 16
     banks = [
         Segment("shared memory", rank * BLOCK + FIRST, np.full(room, 0xFF, np.uint8), None, None)
         for rank in range(len(places))
@@ -507,7 +507,7 @@ def _cluster(
                 registers[compiled.index[name]] = array
             # Addresses of shared memory tell the blocks of a cluster apart.
             for text, index in compiled.index.items():
-                if text.startswith("shared_memory:"):
+                if text.partition(":")[0] in compiled.program.shared:
                     registers[index] = registers[index] + registers[index].dtype.type(rank * BLOCK)
             cluster.warps.append(Warp(number, block, compiled.code, registers))
     return cluster

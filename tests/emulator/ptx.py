@@ -10,8 +10,12 @@ _LABEL = re.compile(r"^(\$?\w+):")
 _GUARD = re.compile(r"^@(!?)(%?\w+)\s+")
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?\w+)(?:<(\d+)>)?$")
 _LOCAL = re.compile(r"\.local\s+(?:\.align\s+\d+\s+)?\.b8\s+(\w+)\[(\d+)\]$")
+_SHARED = re.compile(r"(\.extern )?\.shared \.align (\d+) \.b8 (\w+)\[(\d*)\]")
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.([bfus])(\d+)\s+(\w+)(?:\[(\d+)\])?")
 _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s][^,]*")
+
+DYNAMIC = 1024
+"""What the shared memory that a launch gives is aligned to."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class Instruction:
 @dataclass(frozen=True)
 class Program:
     """One kernel. ``labels`` are numbers of instructions; ``registers`` are names with their PTX types;
-    ``parameters`` are offsets in the block of arguments."""
+    ``parameters`` are offsets in the block of arguments, ``shared`` in shared memory, of which what is given
+    at the launch begins at ``dynamic``."""
 
     entry: str
     instructions: tuple[Instruction, ...]
@@ -41,6 +46,8 @@ class Program:
     registers: dict[str, str]
     local: dict[str, int]
     parameters: dict[str, int]
+    shared: dict[str, int]
+    dynamic: int
 
     def count(self) -> Counter[str]:
         """How often each opcode is written."""
@@ -72,7 +79,21 @@ def parse(text: str) -> Program:
                 _statement(statement.strip(), registers, local, made)
             else:
                 break
-    return Program(entry, tuple(made), labels, registers, local, _parameters(found[2]))
+    shared, dynamic = _shared(text)
+    return Program(entry, tuple(made), labels, registers, local, _parameters(found[2]), shared, dynamic)
+
+
+def _shared(text: str) -> tuple[dict[str, int], int]:
+    """Where each array of shared memory begins, those of no size behind all others, and where that is."""
+    at, found, last = 0, dict[str, int](), list[str]()
+    for given, align, name, size in _SHARED.findall(text):
+        if given:
+            last.append(name)
+        else:
+            found[name] = at = -(-at // int(align)) * int(align)
+            at += int(size)
+    dynamic = -(-at // DYNAMIC) * DYNAMIC
+    return found | dict.fromkeys(last, dynamic), dynamic
 
 
 def _parameters(text: str) -> dict[str, int]:
@@ -93,7 +114,7 @@ def _statement(text: str, registers: dict[str, str], local: dict[str, int], made
     elif found := _LOCAL.match(text):
         local[found[1]] = int(found[2])
     elif text.startswith("."):
-        if not text.startswith((".pragma", ".loc")):
+        if not text.startswith((".pragma", ".loc", ".shared")):
             raise ValueError(f"not understood: {text}")
     elif text:
         guard = _GUARD.match(text)

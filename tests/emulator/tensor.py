@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tests.emulator.arithmetic import LANES, widened
-from tests.emulator.machine import BLOCK
+from tests.emulator.machine import BLOCK, SHARED
 from tests.emulator.memory import Array, Fault
 from tests.emulator.races import COLLECTIVE
 
@@ -56,8 +56,10 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
     return together
 
 
-def _loaded(w: Warp, addresses: Array) -> Array:
-    """Numbers of 16 bits in shared memory, read by all lanes together."""
+def _loaded(w: Warp, addresses: Array, shared: bool = True) -> Array:
+    """Numbers of 16 bits in shared memory, or in device memory, read by all lanes together."""
+    if not shared:
+        return w.block.memory.load(addresses, 2)[0]
     numbers: Array = w.cluster.shared.load(addresses, 2)[0]
     w.cluster.watch.loaded(w.epoch, np.full(addresses.shape, COLLECTIVE), addresses, 2)
     return numbers
@@ -335,8 +337,10 @@ def _wmma_load(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) 
         start, step = int(address(w)[0]), int(pitch(w)[0])
         if start % 32 or 2 * step % 16:
             raise Fault("a fragment of wmma begins at a multiple of 32 bytes, columns at multiples of 16")
-        at = start + 2 * (row * step + column if "row" in parts else column * step + row)
-        numbers = _loaded(w, at.ravel()).reshape(at.shape)
+        # An address of no space says itself where it belongs.
+        generic = "shared" not in parts and start >= SHARED
+        at = start - generic * SHARED + 2 * (row * step + column if "row" in parts else column * step + row)
+        numbers = _loaded(w, at.ravel(), generic or "shared" in parts).reshape(at.shape)
         for put, pair in zip(puts, numbers, strict=True):
             put(w, np.ascontiguousarray(pair).view(np.uint32)[:, 0])
         return 0
@@ -376,7 +380,9 @@ def _wmma_store(compiler: Compiler, parts: list[str], operands: tuple[str, ...])
     which = _dealt(m * n, len(c), 1)[..., 0]
 
     def store(w: Warp) -> int:
-        at = int(address(w)[0]) + 4 * (which // n + which % n * int(pitch(w)[0]))
+        start, step, row, column = int(address(w)[0]), int(pitch(w)[0]), which // n, which % n
+        at = start - (start >= SHARED) * SHARED
+        at = at + 4 * (row * step + column if "row" in parts else column * step + row)
         _stored(w, at.ravel(), np.stack([read(w) for read in c]))
         return 0
 

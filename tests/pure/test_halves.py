@@ -1,273 +1,192 @@
-"""Numbers of 16 bits: as NumPy has them, as operands, and how wrong a result of them may be."""
+"""The ladder in half precision as data: files, tiles and blocks, what each needs and what a device lacks."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
+import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from tilewright.arrays.layout import LETTERS, paired, promoted
-from tilewright.arrays.numpy_ import adopt
-from tilewright.dtypes import BFLOAT16, COMPLEX_HALF, FLOAT16, is_complex, narrowed, unpaired, widened
-from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import DTYPES, Device, Problem
-from tilewright.planning import roofline
-from tilewright.tuning.gemm.operands import POISON, largest, operands, reference, subnormal
-from tilewright.tuning.gemm.verify import Case, Verifier, against, judge, prepare, verify
+from tilewright.errors import ArgumentError
+from tilewright.model import Config
+from tilewright.targets.cuda import capability
+from tilewright.targets.cuda.arguments import Struct, TensorMap
+from tilewright.tutorial import ladder
+from tilewright.tutorial.halves import RUNGS
+from tilewright.tutorial.rung import FOLDER, Rung
 
 pytestmark = pytest.mark.pure
 
-HALVES = ("h", "b", "hc")
+H200, A100 = capability.named("h200"), capability.named("a100")
+EACH = pytest.mark.parametrize("rung", RUNGS["h"], ids=lambda rung: rung.name)
+POINTS = pytest.mark.parametrize(
+    ("rung", "config"),
+    [
+        pytest.param(rung, config, id=f"{rung.number} {config!r}")
+        for rung in RUNGS["h"]
+        for config in rung.configs
+    ],
+)
+PARAMETER = re.compile(r"#ifndef (\w+)\n#define (\w+) (\d+)  // (.+)\n#endif")
 
 
-def one(spelling: str, **fields: Any) -> Problem:
-    return Problem.parse(spelling, **fields)[0]
+def text(rung: Rung) -> str:
+    return (FOLDER / rung.file).read_text()
 
 
-def exact(o: Any, rounds: int = 1) -> None:
-    """The right answer, kept in float64 and rounded ``rounds`` times."""
-    p, kind = o.problem, np.complex128 if o.problem.dtype.is_complex else np.float64
-    a, b, c = (widened(x).astype(kind) for x in (o.a, o.b, o.c))
-    a = a.swapaxes(1, 2) if p.transposed_a else a
-    b = b.swapaxes(1, 2) if p.transposed_b else b
-    a, b = (a.conj() if p.conj_a else a), (b.conj() if p.conj_b else b)
-    with np.errstate(all="ignore"):
-        product = np.matmul(a, b)
-        if rounds > 1:
-            product = widened(narrowed(product, o.c.dtype)).astype(kind)
-        product = o.alpha * product
-        o.c[...] = narrowed(product + o.beta * c if p.beta != "0" else product, o.c.dtype)
+# ---- files and data
 
 
-# ---- types
+def test_every_file_is_a_rung_of_both_types() -> None:
+    files = sorted(f"half/{path.name}" for path in (FOLDER / "half").glob("0*.cuh"))
+    for letter in "hb":
+        assert [rung.file for rung in RUNGS[letter]] == files
+        assert [rung.number for rung in RUNGS[letter]] == [*range(1, len(files) + 1)]
+        assert {rung.letter for rung in RUNGS[letter]} == {letter}
+    assert [rung.configs for rung in RUNGS["h"]] == [rung.configs for rung in RUNGS["b"]]
+    assert ladder.LADDERS["b"] == RUNGS["b"] != RUNGS["h"]
 
 
-def test_every_type_has_its_array() -> None:
-    assert {DTYPES[x].numpy for x in HALVES} == {FLOAT16, BFLOAT16, COMPLEX_HALF}
-    for dtype in DTYPES.values():
-        assert LETTERS[dtype.numpy] is dtype
-        assert dtype.numpy.itemsize == dtype.itemsize
-        assert is_complex(dtype.numpy) == dtype.is_complex
-    assert [DTYPES[x].storage_roundoff for x in (*HALVES, "s", "z")] == [2**-11, 2**-8, 2**-11, 0, 0]
+@EACH
+def test_the_parameter_block_is_what_configs_name(rung: Rung) -> None:
+    found = PARAMETER.findall(text(rung))
+    assert all(asked == defined for asked, defined, *_ in found)
+    assert text(rung).count("#ifndef") == len(found)
+    assert len(set(rung.configs)) == len(rung.configs)
+    for config in rung.configs:
+        assert [name for name, *_ in found] == list(config)
 
 
-@pytest.mark.parametrize("letter", ["h", "b"])
-def test_what_storing_rounds_off(letter: str) -> None:
-    dtype = DTYPES[letter]
-    kind, u = dtype.numpy, dtype.storage_roundoff
-    near = np.array([1 + u, 1 + 1.01 * u])
-    assert list(narrowed(near, kind).astype("f8")) == [1, 1 + 2 * u]
-    most, least = largest(dtype), subnormal(dtype)
-    below = np.nextafter(np.float32(most), np.float32(0))
-    wide = np.array([most, below, -most], np.float32)
-    assert list(np.isinf(narrowed(wide, kind).astype("f8"))) == [True, False, True]
-    assert list(narrowed(np.array([least, 1.01 * least]), kind) != 0) == [False, True]
-    assert largest(DTYPES["hc"]) == 65520
-    assert math.isinf(largest(DTYPES["s"]))
+@EACH
+def test_a_file_says_what_it_adds_and_has_one_entry_of_its_name(rung: Rung) -> None:
+    written = text(rung)
+    assert written.startswith(f"// Step {rung.number}: ")
+    assert [written.count(f"\n// {word}") for word in ("Adds: ", "Bound by: ", "Requires: ")] == [1, 1, 1]
+    entries = re.findall(r'extern "C" __global__ void __launch_bounds__\([^)]*\)\s+(\w+)\(', written)
+    assert entries == [rung.name]
+    # A reader sees all of it.
+    assert written.count("\n") < 140
 
 
-@given(hnp.arrays(np.float16, hnp.array_shapes(max_dims=3).map(lambda shape: (*shape, 2))))
-def test_there_and_back(pairs: np.ndarray) -> None:
-    found = paired(pairs, "a")
-    assert found is not None
-    assert np.shares_memory(found, pairs)
-    assert np.array_equal(unpaired(found), pairs, equal_nan=True)
-    assert np.array_equal(unpaired(narrowed(widened(found), COMPLEX_HALF)), pairs, equal_nan=True)
+def test_a_source_carries_all_headers_and_says_which_type() -> None:
+    for letter, brain in (("h", "0"), ("b", "1")):
+        source = RUNGS[letter][7].source(RUNGS[letter][7].configs[0])
+        names = {name for name, _ in source.headers}
+        assert {"half/numbers.cuh", "lib/gemm.cuh", "lib/wgmma.cuh", "lib/bulk.cuh"} < names
+        assert dict(source.defines)["BRAIN"] == brain
 
 
-def test_what_are_no_pairs() -> None:
-    with pytest.raises(DTypeError, match="b is float32; accepted with dtype='hc': float16"):
-        paired(np.zeros((3, 2), "f4"), "b")
-    for shape in ((), (3,), (2, 3)):
-        with pytest.raises(ArgumentError, match=r"a has shape .*accepted with dtype='hc': \(\.\.\., 2\)"):
-            paired(np.zeros(shape, "f2"), "a")
-    assert paired(np.zeros((2, 5), "f2").T, "a") is None
+# ---- geometry
 
 
-@given(st.sampled_from(["?", "i1", "u1", "f2", "f4", "f8", "c8", "c16"]))
-def test_bfloat16_goes_with_what_ml_dtypes_says(other: str) -> None:
-    x, y = np.zeros(2, BFLOAT16), np.zeros(2, other)
-    if other == "f2":
-        with pytest.raises(DTypeError, match="a is bfloat16, b is float16: no common type"):
-            promoted({"a": x, "b": y})
-    else:
-        assert promoted({"a": x, "b": y}) == np.result_type(x, y)
-    assert promoted({"a": x, "b": np.zeros(2, "f4")}) == np.float32
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (257, 391), (4096, 4096)])
+@POINTS
+def test_blocks_cover_the_matrix_or_stay(rung: Rung, config: Config, m: int, n: int) -> None:
+    rows, columns = rung.tile(config)
+    launch = rung.launch(config, m, n, H200)
+    across, down, deep = launch.grid
+    assert deep == 1
+    assert np.prod(launch.block) == rung.threads(config) <= 1024
+    if rung.number < 7:
+        assert launch.cluster == 1
+        assert (across - 1) * columns < n <= across * columns
+        assert (down - 1) * rows < m <= down * rows
+        return
+    assert down == launch.cluster == (2 if rung.number == 8 else 1)
+    tiles = -(-m // (rows * down)) * -(-n // columns)
+    assert across == min(tiles, H200["sms"] // down)
 
 
-def test_complex_half_goes_with_itself_alone() -> None:
-    x = np.zeros(2, COMPLEX_HALF)
-    assert promoted({"a": x, "b": x}) == COMPLEX_HALF
-    for other in ("f2", "c8", BFLOAT16, "i8"):
-        for arrays in ({"a": x, "b": np.zeros(2, other)}, {"b": np.zeros(2, other), "a": x}):
-            with pytest.raises(DTypeError, match="and a is complex half; accepted: complex half alone"):
-                promoted(arrays)
+@POINTS
+def test_tensor_maps_are_of_whole_slots(rung: Rung, config: Config) -> None:
+    first, *maps = rung.arguments(config, 131, 77, 59, (64, 80, 96))
+    assert isinstance(first, Struct)
+    assert len(maps) == (2 if rung.number >= 5 else 0)
+    if not maps:
+        return
+    a, b = maps
+    assert isinstance(a, TensorMap)
+    assert isinstance(b, TensorMap)
+    assert (a.extents, a.strides[0], b.extents, b.strides[0]) == ((59, 131, 1), 128, (77, 59, 1), 160)
+    blocks = rung.launch(config, 131, 77, H200).cluster
+    bytes_ = 2 * (np.prod(a.box) + blocks * np.prod(b.box) * (config["BN"] // 64))
+    slots = config["STAGES"] * bytes_
+    # What is left are barriers of 8 bytes, one or two for each slot.
+    assert (rung.shared(config) - slots) / (8 * config["STAGES"]) in (1, 2)
+    assert all(stride % 16 == 0 for stride in (*a.strides, *b.strides))
+    # A product without steps of k has maps all the same.
+    for each in rung.arguments(config, 3, 5, 0)[1:]:
+        assert isinstance(each, TensorMap)
+        assert min(each.extents) >= 1
+        assert min(each.strides) >= 16
 
 
-@pytest.mark.filterwarnings("ignore:ComplexHalf")
-def test_tensors_share_their_memory_both_ways() -> None:
-    torch = pytest.importorskip("torch")
-    for name, dtype in (("float16", FLOAT16), ("bfloat16", BFLOAT16), ("complex32", COMPLEX_HALF)):
-        wide = torch.complex64 if name == "complex32" else torch.float32
-        tensor = torch.ones(3, 4, dtype=wide).to(getattr(torch, name)).T
-        array, wrap = adopt(tensor, "a")
-        assert (array.dtype, array.shape, array.strides[0]) == (dtype, (4, 3), dtype.itemsize)
-        assert array.ctypes.data == tensor.data_ptr()
-        again = wrap(array.T)
-        assert again.dtype == tensor.dtype
-        assert again.data_ptr() == tensor.data_ptr()
-    lazy = torch.view_as_complex(torch.ones(3, 2, dtype=torch.float16)).conj()
-    assert list(widened(adopt(lazy, "a")[0])) == [1 - 1j] * 3
+@POINTS
+def test_shared_memory_fits(rung: Rung, config: Config) -> None:
+    device = H200 if rung.missing(A100) else A100
+    assert rung.shared(config) <= device["shared_per_block_optin"]
+    if "STAGES" in config and config.get("MIN_BLOCKS"):
+        room = rung.shared(config) + H200["shared_reserved"]
+        assert config["MIN_BLOCKS"] * room <= H200["shared_per_sm"]
 
 
-def test_an_old_record_has_no_pointers() -> None:
-    problem = one("hc:nc:3x4x5@6", beta="any")
-    data = problem.to_json()
-    assert Problem.from_json(data) == problem
-    del data["pointers"]
-    assert Problem.from_json(data) == problem
-    assert not Problem.from_json(data).pointers
+@pytest.mark.parametrize("columns", [64, 128, 256])
+def test_the_swizzle_asks_no_bank_twice(columns: int) -> None:
+    """Eight rows of one column of 16 bytes, as ldmatrix asks for them: ``place`` of steps 3 and 4."""
+    assert all("row * COLUMNS + (column ^ row % 8 * 8)" in text(RUNGS["h"][i]) for i in (2, 3))
+    for row in (0, 8, 24):
+        for column in range(0, columns, 8):
+            places = [(row + i) * columns + (column ^ (row + i) % 8 * 8) for i in range(8)]
+            assert len({place // 8 % 8 for place in places}) == 8
+            # Every 16 bytes stay in their row.
+            assert [place // columns for place in places] == [row + i for i in range(8)]
 
 
-def test_their_bound_on_a_processor_is_that_of_the_sums() -> None:
-    ceilings = {"peak.s.1": 1e12, "peak.c.1": 5e11, "bandwidth.update.1": 1e9}
-    device = Device("cpu", "", "", {"vector_bits": 256}, "", ceilings)
-    for letter, wide in (("h", "s"), ("b", "s"), ("hc", "c")):
-        half, whole = one(f"{letter}:8x8x8"), one(f"{wide}:8x8x8")
-        assert roofline.known(half, device)
-        assert roofline.ceiling(half, device) == roofline.ceiling(whole, device)
-        there, twice = (roofline.bound(p, device, "memory") for p in (half, whole))
-        assert there.seconds == pytest.approx(twice.seconds / 2)
+# ---- numbers that need no device
 
 
-# ---- operands
+def test_intensities_are_what_blocks_share() -> None:
+    n = 4096
+    found = [rung.intensity(rung.configs[0], n, n, n) for rung in RUNGS["h"]]
+    assert found[0] == pytest.approx(8, rel=0.01)
+    assert found[1:5] == pytest.approx([64] * 4, rel=0.04)
+    # A cluster of two has the intensity of a tile twice as high.
+    assert found[7] == pytest.approx(2 / (1 / 256 + 1 / 192) / 2, rel=0.06)
 
 
-@pytest.mark.parametrize("letter", HALVES)
-def test_operands_of_16_bits(letter: str) -> None:
-    problem = one(f"{letter}:8x8x8@3", beta="any", lda=11, stride_a=99)
-    made = operands(problem, 0, offset=1)
-    assert made.a.dtype == problem.dtype.numpy
-    assert all(pointer % 64 == problem.dtype.itemsize for pointer in made.pointers)
-    assert made.scalars.dtype == np.float32
-    values = widened(made.a)
-    values = np.stack([values.real, values.imag]) if problem.dtype.is_complex else values
-    assert np.isfinite(values).all()
-    assert (abs(values) >= np.finfo("f2").tiny).all()
-    assert 0.7 < values.std() < 1.3
-    assert len(np.unique(values)) > values.size // 2
-    assert made.intact()
-    made.regions[0].words[made.regions[0].outside.argmax()] ^= 1
-    assert not made.intact()
+def test_tensor_cores_peak() -> None:
+    assert ladder.peak(H200, "h") == pytest.approx(1070.5e12, rel=1e-3)
+    assert ladder.peak(A100, "b") == pytest.approx(312e12, rel=1e-2)
+    assert ladder.peak(capability.named("fermi-s2050"), "h") is None
 
 
-@pytest.mark.parametrize("letter", HALVES)
-def test_poison_is_a_signalling_nan_that_arithmetic_changes(letter: str) -> None:
-    made = operands(one(f"{letter}:4x4x4"), 0)
-    word = POISON["bfloat16" if letter == "b" else "f2"]
-    assert (made.regions[2].words == word).all()
-    found = widened(made.c)
-    assert np.isnan(found).all()
-    fraction = 7 if letter == "b" else 10
-    assert word >> (fraction - 1) & 1 == 0, "the first bit of the fraction makes a NaN quiet"
-    with np.errstate(invalid="ignore"):
-        made.c[...] = narrowed(found + 1, made.c.dtype)
-    assert (np.ascontiguousarray(made.c).view("u2") != word).all()
+def test_an_older_device_has_the_first_steps_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ladder, "facts", lambda rung, config, device, n: ladder.outline(rung, config, n))
+    table = ladder.survey(4096, A100, letter="b")
+    assert [row["rung"] for row in table["rows"]] == [1, 2, 3, 4]
+    assert table["type"] == "b"
+    assert [text for text in table["missing"] if text.startswith(("rung 5 (wgmma)", "rung 8 (multicast)"))]
+    assert len(ladder.survey(4096, H200, letter="h")["rows"]) == 8
 
 
-# ---- the bound
+def test_orders_and_types_without_a_ladder_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="n=500; accepted for float16: multiples of 16"):
+        ladder.survey(500, H200, letter="h")
+    with pytest.raises(ArgumentError, match="type='z'; accepted: s, h, b"):
+        ladder.survey(512, H200, letter="z")
+    with pytest.raises(ArgumentError, match="n=500"):
+        ladder.climb(500, letter="b")
 
 
-@pytest.mark.parametrize("trans", ["nn", "tn", "nc", "jt"])
-@pytest.mark.parametrize("letter", HALVES)
-def test_one_rounding_is_right_and_two_are_wrong(letter: str, trans: str) -> None:
-    base = one(f"{letter}:{trans}:9x7x33", alpha="any", beta="any")
-    padded = base.with_(lda=40, ldb=40, ldc=11, stride_a=1400, stride_b=1400, stride_c=90)
-    for problem in (base, base.with_(k=0), base.with_(stride_b=0), padded):
-        verdict = verify(problem, exact)
-        assert verdict.ok, verdict.why
-        assert verdict.error > 0.3 or not problem.k, "the bound is little more than the rounding"
-        verifier = Verifier(problem)
-        for ready in verifier.ready:
-            ready.operands.restore()
-            exact(ready.operands)
-            assert judge(ready, quick=True).ok
-    assert not verify(base, lambda o: exact(o, rounds=2)).ok
-    assert not verify(base, lambda o: None).ok
-
-
-@pytest.mark.parametrize("letter", HALVES)
-def test_a_product_is_judged_by_some_of_its_results(letter: str) -> None:
-    problem = one(f"{letter}:9x7x33", alpha="any", beta="any")
-    made = operands(problem, 2)
-    right = reference(problem, made)
-    exact(made, rounds=2)
-    assert not against(made.c, right, problem, "twice").ok
-    assert against(made.c, right, problem, "twice", roundings=2).ok
-
-
-@pytest.mark.parametrize("letter", ["h", "hc"])
-def test_what_is_too_large_is_infinite(letter: str) -> None:
-    problem = one(f"{letter}:6x5x4", beta="1")
-    ready = prepare(problem, Case(1), 0)
-    made = ready.operands
-
-    def put(matrix: Any, value: float) -> None:
-        matrix[...] = (value, -value) if letter == "hc" else value
-
-    # Rows of 66000, of 65519 (rounded, the largest number) and of -70000, and one close to where it turns.
-    put(made.a[...], 0)
-    for row, value in enumerate((66000.0, 65519.0, -70000.0, 65520.0)):
-        put(made.c[0][row], 40000.0 if value > 0 else -40000.0)
-        put(made.a[0][row], 0)
-        made.a[0][row, 0] = (value - math.copysign(40000, value), 0) if letter == "hc" else 1
-    made.b[...] = np.zeros(1, made.b.dtype)
-    made.b[0][0] = (1, -1) if letter == "hc" else 1
-    if letter == "h":
-        for row, value in enumerate((66000.0, 65519.0, -70000.0, 65520.0)):
-            made.a[0][row, 0] = value - math.copysign(40000, value)
-    made.keep()
-    right = reference(problem, made)
-    assert np.isfinite(right.expected).all(), "it is not rounded"
-
-    def said(**changes: float) -> bool:
-        made.restore()
-        fresh = ready.__class__(
-            ready.case,
-            made,
-            right,
-            right.bound + 1e-30,
-            np.isfinite(right.expected),
-            True,
-            ready.near,
-            ready.slack,
-            calm=False,
-        )
-        exact(made)
-        for place, value in changes.items():
-            row = int(place[1:])
-            made.c[0][row, 0] = (value, -value) if letter == "hc" else value
-        return judge(fresh, quick=True).ok and against(made.c, right, problem, "some").ok
-
-    assert said()
-    infinite = unpaired(made.c)[..., 0] if letter == "hc" else made.c
-    assert np.isposinf(infinite[0, 0]).all()
-    assert np.isneginf(infinite[0, 2]).all()
-    assert not said(r0=65504.0), "a finite number in its place"
-    assert not said(r0=-math.inf)
-    assert not said(r0=math.nan)
-    assert not said(r2=-65504.0)
-    assert not said(r4=math.inf), "nothing is too large there"
-    # On the edge either is right.
-    assert said(r3=65504.0)
-    assert said(r3=math.inf)
-
-
-def test_no_case_of_random_data_overflows() -> None:
-    for letter in HALVES:
-        assert all(ready.calm for ready in Verifier(one(f"{letter}:5x5x64", beta="any")).ready)
+@EACH
+def test_cases_are_fitted_to_what_a_rung_takes(rung: Rung) -> None:
+    for case in ladder.CASES:
+        sizes, pitches, offset = ladder.fitted(case, rung)
+        assert all(size % rung.whole == 0 for size in sizes)
+        assert all(pitch % rung.unit == 0 for pitch in (*pitches, offset))
+        assert pitches[0] >= sizes[2] >= case.k
+        assert min(pitches[1:]) >= sizes[1] >= case.n
+    if rung.whole == 1:
+        fitted = [ladder.fitted(case, rung) for case in ladder.CASES]
+        # Rows that end inside of 16 bytes, and room behind them.
+        assert any(n % 2 and k % 8 and pitches[2] > n for (_, n, k), pitches, _ in fitted)

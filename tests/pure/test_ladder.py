@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Config
+from tilewright.model import DTYPES, Config
 from tilewright.stencils.cuda import args
 from tilewright.targets.cuda import arguments, capability, devices, nvrtc
 from tilewright.tutorial import ladder
-from tilewright.tutorial.ladder import RUNGS, Rung
+from tilewright.tutorial.rung import FOLDER
+from tilewright.tutorial.single import RUNGS, SingleRung
 
 pytestmark = pytest.mark.pure
 
@@ -25,8 +26,8 @@ VECTORISED = [point for point in POINTS if int(str(point.id).split()[0]) >= 4]
 PARAMETER = re.compile(r"#ifndef (\w+)\n#define (\w+) (\d+)  // (.+)\n#endif")
 
 
-def text(rung: Rung) -> str:
-    return (ladder.FOLDER / rung.file).read_text()
+def text(rung: SingleRung) -> str:
+    return (FOLDER / rung.file).read_text()
 
 
 def lanes(config: Config) -> list[tuple[int, int]]:
@@ -40,7 +41,7 @@ def lanes(config: Config) -> list[tuple[int, int]]:
     return [(lane // across, lane % across) for lane in range(32)]
 
 
-def patches(rung: Rung, config: Config, thread: int) -> Iterator[tuple[int, int, int, int]]:
+def patches(rung: SingleRung, config: Config, thread: int) -> Iterator[tuple[int, int, int, int]]:
     """The rectangles of a block's tile that a thread owns: row, column, rows, columns."""
     if rung.square:
         side = config["BLOCK_DIM"]
@@ -68,7 +69,7 @@ def patches(rung: Rung, config: Config, thread: int) -> Iterator[tuple[int, int,
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
-def test_the_parameter_block_is_what_configs_name(rung: Rung) -> None:
+def test_the_parameter_block_is_what_configs_name(rung: SingleRung) -> None:
     found = PARAMETER.findall(text(rung))
     assert all(asked == defined for asked, defined, *_ in found)
     assert text(rung).count("#ifndef") == len(found)
@@ -77,13 +78,13 @@ def test_the_parameter_block_is_what_configs_name(rung: Rung) -> None:
 
 
 def test_every_file_is_a_rung_and_every_rung_a_file() -> None:
-    assert [rung.file for rung in RUNGS] == sorted(path.name for path in ladder.FOLDER.glob("*.cuh"))
+    assert [rung.file for rung in RUNGS] == sorted(path.name for path in FOLDER.glob("*.cuh"))
     assert [rung.number for rung in RUNGS] == list(range(1, 7))
     assert all(len(set(rung.configs)) == len(rung.configs) for rung in RUNGS)
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
-def test_a_file_has_one_entry_of_its_name_and_one_argument(rung: Rung) -> None:
+def test_a_file_has_one_entry_of_its_name_and_one_argument(rung: SingleRung) -> None:
     entries = re.findall(
         r'extern "C" __global__ void __launch_bounds__\([^)]*\)\s+(\w+)\((.*?)\)', text(rung)
     )
@@ -91,7 +92,7 @@ def test_a_file_has_one_entry_of_its_name_and_one_argument(rung: Rung) -> None:
 
 
 def test_the_document_s_shares_rise() -> None:
-    shares = [rung.document for rung in RUNGS]
+    shares = [rung.document or 0.0 for rung in RUNGS]
     assert shares == sorted(shares)
     assert shares[-1] * ladder.DOCUMENT_CUBLAS == pytest.approx(28.70, abs=0.005)
 
@@ -108,7 +109,7 @@ def test_a_source_carries_its_header_and_every_definition() -> None:
 
 
 @pytest.mark.parametrize(("rung", "config"), POINTS)
-def test_the_threads_of_a_block_own_each_element_of_its_tile_once(rung: Rung, config: Config) -> None:
+def test_the_threads_of_a_block_own_each_element_of_its_tile_once(rung: SingleRung, config: Config) -> None:
     count = np.zeros(rung.tile(config), int)
     for thread in range(rung.threads(config)):
         for row, column, rows, columns in patches(rung, config, thread):
@@ -118,9 +119,11 @@ def test_the_threads_of_a_block_own_each_element_of_its_tile_once(rung: Rung, co
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (257, 391), (128, 256), (4096, 4096)])
 @pytest.mark.parametrize(("rung", "config"), POINTS)
-def test_the_blocks_cover_the_matrix_and_none_is_idle(rung: Rung, config: Config, m: int, n: int) -> None:
+def test_the_blocks_cover_the_matrix_and_none_is_idle(
+    rung: SingleRung, config: Config, m: int, n: int
+) -> None:
     rows, columns = rung.tile(config)
-    launch = rung.launch(config, m, n)
+    launch = rung.launch(config, m, n, capability.named("h200"))
     across, down, deep = launch.grid
     assert deep == launch.cluster == 1
     assert (across - 1) * columns < n <= across * columns
@@ -129,7 +132,7 @@ def test_the_blocks_cover_the_matrix_and_none_is_idle(rung: Rung, config: Config
 
 
 @pytest.mark.parametrize(("rung", "config"), POINTS)
-def test_the_threads_of_a_block_read_each_element_of_its_tiles_once(rung: Rung, config: Config) -> None:
+def test_the_threads_of_a_block_read_each_element_of_its_tiles_once(rung: SingleRung, config: Config) -> None:
     if rung.square:
         return
     threads, width = rung.threads(config), 4 if rung.number >= 4 else 1
@@ -150,14 +153,14 @@ def rounds(offsets: list[int]) -> int:
 
 
 @pytest.mark.parametrize(("rung", "config"), VECTORISED)
-def test_fragments_are_read_at_multiples_of_16_bytes(rung: Rung, config: Config) -> None:
+def test_fragments_are_read_at_multiples_of_16_bytes(rung: SingleRung, config: Config) -> None:
     assert (config["BM"] + 4) % 4 == config["BN"] % 4 == 0
     for thread in range(rung.threads(config)):
         assert all(row % 4 == column % 4 == 0 for row, column, *_ in patches(rung, config, thread))
 
 
 def test_patches_8_wide_ask_banks_twice_and_subtiles_4_wide_once() -> None:
-    def columns(rung: Rung, config: Config) -> list[int]:
+    def columns(rung: SingleRung, config: Config) -> list[int]:
         firsts = {next(patches(rung, config, thread))[1] for thread in range(32)}
         return sorted(firsts)[:8]
 
@@ -180,11 +183,11 @@ def test_paired_lanes_share_what_half_a_warp_is_served_together() -> None:
 
 
 @pytest.mark.parametrize(("rung", "config"), VECTORISED)
-def test_shared_memory_fits(rung: Rung, config: Config) -> None:
+def test_shared_memory_fits(rung: SingleRung, config: Config) -> None:
     device = capability.named("a100")
     assert rung.shared(config) <= device["shared_per_block_optin"]
     if not rung.dynamic:
-        tiles = config["BK"] * (config["BM"] + 4 + config["BN"]) * ladder.ITEM
+        tiles = config["BK"] * (config["BM"] + 4 + config["BN"]) * rung.itemsize
         assert tiles <= device["shared_per_block"]
 
 
@@ -197,7 +200,7 @@ def test_intensities_are_the_document_s() -> None:
     assert RUNGS[1].intensity(RUNGS[1].configs[0], n, n, n) == pytest.approx(7.94, abs=5e-3)
     for rung in RUNGS[2:]:
         rows, columns = rung.tile(rung.configs[0])
-        limit = 2 / (1 / rows + 1 / columns) / ladder.ITEM
+        limit = 2 / (1 / rows + 1 / columns) / rung.itemsize
         assert 0.95 * limit < rung.intensity(rung.configs[0], n, n, n) < limit
 
 
@@ -247,7 +250,9 @@ def test_an_order_below_1_and_a_run_without_a_device_are_refused(monkeypatch: py
 
 def test_pack_is_row_major_in_the_fields_of_gemm() -> None:
     def packed(pitches: tuple[int, int, int] | None) -> tuple[Any, ...]:
-        made = arguments.pack(ladder.arguments(5, 6, 7, pitches), {"alpha": 1.5, "beta": 0.5})
+        made = arguments.pack(
+            RUNGS[0].arguments(RUNGS[0].configs[0], 5, 6, 7, pitches), {"alpha": 1.5, "beta": 0.5}
+        )
         made.put((1, 2, 3))
         return args.BLOCK.unpack(made.block)
 
@@ -258,21 +263,29 @@ def test_pack_is_row_major_in_the_fields_of_gemm() -> None:
     assert packed((9, 8, 10))[3:6] == (9, 8, 10)
 
 
-def test_excess_accepts_rounding_and_nothing_more() -> None:
-    draw = np.random.default_rng(3)
-    a, b, c = (draw.standard_normal(shape).astype(np.float32) for shape in ((9, 50), (50, 8), (9, 8)))
-    right = (1.5 * (a.astype(float) @ b) + 0.5 * c).astype(np.float32)
-    assert ladder.excess(right, a, b, c, 1.5, 0.5) < 1
+@pytest.mark.parametrize("letter", ["s", "h", "b"])
+def test_excess_accepts_rounding_and_nothing_more(letter: str) -> None:
+    draw, kind = np.random.default_rng(3), DTYPES[letter].numpy
+    a, b, c = (draw.standard_normal(shape).astype(kind) for shape in ((9, 50), (50, 8), (9, 8)))
+
+    def excess(got: Any, a: Any, c: Any, alpha: float, beta: float) -> float:
+        return ladder.Right.of(a, b, c, alpha, beta, letter).excess(got)
+
+    exact = 1.5 * (a.astype(float) @ b.astype(float)) + 0.5 * c.astype(float)
+    right = exact.astype(kind)
+    assert excess(right, a, c, 1.5, 0.5) < 1
     wrong = right.copy()
-    wrong[3, 4] += 1e-3
-    assert ladder.excess(wrong, a, b, c, 1.5, 0.5) > 1
-    wrong[3, 4] = np.nan
-    assert ladder.excess(wrong, a, b, c, 1.5, 0.5) == np.inf
-    # With alpha or beta 0 the operand is not read, whatever it holds.
-    assert ladder.excess(0.5 * c, np.full_like(a, np.nan), b, c, 0.0, 0.5) == 0
-    assert (
-        ladder.excess((a.astype(float) @ b).astype(np.float32), a, b, np.full_like(c, np.nan), 1.0, 0.0) < 1
+    # Two roundings of the type, and of single precision more than sums may be off by.
+    wrong[3, 4] += kind.type(
+        1e-3 if letter == "s" else 4 * DTYPES[letter].storage_roundoff * abs(exact[3, 4])
     )
+    assert excess(wrong, a, c, 1.5, 0.5) > 1
+    wrong[3, 4] = np.nan
+    assert excess(wrong, a, c, 1.5, 0.5) == np.inf
+    # With alpha or beta 0 the operand is not read, whatever it holds.
+    assert excess((0.5 * c.astype(float)).astype(kind), np.full_like(a, np.nan), c, 0.0, 0.5) < 1
+    product = (a.astype(float) @ b.astype(float)).astype(kind)
+    assert excess(product, a, np.full_like(c, np.nan), 1.0, 0.0) < 1
 
 
 def test_cases_hold_what_breaks_kernels() -> None:

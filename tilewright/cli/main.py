@@ -474,15 +474,17 @@ def ladder_(
         str | None, typer.Option(help="Without running: the table of a named device, as h200.")
     ] = None,
     rounds: Annotated[int, typer.Option(help="Rounds in turns with cuBLAS.", min=1)] = 11,
+    type_: Annotated[str, typer.Option("--type", help="s, h or b.")] = "s",
     as_json: Json = False,
 ) -> None:
-    """Six kernels for one product, from the naive one to subdivided warp tiles, beside cuBLAS."""
+    """Kernels for one product, each one step nearer to cuBLAS, beside it: six in single precision, eight on
+    tensor cores in half precision."""
 
     def listen(text: str) -> None:
         if not as_json:
             render.aside.print(text, markup=False)
 
-    _put(queries.ladder_table(n, device, rounds, listen), as_json, render.ladder)
+    _put(queries.ladder_table(n, device, rounds, listen, type_), as_json, render.ladder)
 
 
 # -- records ---------------------------------------------------------------------------------------

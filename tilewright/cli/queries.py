@@ -575,11 +575,13 @@ WITHOUT = "h200"
 """The device whose table is shown where there is none."""
 
 
-def ladder_table(n: int, named: str | None, rounds: int, listen: Callable[[str], None]) -> dict[str, Any]:
-    """The ladder measured on this machine's GPU; without one, or for a named device, what is known
+def ladder_table(
+    n: int, named: str | None, rounds: int, listen: Callable[[str], None], letter: str = "s"
+) -> dict[str, Any]:
+    """The ladder of a type measured on this machine's GPU; without one, or for a named device, what is known
     without running: ``missing`` says why."""
     if named is not None:
-        return ladder.survey(n, capability.named(named))
+        return ladder.survey(n, capability.named(named), letter=letter)
     if devices.missing() is not None:
-        return ladder.survey(n, capability.named(WITHOUT))
-    return ladder.climb(n, rounds=rounds, listen=listen)
+        return ladder.survey(n, capability.named(WITHOUT), letter=letter)
+    return ladder.climb(n, rounds=rounds, listen=listen, letter=letter)

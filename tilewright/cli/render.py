@@ -14,6 +14,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from tilewright.model import DTYPES
 from tilewright.targets.cpu.nodes import listed
 
 T = TypeVar("T")
@@ -442,7 +443,7 @@ def steps(items: Sequence[T], what: str) -> Iterator[T]:
 def ladder(data: Row) -> None:
     """The table of the ladder, measured or static, and what is missing."""
     vendor = data["vendor_tflops"]
-    title = f"{data['device']}, order {data['n']}, single precision, row-major"
+    title = f"{data['device']}, order {data['n']}, {DTYPES[data['type']].name}, row-major"
     if vendor is not None:
         title += f": cuBLAS {vendor:.2f} TFLOP/s through {data['vendor']}"
     table(
@@ -453,7 +454,7 @@ def ladder(data: Row) -> None:
                 f"{row['rung']} {row['name'].replace('_', ' ')}",
                 number(row["tflops"], ".2f"),
                 number(row["of_cublas"] and 100 * row["of_cublas"], ".1f"),
-                f"{100 * row['document']:.2f}",
+                number(row["document"] and 100 * row["document"], ".2f"),
                 number(row["of_peak"] and 100 * row["of_peak"], ".1f"),
                 f"{row['intensity']:.2f}",
                 number(row["registers"], "d"),
@@ -465,8 +466,8 @@ def ladder(data: Row) -> None:
     )
     console.print(
         "% of: cuBLAS in the same rounds; doc.: the article's share, on another device; peak: % of "
-        "multiply-adds at the top clock; flop/B: in theory, without caches; KB: shared memory of a "
-        "block; occ.: % of the warps that an SM can hold"
+        "multiply-adds (of 16 bits: on tensor cores) at the top clock; flop/B: in theory, without caches; "
+        "KB: shared memory of a block; occ.: % of the warps that an SM can hold"
     )
     for row in data.get("tried", ()):
         if not row["right"]:

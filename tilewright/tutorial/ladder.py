@@ -1,15 +1,16 @@
-"""The ladder: six kernels for one product, each with one idea more than the one before it, beside cuBLAS.
+"""The ladders: kernels for one product, each with one idea more than the one before it, beside cuBLAS.
 
-The kernels are the files of this folder; here they are data (``RUNGS``), and the run that
-makes a table of them (``climb``). They compute C = alpha A B + beta C on row-major matrices in single
-precision, any M, N and K. Their argument is ``struct Gemm`` of ``lib/gemm.cuh``, read as row-major: ``a`` is
-m rows of k elements, ``b`` k rows of n, ``c`` m rows of n, and a leading dimension counts the elements from
-one row to the next. There is one product, alpha and beta are real, and no textures are read.
+The kernels are the files of this folder; ``single`` and ``halves`` have them as data, ``LADDERS`` by type,
+and here is the run that makes a table of them (``climb``). They compute C = alpha A B + beta C on row-major
+matrices. Their argument is ``struct Gemm`` of ``lib/gemm.cuh``, read as row-major: ``a`` is m rows of k
+elements, ``b`` k rows of n, ``c`` m rows of n, and a leading dimension counts the elements from one row to
+the next. There is one product, alpha and beta are real, and no textures are read. Kernels that copy boxes
+have tensor maps besides.
 
-The ladder and its measured shares of cuBLAS on an RTX 5070 Ti (``Rung.document``) are those of the article
-"GEMM" (November 2025, code at github.com/kathsucurry/cuda_matrix_multiplication); most of its steps are those
-of S. Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022). ``docs/ladder.md``
-explains each step.
+The ladder in single precision and its measured shares of cuBLAS on an RTX 5070 Ti (``Rung.document``) are
+those of the article "GEMM" (November 2025, code at github.com/kathsucurry/cuda_matrix_multiplication); most
+of its steps are those of S. Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022).
+``docs/ladder.md`` explains each step.
 """
 
 from __future__ import annotations
@@ -18,181 +19,40 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import Binary, Config, Device, Kernel, Launch, Source
-from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.source import FOLDER as KERNELS
+from tilewright.model import DTYPES, Binary, Config, Device, Kernel
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
-from tilewright.targets.cuda.arguments import Argument
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing
+from tilewright.tuning.gemm.operands import subnormal
+from tilewright.tutorial import halves, single
+from tilewright.tutorial.rung import Rung
 
 Row = dict[str, Any]
 Array = np.ndarray[Any, Any]
 Run = Callable[[], object]
 
-FOLDER = Path(__file__).parent
-HEADER = "lib/gemm.cuh"
-ITEM = 4
-"""Bytes of an element."""
+LADDERS: dict[str, tuple[Rung, ...]] = {"s": single.RUNGS, **halves.RUNGS}
+"""The rungs of each type."""
 
 DOCUMENT_CUBLAS = 31.66
-"""10^12 operations a second of cuBLAS in the document, at order 4096 (RTX 5070 Ti, peak 43.9)."""
+"""10^12 operations a second of cuBLAS in the document, in single precision at order 4096 (RTX 5070 Ti, peak
+43.9)."""
 
 
-# ---- the rungs
-
-
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """One kernel of the ladder: its file, the idea it adds, the share of cuBLAS that the document
-    measured, and the configs that a run tries, which name every definition of the file.
-
-    ``square`` blocks have BLOCK_DIM x BLOCK_DIM threads and elements; ``dynamic`` kernels are given
-    their shared memory at the launch.
-    """
-
-    number: int
-    name: str
-    technique: str
-    document: float
-    configs: tuple[Config, ...]
-    square: bool = False
-    dynamic: bool = False
-
-    @property
-    def file(self) -> str:
-        """The file's name in ``FOLDER``."""
-        return f"{self.number:02}_{self.name}.cuh"
-
-    def source(self, config: Mapping[str, int]) -> Source:
-        """The program of a config."""
-        header = (KERNELS / HEADER).read_text()
-        defines = tuple((name, str(value)) for name, value in config.items())
-        return Source((FOLDER / self.file).read_text(), self.name, ((HEADER, header),), defines)
-
-    def tile(self, config: Mapping[str, int]) -> tuple[int, int]:
-        """Rows and columns of C of a block."""
-        if self.square:
-            return config["BLOCK_DIM"], config["BLOCK_DIM"]
-        return config["BM"], config["BN"]
-
-    def threads(self, config: Mapping[str, int]) -> int:
-        """Threads of a block."""
-        rows, columns = self.tile(config)
-        if self.square:
-            return rows * columns
-        if "WM" in config:
-            return rows // config["WM"] * (columns // config["WN"]) * 32
-        return rows // config["TM"] * (columns // config["TN"])
-
-    def shared(self, config: Mapping[str, int]) -> int:
-        """Bytes of shared memory that the launch must give."""
-        if not self.dynamic:
-            return 0
-        copies = 2 if config["PREFETCH"] == 2 else 1
-        return copies * config["BK"] * (config["BM"] + 4 + config["BN"]) * ITEM
-
-    def launch(self, config: Mapping[str, int], m: int, n: int) -> Launch:
-        """Blocks and threads for a result of m x n."""
-        rows, columns = self.tile(config)
-        threads = (columns, rows, 1) if self.square else (self.threads(config), 1, 1)
-        return Launch(grid=(-(-n // columns), -(-m // rows), 1), block=threads, shared=self.shared(config))
-
-    def intensity(self, config: Mapping[str, int], m: int, n: int, k: int) -> float:
-        """Operations per byte asked of device memory, were there no caches.
-
-        2MN(K + 1) operations, as alpha and beta count; A is read N / BN times and B M / BM times, where
-        the naive kernel's blocks share nothing and count as 1 x 1; C is read and written once.
-        """
-        rows, columns = (1, 1) if self.number == 1 else self.tile(config)
-        elements = m * n * k / columns + m * n * k / rows + 2 * m * n
-        return 2 * m * n * (k + 1) / (ITEM * elements)
-
-
-def _configs(names: str, *points: str) -> tuple[Config, ...]:
-    keys = names.split()
-    return tuple(Config(dict(zip(keys, map(int, point.split()), strict=True))) for point in points)
-
-
-RUNGS = (
-    Rung(
-        1,
-        "naive",
-        "one thread, one element",
-        0.0647,
-        _configs("BLOCK_DIM UNROLL", "32 4", "32 8", "16 4", "16 8"),
-        square=True,
-    ),
-    Rung(
-        2,
-        "block_tiling",
-        "tiles in shared memory",
-        0.1102,
-        _configs("BLOCK_DIM", "32", "16"),
-        square=True,
-    ),
-    Rung(
-        3,
-        "thread_coarsening",
-        "a patch of C in a thread's registers",
-        0.6333,
-        _configs("BM BN BK TM TN MIN_BLOCKS", "128 128 8 8 8 2", "128 128 16 8 8 2", "128 128 8 16 8 2"),
-    ),
-    Rung(
-        4,
-        "vectorised",
-        "16 bytes at a time, A turned around",
-        0.8263,
-        _configs(
-            "BM BN BK TM TN MIN_BLOCKS",
-            "128 128 16 8 8 2",
-            "128 128 8 8 8 2",
-            "128 128 16 16 8 2",
-            "128 128 16 16 4 2",
-        ),
-    ),
-    Rung(
-        5,
-        "warp_tiling",
-        "a compact tile for each warp",
-        0.8272,
-        _configs(
-            "BM BN BK WM WN TM TN MIN_BLOCKS",
-            "128 128 16 32 128 16 8 2",
-            "128 128 16 64 64 16 8 2",
-            "128 128 16 32 64 8 8 2",
-            "128 128 16 64 32 16 4 2",
-        ),
-    ),
-    Rung(
-        6,
-        "warp_tiling_subdivided",
-        "subtiles without bank conflicts, tiles read ahead",
-        0.9065,
-        _configs(
-            "BM BN BK WM WN WMITER WNITER TM TN PREFETCH PAIRED ORDER MIN_BLOCKS",
-            "128 128 16 64 64 2 4 4 4 2 1 2 2",
-            "128 128 16 64 64 4 2 4 4 2 1 1 2",
-            "128 128 16 64 64 2 4 4 4 2 0 2 2",
-            "128 128 16 64 64 2 4 4 4 1 1 2 2",
-            "128 128 8 64 64 2 4 4 4 2 1 2 2",
-            "128 256 16 64 64 2 4 4 4 2 1 2 1",
-            "256 128 16 64 64 4 2 4 4 2 1 1 1",
-            "128 128 16 32 64 2 2 4 4 2 1 0 2",
-            "128 128 16 32 128 2 2 8 4 0 0 0 2",
-        ),
-        dynamic=True,
-    ),
-)
+def rungs_of(letter: str) -> tuple[Rung, ...]:
+    """The ladder of a type. Raises ``ArgumentError`` for one that has none."""
+    if letter not in LADDERS:
+        raise ArgumentError(f"type={letter!r}; accepted: {', '.join(LADDERS)}")
+    return LADDERS[letter]
 
 
 # ---- what is known without a device
@@ -255,14 +115,15 @@ def facts(rung: Rung, config: Config, device: Device, n: int) -> Row:
     }
 
 
-def survey(n: int, device: Device, every: bool = False) -> Row:
+def survey(n: int, device: Device, every: bool = False, letter: str = "s") -> Row:
     """The table of ``climb`` without running anything: each rung's first config, or every one.
 
-    Without a compiler only intensities are known; ``missing`` says what there is not.
+    Without a compiler only intensities are known; ``missing`` says what there is not, steps that the device
+    has not among it. Raises ``ArgumentError`` for an order or a type that there is no ladder of.
     """
-    if n < 1:
-        raise ArgumentError(f"n={n}; accepted: the order of a matrix, 1 or more")
-    points = [(rung, config) for rung in RUNGS for config in (rung.configs if every else rung.configs[:1])]
+    _demand(n, letter)
+    rungs = _able(device, letter)
+    points = [(rung, config) for rung in rungs for config in (rung.configs if every else rung.configs[:1])]
     blind = nvrtc.compiler_missing()
     if blind is None:
         rows = [facts(rung, config, device, n) for rung, config in points]
@@ -271,42 +132,71 @@ def survey(n: int, device: Device, every: bool = False) -> Row:
     missing = [text for text in (blind, devices.missing()) if text is not None]
     return {
         "device": device.name,
+        "type": letter,
         "n": n,
         "vendor": None,
         "vendor_tflops": None,
         "rows": rows,
-        "missing": list(dict.fromkeys(missing)),
+        "missing": [*dict.fromkeys(missing), *_left_out(device, letter)],
     }
 
 
-def peak(device: Device) -> float:
-    """Operations a second of all single-precision units at the top clock."""
-    return 2.0 * device.rates["fma.s"] * device["sms"] * device["clock_khz"] * 1e3
+def _demand(n: int, letter: str) -> None:
+    """Raise ``ArgumentError`` for an order or a type that there is no ladder of."""
+    unit = max(rung.unit for rung in rungs_of(letter))
+    if n < 1:
+        raise ArgumentError(f"n={n}; accepted: the order of a matrix, 1 or more")
+    if n % unit:
+        raise ArgumentError(f"n={n}; accepted for {DTYPES[letter].name}: multiples of {unit}")
 
 
-# ---- arguments, and the right answer
+def _able(device: Device, letter: str) -> list[Rung]:
+    """The rungs that a device can run."""
+    return [rung for rung in rungs_of(letter) if rung.missing(device) is None]
 
 
-def arguments(m: int, n: int, k: int, pitches: args.Three | None = None) -> tuple[Argument, ...]:
-    """``struct Gemm`` for a row-major product; ``pitches`` are the elements from a row of A, of B and of C
-    to the next, packed when None."""
-    return (args.struct_gemm((m, n, k), pitches or (k, n, n), (0, 0, 0), 1),)
+def _left_out(device: Device, letter: str) -> list[str]:
+    """Which rungs a device cannot run, and why."""
+    return [text for rung in rungs_of(letter) if (text := rung.missing(device)) is not None]
 
 
-def excess(got: Array, a: Array, b: Array, c: Array, alpha: float, beta: float) -> float:
-    """The worst error of ``got`` over its bound: up to 1 is right; NaN where there should be none is inf.
+def peak(device: Device, letter: str = "s") -> float | None:
+    """Operations a second of all units of a type at the top clock: of single precision, or of tensor cores by
+    the fastest instructions; None where it is not known."""
+    rates = device.rates
+    rate = rates.get("fma.s") if letter == "s" else rates.get("tensor.h", rates.get("mma.h"))
+    return None if rate is None else 2.0 * rate * device["sms"] * device["clock_khz"] * 1e3
 
-    ``a`` are the rows of A that belong to the rows of ``got``. The bound is that of a sum of K products in
-    any order and three more roundings (Higham, "Accuracy and Stability of Numerical Algorithms", 3.5).
-    """
-    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-    old = beta * c.astype(np.float64) if beta else np.zeros(got.shape)
-    product = wide_a @ wide_b if alpha else np.zeros(got.shape)
-    size = abs(alpha) * (abs(wide_a) @ abs(wide_b)) if alpha else np.zeros(got.shape)
-    bound = (a.shape[1] + 3) * 2.0**-24 * (size + abs(old)) + np.finfo(np.float32).tiny
-    error = abs(got.astype(np.float64) - (alpha * product + old))
-    worst = np.max(np.where(np.isfinite(error), error / bound, np.inf), initial=0.0)
-    return float(worst)
+
+# ---- the right answer
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """alpha A B + beta C in float64, and what a result in a type may differ from it."""
+
+    expected: Array
+    bound: Array
+
+    @staticmethod
+    def of(a: Array, b: Array, c: Array, alpha: float, beta: float, letter: str = "s") -> Right:
+        """``a`` are some rows of A, ``c`` those of C. The bound is that of a sum of K products in any order
+        and three more roundings, in float32 (Higham, "Accuracy and Stability of Numerical Algorithms", 3.5),
+        and of storing it in 16 bits (``tuning.gemm.operands.reference`` has the reasons)."""
+        dtype = DTYPES[letter]
+        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+        old = beta * c.astype(np.float64) if beta else np.zeros(c.shape)
+        product = wide_a @ wide_b if alpha else np.zeros(c.shape)
+        size = abs(alpha) * (abs(wide_a) @ abs(wide_b)) if alpha else np.zeros(c.shape)
+        expected = alpha * product + old
+        sums = (a.shape[1] + 3) * dtype.unit_roundoff * (size + abs(old)) + np.finfo(np.float32).tiny
+        return Right(expected, sums + dtype.storage_roundoff * (abs(expected) + sums) + subnormal(dtype))
+
+    def excess(self, got: Array) -> float:
+        """The worst error over its bound: up to 1 is right; NaN where there should be none is inf."""
+        error = abs(got.astype(np.float64) - self.expected)
+        worst = np.max(np.where(np.isfinite(error), error / self.bound, np.inf), initial=0.0)
+        return float(worst)
 
 
 # ---- on a device
@@ -347,37 +237,46 @@ GUARD = 512
 """Elements of NaN on either side of every operand: what is read there shows in the result."""
 
 
-def check(rung: Rung, config: Config, kernel: Kernel, case: Case) -> float:
-    """The excess (see ``excess``) of one product on the device; inf when something beside C was written."""
-    draw = np.random.default_rng(7)
+def fitted(case: Case, rung: Rung) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
+    """A case as a rung takes it: m, n and k, the elements from one row to the next of A, of B and of C, and
+    those by which bases are moved, all rounded up to the multiples that it asks for."""
+
+    def up(value: int, unit: int) -> int:
+        return -(-value // unit) * unit
+
+    m, n, k = (up(extent, rung.whole) for extent in (case.m, case.n, case.k))
+    pitches = tuple(up(row + gap, rung.unit) for row, gap in zip((k, n, n), case.gaps, strict=True))
+    return (m, n, k), (pitches[0], pitches[1], pitches[2]), up(case.offset, rung.unit)
+
+
+def check(rung: Rung, config: Config, kernel: Kernel, case: Case, device: Device) -> float:
+    """The excess (see ``Right``) of one product on the device; inf when something beside C was written."""
+    draw, kind = np.random.default_rng(7), DTYPES[rung.letter].numpy
+    (m, n, k), pitches, offset = fitted(case, rung)
     padded, addresses, memories = [], [], []
-    sizes = ((case.m, case.k), (case.k, case.n), (case.m, case.n))
-    for (rows, columns), gap in zip(sizes, case.gaps, strict=True):
-        whole = np.full(GUARD + rows * (columns + gap) + GUARD, np.nan, np.float32)
-        inside = whole[GUARD : len(whole) - GUARD].reshape(rows, columns + gap)[:, :columns]
+    for (rows, columns), pitch in zip(((m, k), (k, n), (m, n)), pitches, strict=True):
+        whole = np.full(GUARD + rows * pitch + GUARD, np.nan, kind)
+        inside = whole[GUARD : len(whole) - GUARD].reshape(rows, pitch)[:, :columns]
         inside[:] = draw.standard_normal((rows, columns), np.float32)
-        memory = driver.allocate(whole.nbytes + case.offset * ITEM)
+        memory = driver.allocate(whole.nbytes + offset * kind.itemsize)
         padded.append((whole, inside))
         memories.append(memory)
-        addresses.append(memory.address + case.offset * ITEM)
+        addresses.append(memory.address + offset * kind.itemsize)
     (_, a), (_, b), (whole_c, c) = padded
-    old = c.copy()
+    right = Right.of(a, b, c, case.alpha, case.beta, rung.letter)
     if case.beta == 0.0:
         c[:] = np.nan
     for (whole, _), address in zip(padded, addresses, strict=True):
         driver.upload(address, whole)
-    pointers = (addresses[0] + GUARD * ITEM, addresses[1] + GUARD * ITEM, addresses[2] + GUARD * ITEM)
-    ld = tuple(columns + gap for (_, columns), gap in zip(sizes, case.gaps, strict=True))
-    described = arguments(case.m, case.n, case.k, (ld[0], ld[1], ld[2]))
-    launch, scalars = rung.launch(config, case.m, case.n), {"alpha": case.alpha, "beta": case.beta}
+    pointers = [address + GUARD * kind.itemsize for address in addresses]
+    described = rung.arguments(config, m, n, k, pitches)
+    launch, scalars = rung.launch(config, m, n, device), {"alpha": case.alpha, "beta": case.beta}
     Binding(kernel, launch, described, scalars).put(pointers)(0)
     driver.synchronize()
     driver.download(whole_c, addresses[2])
-    got = c.copy()
+    excess = right.excess(c)
     c[:] = np.nan
-    if not np.isnan(whole_c).all():
-        return math.inf
-    return excess(got, a, b, old, case.alpha, case.beta)
+    return excess if np.isnan(whole_c.astype(np.float32)).all() else math.inf
 
 
 def _torch() -> Any:
@@ -407,7 +306,11 @@ def _vendor(a: Array, b: Array, index: int) -> Iterator[tuple[str, Run] | None]:
         allowed, place = torch.backends.cuda.matmul.allow_tf32, f"cuda:{index}"
         torch.backends.cuda.matmul.allow_tf32 = False
         try:
-            x, y = (torch.from_numpy(operand).to(place) for operand in (a, b))
+            # NumPy's bfloat16 is no type that PyTorch takes: its bits are.
+            bits = a.dtype == DTYPES["b"].numpy
+            x, y = (torch.from_numpy(each.view(np.int16) if bits else each).to(place) for each in (a, b))
+            if bits:
+                x, y = x.view(torch.bfloat16), y.view(torch.bfloat16)
             z = torch.empty_like(x)
             with torch.cuda.stream(torch.cuda.default_stream(place)):
                 yield f"PyTorch {torch.__version__}", lambda: torch.mm(x, y, out=z)
@@ -415,7 +318,7 @@ def _vendor(a: Array, b: Array, index: int) -> Iterator[tuple[str, Run] | None]:
             torch.backends.cuda.matmul.allow_tf32 = allowed
         return
     cupy = _cupy()
-    if cupy is None:
+    if cupy is None or a.dtype == DTYPES["b"].numpy:
         yield None
         return
     # CuPy leaves TF32 off unless its environment asks for it.
@@ -452,16 +355,19 @@ class _Stand:
     watch: driver.Stopwatch
     rows: list[int]
     """Rows of C that are checked."""
+    right: Right
+    """What these rows should be."""
 
     @staticmethod
-    def of(n: int, device: Device) -> _Stand:
-        draw = np.random.default_rng(11)
-        a, b = (draw.standard_normal((n, n), np.float32) for _ in range(2))
-        memories = [driver.allocate(n * n * ITEM) for _ in range(3)]
+    def of(n: int, device: Device, letter: str) -> _Stand:
+        draw, kind = np.random.default_rng(11), DTYPES[letter].numpy
+        a, b = (draw.standard_normal((n, n), np.float32).astype(kind) for _ in range(2))
+        memories = [driver.allocate(a.nbytes) for _ in range(3)]
         for memory, operand in zip(memories, (a, b), strict=False):
             driver.upload(memory.address, operand)
         rows = sorted({0, n // 2, n - 1, *draw.integers(0, n, 61).tolist()})
-        return _Stand(n, device, a, b, memories, driver.Stopwatch(), rows)
+        right = Right.of(a[rows], b, np.zeros((len(rows), n), kind), 1.0, 0.0, letter)
+        return _Stand(n, device, a, b, memories, driver.Stopwatch(), rows, right)
 
     def attempt(self, rung: Rung, config: Config) -> tuple[Row, Run, int]:
         """A config checked and, if it is right, timed alone: its facts with ``error``, ``right`` and
@@ -469,14 +375,15 @@ class _Stand:
         n, kernel = self.n, modules.load(compiled(rung, config, self.device))
         pointers = (self.memories[0].address, self.memories[1].address, self.memories[2].address)
         scalars: dict[str, complex] = {"alpha": 1.0, "beta": 0.0}
-        run = Binding(kernel, rung.launch(config, n, n), arguments(n, n, n), scalars).put(pointers)
-        error = max(check(rung, config, kernel, case) for case in CASES)
-        driver.fill(pointers[2], n * n * ITEM, 0xFF)  # NaN
+        launch = rung.launch(config, n, n, self.device)
+        run = Binding(kernel, launch, rung.arguments(config, n, n, n), scalars).put(pointers)
+        error = max(check(rung, config, kernel, case, self.device) for case in CASES)
+        driver.fill(pointers[2], self.a.nbytes, 0xFF)  # NaN
         run()
         driver.synchronize()
-        got = np.empty((n, n), np.float32)
+        got = np.empty_like(self.a)
         driver.download(got, pointers[2])
-        error = max(error, excess(got[self.rows], self.a[self.rows], self.b, got[self.rows], 1.0, 0.0))
+        error = max(error, self.right.excess(got[self.rows]))
         if np.isnan(got).any():
             error = math.inf
         row = facts(rung, config, self.device, n) | {"error": error, "right": error <= 1.0}
@@ -489,26 +396,35 @@ class _Stand:
 
 
 def climb(
-    n: int = 4096, index: int = 0, rounds: int = 11, listen: Callable[[str], None] = lambda _: None
+    n: int = 4096,
+    index: int = 0,
+    rounds: int = 11,
+    listen: Callable[[str], None] = lambda _: None,
+    letter: str = "s",
 ) -> Row:
     """The table of order n on a device: each rung's best config, beside cuBLAS, timed in turns.
 
     Every config is checked on ``CASES`` and on rows of the product of order n, and timed alone; the best
     right one of each rung then takes turns with cuBLAS, one sample each in every round in a new order, and
     ``of_cublas`` is the median of the ratios within rounds with its 95 % ``interval``. Returns ``device``,
-    ``n``, ``vendor`` (what cuBLAS was reached through; None without), ``vendor_tflops``, ``rows``,
-    ``tried`` (every config alone) and ``missing``. Raises ``DeviceError`` without a device.
+    ``type``, ``n``, ``vendor`` (what cuBLAS was reached through; None without), ``vendor_tflops``, ``rows``,
+    ``tried`` (every config alone) and ``missing``, rungs that the device cannot run among it. Raises
+    ``DeviceError`` without a device, ``ArgumentError`` for an order or a type that there is no ladder of.
     """
-    if n < 1:
-        raise ArgumentError(f"n={n}; accepted: the order of a matrix, 1 or more")
+    _demand(n, letter)
     reason = devices.missing()
     if reason is not None:
         raise DeviceError(f"the ladder needs a CUDA device: {reason}")
     driver.context(index)
-    stand = _Stand.of(n, devices.probe(index))
+    device = devices.probe(index)
+    rungs, stand = _able(device, letter), _Stand.of(n, device, letter)
+    listen("compiling")
+    with ThreadPoolExecutor() as pool:
+        points = [(rung, config) for rung in rungs for config in rung.configs]
+        list(pool.map(lambda point: compiled(*point, device), points))
     tried: list[Row] = []
     best: dict[int, tuple[Row, Run, int]] = {}
-    for rung in RUNGS:
+    for rung in rungs:
         for config in rung.configs:
             listen(f"rung {rung.number}: {config!r}")
             attempt = stand.attempt(rung, config)
@@ -522,12 +438,14 @@ def climb(
         if vendor is not None:
             entrants[VENDOR] = (vendor[1], _repeats(stand.watch, vendor[1]))
         samples = _in_turns(stand.watch, entrants, rounds, listen)
+    top = peak(device, letter)
     speeds = {number: 2.0 * n**3 / statistics.median(taken) for number, taken in samples.items()}
     return {
         "device": stand.device.name,
         "driver": devices.driver_version(),
         "toolchain": nvrtc.toolchain(),
         "clocks": driver.clocks(index),
+        "type": letter,
         "n": n,
         "vendor": None if vendor is None else vendor[0],
         "vendor_tflops": None if vendor is None else speeds[VENDOR] / 1e12,
@@ -535,14 +453,15 @@ def climb(
             best[rung.number][0]
             | {
                 "tflops": speeds[rung.number] / 1e12,
-                "of_peak": speeds[rung.number] / peak(stand.device),
+                "of_peak": None if top is None else speeds[rung.number] / top,
                 **_against(samples.get(VENDOR), samples[rung.number]),
             }
-            for rung in RUNGS
+            for rung in rungs
             if rung.number in best
         ],
         "tried": tried,
-        "missing": [] if vendor is not None else ["PyTorch or CuPy, to reach cuBLAS through"],
+        "missing": _left_out(device, letter)
+        + ([] if vendor is not None else ["PyTorch or CuPy, to reach cuBLAS through"]),
     }
 
 
