@@ -63,7 +63,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             fetch(item + STAGES * (int)gridDim.x, now);
         } else if (writes) {
             ResultRuns::store(x.c, to, g.ldc, x.count);
-            ResultRuns::store_edges<32>(x.c, to, g.ldc, x.count);
+            ResultRuns::store_edges(x.c, to, g.ldc, x.count);
             bulk_read<0>();
             barrier_expect(left + 8 * buffer, 0);
         } else {

@@ -4,6 +4,10 @@
 #include "lib/run.cuh"
 #include "panel/copy.cuh"
 
+// A result goes by whole sectors of 32 bytes: memory takes a part of one as slowly as several. Where columns begin with words of
+// 16 bytes a bulk copy writes its ends, too.
+constexpr int GRAIN = UNIT_C == 16 ? 16 : 32;
+
 // The runs of a tile: COLS columns along the panel, or one for all of it.
 template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     static constexpr int COUNT = IS_ALONG ? COLS : 1;
@@ -17,23 +21,29 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
             expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
         return expected;
     }
-    // By the lanes of a warp.
+    // What whole grains of a run leave by bulk copies: bytes before them, and in them.
+    static INLINE int ahead(const Run &x) { return smaller(-(int)(unsigned long long)x.from & (GRAIN - 1), x.bytes); }
+    static INLINE int whole(const Run &x) { return (x.bytes - ahead(x)) & ~(GRAIN - 1); }
+    // By the lanes of a warp, a run each.
     static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
         _Pragma("unroll 1") for (int i = threadIdx.x % 32; i < COUNT; i += 32) {
             const Run x = run(to, ld, i, count);
-            const unsigned char *const here = from + i * LD * SIZE + x.head() + x.ahead();
-            if (x.whole() > 0) bulk_store<false>((void *)(x.from + x.ahead()), here, x.whole(), 0);
+            const unsigned char *const here = from + i * LD * SIZE + x.head() + ahead(x);
+            if (whole(x) > 0) bulk_store<false>((void *)(x.from + ahead(x)), here, whole(x), 0);
         }
     }
-    // By so many threads: what is before and behind whole words, by the widest pieces at multiples of themselves.
-    template <int MANY> static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
+    // By the lanes of a warp, an element each: what is before and behind whole grains, all that a sector takes in one instruction.
+    static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
         if constexpr (WORD > 1) {
             if (UNIT_C == 16 && count % WORD == 0) return;
-            _Pragma("unroll 1") for (int i = threadIdx.x % MANY; i < 2 * COUNT; i += MANY) {
-                const Run x = run(to, ld, i / 2, count);
-                const unsigned char *const here = from + i / 2 * LD * SIZE + x.head();
-                if (i % 2) x.store_edge(here, x.ahead() + x.whole(), x.bytes);
-                else x.store_edge(here, 0, x.ahead());
+            constexpr int EACH = GRAIN / SIZE, AT_ONCE_RUNS = 32 / (2 * EACH);
+            const int lane = threadIdx.x % 32;
+            _Pragma("unroll 2") for (int i = lane / (2 * EACH); i < COUNT; i += AT_ONCE_RUNS) {
+                const Run x = run(to, ld, i, count);
+                const bool behind = lane / EACH % 2;
+                const int at = (behind ? ahead(x) + whole(x) : 0) + lane % EACH * SIZE;
+                if (at < (behind ? x.bytes : ahead(x)))
+                    *(Stored *)((unsigned char *)x.from + at) = *(const Stored *)(from + i * LD * SIZE + x.head() + at);
             }
         }
     }
