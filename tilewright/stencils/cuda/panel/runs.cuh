@@ -4,8 +4,7 @@
 #include "lib/run.cuh"
 #include "panel/copy.cuh"
 
-// A result goes by whole sectors of 32 bytes: memory takes a part of one as slowly as several. Where columns begin with words of
-// 16 bytes a bulk copy writes its ends, too.
+// A result goes by whole sectors of 32 bytes. Where columns begin with words of 16 bytes a bulk copy writes parts of them, too.
 constexpr int GRAIN = UNIT_C == 16 ? 16 : 32;
 
 // What a column's number is multiplied by, as Placed does, for a distance that the compiler does not know.
@@ -29,29 +28,23 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
             expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
         return expected;
     }
-    // What whole grains of a run leave by bulk copies: bytes before them, and in them.
-    static INLINE int ahead(const Run &x) { return smaller(-(int)(unsigned long long)x.from & (GRAIN - 1), x.bytes); }
-    static INLINE int whole(const Run &x) { return (x.bytes - ahead(x)) & ~(GRAIN - 1); }
     // By the lanes of a warp, a run each.
     static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
         _Pragma("unroll 1") for (int i = threadIdx.x % 32; i < COUNT; i += 32) {
             const Run x = run(to, ld, i, count);
-            const unsigned char *const here = from + i * LD * SIZE + x.head() + ahead(x);
-            if (whole(x) > 0) bulk_store<false>((void *)(x.from + ahead(x)), here, whole(x), 0);
+            const int ahead = x.ahead<GRAIN>(), whole = x.whole<GRAIN>();
+            if (whole > 0) bulk_store<false>((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole, 0);
         }
     }
-    // By the lanes of a warp, an element each: what is before and behind whole grains, all that a sector takes in one instruction.
+    // By the lanes of a warp, an element each.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
         if constexpr (WORD > 1) {
             if (UNIT_C == 16 && count % WORD == 0) return;
-            constexpr int EACH = GRAIN / SIZE, AT_ONCE_RUNS = 32 / (2 * EACH);
+            constexpr int OF_RUN = 2 * GRAIN / SIZE;
             const int lane = threadIdx.x % 32;
-            _Pragma("unroll 2") for (int i = lane / (2 * EACH); i < COUNT; i += AT_ONCE_RUNS) {
+            _Pragma("unroll 2") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN) {
                 const Run x = run(to, ld, i, count);
-                const bool behind = lane / EACH % 2;
-                const int at = (behind ? ahead(x) + whole(x) : 0) + lane % EACH * SIZE;
-                if (at < (behind ? x.bytes : ahead(x)))
-                    *(Stored *)((unsigned char *)x.from + at) = *(const Stored *)(from + i * LD * SIZE + x.head() + at);
+                x.store_edges<GRAIN>(from + i * LD * SIZE + x.head(), lane % OF_RUN);
             }
         }
     }
