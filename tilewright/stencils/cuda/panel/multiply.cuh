@@ -14,23 +14,21 @@ struct Written {
     Stored *out;
     int ldc, count;
 };
-// One that is kept in shared memory, `count` rows of it.
+// One that is kept in shared memory, `count` rows of it, which vectors divide.
 struct Staged {
     Stored *out;
     int count;
 };
-template <int COUNT> INLINE void keep_rows(Stored *at, int left, const Pack<COUNT> &x) {
-    if (COUNT <= left) store<COUNT>(at, x);
-    else if (COUNT > 1) UNROLL for (int e = 0; e < COUNT; e++) if (e < left) at[e] = x.element[e];
-}
 // A tile's distances are narrow: 64 bits take four times the instructions.
 template <int COUNT, typename Lead>
 INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT> &x) {
-    keep_rows<COUNT>(to.out + (row + column * to.ldc), to.count - row, x);
+    Stored *const at = to.out + (row + column * to.ldc);
+    if (row + COUNT <= to.count) store<COUNT>(at, x);
+    else if (COUNT > 1) UNROLL for (int e = 0; e < COUNT; e++) if (row + e < to.count) at[e] = x.element[e];
 }
 template <int COUNT, typename Lead>
 INLINE void keep(const Staged &to, int row, int column, Lead ldc, const Pack<COUNT> &x) {
-    keep_rows<COUNT>(to.out + row + column * ldc, to.count - row, x);
+    if (row < to.count) store<COUNT>(to.out + row + column * ldc, x);
 }
 
 // The part of a tile of a thread. The multiplier counts parts down the columns of C. Where n is long neighbours would so read many

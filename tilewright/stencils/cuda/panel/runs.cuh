@@ -42,7 +42,7 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
             if (UNIT_C == 16 && count % WORD == 0) return;
             constexpr int OF_RUN = 2 * GRAIN / SIZE;
             const int lane = threadIdx.x % 32;
-            _Pragma("unroll 2") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN) {
+            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN) {
                 const Run x = run(to, ld, i, count);
                 x.store_edges<GRAIN>(from + i * LD * SIZE + x.head(), lane % OF_RUN);
             }
