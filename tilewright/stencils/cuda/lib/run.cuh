@@ -46,7 +46,22 @@ struct Run {
         return smaller(-(int)(unsigned long long)from & (GRAIN - 1), bytes);
     }
     template <int GRAIN> INLINE int whole() const { return (bytes - ahead<GRAIN>()) & ~(GRAIN - 1); }
-    // Writes what is before and behind them, one element by each of 2 GRAIN / SIZE lanes: all that a sector takes at once.
+    // Writes its bytes from at to end, fewer than a word, which lie in one, by one lane. Pieces grow up to a multiple of 8 and shrink behind it;
+    // each is there or not, so that lanes whose runs begin elsewhere do not wait for each other.
+    INLINE void store_edge(const unsigned char *here, int at, int end) const {
+        if constexpr (SIZE <= 2) piece<unsigned short>(here, at, end, (head() + at) & 2);
+        if constexpr (SIZE <= 4) piece<unsigned int>(here, at, end, (head() + at) & 4);
+        piece<uint2>(here, at, end, true);
+        if constexpr (SIZE <= 4) piece<unsigned int>(here, at, end, true);
+        if constexpr (SIZE <= 2) piece<unsigned short>(here, at, end, true);
+    }
+    // One of them, if it is asked for and as much is left.
+    template <typename Piece> INLINE void piece(const unsigned char *here, int &at, int end, bool asked) const {
+        if (!asked || end - at < (int)sizeof(Piece)) return;
+        *(Piece *)((unsigned char *)from + at) = *(const Piece *)(here + at);
+        at += sizeof(Piece);
+    }
+    // Writes what is before and behind whole grains, one element by each of 2 GRAIN / SIZE lanes: all that a sector takes at once.
     template <int GRAIN> INLINE void store_edges(const unsigned char *here, int lane) const {
         constexpr int EACH = GRAIN / SIZE;
         const bool behind = lane >= EACH;

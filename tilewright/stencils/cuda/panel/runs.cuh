@@ -4,9 +4,6 @@
 #include "lib/run.cuh"
 #include "panel/copy.cuh"
 
-// A result goes by whole sectors of 32 bytes. Where columns begin with words of 16 bytes a bulk copy writes parts of them, too.
-constexpr int GRAIN = UNIT_C == 16 ? 16 : 32;
-
 // What a column's number is multiplied by, as Placed does, for a distance that the compiler does not know.
 struct Following {
     int ld, first, step;
@@ -18,6 +15,10 @@ struct Following {
 // The runs of a tile: COLS columns along the panel, or one for all of it.
 template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     static constexpr int COUNT = IS_ALONG ? COLS : 1;
+    // Many columns of small numbers have their ends written by a lane each, within words: as many instructions as there are columns
+    // take longer than sectors that are written in part.
+    static constexpr bool BY_LANES = SIZE < 8 && COUNT > 1;
+    static constexpr int GRAIN = UNIT_C == 16 || BY_LANES ? 16 : 32;
     static INLINE Run run(const Stored *at, long long ld, int number, int count) {
         return Run(at + number * ld, IS_ALONG ? count : count * ACROSS);
     }
@@ -36,16 +37,22 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
             if (whole > 0) bulk_store<false>((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole, 0);
         }
     }
-    // By the lanes of a warp, an element each.
+    // By the lanes of a warp: what is before and behind whole grains.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
-        if constexpr (WORD > 1) {
-            if (UNIT_C == 16 && count % WORD == 0) return;
-            constexpr int OF_RUN = 2 * GRAIN / SIZE;
-            const int lane = threadIdx.x % 32;
-            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN) {
-                const Run x = run(to, ld, i, count);
-                x.store_edges<GRAIN>(from + i * LD * SIZE + x.head(), lane % OF_RUN);
+        if (WORD == 1 || (UNIT_C == 16 && count % WORD == 0)) return;
+        const int lane = threadIdx.x % 32;
+        auto at = [&](int i) { return from + i * LD * SIZE + run(to, ld, i, count).head(); };
+        if constexpr (BY_LANES) {
+            _Pragma("unroll 1") for (int i = lane; i < 2 * COUNT; i += 32) {
+                const Run x = run(to, ld, i / 2, count);
+                const int ahead = x.ahead<GRAIN>();
+                if (i % 2) x.store_edge(at(i / 2), ahead + x.whole<GRAIN>(), x.bytes);
+                else x.store_edge(at(i / 2), 0, ahead);
             }
+        } else {
+            constexpr int OF_RUN = smaller(32, 2 * GRAIN / SIZE);
+            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN)
+                run(to, ld, i, count).store_edges<GRAIN>(at(i), lane % OF_RUN);
         }
     }
 };
