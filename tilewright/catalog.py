@@ -85,6 +85,7 @@ STENCILS: Table[Stencil] = Table(
         "pairs": Row("cuda", "tilewright.stencils.cuda.pairs.stencil:PairsStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
+        "strips": Row("cuda", "tilewright.stencils.cuda.strips.stencil:StripsStencil"),
         "experts": Row("cuda", "tilewright.stencils.cuda.experts.stencil:ExpertsStencil"),
         "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
         "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),

@@ -121,6 +121,7 @@ def drawn(p: SegmentedProblem, offsets: Sequence[int]) -> Drawn:
 def jobs(device: Device) -> Iterator[Job]:
     """The kernels of groups."""
     yield from segments(device)
+    yield from strips(device)
     if "wgmma" in device.supports:
         yield from experts(device)
 
@@ -144,6 +145,15 @@ def segments(device: Device) -> Iterator[Job]:
         )
         config = stencil.default(p, device)
         yield made(stencil, p, config, f"segments_{letter}_{trans}_{axis}", device)
+
+
+def strips(device: Device) -> Iterator[Job]:
+    """All transpositions of a short k, with rows behind those of the last warp."""
+    stencil = STENCILS["strips"]
+    for turn, trans in enumerate(("nn", "tn", "nt", "tt")):
+        forms = {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
+        p = problem(f"s:{trans}", "n", (300, 45, 4 + turn), GROUPS, batch=2, gap=4, **forms)
+        yield made(stencil, p, stencil.default(p, device), f"strips_s_{trans}", device)
 
 
 def experts(device: Device) -> Iterator[Job]:

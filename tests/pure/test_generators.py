@@ -26,6 +26,7 @@ BORROWS = {
     "segments": ("tensor",),
     "panel": ("tiny",),
     "single": ("middle",),
+    "strips": ("segments",),
     "experts": ("segments",),
     "dmma": ("warpgroup",),
     "ffma": ("warpgroup",),

@@ -40,7 +40,13 @@ struct Run {
     static INLINE const unsigned char *smaller_of(const unsigned char *a, const unsigned char *b) { return a < b ? a : b; }
     static INLINE const unsigned char *larger_of(const unsigned char *a, const unsigned char *b) { return a < b ? b : a; }
 
-    // Writes its bytes from at to end, fewer than a word, which lie in one. Pieces grow up to a multiple of 8 and shrink behind it;
+    // A bulk copy writes whole grains of 16 or 32 bytes: bytes before them, and in them. Memory takes a part of a sector of 32 bytes
+    // as slowly as several whole ones.
+    template <int GRAIN> INLINE int ahead() const {
+        return smaller(-(int)(unsigned long long)from & (GRAIN - 1), bytes);
+    }
+    template <int GRAIN> INLINE int whole() const { return (bytes - ahead<GRAIN>()) & ~(GRAIN - 1); }
+    // Writes its bytes from at to end, fewer than a word, which lie in one, by one lane. Pieces grow up to a multiple of 8 and shrink behind it;
     // each is there or not, so that lanes whose runs begin elsewhere do not wait for each other.
     INLINE void store_edge(const unsigned char *here, int at, int end) const {
         if constexpr (SIZE <= 2) piece<unsigned short>(here, at, end, (head() + at) & 2);
@@ -55,10 +61,13 @@ struct Run {
         *(Piece *)((unsigned char *)from + at) = *(const Piece *)(here + at);
         at += sizeof(Piece);
     }
-
-    // Bytes before the first whole word, and in whole words.
-    INLINE int ahead() const { return smaller(-head() & 15, bytes); }
-    INLINE int whole() const { return (bytes - ahead()) & ~15; }
+    // Writes what is before and behind whole grains, one element by each of 2 GRAIN / SIZE lanes: all that a sector takes at once.
+    template <int GRAIN> INLINE void store_edges(const unsigned char *here, int lane) const {
+        constexpr int EACH = GRAIN / SIZE;
+        const bool behind = lane >= EACH;
+        const int at = (behind ? ahead<GRAIN>() + whole<GRAIN>() : 0) + lane % EACH * SIZE;
+        if (at < (behind ? bytes : ahead<GRAIN>())) *(Stored *)((unsigned char *)from + at) = *(const Stored *)(here + at);
+    }
 };
 
 // What a run's number is multiplied by to find where it begins in shared memory: runs LD elements apart that lie on words of

@@ -14,17 +14,21 @@ struct Written {
     Stored *out;
     int ldc, count;
 };
+// One that is kept in shared memory, `count` rows of it, which vectors divide.
+struct Staged {
+    Stored *out;
+    int count;
+};
+// A tile's distances are narrow: 64 bits take four times the instructions.
 template <int COUNT, typename Lead>
 INLINE void keep(const Written &to, int row, int column, Lead, const Pack<COUNT> &x) {
-    // A tile's distances are narrow: 64 bits take four times the instructions.
     Stored *const at = to.out + (row + column * to.ldc);
-    if constexpr (COUNT == 1) {
-        if (row < to.count) *at = x.element[0];
-    } else if (row + COUNT <= to.count) {
-        store<COUNT>(at, x);
-    } else {
-        UNROLL for (int e = 0; e < COUNT; e++) if (row + e < to.count) at[e] = x.element[e];
-    }
+    if (row + COUNT <= to.count) store<COUNT>(at, x);
+    else if (COUNT > 1) UNROLL for (int e = 0; e < COUNT; e++) if (row + e < to.count) at[e] = x.element[e];
+}
+template <int COUNT, typename Lead>
+INLINE void keep(const Staged &to, int row, int column, Lead ldc, const Pack<COUNT> &x) {
+    if (row < to.count) store<COUNT>(to.out + row + column * ldc, x);
 }
 
 // The part of a tile of a thread. The multiplier counts parts down the columns of C. Where n is long neighbours would so read many
@@ -39,9 +43,9 @@ INLINE int part_of(int thread) {
 }
 
 // Leading dimensions are numbers, or Placed ones. The result is kept at out in shared memory; if DIRECT, in device memory.
-template <typename LeadPanel, typename LeadC>
+template <typename LeadPanel, typename LeadC, typename Out>
 INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *small, int ld_small, int buffer, const Stored *c,
-                          Stored *out, LeadC ldc, const Item &x, long long ldc_there, const Scalars &s) {
+                          const Out &out, LeadC ldc, const Item &x, long long ldc_there, const Scalars &s) {
     _Pragma("unroll 1") for (int tile = threadIdx.x / (WORKERS / SLOTS); tile < TILES; tile += SLOTS) {
 #if MMA
         if constexpr (LONG_M) multiply_mma(tile, panel, lead, small, ld_small, c, out, ldc, s);
@@ -52,7 +56,7 @@ INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *sma
 #if DIRECT
         const Written to = {x.c, (int)ldc_there, x.count};
 #else
-        Stored *const to = out;
+        const Out &to = out;
 #endif
         const int part = part_of(tile);
 #if PACKED

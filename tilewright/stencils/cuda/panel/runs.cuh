@@ -4,9 +4,21 @@
 #include "lib/run.cuh"
 #include "panel/copy.cuh"
 
+// What a column's number is multiplied by, as Placed does, for a distance that the compiler does not know.
+struct Following {
+    int ld, first, step;
+    friend INLINE int operator*(int column, Following by) {
+        return column * by.ld + ((by.first + column * by.step) & (WORD - 1));
+    }
+};
+
 // The runs of a tile: COLS columns along the panel, or one for all of it.
 template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     static constexpr int COUNT = IS_ALONG ? COLS : 1;
+    // Many columns of small numbers have their ends written by a lane each, within words: as many instructions as there are columns
+    // take longer than sectors that are written in part.
+    static constexpr bool BY_LANES = SIZE < 8 && COUNT > 1;
+    static constexpr int GRAIN = UNIT_C == 16 || BY_LANES ? 16 : 32;
     static INLINE Run run(const Stored *at, long long ld, int number, int count) {
         return Run(at + number * ld, IS_ALONG ? count : count * ACROSS);
     }
@@ -17,27 +29,72 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
             expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
         return expected;
     }
-    // By the lanes of a warp.
+    // By the lanes of a warp, a run each.
     static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
         _Pragma("unroll 1") for (int i = threadIdx.x % 32; i < COUNT; i += 32) {
             const Run x = run(to, ld, i, count);
-            const unsigned char *const here = from + i * LD * SIZE + x.head() + x.ahead();
-            if (x.whole() > 0) bulk_store<false>((void *)(x.from + x.ahead()), here, x.whole(), 0);
+            const int ahead = x.ahead<GRAIN>(), whole = x.whole<GRAIN>();
+            if (whole > 0) bulk_store<false>((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole, 0);
         }
     }
-    // By so many threads: what is before and behind whole words, by the widest pieces at multiples of themselves.
-    template <int MANY> static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
-        if constexpr (WORD > 1) {
-            if (UNIT_C == 16 && count % WORD == 0) return;
-            _Pragma("unroll 1") for (int i = threadIdx.x % MANY; i < 2 * COUNT; i += MANY) {
+    // By the lanes of a warp: what is before and behind whole grains.
+    static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
+        if (WORD == 1 || (UNIT_C == 16 && count % WORD == 0)) return;
+        const int lane = threadIdx.x % 32;
+        auto at = [&](int i) { return from + i * LD * SIZE + run(to, ld, i, count).head(); };
+        if constexpr (BY_LANES) {
+            _Pragma("unroll 1") for (int i = lane; i < 2 * COUNT; i += 32) {
                 const Run x = run(to, ld, i / 2, count);
-                const unsigned char *const here = from + i / 2 * LD * SIZE + x.head();
-                if (i % 2) x.store_edge(here, x.ahead() + x.whole(), x.bytes);
-                else x.store_edge(here, 0, x.ahead());
+                const int ahead = x.ahead<GRAIN>();
+                if (i % 2) x.store_edge(at(i / 2), ahead + x.whole<GRAIN>(), x.bytes);
+                else x.store_edge(at(i / 2), 0, ahead);
             }
+        } else {
+            constexpr int OF_RUN = smaller(32, 2 * GRAIN / SIZE);
+            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN)
+                run(to, ld, i, count).store_edges<GRAIN>(at(i), lane % OF_RUN);
         }
     }
 };
 typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
-typedef Runs<LONG_M, SHORT, LD_C, SHORT> ResultRuns;
+typedef Runs<LONG_M, SHORT, LD_C, SHORT> ResultColumns;
+typedef Runs<false, 1, 0, SHORT> ResultStream;
 typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;
+
+// Results: columns, or one run where n is long, or a long m is in one tile and its columns follow each other.
+struct ResultRuns {
+    bool one;
+    int ld;  // from column to column in shared memory, but for their places in words
+
+    INLINE ResultRuns(const Gemm &g, const Tiles &tiles)
+        : one(!LONG_M || (tiles.of_each == 1 && g.ldc == tiles.length)), ld(LONG_M && one ? tiles.length : LD_C) {}
+    INLINE int load(unsigned char *to, const Item &x, const Gemm &g, const void *end, unsigned int barrier) const {
+        if (!LONG_M || one) return ResultStream::load(to, x.c, g.ldc, x.count, g.c, end, barrier);
+        return ResultColumns::load(to, x.c, g.ldc, x.count, g.c, end, barrier);
+    }
+    // By the lanes of a warp.
+    INLINE void store(const Item &x, const unsigned char *from, long long ldc) const {
+        if (!LONG_M || one) {
+            ResultStream::store(x.c, from, ldc, x.count);
+            ResultStream::store_edges(x.c, from, ldc, x.count);
+        } else {
+            ResultColumns::store(x.c, from, ldc, x.count);
+            ResultColumns::store_edges(x.c, from, ldc, x.count);
+        }
+    }
+    // Where a tile's result is kept: rows behind the last one would be the next column's where all are one run.
+    INLINE auto kept(Stored *out, const Item &x) const {
+        if constexpr (LONG_M) return Staged{out, one ? x.count : TILE};
+        else return out;
+    }
+    // Elements from a multiple of 16 bytes to the first of a tile, and what a column's number is multiplied by.
+    INLINE int head(const Item &x) const { return !LONG_M || one ? Run(x.c, 0).head() / SIZE : 0; }
+    INLINE auto lead(const Item &x, const Gemm &g) const {
+        if constexpr (!LONG_M) return LD_C;
+        else if constexpr (UNIT_C == 16) return ld;
+        else {
+            const Placed<LD_C> by = placed<LD_C>(x.c, g.ldc);
+            return Following{ld, one ? 0 : by.first, one ? 0 : by.step};
+        }
+    }
+};

@@ -187,7 +187,10 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         ),
         shared,
     )
+    # Loads wait for memory beside what is written, which waits for nobody.
+    read = p.k + short(p) * (p.beta != "0")
+    share = (read + short(p)) / read
     yield limits.in_flight(
-        device, lambda path, mma, tile, stages: stage_bytes(p, path, mma, tile) * (stages - 1)
+        device, lambda path, mma, tile, stages: share * stage_bytes(p, path, mma, tile) * (stages - 1)
     )
     yield limits.warps_enough(device)

@@ -163,9 +163,9 @@ INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGET
     }
 }
 
-// Leading dimensions as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
-template <typename LeadA, typename LeadB, typename LeadC>
-INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Stored *out,
+// Leading dimensions and out as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
+template <typename LeadA, typename LeadB, typename LeadC, typename Out>
+INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Out out,
                          LeadC ldc, const Scalars &s) {
     constexpr int PARTS = COMPLEX ? 2 : 1;
     constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * TOGETHER * PARTS, STEPS = ceiling(PRODUCTS, TOGETHER);
@@ -241,12 +241,14 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
                 if (BETA != 0) old = load<2>(c + row + column * ldc);
                 UNROLL for (int e = 0; e < 2; e++)
                     value[e] = scaled(s, value[e], BETA != 0 ? widened(old.element[e]) : zero());
-                store<2>(out + row + column * ldc, packed(value));
+                keep<2>(out, row, column, ldc, packed(value));
             } else {
                 UNROLL for (int e = 0; e < 2; e++) {
-                    const int at = (e ? other : row) + column * ldc;
-                    if ((e ? other : row) < SIZE_M)
-                        out[at] = narrowed(scaled(s, value[e], BETA != 0 ? widened(c[at]) : zero()));
+                    const int here = e ? other : row;
+                    if (here >= SIZE_M) continue;
+                    Pack<1> result;
+                    result.element[0] = narrowed(scaled(s, value[e], BETA != 0 ? widened(c[here + column * ldc]) : zero()));
+                    keep<1>(out, here, column, ldc, result);
                 }
             }
         }

@@ -15,9 +15,9 @@ INLINE void multiply_add_fragments(Real *c[], const Real *a, Real b) {
 // A lane holds row lane / 4 and k lane % 4 of a fragment of A, and so of B; of C, row lane / 4 and columns
 // 2 (lane % 4) and the next. Which rows, columns and k these are is free as long as all three agree: where a vector
 // is two elements, a lane takes neighbours, which then belong to two fragments.
-// Leading dimensions as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
-template <typename LeadA, typename LeadB, typename LeadC>
-INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Stored *out,
+// Leading dimensions and out as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
+template <typename LeadA, typename LeadB, typename LeadC, typename Out>
+INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Out out,
                          LeadC ldc, const Scalars &s) {
     constexpr int FRAGMENTS_M = ROWS / 8, FRAGMENTS_N = COLUMNS / 8, PART = MMA / 8;
     constexpr int TWO = SIZE == 8 ? 2 : 1;
@@ -124,9 +124,11 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
                 if (BETA != 0) old = load<VM>(c + at);
                 UNROLL for (int f = 0; f < VM; f++)
                     result.element[f] = scaled(s, sum[j][i + f][e], BETA != 0 ? old.element[f] : zero());
-                store<VM>(out + at, result);
+                keep<VM>(out, row, column, ldc, result);
             } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
-                out[at] = scaled(s, sum[j][i][e], BETA != 0 ? c[at] : zero());
+                Pack<1> result;
+                result.element[0] = scaled(s, sum[j][i][e], BETA != 0 ? c[at] : zero());
+                keep<1>(out, row, column, ldc, result);
             }
         }
 }

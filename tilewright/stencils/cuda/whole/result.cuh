@@ -29,11 +29,10 @@ struct Result : Run {
                 bulk_commit();
             }
         } else {
-            if (threadIdx.x == 0 && whole() > 0)
-                bulk_store<false>((void *)(from + ahead()), out + ahead(), whole(), 0);
-            // Of the first and last word some elements may belong to others.
-            if (threadIdx.x == 1) store_edge(out, 0, ahead());
-            if (threadIdx.x == 2) store_edge(out, ahead() + whole(), bytes);
+            if (threadIdx.x == 0 && whole<32>() > 0)
+                bulk_store<false>((void *)(from + ahead<32>()), out + ahead<32>(), whole<32>(), 0);
+            // Of the first and last sector some elements may belong to others.
+            if (threadIdx.x < 64 / SIZE) store_edges<32>(out, threadIdx.x);
         }
         __syncwarp();
     }

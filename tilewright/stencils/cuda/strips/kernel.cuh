@@ -1,0 +1,125 @@
+// strips: products of groups whose borders lie in device memory, with a short k: nearly outer products, paced by what is written.
+//
+// What is asked is what `segments` is asked with a split m or n (its kernel.cuh). A lane keeps its rows of A for all of k in
+// registers, and goes over the columns of its tile: numbers of B that all lanes of a warp read at one address of shared memory,
+// where the warp has had them copied while it multiplied the tile before, sums, and a vector of C that is written. No warp waits
+// for another one, so that some write while others multiply.
+//
+//                    columns of a tile: COLUMNS of B at a time
+//                 +--------------------------------
+//     lane 0      | RUN rows: A[RUN, K] in registers  ->  C, RUN rows of one column with one store
+//     lane 1      | RUN rows
+//     ...         |                                      a warp has ROWS / RUN such strips of 32 * RUN rows
+//                 +--------------------------------
+//
+// Requires: addresses, leading dimensions and all strides that are multiples of VEC_A, VEC_B and VEC_C elements, which are 1
+// where the contiguous axis of an operand is the one that is split. Fewer than 2^31 tiles.
+#include "segments/argument.cuh"
+
+// ---- the problem --------------------------------------------------------------------------------
+#include "lib/problem.cuh"
+#ifndef AXIS
+#define AXIS 1  // what is split: 0: m, 1: n
+#endif
+#ifndef K
+#define K 16  // the whole extent of k
+#endif
+#ifndef VEC_A
+#define VEC_A 1  // elements of A that may be read together
+#endif
+#ifndef VEC_B
+#define VEC_B 1  // elements of B that may be read together
+#endif
+#ifndef VEC_C
+#define VEC_C 1  // elements of C that may be written together
+#endif
+
+// ---- the parameters of the space ----------------------------------------------------------------
+#ifndef ROWS
+#define ROWS 4  // rows of C of a lane
+#endif
+#ifndef COLUMNS
+#define COLUMNS 4  // columns of C at a time
+#endif
+#ifndef WARPS
+#define WARPS 4  // of a block, one below the other
+#endif
+#ifndef TILE_N
+#define TILE_N 64  // columns of a tile
+#endif
+#ifndef BLOCKS
+#define BLOCKS 2  // resident blocks: persistent blocks per multiprocessor that registers must allow
+#endif
+
+// ---- what follows from them ---------------------------------------------------------------------
+#include "lib/bulk.cuh"
+#include "lib/element.cuh"
+#include "lib/global.cuh"
+
+constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
+constexpr int THREADS = 32 * WARPS, WARP_M = 32 * ROWS, BLK_M = WARPS * WARP_M, BLK_N = TILE_N;
+constexpr int RUN = VEC_C < ROWS ? VEC_C : ROWS;  // neighbours among the rows of a lane
+constexpr int WORD = 16 / SIZE;                    // elements of the widest vector
+// Columns of B in shared memory lie as they are stored, each (or each k) at a multiple of 16 bytes; a warp has two tiles of them.
+constexpr int PITCH = ((B_ALONG ? K : TILE_N) + WORD - 1) / WORD * WORD, OF_B = (B_ALONG ? TILE_N : K) * PITCH;
+constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
+
+static_assert(TYPE_BITS >= 32, "type: numbers of 32 and 64 bits");
+static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
+static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
+static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
+static_assert(TILE_N % COLUMNS == 0, "columns-whole: a tile is made of whole turns");
+
+#include "lib/sync.cuh"
+
+extern __shared__ __align__(16) unsigned char shared_memory[];
+
+#include "segments/groups.cuh"
+#include "segments/scheduler.cuh"
+#include "strips/operands.cuh"
+
+// One tile of a warp, whose columns of B are in shared memory.
+template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const Stored *b, int row, int rows) {
+    const Segments &g = tile.groups.g;
+    const bool terms = WHOLE || tile.k_left() > 0;  // what is no group's has none, and no columns of B
+    Element x[K][ROWS];
+    if (terms) load_rows(x, tile.a(), g.lda, row, rows);
+    else UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < ROWS; i++) x[k][i] = zero();
+    cp_async_wait<1>();
+    __syncwarp();  // the whole warp sees all columns
+    const int columns = min(TILE_N, tile.end_n - tile.n);
+    Stored *to = tile.c() + row + tile.n * g.ldc;
+    _Pragma("unroll 1") for (int n = 0; n < columns; n += COLUMNS) {
+        Element sum[COLUMNS][ROWS];
+        UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) sum[j][i] = zero();
+        if (terms) add_products(sum, x, b + n * (B_ALONG ? PITCH : 1));
+        UNROLL for (int j = 0; j < COLUMNS; j++) {
+            if (n + j < columns) store_rows<WHOLE>(to, sum[j], rows);
+            to += g.ldc;
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) strips(const __grid_constant__ Segments g) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    Stored *const columns = (Stored *)shared_memory + warp * 2 * OF_B;
+    _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next()) {
+        TileScheduler tile(groups);
+        int place = 0;
+        bring(tile, columns, warp, lane);
+        _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
+            TileScheduler following(tile);
+            following.next();
+            __syncwarp();  // the columns of the tile before this one have been read
+            bring(following, columns + (place ^ 1) * OF_B, warp, lane);
+            const int first = tile.m + warp * WARP_M, row = first + lane * RUN, rows = tile.end_m - row;
+            if (tile.k_left() > 0 && tile.end_m - first >= WARP_M)
+                multiply_tile<true>(tile, columns + place * OF_B, row, rows);
+            else if (first < tile.end_m)
+                multiply_tile<false>(tile, columns + place * OF_B, row, rows);
+            place ^= 1;
+        }
+        cp_async_wait<0>();
+        __syncwarp();
+    }
+}

@@ -1,0 +1,92 @@
+// What a lane reads and writes: its rows of A, all of them at once; columns of B, by way of shared memory, where all lanes of a
+// warp read the same; columns of C.
+#pragma once
+
+INLINE constexpr int divisor_of(int a, int b) { return b ? divisor_of(b, a % b) : a; }
+
+// COUNT neighbours of an operand.
+template <int COUNT> INLINE void read(Element (&x)[COUNT], const Stored *from) {
+    typedef typename Vector<COUNT * SIZE>::Type Type;
+    Pack<COUNT> found;
+    found.vector = __ldg((const Type *)from);
+    UNROLL for (int i = 0; i < COUNT; i++) x[i] = found.element[i];
+}
+
+// The same place one stored column further: where the compiler cannot compute all of them in advance, and hold them.
+INLINE const Stored *further(const Stored *at, long long ld) {
+    at += ld;
+    asm volatile("" : "+l"(at));
+    return at;
+}
+
+// Row i of a lane lies so far behind its first one.
+INLINE constexpr int below(int i) { return i / RUN * 32 * RUN + i % RUN; }
+
+// Rows of A, of which `rows` are left from the lane's first on; the others are zeros.
+INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int row, int rows) {
+    if (A_ALONG) {
+        constexpr int COUNT = divisor_of(VEC_A, K);
+        UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int k = 0; k < K; k += COUNT) {
+            Element found[COUNT];
+            UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
+            if (below(i) < rows) read(found, a + (row + below(i)) * lda + k);
+            UNROLL for (int e = 0; e < COUNT; e++) x[k + e][i] = conjugated(CONJ_A, found[e]);
+        }
+    } else {
+        constexpr int COUNT = divisor_of(VEC_A, RUN);
+        const Stored *from = a + row;
+        UNROLL for (int k = 0; k < K; k++, from = further(from, lda)) UNROLL for (int i = 0; i < ROWS; i += COUNT) {
+            Element found[COUNT];
+            UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
+            if (below(i) + COUNT <= rows) read(found, from + below(i));
+            else UNROLL for (int e = 0; e < COUNT; e++) if (below(i) + e < rows) found[e] = from[below(i) + e];
+            UNROLL for (int e = 0; e < COUNT; e++) x[k][i + e] = conjugated(CONJ_A, found[e]);
+        }
+    }
+}
+
+// Starts to copy the columns of B of a tile to shared memory, by one warp, with zeros behind the last one. Nothing where the
+// warp has no rows of the tile: nobody would wait for it, and it could arrive after what is copied to the same place next.
+INLINE void bring(const TileScheduler &tile, Stored *to, int warp, int lane) {
+    if (tile.valid() && tile.k_left() > 0 && tile.m + warp * WARP_M < tile.end_m) {
+        const long long ldb = tile.groups.g.ldb;
+        const Stored *const b = tile.b() + tile.n * (B_ALONG ? ldb : 1);
+        const int left = tile.end_n - tile.n;
+        constexpr int COUNT = divisor_of(VEC_B, B_ALONG ? K : TILE_N), EACH = (B_ALONG ? K : TILE_N) / COUNT;
+        _Pragma("unroll 4") for (int i = lane; i < (B_ALONG ? TILE_N : K) * EACH; i += 32) {
+            const int along = i % EACH * COUNT, across = i / EACH, column = B_ALONG ? across : along;
+            const Stored *const from = b + across * ldb + along;
+            if (B_ALONG || column + COUNT <= left || column >= left)
+                cp_async<COUNT * SIZE>(to + across * PITCH + along, column < left ? from : b, column < left ? COUNT * SIZE : 0);
+            else
+                UNROLL for (int e = 0; e < COUNT; e++)
+                    cp_async<SIZE>(to + across * PITCH + along + e, column + e < left ? from + e : b, column + e < left ? SIZE : 0);
+        }
+    }
+    cp_async_commit();
+}
+
+// Adds what COLUMNS columns of B make, which begin at b in shared memory.
+INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][ROWS], const Stored *b) {
+    constexpr int COUNT = B_ALONG ? WORD : divisor_of(WORD, COLUMNS);  // read together
+    UNROLL for (int k = 0; k < K; k += B_ALONG ? COUNT : 1) UNROLL for (int j = 0; j < COLUMNS; j += B_ALONG ? 1 : COUNT) {
+        Pack<COUNT> found;
+        found.vector = *(const typename Vector<COUNT * SIZE>::Type *)(b + (B_ALONG ? j * PITCH + k : k * PITCH + j));
+        UNROLL for (int e = 0; e < COUNT; e++) UNROLL for (int i = 0; i < ROWS; i++) {
+            const int at_k = B_ALONG ? k + e : k, at_j = B_ALONG ? j : j + e;
+            if (at_k < K) multiply_add(sum[at_j][i], x[at_k][i], conjugated(CONJ_B, found.element[e]));
+        }
+    }
+}
+
+// A lane's rows of a column of C, of which `rows` are left, or more than it has if WHOLE.
+template <bool WHOLE> INLINE void store_rows(Stored *to, const Element (&sum)[ROWS], int rows) {
+    UNROLL for (int i = 0; i < ROWS; i += RUN) {
+        Pack<RUN> found;
+        UNROLL for (int e = 0; e < RUN; e++) found.element[e] = sum[i + e];
+        if (WHOLE || below(i) + RUN <= rows)
+            global_store((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
+        else
+            UNROLL for (int e = 0; e < RUN; e++) if (below(i) + e < rows) to[below(i) + e] = found.element[e];
+    }
+}

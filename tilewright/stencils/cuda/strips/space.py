@@ -1,0 +1,63 @@
+"""The space of strips: parameters, and the rules that prune them.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Device, SegmentedProblem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda.strips.needs import registers, shared_bytes, vectors
+
+PER_SM = (1, 2, 3, 4, 5, 6, 8, 12, 16)
+
+
+def params(p: SegmentedProblem, device: Device) -> list[Param]:
+    return [
+        Param("rows", (1, 2, 4, 8, 16)),
+        Param("columns", (1, 2, 4, 8)),
+        Param("warps", (1, 2, 3, 4, 6, 8)),
+        Param("tile_n", (8, 16, 32, 64, 128, 256)),
+        Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+    ]
+
+
+def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
+    run = vectors(p)[2]
+    yield Rule(
+        "rows-whole",
+        "hard",
+        "a lane writes whole vectors of C",
+        lambda rows: rows % np.minimum(run, rows) == 0,
+    )
+    yield Rule(
+        "columns-whole",
+        "hard",
+        "a tile is made of whole turns",
+        lambda tile_n, columns: tile_n % columns == 0,
+    )
+    yield Rule("wide-c", "soft", "the widest access that is aligned is the fastest", lambda rows: rows >= run)
+
+    def needed(rows: Any, columns: Any) -> Any:
+        return registers(p, rows, columns)
+
+    def threads(warps: Any) -> Any:
+        return 32 * warps
+
+    yield limits.registers_per_thread(device, needed)
+
+    def shared(warps: Any, tile_n: Any) -> Any:
+        return shared_bytes(p, warps, tile_n)
+
+    yield limits.threads_per_block(device)
+    yield limits.shared_per_block(device, shared, "columns of two tiles fit")
+    yield from limits.resident_rules(
+        device, threads, lambda rows, columns, warps: 32 * warps * needed(rows, columns), shared
+    )
+    yield limits.warps_enough(device)
