@@ -117,6 +117,9 @@ class AmxStencil(Stencil):
             Param("blk_n", tuple(range(1, min(shape.across, 3) + 1))),
             Param("copy_b", (0, 1)),
             CONVERT,
+            Param("ahead", (0, 1, 2, 4), absent=0),
+            Param("fetch", (0, 1), absent=0),
+            Param("sets", (1, 2), absent=1),
         )
         return Space(params, tuple(_rules(problem, shape, device)))
 
@@ -124,7 +127,8 @@ class AmxStencil(Stencil):
         return lambda configs: np.array([cost(problem, config) for config in configs])
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return min(self.space(problem, device), key=lambda config: (cost(problem, config), repr(config)))
+        found = min(self.space(problem, device), key=lambda config: (cost(problem, config), repr(config)))
+        return found.with_(ahead=2)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         written = Amx(problem, config).function()
