@@ -1,6 +1,6 @@
 """Numbers of 16 bits beside float32 and other libraries, on one core: ``python -m bench.halves --sizes 16,32,64``.
 
-For each type and n the default of every stencil that accepts the problem, and with ``--configs`` changes of
+For each type and size the default of every stencil that accepts the problem, and with ``--configs`` changes of
 it (``amx:ahead=0``, ``amx:ahead=1,fetch=1``, parted by spaces), are timed in turns with our float32 as a call
 without records runs it, with PyTorch's ``bmm`` in the type and in float32, and with ``numpy.matmul`` in
 float32. All multiply as many products, of which the float32 ones take as much as the regime asks for, so that
@@ -8,8 +8,8 @@ those of 16 bits take half.
 
 Every line of JSON says the speed in Gflop/s, and as a median of ratios within rounds, with its 95 % interval,
 how many times as fast it was as our float32 (``over_s``) and as PyTorch in the type (``over_torch``).
-``problem`` is of ours; PyTorch's operands are packed matrices of the same extents that begin at cache lines.
-What is missing here is named and left out.
+Beside complex half stand our complex64 and the libraries', as ``s`` in all that was said. ``problem`` is of ours;
+PyTorch's operands are packed matrices of the same extents, not transposed. What is missing here is left out.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from tilewright.tuning.tuner import sized
 
 OURS = "float32"
 """What our float32 is called among the competitors."""
+WIDE = {"b": "s", "h": "s", "hc": "c"}
+"""The type that each is compared with."""
 Run = Callable[[], Any]
 
 
@@ -51,36 +53,39 @@ def configs(problem: Problem, device: Device, changes: list[str]) -> Iterator[tu
 
 
 def torch_call(problem: Problem, letter: str) -> Run | None:
-    """``torch.bmm`` of as many products in a type, on one thread; None where there is no PyTorch."""
+    """``torch.bmm`` of as many products in a type, on one thread; None where there is none of that."""
     try:
         import torch
     except ImportError:
         return None
+    if letter == "hc":
+        return None
     torch.set_num_threads(1)
     kind = getattr(torch, DTYPES[letter].name)
-    a, b = (torch.rand(problem.batch, *shape) - 0.5 for shape in ((problem.m, problem.k), (problem.k, problem.n)))
-    a, b = a.to(kind), b.to(kind)
+    shapes = (problem.m, problem.k), (problem.k, problem.n)
+    a, b = ((torch.rand(problem.batch, *shape) - 0.5).to(kind) for shape in shapes)
     c = torch.empty(problem.batch, problem.m, problem.n, dtype=kind)
     return lambda: torch.bmm(a, b, out=c)
 
 
-def numpy_call(problem: Problem) -> Run:
-    """``numpy.matmul`` of as many products in float32."""
+def numpy_call(problem: Problem, letter: str) -> Run:
+    """``numpy.matmul`` of as many products in a type."""
     draw = np.random.default_rng(1)
-    a = draw.random((problem.batch, problem.m, problem.k), np.float32)
-    b = draw.random((problem.batch, problem.k, problem.n), np.float32)
-    c = np.empty((problem.batch, problem.m, problem.n), np.float32)
+    shapes = (problem.m, problem.k), (problem.k, problem.n)
+    a, b = (draw.random((problem.batch, *shape)).astype(DTYPES[letter].numpy) for shape in shapes)
+    c = np.empty((problem.batch, problem.m, problem.n), DTYPES[letter].numpy)
     return lambda: np.matmul(a, b, out=c)
 
 
 def measured(problem: Problem, regime: str, device: Device, options: argparse.Namespace) -> Iterator[lines.Line]:
     """A line for each competitor in one problem."""
-    wide = sized(problem.with_(dtype=DTYPES["s"]), regime, device)
-    stands = {letter: kernels.Stand(problem, regime, device) for letter in (problem.dtype.letter, "s")}
+    beside = WIDE[problem.dtype.letter]
+    wide = sized(problem.with_(dtype=DTYPES[beside]), regime, device)
+    stands = {letter: kernels.Stand(problem, regime, device) for letter in (problem.dtype.letter, beside)}
     for letter, stand in stands.items():
         stand.problem = wide.with_(dtype=DTYPES[letter])
         stand.made = kernels.operands(stand.problem, 1)
-    own, plain = stands[problem.dtype.letter], stands["s"]
+    own, plain = stands[problem.dtype.letter], stands[beside]
     plan = dispatch.plan(plain.problem, device, cores=1, vendor=False)
     assert plan.stencil is not None
     assert plan.config is not None
@@ -90,11 +95,11 @@ def measured(problem: Problem, regime: str, device: Device, options: argparse.Na
         chosen[label] = name, config
         runs[label] = own.run(own.kernel(name, config))
     passes = dict.fromkeys(runs, own.passes)
-    for letter in (problem.dtype.letter, "s"):
+    for letter in (problem.dtype.letter, beside):
         call = torch_call(own.problem, letter)
         if call is not None:
             runs[f"torch {letter}"] = call
-    runs["numpy s"] = numpy_call(own.problem)
+    runs[f"numpy {beside}"] = numpy_call(own.problem, beside)
     timings = measure.interleaved(
         runs, rounds=options.rounds, regime=regime, batch=wide.batch, budget=options.budget
     )
@@ -113,7 +118,6 @@ def measured(problem: Problem, regime: str, device: Device, options: argparse.Na
             "kind": "halves",
             "type": problem.dtype.letter,
             "problem": own.problem.spelling,
-            "n": problem.n,
             "regime": regime,
             "variant": label,
             "stencil": stencil,
@@ -140,9 +144,9 @@ def main() -> None:
     sink = lines.Sink(options.out, "halves", device, vars(options))
     for regime in lines.words(options.regimes):
         for letter in lines.words(options.types):
-            for n in lines.numbers(options.sizes):
+            for size in lines.words(options.sizes):
                 for trans in lines.words(options.trans):
-                    problem = Problem(DTYPES[letter], n, n, n, trans[0], trans[1])
+                    (problem,) = Problem.parse(f"{letter}:{trans}:{size}")
                     try:
                         for line in measured(problem, regime, device, options):
                             sink.write(line)
@@ -152,7 +156,7 @@ def main() -> None:
                                 f"{line['over_s'][0]:.2f} x float32{others}{' <- runs' * line['runs']}"
                             )
                     except TilewrightError as error:
-                        console.print(f"{letter}:{n} {regime}: {error}")
+                        console.print(f"{letter}:{trans}:{size} {regime}: {error}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -160,8 +164,8 @@ def _arguments() -> argparse.Namespace:
         prog="bench.halves", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--types", default="b,h", help="any of b, h (default: b,h)")
-    add("--sizes", default="8,16,24,32,48,64", help=f"{lines.SIZES} (default: 8,16,24,32,48,64)")
+    add("--types", default="b,h", help="any of b, h, hc (default: b,h)")
+    add("--sizes", default="8,16,24,32,48,64", help="n or MxNxK (default: 8,16,24,32,48,64)")
     add("--trans", default="nn", help="pairs of transpositions (default: nn)")
     add("--regimes", default="cached", help="cached, memory (default: cached)")
     add("--configs", default="", help="changes of defaults, as amx:ahead=0,fetch=1, parted by spaces")
