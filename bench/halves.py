@@ -1,14 +1,14 @@
-"""Numbers of 16 bits beside float32 and other libraries, on one core: ``python -m bench.halves --sizes 16,32,64``.
+"""Numbers of 16 bits beside float32 and other libraries: ``python -m bench.halves --sizes 16,32,64``.
 
-For each type and size the default of every stencil that accepts the problem, and with ``--configs`` changes of
-it (``amx:ahead=0``, ``amx:ahead=1,fetch=1``, parted by spaces), are timed in turns with our float32 as a call
-without records runs it, with PyTorch's ``bmm`` in the type and in float32, and with ``numpy.matmul`` in
-float32. All multiply as many products, of which the float32 ones take as much as the regime asks for, so that
-those of 16 bits take half.
+On one core, for each type and size the default of every stencil that accepts the problem, and with
+``--configs`` changes of it (``amx:ahead=0``, ``amx:ahead=1,copy_b=1``, parted by spaces), are timed in turns
+with our float32 as a call without records runs it, with PyTorch's ``bmm`` in the type and in float32, and
+with ``numpy.matmul`` in float32. All multiply as many products, of which the float32 ones take as much as the
+regime asks for, so that those of 16 bits take half.
 
 Every line of JSON says the speed in Gflop/s, and as a median of ratios within rounds, with its 95 % interval,
-how many times as fast it was as our float32 (``over_s``) and as PyTorch in the type (``over_torch``).
-Beside complex half stand our complex64 and the libraries', as ``s`` in all that was said. ``problem`` is of ours;
+how many times as fast it was as our float32 (``over_s``) and as PyTorch in the type (``over_torch``). Beside
+complex half stand our complex64 and the libraries', as ``s`` in all that was said. ``problem`` is of ours;
 PyTorch's operands are packed matrices of the same extents, not transposed. What is missing here is left out.
 """
 
@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from bench import kernels, lines, machine
-from tilewright.catalog import STENCILS
 from tilewright.errors import TilewrightError
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.planning import dispatch
 from tilewright.tuning import timing as measure
+from tilewright.tuning.gemm.operands import operands
 from tilewright.tuning.tuner import sized
 
 OURS = "float32"
@@ -37,7 +37,8 @@ Run = Callable[[], Any]
 
 
 def configs(problem: Problem, device: Device, changes: list[str]) -> Iterator[tuple[str, str, Config]]:
-    """A name, a stencil and a config: every default, and what ``changes`` make of it where rules allow that."""
+    """A name, a stencil and a config: every default, and what ``changes`` make of it where rules
+    allow that."""
     for name, stencil in dispatch.candidates(device).items():
         if dispatch.refusal(stencil, problem, device) is not None:
             continue
@@ -77,14 +78,16 @@ def numpy_call(problem: Problem, letter: str) -> Run:
     return lambda: np.matmul(a, b, out=c)
 
 
-def measured(problem: Problem, regime: str, device: Device, options: argparse.Namespace) -> Iterator[lines.Line]:
+def measured(
+    problem: Problem, regime: str, device: Device, options: argparse.Namespace
+) -> Iterator[lines.Line]:
     """A line for each competitor in one problem."""
     beside = WIDE[problem.dtype.letter]
     wide = sized(problem.with_(dtype=DTYPES[beside]), regime, device)
     stands = {letter: kernels.Stand(problem, regime, device) for letter in (problem.dtype.letter, beside)}
     for letter, stand in stands.items():
         stand.problem = wide.with_(dtype=DTYPES[letter])
-        stand.made = kernels.operands(stand.problem, 1)
+        stand.made = operands(stand.problem, 1)
     own, plain = stands[problem.dtype.letter], stands[beside]
     plan = dispatch.plan(plain.problem, device, cores=1, vendor=False)
     assert plan.stencil is not None

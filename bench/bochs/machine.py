@@ -150,8 +150,8 @@ def outcomes(jobs: Sequence[Job], target: Device, folder: Path, seconds: float =
         said = (late.stdout or b"").decode()
     if FAULTY in said:
         raise DeviceError(
-            "this bochs takes the upper half of vcvtne2ps2bf16 from beyond its operand; accepted: one that was built with "
-            "bench/bochs/pairs.patch"
+            "this bochs takes the upper half of vcvtne2ps2bf16 from beyond its operand; "
+            "accepted: one that was built with bench/bochs/pairs.patch"
         )
     found = []
     for job in jobs:

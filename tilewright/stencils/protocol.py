@@ -114,8 +114,8 @@ class Stencil(ABC):
         return False
 
     def gain(self, problem: Any, device: Device) -> float:
-        """How many times as fast as the other stencils that serve a problem the default is expected to be, where
-        no table of measurements says it. Of equals an untuned call runs the first of the catalog."""
+        """How many times as fast as the other stencils that serve a problem the default is expected to be,
+        where no table of measurements says it. Of equals an untuned call runs the first of the catalog."""
         return 1.0
 
     def compiled(self, problem: Any) -> dict[str, Any]:

@@ -139,8 +139,8 @@ class Ir:
             self.store_stored(self.narrowed(value, piece.width), address, piece, stream)
 
     def load_free(self, address: str, piece: Piece, held: bool = False) -> str:
-        """As ``load``, but lanes may come in another order: that of all pieces of the same width and number of
-        lanes that are read so, and in which ``store_free`` expects them."""
+        """As ``load``, but lanes may come in another order: that of all pieces of the same width and number
+        of lanes that are read so, and in which ``store_free`` expects them."""
         return self.load(address, piece, held)
 
     def store_free(self, value: str, address: str, piece: Piece, stream: bool = False) -> None:

@@ -54,9 +54,7 @@ class Pairs:
         bits, every = f"<{2 * ROWS} x i1>", range(2 * ROWS)
         ir.declared.add(f"declare {both} {name}(ptr, i32, {bits}, {both})")
         kept = ", ".join(f"i32 {lane}" for lane in every)
-        lower = ir.let(
-            f"shufflevector {short} {raw}, {short} zeroinitializer, <{2 * ROWS} x i32> <{kept}>"
-        )
+        lower = ir.let(f"shufflevector {short} {raw}, {short} zeroinitializer, <{2 * ROWS} x i32> <{kept}>")
         mask = ", ".join(f"i1 {int(0 <= lane - ROWS < piece.active)}" for lane in every)
         read = f"ptr {ir.at(second, -ROWS)}, i32 2, {bits} <{mask}>, {both} {lower}"
         joined = ir.let(f"call {both} {name}({read})")

@@ -1,10 +1,10 @@
 """What POWER8 has of its own: vectors whose halves it reads and writes in the other order.
 
-Its loads and stores of vectors are those of a processor that counts bytes from the other end: of two halves of
-64 bits each comes first that should come second, and LLVM exchanges them after every load and before every
+Its loads and stores of vectors are those of a processor that counts bytes from the other end: of two halves
+of 64 bits each comes first that should come second, and LLVM exchanges them after every load and before every
 store, by an instruction of the units that multiply. What is computed lane by lane does not mind the order, so
-that a tile of real numbers is read, summed and written as it comes. POWER9 has loads and stores that need none
-of this.
+that a tile of real numbers is read, summed and written as it comes. POWER9 has loads and stores that need
+none of this.
 """
 
 from __future__ import annotations

@@ -151,9 +151,10 @@ class Family:
 FAMILIES = (
     # On Zen 4 no distance gained anything, from memory, at any size.
     Family("Zen", ("znver",), 0),
-    # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way on
-    # a Cascade Lake at 30 of 32 sizes of d and s, aligned or not, and 1.18 times as fast as streaming with it in
-    # the mean (bench/results/cascadelake-avx512/stores.jsonl). Those before and after it have its caches.
+    # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
+    # on a Cascade Lake at 30 of 32 sizes of d and s, aligned or not, and 1.18 times as fast as streaming with
+    # it in the mean (bench/results/cascadelake-avx512/stores.jsonl). Those before and after it have its
+    # caches.
     Family("Skylake server", ("skylake-avx512", "cascadelake", "cooperlake"), 2, streams=False),
     # On a Xeon with AVX-512 two ahead gained 35 % at n = 16 and 19 % at n = 24, doubles from memory, and
     # streaming 1.04 to 1.39 (bench/results/emeraldrapids-avx512/stores.jsonl).
@@ -170,10 +171,12 @@ FAMILIES = (
 
 
 def memory_limits(cpu: str) -> dict[str, int]:
-    """What ``Device.limits`` says of a processor that LLVM calls ``cpu`` and its memory: ``prefetch``, products
-    ahead to ask for, and ``streams``, whether large results go past the caches. 0 and 1 if the table lacks it."""
-    found = next((family for family in FAMILIES if cpu.startswith(family.starts)), None)
-    return {"prefetch": found.prefetch, "streams": int(found.streams)} if found else {"prefetch": 0, "streams": 1}
+    """What ``Device.limits`` says of a processor that LLVM calls ``cpu`` and its memory: ``prefetch``,
+    products ahead to ask for, and ``streams``, whether large results go past the caches. 0 and 1 if the table
+    lacks it."""
+    unknown = Family("", (), 0)
+    found = next((family for family in FAMILIES if cpu.startswith(family.starts)), unknown)
+    return {"prefetch": found.prefetch, "streams": int(found.streams)}
 
 
 FEATURES = {

@@ -347,10 +347,10 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
     Of complex numbers both parts are rounded, each by no more than v times itself and the absolute part:
     v times the modulus, and sqrt(2) times the absolute part.
 
-    x86's instructions for bfloat16 take operands below 2^-126 for zeros: each such element of A leaves out up to
-    2^-126 times an element of B, and likewise of B, which adds |alpha| 2^-126 times the sums of |op(A)| along its
-    row and of |op(B)| along its column (Intel, "Architecture Instruction Set Extensions Programming Reference",
-    VDPBF16PS and TDPBF16PS).
+    x86's instructions for bfloat16 take operands below 2^-126 for zeros: each such element of A leaves out up
+    to 2^-126 times an element of B, and likewise of B, which adds |alpha| 2^-126 times the sums of |op(A)|
+    along its row and of |op(B)| along its column (Intel, "Architecture Instruction Set Extensions Programming
+    Reference", VDPBF16PS and TDPBF16PS).
 
     Tensor cores add several products at a time and cut off where float32 rounds (M. Fasi, N. J. Higham,
     M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021),

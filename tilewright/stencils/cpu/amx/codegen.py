@@ -135,10 +135,12 @@ class Amx:
 
         def multiply(j: str, block: int) -> None:
             place = self._count(j, block)
+
             def some(which: int) -> None:
                 self.base = which * (TILES // 2)
                 where = rows.slot(ir, j) if rows else self._matrix("%B", j, "%sb")
                 self.block(self.blocks[block], pairs.slot(ir, j), where, sums.slot(ir, place))
+
             if self.sets == 1:
                 some(0)
                 return
@@ -192,8 +194,8 @@ class Amx:
         return self.ir.let(f"add i64 {self.ir.let(f'mul i64 {j}, {len(self.blocks)}')}, {block}")
 
     def _turns(self, todo: Sequence[tuple[int, Callable[[str], None]]]) -> None:
-        """The loop over the batch: a turn does each of some things to the product that is its distance behind,
-        where there is one."""
+        """The loop over the batch: a turn does each of some things to the product that is its distance
+        behind, where there is one."""
         ir, late = self.ir, max(distance for distance, _ in todo)
         before, loop, after = (ir.label(x) for x in ("before", "batch", "done"))
         ir.do(f"br label %{before}")
@@ -332,7 +334,7 @@ class Amx:
             ir.store(*one)
             return
         (low, sink, piece), (high, other, above) = one, two
-        wide, half = f"<{2 * ROWS} x bfloat>", f"<{ROWS} x bfloat>"
+        wide = f"<{2 * ROWS} x bfloat>"
         real = ir.vec(ROWS)
         ir.declared.add(f"declare {wide} {ROUND}({real}, {real})")
         both = ir.let(f"call {wide} {ROUND}({real} {high}, {real} {low})")

@@ -635,11 +635,13 @@ class TileStencil(Stencil):
         return Launch(grain=grain(problem))
 
     def gain(self, problem: Problem, device: Device) -> float:
-        """How many times as fast as ``lanes`` it is expected to be for numbers of 16 bits on x86 with AVX-512.
+        """How many times as fast as ``lanes`` it is expected to be for numbers of 16 bits on x86 with
+        AVX-512.
 
-        Conversions of whole columns are one instruction, and those of pieces of several matrices many: on a Cascade
-        Lake, from the caches, ``lanes`` took up to 16 times as long (``cascadelake-avx512/halves.jsonl``). The
-        borders are where that began; 2 stands for what was 1.1 to 16. Elsewhere nothing was measured.
+        Conversions of whole columns are one instruction, and those of pieces of several matrices many: on a
+        Cascade Lake, from the caches, ``lanes`` took up to 16 times as long
+        (``cascadelake-avx512/halves.jsonl``). The borders are where that began; 2 stands for what was 1.1 to
+        16. Elsewhere nothing was measured.
         """
         p = problem
         if p.dtype.real_bits != 16 or device["vector_bits"] != 512 or not device.features.startswith("x86"):
