@@ -20,6 +20,8 @@ TILES = 8
 """Tile registers, of 16 rows of 64 bytes: as many 32-bit numbers or pairs as ``pairs.ROWS``."""
 
 ROUND = "@llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+LINE = 32
+"""16-bit numbers of a cache line."""
 TOGETHER = 16
 """Vectors of results of a turn of the loop that puts them into C."""
 Result = tuple[str, str, Piece]
@@ -95,13 +97,10 @@ class Amx:
         self.ir, self.shape = Ir(problem.dtype, "v", converts=bool(config["convert"])), Shape.of(problem)
         self.product = "tdpbf16ps" if problem.dtype.letter == "b" else "tdpfp16ps"
         self.blocks = list(self._blocks())
-        # Blocks between a product of tiles and what becomes of it, and products between packing and that.
-        self.behind: int = config["ahead"]
-        self.packed: int = min(self.behind, 1) if len(self.blocks) > 1 else self.behind
-        self.fetch = bool(config["fetch"])
-        taken = self.blk_m * self.blk_n + self.blk_m + self.blk_n
-        self.sets = 2 if config["sets"] == 2 and 2 * taken <= TILES else 1
-        self.base = 0
+        # Products from packing one to its tile products, and blocks from those to their results in C.
+        self.ahead: int = config["ahead"]
+        self.behind: int = config["behind"]
+        self.prefetches = bool(config["prefetch"])
 
     def function(self) -> Ir:
         """The whole body: the shapes of the tiles, the buffers, and the loop over the batch."""
@@ -109,8 +108,8 @@ class Amx:
         self._configure()
         # Pairs of A by tiles of 16 rows, rows of op(B) as columns, and sums of a block of tiles.
         deep = shape.steps * shape.pairs
-        pairs = Buffer.of(ir, shape.down * deep * ROWS, 4, self.packed if p.stride_a else 0)
-        rows = Buffer.of(ir, p.n * shape.row, 2, self.packed if p.stride_b else 0) if self.copies else None
+        pairs = Buffer.of(ir, shape.down * deep * ROWS, 4, self.ahead if p.stride_a else 0)
+        rows = Buffer.of(ir, p.n * shape.row, 2, self.ahead if p.stride_b else 0) if self.copies else None
         sums = Buffer.of(ir, self.blk_m * self.blk_n * shape.columns * ROWS, 4, self.behind)
         packing = Pairs(ir, p, deep, shape.row)
         if p.stride_a == 0:
@@ -124,51 +123,29 @@ class Amx:
                 packing.pack_a(self._matrix("%A", j, "%sa"), pairs.slot(ir, j), part, parts)
             if rows and p.stride_b != 0:
                 packing.copy_b(self._matrix("%B", j, "%sb"), rows.slot(ir, j), part, parts)
-            if self.fetch and part == parts - 1:
-                if not rows and p.stride_b != 0:
-                    base = self._matrix("%B", j, "%sb")
-                    for line in range(0, p.n * p.ldb, 32):
-                        ir.prefetch(ir.at(base, line), False)
-                base = self._matrix("%C", j, "%sc")
-                for line in range(0, p.n * p.ldc, 32):
-                    ir.prefetch(ir.at(base, line), True)
+            if self.prefetches and not part:
+                self._ask(j)
 
         def multiply(j: str, block: int) -> None:
-            place = self._count(j, block)
-
-            def some(which: int) -> None:
-                self.base = which * (TILES // 2)
-                where = rows.slot(ir, j) if rows else self._matrix("%B", j, "%sb")
-                self.block(self.blocks[block], pairs.slot(ir, j), where, sums.slot(ir, place))
-
-            if self.sets == 1:
-                some(0)
-                return
-            odd = ir.let(f"trunc i64 {j} to i1")
-            yes, no, end = (ir.label(x) for x in ("odd", "even", "joined"))
-            ir.do(f"br i1 {odd}, label %{yes}, label %{no}")
-            ir.place(yes)
-            some(1)
-            ir.do(f"br label %{end}")
-            ir.place(no)
-            some(0)
-            ir.do(f"br label %{end}")
-            ir.place(end)
+            where = rows.slot(ir, j) if rows else self._matrix("%B", j, "%sb")
+            place = sums.slot(ir, self._count(j, block))
+            self.block(self.blocks[block], pairs.slot(ir, j), where, place)
 
         def put(j: str, block: int) -> None:
             source = sums.slot(ir, self._count(j, block))
             self.update(self.blocks[block], source, self._matrix("%C", j, "%sc"))
 
-        # Each a distance behind the product that is packed, and what is done of the one there.
+        # Each with how far behind the product it is that is packed. What is packed for later comes between
+        # the tile products of a block and what waits for them.
         todo: list[tuple[int, Callable[[str], None]]] = []
-        if not self.packed:
-            todo.append((0, lambda j: pack(j, 0, 1)))
+        if not self.ahead:
+            todo.append((0, partial(pack, part=0, parts=1)))
         for block in range(number):
-            todo.append((self.packed, partial(multiply, block=block)))
-            before = block - self.behind
-            todo.append((self.packed - before // number, partial(put, block=before % number)))
-            if self.packed:
+            todo.append((self.ahead, partial(multiply, block=block)))
+            if self.ahead:
                 todo.append((0, partial(pack, part=block, parts=number)))
+            before = block - self.behind
+            todo.append((self.ahead - before // number, partial(put, block=before % number)))
         self._turns(todo)
         self._call("tilerelease")
         return ir
@@ -186,6 +163,18 @@ class Amx:
     def _matrix(self, base: str, j: str, stride: str) -> str:
         """The matrix of a product."""
         return self.ir.at(base, self.ir.let(f"mul i64 {j}, {stride}"))
+
+    def _ask(self, j: str) -> None:
+        """Ask for what packing does not read of a product: op(B) where it is not copied, and C."""
+        ir, p = self.ir, self.p
+        columns = ((p.ldb, p.n, p.k, "%B", "%sb"),) if not self.copies and p.stride_b != 0 else ()
+        for ld, count, rows, base, stride in (*columns, (p.ldc, p.n, p.m, "%C", "%sc")):
+            place = self._matrix(base, j, stride)
+            # Columns without gaps are one run of lines.
+            runs, length = (1, count * rows) if ld == rows else (count, rows)
+            for column in range(runs):
+                for first in range(0, length, LINE):
+                    ir.prefetch(ir.at(place, column * ld + first), base == "%C")  # type: ignore[operator]
 
     def _count(self, j: str, block: int) -> str:
         """The number of a block among those of all products."""
@@ -229,24 +218,23 @@ class Amx:
 
     # -- tile registers ---------------------------------------------------------------------------
     def _sum(self, down: int, across: int) -> int:
-        return self.base + down * self.blk_n + across
+        return down * self.blk_n + across
 
     def _pairs(self, down: int) -> int:
-        return self.base + self.blk_m * self.blk_n + down
+        return self.blk_m * self.blk_n + down
 
     def _rows(self, across: int) -> int:
-        return self.base + self.blk_m * (self.blk_n + 1) + across
+        return self.blk_m * (self.blk_n + 1) + across
 
     def _configure(self) -> None:
         """Load palette 1: rows of each register at byte 48, bytes of a row at byte 16, two of each."""
         shape, table = self.shape, bytearray(64)
         table[0] = 1
         sums, pairs = self._pairs(0), self._rows(0)
-        for first in range(0, self.sets * TILES // 2, TILES // 2):
-            for tile in range(pairs + self.blk_n):
-                held = tile < sums
-                table[48 + first + tile] = shape.columns if held or tile >= pairs else shape.pairs
-                table[16 + 2 * (first + tile)] = 4 * (ROWS if tile < pairs else shape.pairs)
+        for tile in range(pairs + self.blk_n):
+            held = tile < sums
+            table[48 + tile] = shape.columns if held or tile >= pairs else shape.pairs
+            table[16 + 2 * tile] = 4 * (ROWS if tile < pairs else shape.pairs)
         place = self.ir.let("alloca [64 x i8], align 64")
         values = ", ".join(f"i8 {byte}" for byte in table)
         self.ir.do(f"store <64 x i8> <{values}>, ptr {place}, align 64")
