@@ -21,6 +21,7 @@ from pathlib import Path
 from bench import lines
 from bench.bochs import machine
 from tilewright.catalog import STENCILS, TARGETS
+from tilewright.errors import DeviceError
 from tilewright.model import DTYPES, Problem
 
 NAMES = ("tile", "dots", "amx")
@@ -100,7 +101,10 @@ def main() -> None:
     for first in range(0, len(todo), TOGETHER):
         part = todo[first : first + TOGETHER]
         with tempfile.TemporaryDirectory() as name:
-            said = machine.outcomes(part, machine.device(), Path(name))
+            try:
+                said = machine.outcomes(part, machine.device(), Path(name))
+            except DeviceError as error:
+                sys.exit(str(error))
         for job, words in zip(part, said, strict=True):
             right = words.startswith("right")
             wrong += not right

@@ -20,7 +20,7 @@ from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cpu.tile.stencil import live
 from tilewright.targets.cpu import llvm, processor
-from tilewright.targets.cpu.isa import prefetch_distance
+from tilewright.targets.cpu.isa import memory_limits
 from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
@@ -253,7 +253,7 @@ def test_defaults_that_once_spilled(
     (problem,) = Problem.parse(spelling, beta=beta)
     problem = problem.with_(trans_a=trans[0], trans_b=trans[1], alpha=alpha, batch=batch)
     device = pretended(name)
-    limits = dict(device.limits) | {"prefetch": prefetch_distance(name)}
+    limits = dict(device.limits) | memory_limits(name)
     device = dataclasses.replace(device, limits=limits)
     source = TILE.source(problem, TILE.default(problem, device), device)
     assert llvm.compile(source, device).facts["spills"] == 0
@@ -389,7 +389,7 @@ MEMORY = {"znver4": 0, "rocketlake": 2}
 def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
     """Beyond the caches results are staged, and operands asked for early where that is known to gain."""
     device = pretended(name)
-    device = dataclasses.replace(device, limits={**device.limits, "prefetch": prefetch_distance(name)})
+    device = dataclasses.replace(device, limits={**device.limits, **memory_limits(name)})
     assert device["prefetch"] == MEMORY[name]
     written = STENCILS[stencil]
     (problem,) = Problem.parse(spelling)

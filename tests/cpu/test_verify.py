@@ -6,12 +6,13 @@ import itertools
 import numpy as np
 import pytest
 
+from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError
 from tilewright.model import Problem
 from tilewright.stencils.cpu.tile.stencil import TileStencil
 from tilewright.targets.cpu import llvm, processor
 from tilewright.tuning.gemm.operands import KEEP, operands, reference, sample
-from tilewright.tuning.gemm.verify import CASES, Verifier, verify
+from tilewright.tuning.gemm.verify import CASES, Verifier, against, verify
 
 pytestmark = pytest.mark.cpu
 
@@ -284,6 +285,20 @@ def test_bound_grows_with_cancellation_not_with_the_result():
     right = reference(problem, made)
     assert right.expected[0, 0, 0] == 0
     assert right.bound[0, 0, 0] == pytest.approx(4 * 2.0**-24 * 2e6, rel=1e-5)
+
+
+def test_tiny_bfloat16_may_count_as_zeros_and_for_no_more():
+    """What x86's instructions for bfloat16 make of subnormal operands is within the bound that names it."""
+    problem = one("b:6x5x9@3")
+    made = operands(problem, 1)
+    made.a[...] = narrowed(widened(made.a) * np.float32(2.0**-128), made.a.dtype)
+    right = reference(problem, made)
+    flushed = np.where(abs(widened(made.a)) < 2.0**-126, 0.0, widened(made.a))
+    got = narrowed(np.einsum("bik,bkj->bij", flushed, widened(made.b)).astype(np.float32), made.c.dtype)
+    assert (widened(got) == 0).any()
+    assert against(got, right, problem, "zeros").ok
+    more = narrowed(widened(got) + np.float32(2.0**-121), made.c.dtype)
+    assert not against(more, right, problem, "too much").ok
 
 
 def test_large_batches_are_sampled_with_both_ends():

@@ -148,7 +148,8 @@ def plan(
     5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model for this very problem
        (``tilewright tune --model``): the rung of processors that nobody has measured;
     6. ``default``: of the stencils that accept the problem whichever was measured to gain most over the
-       library on problems like it (``neighbours``), the first of equals, with its cost model's config;
+       library on problems like it (``neighbours``), or says itself that it gains most (``Stencil.gain``), the
+       first of equals, with its cost model's config;
     7. ``vendor``: cuBLASLt where it serves the problem, else the array library's own product: where no
        stencil accepts the problem, where the records say that it is faster, and where each stencil that
        accepts it was not measured to win on such problems, or, where nothing was measured, says that it
@@ -265,7 +266,7 @@ def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tupl
         found = neighbours.standing(stencil.name, problem, kind, device)
     if found is not None:
         return found
-    return problem.pointers or not stencil.needs_record(problem), 1.0
+    return problem.pointers or not stencil.needs_record(problem), stencil.gain(problem, device)
 
 
 def _close(p: Problem) -> dict[str, int]:

@@ -127,6 +127,11 @@ class Stencil(ABC):
         """Whether only a record makes this kernel a better guess than the array library's own product."""
         return False
 
+    def gain(self, problem: Any, device: Device) -> float:
+        """How many times as fast as the other stencils that serve a problem the default is expected to be,
+        where no table of measurements says it. Of equals an untuned call runs the first of the catalog."""
+        return 1.0
+
     def compiled(self, problem: Any) -> dict[str, Any]:
         """What of a problem decides the text of a program, as plain JSON values."""
         return {**problem.compiled, **({"packed": True} if self.packed_only else {})}

@@ -69,14 +69,17 @@ def staged_rules(problem: Problem, device: Device, put: int) -> tuple[Rule, ...]
 def from_memory(problem: Problem, device: Device, space: Space, config: Config) -> Config:
     """The config for a batch that is larger than the caches: how C is written, and what is asked for early.
 
-    A result of which half fits in a second-level cache is left where its reader will look for it. Prefetch
-    is as far ahead as ``Device.limits["prefetch"]`` says, in products; a device that does not say gets none.
+    A result of which half fits in a second-level cache is left where its reader will look for it. So is any
+    where ``Device.limits["streams"]`` is 0, of a processor whose ordinary stores are as fast; interleaved
+    matrices were not compared there. Prefetch is as far ahead as ``Device.limits["prefetch"]`` says, in
+    products; a device that does not say gets none.
     """
     if problem.footprint <= device.knee():
         return config
     result = problem.m * problem.n * problem.batch * problem.dtype.itemsize
     changes: list[dict[str, object]] = []
-    if result > 2 * device["l2"]:
+    streams = problem.interleaved is not None or device.limits.get("streams", 1)
+    if result > 2 * device["l2"] and streams:
         stores = next(param.values for param in space.params if param.name == "store")
         changes += [{"store": store} for store in ("staged", "stream") if store in stores]
     chosen = _first(space, config, changes)

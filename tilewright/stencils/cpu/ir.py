@@ -138,6 +138,15 @@ class Ir:
         else:
             self.store_stored(self.narrowed(value, piece.width), address, piece, stream)
 
+    def load_free(self, address: str, piece: Piece, held: bool = False) -> str:
+        """As ``load``, but lanes may come in another order: that of all pieces of the same width and number
+        of lanes that are read so, and in which ``store_free`` expects them."""
+        return self.load(address, piece, held)
+
+    def store_free(self, value: str, address: str, piece: Piece, stream: bool = False) -> None:
+        """As ``store``, of lanes in the order of ``load_free``."""
+        self.store(value, address, piece, stream)
+
     def load_stored(self, address: str, piece: Piece) -> str:
         """A piece as it lies in memory."""
         return self._read(address, piece, self.stored, self._suffix)

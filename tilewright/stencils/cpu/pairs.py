@@ -9,6 +9,9 @@ Rows of A past m and steps of k past its end are zeros.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from tilewright.model import Problem
 from tilewright.space import Param
 from tilewright.stencils.cpu.ir import Ir, Piece
@@ -23,6 +26,7 @@ CONVERT = Param("convert", (0, 1))
 """Whether sums become bfloat16 by the instruction for it (AVX512-BF16), or by arithmetic on integers."""
 LONG = 8
 """Pairs of k beyond which they are written in a loop."""
+T = TypeVar("T")
 
 
 class Pairs:
@@ -39,34 +43,44 @@ class Pairs:
         """16 vectors' lanes (x, y) side by side, x from ``first`` and y from ``second`` (zeros: None), as
         numbers of 32 bits that nobody computes with."""
         ir, short, whole = self.ir, f"<{ROWS} x i16>", f"<{ROWS} x i32>"
+        value = ir.load_stored(first, piece)
+        raw = ir.let(f"bitcast <{ROWS} x {ir.stored}> {value} to {short}")
+        if second is None:
+            wide = ir.let(f"zext {short} {raw} to {whole}")
+            return ir.let(f"bitcast {whole} {wide} to {ir.vec(ROWS)}")
+        # Read into the upper half by a mask, both halves are one vector by no instruction of their own, and
+        # one permutation puts pairs together. The mask reads nothing of what lies before.
+        both, name = f"<{2 * ROWS} x i16>", f"@llvm.masked.load.v{2 * ROWS}i16.p0"
+        bits, every = f"<{2 * ROWS} x i1>", range(2 * ROWS)
+        ir.declared.add(f"declare {both} {name}(ptr, i32, {bits}, {both})")
+        kept = ", ".join(f"i32 {lane}" for lane in every)
+        lower = ir.let(f"shufflevector {short} {raw}, {short} zeroinitializer, <{2 * ROWS} x i32> <{kept}>")
+        mask = ", ".join(f"i1 {int(0 <= lane - ROWS < piece.active)}" for lane in every)
+        read = f"ptr {ir.at(second, -ROWS)}, i32 2, {bits} <{mask}>, {both} {lower}"
+        joined = ir.let(f"call {both} {name}({read})")
+        order = ", ".join(f"i32 {lane}" for row in range(ROWS) for lane in (row, ROWS + row))
+        dealt = ir.let(f"shufflevector {both} {joined}, {both} poison, <{2 * ROWS} x i32> <{order}>")
+        return ir.let(f"bitcast {both} {dealt} to {ir.vec(ROWS)}")
 
-        def read(address: str) -> str:
-            value = ir.load_stored(address, piece)
-            raw = ir.let(f"bitcast <{ROWS} x {ir.stored}> {value} to {short}")
-            return ir.let(f"zext {short} {raw} to {whole}")
+    def pack_a(self, a: str, buffer: str, part: int = 0, parts: int = 1) -> None:
+        """Pairs of op(A): for each tile of 16 rows, after one another, rows of pairs (2l, 2l + 1).
 
-        both = read(first)
-        if second is not None:
-            shift = "<" + ", ".join(["i32 16"] * ROWS) + ">"
-            both = ir.let(f"or {whole} {both}, {ir.let(f'shl {whole} {read(second)}, {shift}')}")
-        return ir.let(f"bitcast {whole} {both} to {ir.vec(ROWS)}")
-
-    def pack_a(self, a: str, buffer: str) -> None:
-        """Pairs of op(A): for each tile of 16 rows, after one another, rows of pairs (2l, 2l + 1)."""
+        Of ``parts`` pieces of this work, as equal as they can be, the one of number ``part``.
+        """
         p, ir, deep = self.p, self.ir, self.deep
         whole = Piece(0, ROWS, ROWS)
         if p.transposed_a:
-            for row in range(0, p.m, ROWS):
-                for pair in range(0, deep, PAIRS):
-                    lines = [
-                        self._along_k(a, (row + i) * p.lda, 2 * pair) if row + i < p.m else None  # type: ignore[operator]
-                        for i in range(ROWS)
-                    ]
-                    found = self._transposed(lines)[: deep - pair]
-                    for number, vector in enumerate(found):
-                        at = row * deep + (pair + number) * ROWS
-                        ir.store(vector, ir.at(buffer, at, held=True), whole, held=True)
-                    ir.keep_order()
+            blocks = [(row, pair) for row in range(0, p.m, ROWS) for pair in range(0, deep, PAIRS)]
+            for row, pair in _share(blocks, part, parts):
+                lines = [
+                    self._along_k(a, (row + i) * p.lda, 2 * pair) if row + i < p.m else None  # type: ignore[operator]
+                    for i in range(ROWS)
+                ]
+                found = self._transposed(lines)[: deep - pair]
+                for number, vector in enumerate(found):
+                    at = row * deep + (pair + number) * ROWS
+                    ir.store(vector, ir.at(buffer, at, held=True), whole, held=True)
+                ir.keep_order()
             return
 
         def put(source: str, sink: str, second: bool) -> None:
@@ -76,28 +90,36 @@ class Pairs:
                 vector = self.paired(here, ir.at(here, p.lda) if second else None, piece)  # type: ignore[arg-type]
                 ir.store(vector, ir.at(sink, row * deep, held=True), whole, held=True)
 
-        pairs = p.k // 2
-        begin = 0
-        if pairs > LONG:
-            begin = pairs
+        def some(pair: int) -> None:
+            place = ir.at(buffer, pair * ROWS, held=True)
+            put(ir.at(a, 2 * pair * p.lda), place, pair < p.k // 2)  # type: ignore[operator]
+
+        mine = _share(range(p.k // 2), part, parts)
+        if len(mine) > LONG:
 
             def step(at: str) -> None:
                 across = ir.let(f"mul i64 {at}, {2 * p.lda}")  # type: ignore[operator]
                 put(ir.at(a, across), ir.at(buffer, ir.let(f"mul i64 {at}, {ROWS}"), held=True), True)
 
-            counted(ir, "0", str(pairs), 1, step)
-        for pair in range(begin, -(-p.k // 2)):
-            place = ir.at(buffer, pair * ROWS, held=True)
-            put(ir.at(a, 2 * pair * p.lda), place, pair < pairs)  # type: ignore[operator]
+            counted(ir, str(mine[0]), str(mine[-1] + 1), 1, step)
+        else:
+            for pair in mine:
+                some(pair)
+        if part < parts - 1:
+            return
+        if p.k % 2:
+            some(p.k // 2)
         for pair in range(-(-p.k // 2), deep):
             for row in range(0, p.m, ROWS):
                 place = ir.at(buffer, row * deep + pair * ROWS, held=True)
                 ir.store("zeroinitializer", place, whole, held=True)
 
-    def copy_b(self, b: str, buffer: str) -> None:
-        """The columns of op(B), each padded by zeros to ``row`` numbers."""
+    def copy_b(self, b: str, buffer: str, part: int = 0, parts: int = 1) -> None:
+        """The columns of op(B), each padded by zeros to ``row`` numbers: all, or one of ``parts`` pieces of
+        this work."""
         p, ir, length = self.p, self.ir, self.row
         if not p.transposed_b:
+            mine = _share(range(p.n), part, parts)
 
             def step(at: str) -> None:
                 source = ir.at(b, ir.let(f"mul i64 {at}, {p.ldb}"))
@@ -107,20 +129,21 @@ class Pairs:
                     value = ir.load_stored(ir.at(source, k), Piece(k, 2 * PAIRS, active))
                     ir.store_stored(value, ir.at(sink, k), Piece(k, 2 * PAIRS, 2 * PAIRS))
 
-            counted(ir, "0", str(p.n), 1, step)
+            if mine:
+                counted(ir, str(mine[0]), str(mine[-1] + 1), 1, step)
             return
-        for column in range(0, p.n, ROWS):
+        blocks = [(column, pair) for column in range(0, p.n, ROWS) for pair in range(0, length // 2, PAIRS)]
+        for column, pair in _share(blocks, part, parts):
             piece = Piece(column, ROWS, min(ROWS, p.n - column))
-            for pair in range(0, length // 2, PAIRS):
-                found: list[str | None] = []
-                for k in range(2 * pair, min(2 * (pair + PAIRS), p.k), 2):
-                    first = ir.at(b, column + k * p.ldb)  # type: ignore[operator]
-                    found.append(self.paired(first, ir.at(first, p.ldb) if k + 1 < p.k else None, piece))  # type: ignore[arg-type]
-                found += [None] * (ROWS - len(found))
-                for number, vector in enumerate(self._transposed(found)[: piece.active]):
-                    place = ir.at(buffer, (column + number) * length + 2 * pair)
-                    ir.store(vector, place, Piece(0, ROWS, ROWS), held=True)
-                ir.keep_order()
+            found: list[str | None] = []
+            for k in range(2 * pair, min(2 * (pair + PAIRS), p.k), 2):
+                first = ir.at(b, column + k * p.ldb)  # type: ignore[operator]
+                found.append(self.paired(first, ir.at(first, p.ldb) if k + 1 < p.k else None, piece))  # type: ignore[arg-type]
+            found += [None] * (ROWS - len(found))
+            for number, vector in enumerate(self._transposed(found)[: piece.active]):
+                place = ir.at(buffer, (column + number) * length + 2 * pair)
+                ir.store(vector, place, Piece(0, ROWS, ROWS), held=True)
+            ir.keep_order()
 
     def _along_k(self, base: str, offset: int, k: int) -> str | None:
         """Up to 16 pairs of a row of k, zeros beyond its end; None where there is none."""
@@ -133,3 +156,8 @@ class Pairs:
     def _transposed(self, rows: list[str | None]) -> list[str]:
         """The transpose of 16 vectors of pairs, of which None are zeros."""
         return block_transposed(self.ir, [row or "zeroinitializer" for row in rows], 1, ROWS)
+
+
+def _share(work: Sequence[T], part: int, parts: int) -> Sequence[T]:
+    """One of ``parts`` pieces of some work, which follow one another and differ by one at most."""
+    return work[len(work) * part // parts : len(work) * (part + 1) // parts]

@@ -6,6 +6,7 @@ from tilewright.model import Device, DType
 from tilewright.stencils.cpu.arm import Neon, Sve
 from tilewright.stencils.cpu.bits import BitsIr, by_bits
 from tilewright.stencils.cpu.ir import Ir, ordered, ways
+from tilewright.stencils.cpu.power import Power8, exchanges
 
 
 def multiplies_stored(dtype: DType, device: Device) -> bool:
@@ -29,6 +30,8 @@ def ir_of(dtype: DType, device: Device, keeps_order: bool = False) -> Ir:
     register = ordered(device) if keeps_order else ""
     if dtype.real_bits == 16 and by_bits(device):
         return BitsIr(dtype, register)
+    if exchanges(device) and not dtype.is_complex:
+        return Power8(dtype, register, **ways(device))
     if "sve" in device.supports:
         return Sve(dtype, register, device["vector_bits"], complex_slots(device) <= 1)
     if "fcma" in device.supports:

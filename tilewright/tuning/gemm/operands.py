@@ -313,6 +313,10 @@ def sample(batch: int, most: int, seed: int = 0) -> Array:
     return np.sort(np.concatenate([[0, batch - 1], between]))
 
 
+FLUSHED = 2.0**-126
+"""The smallest normal bfloat16, below which some instructions take an operand for zero."""
+
+
 def _factor(dtype: DType, k: int, math_: str = "ieee") -> float:
     """gamma of the error bound: see ``reference``."""
     u = dtype.unit_roundoff
@@ -351,6 +355,11 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
     gamma of what that makes of it: gamma' = 2t + t^2 + gamma (1 + 2t + t^2). C and the scalars are not cut
     off.
 
+    x86's instructions for bfloat16 take operands below 2^-126 for zeros: each such element of A leaves out up
+    to 2^-126 times an element of B, and likewise of B, which adds |alpha| 2^-126 times the sums of |op(A)|
+    along its row and of |op(B)| along its column (Intel, "Architecture Instruction Set Extensions Programming
+    Reference", VDPBF16PS and TDPBF16PS).
+
     Tensor cores add several products at a time and cut off where float32 rounds (M. Fasi, N. J. Higham,
     M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021),
     while products of 16-bit numbers are exact in float32. The bound is that of rounded sums all the same:
@@ -378,6 +387,9 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
         bound = sums
         if v := p.dtype.storage_roundoff:
             bound = sums + v * (abs(expected).astype(np.float64) + sums) + subnormal(p.dtype)
+        if p.dtype.letter == "b":
+            beside = abs(a).sum(axis=2)[:, :, None] + abs(b).sum(axis=1)[:, None, :]
+            bound = bound + abs(operands.alpha) * FLUSHED * beside
         return Reference(which, expected, bound, size, sums)
 
 

@@ -5,15 +5,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 from tilewright.model import Config, Problem
-from tilewright.stencils.cpu.ir import Ir, Piece, batch_loop, finish, load_scalars
+from tilewright.stencils.cpu.ir import Ir, Piece, finish, load_scalars
 from tilewright.stencils.cpu.pairs import PAIRS, ROWS, Pairs
 from tilewright.stencils.cpu.staging import counted
 
 TILES = 8
 """Tile registers, of 16 rows of 64 bytes: as many 32-bit numbers or pairs as ``pairs.ROWS``."""
+
+ROUND = "@llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+LINE = 32
+"""16-bit numbers of a cache line."""
+TOGETHER = 16
+"""Vectors of results of a turn of the loop that puts them into C."""
+Result = tuple[str, str, Piece]
+"""A vector of 16 results in float32, the address in C, and which rows of C it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory on the stack for what waits: ``slots`` places, a power of two, of ``size`` bytes each."""
+
+    place: str
+    size: int
+    slots: int
+
+    @staticmethod
+    def of(ir: Ir, numbers: int, width: int, waiting: int) -> Buffer:
+        """Places for so many numbers of ``width`` bytes: for what is written, and for those that wait."""
+        slots = 1 << waiting.bit_length()
+        size = -(-numbers * width // 64) * 64
+        return Buffer(ir.let(f"alloca [{slots * size} x i8], align 64"), size, slots)
+
+    def slot(self, ir: Ir, number: str) -> str:
+        """The place of what has a number."""
+        if self.slots == 1:
+            return self.place
+        turn = ir.let(f"mul i64 {ir.let(f'and i64 {number}, {self.slots - 1}')}, {self.size}")
+        return ir.let(f"getelementptr i8, ptr {self.place}, i64 {turn}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +96,119 @@ class Amx:
         self.copies = bool(config["copy_b"])
         self.ir, self.shape = Ir(problem.dtype, "v", converts=bool(config["convert"])), Shape.of(problem)
         self.product = "tdpbf16ps" if problem.dtype.letter == "b" else "tdpfp16ps"
+        self.blocks = list(self._blocks())
+        # Products from packing one to its tile products, and blocks from those to their results in C.
+        self.ahead: int = config["ahead"]
+        self.behind: int = config["behind"]
+        self.prefetches = bool(config["prefetch"])
 
     def function(self) -> Ir:
         """The whole body: the shapes of the tiles, the buffers, and the loop over the batch."""
         ir, p, shape = self.ir, self.p, self.shape
         self._configure()
         # Pairs of A by tiles of 16 rows, rows of op(B) as columns, and sums of a block of tiles.
-        pairs = ir.let(f"alloca [{shape.down * shape.steps * shape.pairs * ROWS} x float], align 64")
-        rows = ir.let(f"alloca [{p.n * shape.row} x {ir.stored}], align 64") if self.copies else ""
-        block = self.blk_m * self.blk_n * shape.columns * ROWS
-        sums = ir.let(f"alloca [{block} x float], align 64")
-        packing = Pairs(ir, p, shape.steps * shape.pairs, shape.row)
+        deep = shape.steps * shape.pairs
+        pairs = Buffer.of(ir, shape.down * deep * ROWS, 4, self.ahead if p.stride_a else 0)
+        rows = Buffer.of(ir, p.n * shape.row, 2, self.ahead if p.stride_b else 0) if self.copies else None
+        sums = Buffer.of(ir, self.blk_m * self.blk_n * shape.columns * ROWS, 4, self.behind)
+        packing = Pairs(ir, p, deep, shape.row)
         if p.stride_a == 0:
-            packing.pack_a("%A", pairs)
+            packing.pack_a("%A", pairs.place)
         if rows and p.stride_b == 0:
-            packing.copy_b("%B", rows)
+            packing.copy_b("%B", rows.place)
+        number = len(self.blocks)
 
-        def body(a: str, b: str, c: str) -> None:
+        def pack(j: str, part: int, parts: int) -> None:
             if p.stride_a != 0:
-                packing.pack_a(a, pairs)
+                packing.pack_a(self._matrix("%A", j, "%sa"), pairs.slot(ir, j), part, parts)
             if rows and p.stride_b != 0:
-                packing.copy_b(b, rows)
-            self.matrix(pairs, rows or b, sums, c)
+                packing.copy_b(self._matrix("%B", j, "%sb"), rows.slot(ir, j), part, parts)
+            if self.prefetches and not part:
+                self._ask(j)
 
-        batch_loop(ir, ("%A", "%B", "%C"), ("%sa", "%sb", "%sc"), "%count", body)
+        def multiply(j: str, block: int) -> None:
+            where = rows.slot(ir, j) if rows else self._matrix("%B", j, "%sb")
+            place = sums.slot(ir, self._count(j, block))
+            self.block(self.blocks[block], pairs.slot(ir, j), where, place)
+
+        def put(j: str, block: int) -> None:
+            source = sums.slot(ir, self._count(j, block))
+            self.update(self.blocks[block], source, self._matrix("%C", j, "%sc"))
+
+        # Each with how far behind the product it is that is packed. What is packed for later comes between
+        # the tile products of a block and what waits for them.
+        todo: list[tuple[int, Callable[[str], None]]] = []
+        if not self.ahead:
+            todo.append((0, partial(pack, part=0, parts=1)))
+        for block in range(number):
+            todo.append((self.ahead, partial(multiply, block=block)))
+            if self.ahead:
+                todo.append((0, partial(pack, part=block, parts=number)))
+            before = block - self.behind
+            todo.append((self.ahead - before // number, partial(put, block=before % number)))
+        self._turns(todo)
         self._call("tilerelease")
         return ir
+
+    def _blocks(self) -> Iterator[tuple[range, range, range]]:
+        """Blocks of tiles of one matrix: tiles of rows, tiles of columns, and the columns that are new."""
+        shape, done = self.shape, 0
+        for first in range(0, shape.across, self.blk_n):
+            across = range(first, min(first + self.blk_n, shape.across))
+            end = shape.begin(self.p, across[-1]) + shape.columns
+            for top in range(0, shape.down, self.blk_m):
+                yield range(top, min(top + self.blk_m, shape.down)), across, range(done, end)
+            done = end
+
+    def _matrix(self, base: str, j: str, stride: str) -> str:
+        """The matrix of a product."""
+        return self.ir.at(base, self.ir.let(f"mul i64 {j}, {stride}"))
+
+    def _ask(self, j: str) -> None:
+        """Ask for what packing does not read of a product: op(B) where it is not copied, and C."""
+        ir, p = self.ir, self.p
+        columns = ((p.ldb, p.n, p.k, "%B", "%sb"),) if not self.copies and p.stride_b != 0 else ()
+        for ld, count, rows, base, stride in (*columns, (p.ldc, p.n, p.m, "%C", "%sc")):
+            place = self._matrix(base, j, stride)
+            # Columns without gaps are one run of lines.
+            runs, length = (1, count * rows) if ld == rows else (count, rows)
+            for column in range(runs):
+                for first in range(0, length, LINE):
+                    ir.prefetch(ir.at(place, column * ld + first), base == "%C")  # type: ignore[operator]
+
+    def _count(self, j: str, block: int) -> str:
+        """The number of a block among those of all products."""
+        if len(self.blocks) == 1:
+            return j
+        return self.ir.let(f"add i64 {self.ir.let(f'mul i64 {j}, {len(self.blocks)}')}, {block}")
+
+    def _turns(self, todo: Sequence[tuple[int, Callable[[str], None]]]) -> None:
+        """The loop over the batch: a turn does each of some things to the product that is its distance
+        behind, where there is one."""
+        ir, late = self.ir, max(distance for distance, _ in todo)
+        before, loop, after = (ir.label(x) for x in ("before", "batch", "done"))
+        ir.do(f"br label %{before}")
+        ir.place(before)
+        total = ir.let(f"add i64 %count, {late}")
+        some = ir.let("icmp sgt i64 %count, 0")
+        ir.do(f"br i1 {some}, label %{loop}, label %{after}")
+        ir.place(loop)
+        top, index = len(ir.lines), f"%{loop}.i"
+        for distance, group in groupby(todo, key=itemgetter(0)):
+            here, on = (ir.label(x) for x in ("do", "on"))
+            j = ir.let(f"sub i64 {index}, {distance}")
+            ir.do(f"br i1 {ir.let(f'icmp ult i64 {j}, %count')}, label %{here}, label %{on}")
+            ir.place(here)
+            for _, one in group:
+                one(j)
+            ir.do(f"br label %{on}")
+            ir.place(on)
+        following = ir.let(f"add i64 {index}, 1")
+        more = ir.let(f"icmp slt i64 {following}, {total}")
+        last = next(line[:-1] for line in reversed(ir.lines) if line.endswith(":"))
+        ir.do(f"br i1 {more}, label %{loop}, label %{after}")
+        ir.place(after)
+        ir.lines.insert(top, f"  {index} = phi i64 [ 0, %{before} ], [ {following}, %{last} ]")
 
     def _call(self, name: str, *arguments: str) -> None:
         """An instruction of the tile unit; numbers of registers are ``i8``."""
@@ -122,21 +244,10 @@ class Amx:
         self._call("tileloadd64", f"i8 {tile}", f"ptr {address}", f"i64 {bytes_apart}")
 
     # -- products ---------------------------------------------------------------------------------
-    def matrix(self, pairs: str, rows: str, sums: str, c: str) -> None:
-        """All blocks of one matrix, each summed over k in tile registers and then put into C."""
-        shape, done = self.shape, 0
-        for first in range(0, shape.across, self.blk_n):
-            across = range(first, min(first + self.blk_n, shape.across))
-            end = shape.begin(self.p, across[-1]) + shape.columns
-            for top in range(0, shape.down, self.blk_m):
-                down = range(top, min(top + self.blk_m, shape.down))
-                self.block(down, across, pairs, rows, sums)
-                self.update(down, across, range(done, end), sums, c)
-            done = end
-
-    def block(self, down: range, across: range, pairs: str, rows: str, sums: str) -> None:
+    def block(self, which: tuple[range, range, range], pairs: str, rows: str, sums: str) -> None:
         """The sums of a block of tiles, written to ``sums`` by columns of ``blk_m`` times 16 rows."""
         ir, p, shape = self.ir, self.p, self.shape
+        down, across, _ = which
         deep = shape.steps * shape.pairs
         apart = shape.row if self.copies else p.ldb
         for i in range(len(down)):
@@ -160,23 +271,66 @@ class Amx:
                 place = ir.at(sums, column * high + i * ROWS, held=True)
                 self._call("tilestored64", f"i8 {self._sum(i, j)}", f"ptr {place}", f"i64 {4 * high}")
 
-    def update(self, down: range, across: range, columns: range, sums: str, c: str) -> None:
+    def update(self, which: tuple[range, range, range], sums: str, c: str) -> None:
         """C = alpha * sums + beta * C for those columns of a block that no block before it had."""
         ir, p = self.ir, self.p
-        high = self.blk_m * ROWS
+        down, across, columns = which
         first = self.shape.begin(p, across[0])
         scalars = load_scalars(ir, p)
 
-        def step(at: str) -> None:
-            place = ir.let(f"mul i64 {ir.let(f'sub i64 {at}, {first}')}, {high}")
-            source = ir.at(sums, place, held=True)
-            sink = ir.at(c, ir.let(f"mul i64 {at}, {p.ldc}"))
-            for number, tile in enumerate(down):
-                row = tile * ROWS
-                piece = Piece(row, ROWS, min(ROWS, p.m - row))
-                total = ir.load(ir.at(source, number * ROWS, held=True), Piece(0, ROWS, ROWS), held=True)
-                address = ir.at(sink, row)
-                old = ir.load(address, piece) if p.beta != "0" else None
-                ir.store(finish(ir, p, scalars, total, old, ROWS), address, piece)
+        def some(source: str, sink: str, count: int) -> None:
+            """``count`` columns, of sums from one address and of C from another."""
+            found = []
+            for column in range(count):
+                for number, tile in enumerate(down):
+                    piece = Piece(tile * ROWS, ROWS, min(ROWS, p.m - tile * ROWS))
+                    at = column * self.blk_m * ROWS + number * ROWS
+                    total = ir.load(ir.at(source, at, held=True), Piece(0, ROWS, ROWS), held=True)
+                    address = ir.at(sink, column * p.ldc + piece.start)  # type: ignore[operator]
+                    old = ir.load(address, piece) if p.beta != "0" else None
+                    found.append((finish(ir, p, scalars, total, old, ROWS), address, piece))
+            if not ir.converts:
+                for value, address, piece in found:
+                    ir.store(value, address, piece)
+                return
+            for one, two in zip_longest(found[::2], found[1::2]):
+                self._put(one, two)
 
-        counted(ir, str(columns.start), str(columns.stop), 1, step)
+        # One vector more than one takes a turn alone where their number is odd.
+        step = max(1, TOGETHER // len(down))
+        step -= step % 2 if step > 1 else 0
+        begin, stop = columns.start, columns.stop
+        turns = len(columns) // step if len(columns) >= 2 * step else 0
+        if turns:
+
+            def turn(at: str) -> None:
+                place = ir.let(f"mul i64 {ir.let(f'sub i64 {at}, {first}')}, {self.blk_m * ROWS}")
+                sink = ir.at(c, ir.let(f"mul i64 {at}, {p.ldc}"))
+                some(ir.at(sums, place, held=True), sink, step)
+
+            counted(ir, str(begin), str(begin + turns * step), step, turn)
+            begin += turns * step
+        for at in range(begin, stop, step):
+            source = ir.at(sums, (at - first) * self.blk_m * ROWS, held=True)
+            some(source, ir.at(c, at * p.ldc), min(step, stop - at))  # type: ignore[operator]
+
+    def _put(self, one: Result, two: Result | None) -> None:
+        """One or two vectors of results into C, rounded to bfloat16 together, and written together where the
+        second follows the first."""
+        ir = self.ir
+        if two is None:
+            ir.store(*one)
+            return
+        (low, sink, piece), (high, other, above) = one, two
+        wide = f"<{2 * ROWS} x bfloat>"
+        real = ir.vec(ROWS)
+        ir.declared.add(f"declare {wide} {ROUND}({real}, {real})")
+        both = ir.let(f"call {wide} {ROUND}({real} {high}, {real} {low})")
+        follows = above.start == piece.start + ROWS or (above.start == piece.start and self.p.ldc == ROWS)
+        if follows and piece.active == ROWS:
+            ir.store_stored(both, sink, Piece(0, 2 * ROWS, ROWS + above.active))
+            return
+        for begin, address, part in ((0, sink, piece), (ROWS, other, above)):
+            lanes = ", ".join(f"i32 {begin + lane}" for lane in range(ROWS))
+            value = ir.let(f"shufflevector {wide} {both}, {wide} poison, <{ROWS} x i32> <{lanes}>")
+            ir.store_stored(value, address, part)

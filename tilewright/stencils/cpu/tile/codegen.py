@@ -527,7 +527,7 @@ class Tile:
         ir = self.ir
         if self.stored:
             return ir.row_stored(self.of_a(a, piece.start + k * self.at.a_col), piece), ""
-        value = ir.load(self.of_a(a, piece.start + k * self.at.a_col), piece, held=self.transposed)
+        value = ir.load_free(self.of_a(a, piece.start + k * self.at.a_col), piece, held=self.transposed)
         if not self.rotate:
             return value, ""
         signs = (-self.at.conj_a * self.at.conj_b, self.at.conj_a * self.at.conj_b)
@@ -588,18 +588,18 @@ class Tile:
         apart = ir.loose and self.c["tail"] != "overlap"
         for place, ((_, i), address) in enumerate(zip(places, addresses, strict=True)):
             piece = rows[i]
-            old = ir.load(address, piece) if self.p.beta != "0" else None
+            old = ir.load_free(address, piece) if self.p.beta != "0" else None
             total = self.combined(sums, place, piece.width)
             results.append(finish(ir, self.p, scalars, total, old, piece.width))
             if old is not None:
                 results[-1] = ir.settled(results[-1], piece.width)
             if apart:
-                ir.store(results.pop(), address, piece, self.store == "stream")
+                ir.store_free(results.pop(), address, piece, self.store == "stream")
                 ir.keep_order()
         if apart:
             return
         for (_, i), address, result in zip(places, addresses, results, strict=True):
-            ir.store(result, address, rows[i], self.store == "stream")
+            ir.store_free(result, address, rows[i], self.store == "stream")
 
     def combined(self, sums: list[str | None], place: int, width: int) -> str:
         """The product for one vector of C, out of one or two running sums."""

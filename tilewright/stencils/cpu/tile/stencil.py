@@ -643,3 +643,23 @@ class TileStencil(Stencil):
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem))
+
+    def gain(self, problem: Problem, device: Device) -> float:
+        """How many times as fast as ``lanes`` it is expected to be for numbers of 16 bits on x86 with
+        AVX-512.
+
+        Conversions of whole columns are one instruction, and those of pieces of several matrices many: on a
+        Cascade Lake, from the caches, ``lanes`` took up to 16 times as long
+        (``cascadelake-avx512/halves.jsonl``). The borders are where that began; 2 stands for what was 1.1 to
+        16. Elsewhere nothing was measured.
+        """
+        p = problem
+        if p.dtype.real_bits != 16 or device["vector_bits"] != 512 or not device.features.startswith("x86"):
+            return 1.0
+        volume = p.m * p.n * p.k
+        wins = {
+            "h": p.m >= 5 or (p.m == 4 and volume > 64),
+            "b": p.m >= 4 and volume > (64 if p.transposed_a else 216),
+            "hc": volume > 8,
+        }
+        return 2.0 if wins[p.dtype.letter] else 1.0
