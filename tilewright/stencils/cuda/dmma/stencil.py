@@ -33,10 +33,20 @@ from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, 
 from tilewright.stencils.cuda.dmma.cost import best, clocks
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, numbers, shared_bytes, tiles, unit
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
-from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import (
+    A,
+    Argument,
+    B,
+    C,
+    Pointer,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 
 SMALLEST = 17
 """Extents below which most of a tile would be empty."""
@@ -138,9 +148,9 @@ def _found(p: Problem, c: Config) -> Cut:
 
 def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and where their sums meet."""
-    return cuts.argument(
-        _found(p, c), c["cluster_m"] * c["cluster_n"], c["tile_m"] * c["tile_n"] * p.dtype.itemsize
-    )
+    found, tile = _found(p, c), c["tile_m"] * c["tile_n"] * p.dtype.itemsize
+    size = cuts.met_bytes(found, c["cluster_m"] * c["cluster_n"], tile)
+    return cuts.argument(found, Workspace("workspace", size))
 
 
 def _map(p: Problem, operand: int, across: int, along: bool, rows: int, slabs: bool) -> TensorMap:

@@ -3,7 +3,7 @@
 // order is always the same, and so is the result.
 //
 // A place holds the sums of a warp, 16 bytes of all lanes after each other; a flag says that they are there. Who includes this
-// says how many NUMBERs a thread sums, and which is which: number_of(sums, i).
+// says how many NUMBERs a thread sums, which is which, number_of(sums, i), and how many bytes are IN_FRONT in the workspace.
 #pragma once
 
 #include "lib/global.cuh"
@@ -18,10 +18,10 @@ struct Meeting {
     INLINE Meeting(const Cut &given, int of_block, int own) : cut(given), warp(of_block), lane(own) {}
 
     INLINE int place(int worker) const { return (worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0)) * WARPS + warp; }
-    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)cut.workspace + place(worker); }
+    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)(cut.workspace + IN_FRONT) + place(worker); }
     INLINE uint4 *words(int worker) const {
         const int flags = ceiling(cut.workers * CLUSTER * WARPS * 8, FLAGS) * FLAGS;
-        return (uint4 *)(cut.workspace + flags) + (long long)place(worker) * (SUM_WORDS * 32) + lane;
+        return (uint4 *)(cut.workspace + IN_FRONT + flags) + (long long)place(worker) * (SUM_WORDS * 32) + lane;
     }
 
     // For whoever has the end of the tile.
