@@ -1,8 +1,8 @@
 """The choice without a search: a cost model of the kernel of dmma.
 
 It says how many clocks of an SM a product takes with each config of the space; the rules say which of them
-may be. The constants are such that it foretells what configs of large products were measured to take (H200, 4096
-and 8192) within one in a hundred; of small ones nothing was measured.
+may be. The constants are such that it foretells what configs of large products were measured to take (H200,
+4096 and 8192) within one in a hundred; of small ones nothing was measured.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ READ = 128
 """Bytes of shared memory in a clock."""
 HIDDEN, SLICE_CLOCKS = 0.02, 10
 """What products do not hide: the part of the reads of fragments, and the clocks of a slice's end."""
-FEW = {1: 0.01, 2: 0.08}
+FEW = {1: 0.01, 2: 0.05}
 """What products of a fragment of the right operand take longer where there is but one, of real and of complex
 numbers, whose signs are made in registers."""
 MEMORY = 22
@@ -48,8 +48,8 @@ STORED = 16
 """Bytes of C that a block stores in a clock."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
-ASKEW = 1.05
-"""Times longer that slices of cut tiles take: a guess, which leaves large products uncut."""
+ASKEW = 1.01
+"""Times longer that slices of cut tiles take, whose blocks are at different k."""
 ACROSS, ALONG, MIXED, COMPLEX = range(4)
 SLOWER: Mapping[int, Mapping[int, float]] = {
     MIXED: {8: 1.008, 16: 1.0},

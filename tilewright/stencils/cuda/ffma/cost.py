@@ -31,8 +31,8 @@ MEMORY = 16
 STORED = 16
 """Bytes of C that a block stores in a clock."""
 TURNED, TOLD = 1500, 5000
-"""Bytes that all SMs read or write in a clock while operands are turned, and clocks for which loads wait behind
-the last of them: guesses."""
+"""Bytes that all SMs read or write in a clock while operands are turned, and clocks for which loads wait
+behind the last of them: guesses."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
 
