@@ -68,7 +68,7 @@ BASES = {
         | COMMON
     ),
     "dmma": Config(
-        {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6, "slabs": 0}
+        {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6}
         | {"cut": 0}
         | COMMON
     ),
@@ -108,7 +108,7 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "z8": {"tile_n": 64, "depth": 8, "stages": 8},
     "z16": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4},
     "z16 pair": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4, "cluster_n": 2},
-    "z96": {"tile_m": 96, "tile_n": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 5, "slabs": 1},
+    "z96": {"tile_m": 96, "tile_n": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 5},
     "z16 wide": {"tile_m": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 4},
 }
 """Configs by name: what differs from the base of the stencil."""
