@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
-from tilewright.stencils.cuda.ffma.needs import numbers, tile_m, tile_n, tiles
+from tilewright.stencils.cuda.ffma.needs import packed_bytes, tile_m, tile_n, tiles
 
 Columns = Mapping[str, Any]
 RATE = 128
@@ -30,6 +30,9 @@ MEMORY = 16
 """Bytes in a clock that an SM gets of the second-level cache while all of them ask."""
 STORED = 16
 """Bytes of C that a block stores in a clock."""
+TURNED, TOLD = 1500, 5000
+"""Bytes that all SMs read or write in a clock while operands are turned, and clocks for which loads wait
+behind the last of them: guesses."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
 
@@ -44,17 +47,21 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 
 def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a product: waves of tiles, each as long as its products and what these wait for."""
-    rows, across, depth, parts = columns["rows"], columns["columns"], columns["depth"], numbers(p)
+    rows, across, depth = columns["rows"], columns["columns"], columns["depth"]
     down_tile = tile_m(rows, columns["lanes_m"], columns["warps_m"])
     across_tile = tile_n(across, columns["lanes_m"], columns["warps_m"])
-    reads = (rows + across) * parts / 4 / (rows * across * parts**2)
-    products = down_tile * across_tile * depth * parts**2 / RATE / REACHED * (1 + READ * reads)
-    brought = (down_tile + across_tile) * depth * p.dtype.itemsize / MEMORY
+    reads = (rows + across) / 4 / (rows * across)
+    products = down_tile * across_tile * depth / RATE / REACHED * (1 + READ * reads)
+    brought = (down_tile + across_tile) * depth * 4 / MEMORY
     slice_clocks = np.maximum(products + SLICE_CLOCKS, brought)
     slice_clocks = slice_clocks + LATENCY / (columns["stages"] - 1)
     stored = down_tile * across_tile * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
     count, sums = tiles(p, down_tile, across_tile), down_tile * across_tile * p.dtype.itemsize
-    slices = -(-p.k // depth)
+    slices = -(-p.k // depth) * columns["products"]
+    of_a, of_b = packed_bytes(p, down_tile, across_tile, depth, columns["products"])
+    packed = 2 * (of_a + of_b) / TURNED + np.where(of_a + of_b > 0, TOLD, 0)
     return (
-        cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums) + BEGUN
+        cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums)
+        + BEGUN
+        + packed
     )

@@ -1,4 +1,4 @@
-"""Large products in float32, real and complex, without tensor cores, of operands that do not lie along k.
+"""Large products in float32, real and complex, without tensor cores.
 
 An SM begins one multiply-add of a warp on each scheduler in a clock, and whatever else a warp does takes
 one of these places. So copies are one request for an operand and slice, by a warp of its own, a thread sums
@@ -15,6 +15,8 @@ registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), 
     blocks   of the whole grid: they stay and walk over the tiles
     cut      into how many parts along k tiles go that leave blocks idle: 0 none, 1 as many as make all blocks
              equally busy, else so many, of the last wave alone
+    a_first  whether numbers of A are read before those of B: so the compiler finds other registers
+    products real ones that complex products are made of: 4, or 3 of sums of their parts
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -26,12 +28,32 @@ from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.ffma.cost import best, clocks
-from tilewright.stencils.cuda.ffma.needs import THREADS, numbers, shared_bytes, tile_m, tile_n, tiles
+from tilewright.stencils.cuda.ffma.needs import (
+    IN_FRONT,
+    THREADS,
+    kept_bytes,
+    packed_bytes,
+    packs,
+    shared_bytes,
+    tile_m,
+    tile_n,
+    tiles,
+)
 from tilewright.stencils.cuda.ffma.space import params, rules
-from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import (
+    A,
+    Argument,
+    B,
+    C,
+    Pointer,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 
 SMALLEST = 17
 """Extents below which most of a tile would be empty."""
@@ -62,10 +84,6 @@ class FfmaStencil(Stencil):
             return "the device has no tensor maps for warps with registers to give (9.0 alone)"
         if p.products != 1:
             return f"a batch of {p.products} products; this is for one large product"
-        if p.transposed_a or not p.transposed_b:
-            return (
-                f"an operand lies along k (order {p.trans_a}{p.trans_b}); this is for nt and its conjugates"
-            )
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if min(units(p)) < WIDEST:
@@ -107,9 +125,9 @@ class FfmaStencil(Stencil):
         counts = (Scalar(name, "i", value) for name, value in whole)
         return (
             Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
-            _map(p, A, p.m, down, c["depth"]),
-            _map(p, B, p.n, across, c["depth"]),
-            *([_cut(p, c)] if c["cut"] else []),
+            *_workspace(p, c),
+            *([] if packs(p)[0] else [_map(p, A, p.m, down, c["depth"])]),
+            *([] if packs(p)[1] else [_map(p, B, p.n, across, c["depth"])]),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -119,7 +137,7 @@ class FfmaStencil(Stencil):
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"], int(tiles(p, down, across))), _found(p, c).workers), 1, 1),
             block=(THREADS, 1, 1),
-            shared=int(shared_bytes(p, down, across, c["depth"], c["stages"])),
+            shared=int(shared_bytes(down, across, c["depth"], c["stages"])),
         )
 
 
@@ -136,21 +154,32 @@ def _found(p: Problem, c: Config) -> Cut:
     return cuts.cut_of(int(tiles(p, *_tile(c))), c["blocks"], -(-p.k // c["depth"]), c["cut"])
 
 
-def _cut(p: Problem, c: Config) -> Struct:
-    """Which tiles are cut, and where their sums meet."""
+def _workspace(p: Problem, c: Config) -> tuple[Struct, Struct]:
+    """Which operands are packed and which tiles are cut, and the workspace: how far the packing has come, the
+    sums of tiles that are cut, what is packed of A and of B, and parts of complex tiles."""
     down, across = _tile(c)
-    return cuts.argument(_found(p, c), 1, down * across * p.dtype.itemsize)
+    found = _found(p, c)
+    at_a = IN_FRONT + cuts.met_bytes(found, 1, down * across * p.dtype.itemsize)
+    of_a, of_b = (int(x) for x in packed_bytes(p, down, across, c["depth"], c["products"]))
+    at_kept = at_a + of_a + of_b
+    places = {"lda": p.lda or 0, "ldb": p.ldb or 0, "at_a": at_a, "at_b": at_a + of_a, "at_kept": at_kept}
+    numbers = (Scalar(name, "q", value) for name, value in places.items())
+    packed = Struct("Packs", (Pointer("a", A), Pointer("b", B), *numbers))
+    zeros = IN_FRONT if of_a + of_b else 0
+    size = at_kept + kept_bytes(p, c["blocks"], down, across)
+    needed = Workspace("workspace", size, zeros) if zeros or c["cut"] else None
+    return packed, cuts.argument(found, needed)
 
 
 def _map(p: Problem, operand: int, across: int, tile: int, depth: int) -> TensorMap:
-    """An operand as real numbers, as it is stored, in boxes of a tile at so many k."""
-    parts, step = numbers(p), ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
+    """An operand as it is stored, in boxes of a tile at so many k."""
+    step = ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
     return TensorMap(
         f"map_{'ab'[operand]}",
         operand,
         "float32",
-        (across * parts, p.k, 1),
+        (across, p.k, 1),
         (step, step * p.k),
-        (tile * parts, depth, 1),
+        (tile, depth, 1),
         promotion=128,
     )
