@@ -6,8 +6,9 @@ sustained  slices of one second and the like, in turns, on a GPU that is hot: it
 Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s of cuBLAS (PyTorch) and
 of each config, medians of the turns, the ratio within turns, clocks and power at the end of each turn. More
 than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more than the cache
-holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``, in
-float32 those of ``warpgroup`` as tf32, by cuBLAS (``allow_tf32``), too, or with ``--ieee`` those of ``ffma``.
+holds from an order of 3,200 on. Products of 16 bits are those of ``warpgroup``, in float64 those of ``dmma``,
+in float32 those of ``warpgroup`` as tf32, by cuBLAS (``allow_tf32``), too, or with ``--ieee`` those of
+``ffma``.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ BASES = {
         | COMMON
     ),
     "dmma": Config(
-        {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6, "slabs": 0}
+        {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6}
         | {"cut": 0}
         | COMMON
     ),
@@ -107,7 +108,7 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "z8": {"tile_n": 64, "depth": 8, "stages": 8},
     "z16": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4},
     "z16 pair": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4, "cluster_n": 2},
-    "z96": {"tile_m": 96, "tile_n": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 5, "slabs": 1},
+    "z96": {"tile_m": 96, "tile_n": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 5},
     "z16 wide": {"tile_m": 64, "warps_m": 2, "depth": 16, "mma_k": 16, "stages": 4},
 }
 """Configs by name: what differs from the base of the stencil."""
@@ -270,8 +271,9 @@ def spoken(line: lines.Line, p: Problem, device: Device) -> lines.Line:
 
 
 def problem(letter: str, order: str, size: str, ieee: bool) -> Problem:
-    """The product of a type, orders of operands, and MxNxK; of float32 in tf32, if not asked for otherwise."""
-    return Problem.parse(f"{letter}:{order}:{size}", math="tf32" if letter == "s" and not ieee else "ieee")[0]
+    """The product of a type, orders of operands, and MxNxK; of float32 in tf32 if nothing else is asked."""
+    math = "tf32" if letter == "s" and not ieee else "ieee"
+    return Problem.parse(f"{letter}:{order}:{size}", math=math)[0]
 
 
 def drawn(

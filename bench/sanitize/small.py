@@ -175,12 +175,12 @@ def warpgroup(device: Device) -> Iterator[Job]:
 
 
 def dmma(device: Device) -> Iterator[Job]:
-    """Products in float64 of several tiles, in two blocks or two clusters: each form of the operands, boxes
-    of slabs, products of tensor cores of each k, and an operand that two blocks share."""
+    """Products in float64 of several tiles, in two blocks or two clusters: each form of the operands,
+    products of tensor cores of each k, an operand that two blocks share, and tiles that are cut."""
     stencil = STENCILS["dmma"]
-    alone = {"cluster_m": 1, "cluster_n": 1, "slabs": 0, "warps_m": 2, "mma_k": 8, "cut": 0}
+    alone = {"cluster_m": 1, "cluster_n": 1, "warps_m": 2, "mma_k": 8, "cut": 0}
     forms: tuple[dict[str, int], ...] = (
-        {"tile_m": 64, "tile_n": 64, "stages": 4, "slabs": 1, "cluster_n": 2},
+        {"tile_m": 64, "tile_n": 64, "stages": 4, "cluster_n": 2},
         {"tile_m": 128, "tile_n": 128, "stages": 3},
         {"tile_m": 64, "tile_n": 128, "stages": 2, "mma_k": 16, "cluster_m": 2},
         {"tile_m": 64, "tile_n": 64, "stages": 3, "mma_k": 16},
@@ -189,8 +189,7 @@ def dmma(device: Device) -> Iterator[Job]:
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "dz" for fixed in forms):
         dtype = DTYPES[letter]
         trans, beta = ORDERS[dtype.is_complex][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
-        # Extents of odd tiles, where boxes need no whole slabs of 128 bytes.
-        sizes = "208x272x72" if fixed.get("slabs") else "210x274x71" if dtype.is_complex else "210x274x74"
+        sizes = "210x274x71" if dtype.is_complex else "210x274x74"
         (problem,) = Problem.parse(f"{letter}:{trans}:{sizes}", alpha="any", beta=beta)
         if stencil.accepts(problem, device) is not None:
             continue

@@ -45,7 +45,7 @@ def test_large_tiles_are_right_over_and_over(text: str) -> None:
     p = padded(Problem.parse(f"{text}:597x811x403", alpha="any", beta="any")[0], (0, 1, 2))
     assert DMMA.accepts(p, device) is None
     line = 128 // p.dtype.itemsize
-    large = DMMA.default(Problem.parse(f"{text}:4096x4096x4096")[0], device).with_(slabs=0, band=1024)
+    large = DMMA.default(Problem.parse(f"{text}:4096x4096x4096")[0], device).with_(band=1024, cut=0)
     for fixed in (
         {"blocks": 4, "cluster_m": 1, "cluster_n": 2},
         {"blocks": 6, "cluster_m": 2, "cluster_n": 1, "mma_k": 16, "depth": 2 * line, "stages": 3},
@@ -64,9 +64,7 @@ def test_random_configs_are_right(seed: int) -> None:
     if not served():
         pytest.skip("the device has no float64 products of warps with registers to give")
     letter = "dz"[seed % 2]
-    # Every third has whole slabs, which boxes of three dimensions bring.
-    unit = (1, 1, 16)[seed % 3]
-    m, n, k = (unit * draw.randrange(-(-17 // unit), 400 // unit) for _ in "mnk")
+    m, n, k = (draw.randrange(17, 400) for _ in "mnk")
     p = Problem(
         DTYPES[letter],
         m,

@@ -33,14 +33,19 @@ def test_random_configs_are_right(seed: int) -> None:
         m,
         n,
         k,
-        "n" if letter == "s" else draw.choice("nj"),
-        "t" if letter == "s" else draw.choice("tc"),
+        draw.choice("nt" if letter == "s" else "ntcj"),
+        draw.choice("nt" if letter == "s" else "ntcj"),
         alpha=draw.choice(("1", "any")),
         beta=draw.choice(("0", "1", "any")),
     )
     unit = 16 // p.dtype.itemsize
-    lda, ldb, ldc = (unit * (-(-rows // unit) + draw.randrange(3)) for rows in (m, n, m))
-    p = p.with_(lda=lda, ldb=ldb, ldc=ldc, stride_a=lda * k, stride_b=ldb * k, stride_c=ldc * n)
+    stored = (k, m) if p.transposed_a else (m, k), (n, k) if p.transposed_b else (k, n), (m, n)
+    leading = [unit * (-(-rows // unit) + draw.randrange(3)) for rows, _ in stored]
+    strides = (ld * columns for ld, (_, columns) in zip(leading, stored, strict=True))
+    p = p.with_(
+        **dict(zip(("lda", "ldb", "ldc"), leading, strict=True)),
+        **dict(zip(("stride_a", "stride_b", "stride_c"), strides, strict=True)),
+    )
     assert FFMA.accepts(p, device) is None
     (config,) = FFMA.space(p, device).only((*HARDWARE, "hard")).sample(1, seed)
     found = verdict(FFMA, p, config.with_(blocks=draw.choice((2, 5, 132))), 1, special=seed % 4 == 0)

@@ -14,7 +14,6 @@
 #define MMA_K 16
 #define DEPTH 32
 #define STAGES 3
-#define SLABS 1
 #define CLUSTER_M 1
 #define CLUSTER_N 1
 #define BACKWARDS 1
@@ -35,7 +34,6 @@
 #define MMA_K 16
 #define DEPTH 32
 #define STAGES 3
-#define SLABS 1
 #define CLUSTER_M 1
 #define CLUSTER_N 1
 #define BACKWARDS 1
@@ -56,13 +54,12 @@
 #define MMA_K 16
 #define DEPTH 32
 #define STAGES 3
-#define SLABS 0
 #define CLUSTER_M 1
 #define CLUSTER_N 1
 #define BACKWARDS 1
 #define CUT 1
 // z:nc:4096x4096x4096|packed|alpha=any|beta=1|ieee
-// grid=(66, 2, 1) shared=229488 cluster=2
+// grid=(66, 2, 1) shared=196672 cluster=2
 #define TYPE_BITS 64
 #define COMPLEX 1
 #define TRANS_A 0
@@ -72,13 +69,12 @@
 #define ALPHA_ONE 0
 #define BETA 1
 #define TILE_M 64
-#define TILE_N 64
-#define WARPS_M 1
+#define TILE_N 128
+#define WARPS_M 2
 #define MMA_K 16
 #define DEPTH 16
-#define STAGES 7
-#define SLABS 1
-#define CLUSTER_M 1
-#define CLUSTER_N 2
+#define STAGES 4
+#define CLUSTER_M 2
+#define CLUSTER_N 1
 #define BACKWARDS 1
 #define CUT 1

@@ -28,7 +28,7 @@ KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("dmma")[1])["lib/problem.cuh"]
 GOLDEN = Path(__file__).parent.parent / "golden" / "dmma.h200.cuh"
 SQUARE = Config(
-    {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6, "slabs": 0}
+    {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 8, "depth": 16, "stages": 6}
     | {"cluster_m": 1, "cluster_n": 1, "band": 2048, "backwards": 1, "blocks": 132, "cut": 0}
 )
 
@@ -51,8 +51,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
 def test_hard_rules_are_said_in_the_same_words() -> None:
     said = dict(re.findall(r'static_assert\(.*, "([\w-]+): (.*)"\);', KERNEL))
     for rule in DMMA.space(problem("d:4096x4096x4096"), H200).rules:
-        # Whether slabs are whole the program cannot know: extents are arguments.
-        if rule.kind == "hard" and rule.name != "slabs":
+        if rule.kind == "hard":
             assert said[rule.name] == rule.why
 
 
@@ -121,13 +120,10 @@ def test_maps_are_of_what_is_stored() -> None:
         (0, (480, 640, 1), (3904, 3904 * 640), (16, 64, 1)),
         (1, (720, 480, 1), (5824, 5824 * 480), (16, 16, 1)),
     ]
-    # A slab is 16 rows at all k; a box has 16 of these, of each of eight slabs.
-    _, _, b = DMMA.arguments(p, SQUARE.with_(slabs=1))
-    assert shape(b) == (1, (16, 480, 45), (5824, 128), (16, 16, 8))
     # Complex numbers are two real ones.
-    _, a, b = DMMA.arguments(problem("z:nn:64x48x40"), SQUARE.with_(tile_n=64, depth=8, slabs=1))
+    _, a, b = DMMA.arguments(problem("z:nn:64x48x40"), SQUARE.with_(tile_n=64, depth=8))
     assert [shape(x) for x in (a, b)] == [
-        (0, (16, 40, 8), (1024, 128), (16, 8, 16)),
+        (0, (128, 40, 1), (1024, 1024 * 40), (16, 8, 1)),
         (1, (80, 48, 1), (640, 640 * 48), (16, 64, 1)),
     ]
 
@@ -171,9 +167,8 @@ def test_the_default_is_a_member_that_hardware_runs(
 def test_large_products_get_large_tiles_and_small_ones_many() -> None:
     large = DMMA.default(problem("d:4096x4096x4096"), H200)
     assert large["tile_m"] * large["tile_n"] >= 112 * 128
-    assert (large["mma_k"], large["slabs"]) == (16, 1)
-    odd = problem("d:nt:4098x4096x4096")
-    assert DMMA.default(odd, H200)["slabs"] == 0
+    # 128 x 128 fills 7.76 waves.
+    assert (large["mma_k"], large["cut"]) == (16, 1)
     p = problem("d:1024x1024x1024")
     small = DMMA.default(p, H200)
     assert 96 < tiles(p, small["tile_m"], small["tile_n"]) <= 132
@@ -201,8 +196,6 @@ def test_every_rule_removes_what_it_names() -> None:
         "in-flight": {"stages": 2, "tile_m": 64},
     }.items():
         assert name in [rule.name for rule in space.why(SQUARE.with_(**change))], name
-    ragged = DMMA.space(problem("d:4098x4096x4096"), H200)
-    assert "slabs" in [rule.name for rule in ragged.why(SQUARE.with_(slabs=1))]
     low = DMMA.space(problem("d:64x64x4096"), H200)
     assert {"tile-in-m", "tile-in-n"} <= {rule.name for rule in low.why(SQUARE)}
 

@@ -14,7 +14,7 @@ from tilewright.model import Config
 
 pytestmark = marks.COMPILED
 
-SMALL = {"tile_m": 32, "tile_n": 64, "warps_m": 2, "mma_k": 8, "depth": 16, "stages": 2, "slabs": 0}
+SMALL = {"tile_m": 32, "tile_n": 64, "warps_m": 2, "mma_k": 8, "depth": 16, "stages": 2}
 SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0}
 
 
@@ -28,9 +28,9 @@ SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks"
         ("z:nt:24x56x20", "1", {"depth": 8, "cluster_m": 2, "cut": 2, "blocks": 4}),
         # Seven columns of products of a warp, so that two steps begin at different ones of two places.
         ("d:tt:34x34x18", "0", {"tile_m": 112}),
-        # Both along k, and both across it by boxes of slabs, which two blocks share.
+        # Both along k, and both across it, which two blocks share.
         ("d:tn:24x72x41", "1", {"mma_k": 16, "depth": 32, "cluster_n": 2}),
-        ("d:nt:32x64x18", "0", {"slabs": 1, "cluster_m": 2}),
+        ("d:nt:32x64x18", "0", {"cluster_m": 2}),
         ("z:jn:18x21x9", "any", {"depth": 8}),
         ("z:tc:33x17x9", "0", {"mma_k": 16, "depth": 16}),
     ],

@@ -23,6 +23,9 @@ SMALL |= {"band": 1024, "blocks": 132, "cut": 0}
         ("s:nt:66x33x35", "1", {"rows": 4, "lanes_m": 4, "cut": 1, "blocks": 3}),
         ("c:nc:19x33x9", "0", {"rows": 4, "lanes_m": 4, "warps_m": 2, "cut": 2}),
         ("c:jt:17x18x10", "1", {"rows": 4, "lanes_m": 4, "warps_m": 2}),
+        # Operands that are turned, in pieces that end in tiles and slices; two blocks.
+        ("s:nn:66x35x37", "0", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16}),
+        ("s:tn:34x35x70", "any", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16, "cut": 2}),
     ],
 )
 def test_products_are_right(text: str, beta: str, fixed: dict[str, int]) -> None:

@@ -75,12 +75,17 @@ def cut_of(count: int, places: int, slices: int, cut: int) -> Cut:
     return Cut(count - some, workers, share, 0, share * (workers // some))
 
 
-def argument(found: Cut, cluster: int, tile_bytes: int) -> Struct:
-    """Which tiles are cut, and the workspace where their sums meet: a flag for each warp, and then sums."""
+def met_bytes(found: Cut, cluster: int, tile_bytes: int) -> int:
+    """Bytes of a workspace where the sums of tiles meet that are cut: a flag for each warp, and then sums."""
     blocks = found.workers * cluster
-    flags = -(-blocks * WARPS * 8 // FLAGS) * FLAGS
-    numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
-    return Struct("Cut", (Workspace("workspace", flags + blocks * tile_bytes), Stamp("stamp"), *numbers))
+    return -(-blocks * WARPS * 8 // FLAGS) * FLAGS + blocks * tile_bytes
+
+
+def argument(found: Cut, workspace: Workspace | None) -> Struct:
+    """Which tiles are cut, and the workspace."""
+    place = (Scalar("workspace", "q", 0), Scalar("stamp", "q", 0))
+    given = place if workspace is None else (workspace, Stamp("stamp"))
+    return Struct("Cut", (*given, *(Scalar(name, "i", value) for name, value in found._asdict().items())))
 
 
 def clocks(

@@ -1,8 +1,8 @@
 """The choice without a search: a cost model of the kernel of dmma.
 
 It says how many clocks of an SM a product takes with each config of the space; the rules say which of them
-may be. The constants are such that it foretells what configs of large products were measured to take (H200, 4096
-and 8192) within one in a hundred; of small ones nothing was measured.
+may be. The constants are such that it foretells what configs of large products were measured to take (H200,
+4096 and 8192) within one in a hundred; of small ones nothing was measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from tilewright.stencils.cuda.dmma.needs import (
     left_rows,
     lies_along,
     numbers,
-    slabs_whole,
     stage_bytes,
     tiles,
     unit,
@@ -34,12 +33,12 @@ READ = 128
 """Bytes of shared memory in a clock."""
 HIDDEN, SLICE_CLOCKS = 0.02, 10
 """What products do not hide: the part of the reads of fragments, and the clocks of a slice's end."""
-FEW = {1: 0.01, 2: 0.08}
+FEW = {1: 0.01, 2: 0.06}
 """What products of a fragment of the right operand take longer where there is but one, of real and of complex
 numbers, whose signs are made in registers."""
 MEMORY = 22
 """Bytes in a clock that an SM gets of the second-level cache while all of them ask."""
-MOVED, TOGETHER = 0.02, {1: 1.01, 2: 0.998}
+MOVED, TOGETHER = 0.02, {1: 1.01, 2: 1.003}
 """What bytes that are moved cost by the power that they take, and times longer that two blocks take that wait
 for each other and share an operand, of real and of complex numbers."""
 LATENCY = 30
@@ -48,8 +47,8 @@ STORED = 16
 """Bytes of C that a block stores in a clock."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
-ASKEW = 1.05
-"""Times longer that slices of cut tiles take: a guess, which leaves large products uncut."""
+ASKEW = 1.01
+"""Times longer that slices of cut tiles take, whose blocks are at different k."""
 ACROSS, ALONG, MIXED, COMPLEX = range(4)
 SLOWER: Mapping[int, Mapping[int, float]] = {
     MIXED: {8: 1.008, 16: 1.0},
@@ -63,8 +62,8 @@ each, and of complex numbers."""
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    # What was best or level with the best for all tiles, and boxes that are few where they may be.
-    settled: dict[str, Any] = {"band": 2048, "backwards": 1, "slabs": int(slabs_whole(p))}
+    # What was best or level with the best for all tiles.
+    settled = {"band": 2048, "backwards": 1}
     found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")
@@ -100,7 +99,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     stored = tile_m * tile_n * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
     slices = -(-p.k // depth)
     order = 1 + 0.004 * np.abs(np.log2(columns["band"] / 2048)) - 0.004 * columns["backwards"]
-    order = order - 0.004 * columns["slabs"]
     count, places = tiles(p, tile_m, tile_n, cluster_m, cluster_n), columns["blocks"] // shared
     sums = shared * tile_m * tile_n * p.dtype.itemsize
     cut = columns["cut"]

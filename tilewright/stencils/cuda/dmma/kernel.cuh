@@ -49,9 +49,6 @@
 #ifndef STAGES
 #define STAGES 6  // slices in shared memory
 #endif
-#ifndef SLABS
-#define SLABS 0  // whether one box brings all lines of an operand that does not lie along k; else one for each line across
-#endif
 #ifndef CLUSTER_M
 #define CLUSTER_M 1  // blocks of a cluster whose tiles follow each other in m: they share what comes of B
 #endif

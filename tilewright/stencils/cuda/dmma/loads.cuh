@@ -5,14 +5,14 @@
 // Coordinates of maps count real numbers.
 template <bool ALONG, int COUNT, int PARTS>
 INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, unsigned int arrived) {
-    constexpr int PART = COUNT / PARTS, BOXES = ALONG || SLABS ? 1 : PART / UNIT;
+    constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / UNIT;
     const int begin = PARTS > 1 ? blockIdx.y * PART : 0;
     UNROLL for (int i = 0; i < BOXES; i++) {
         const int row = first + begin + i * UNIT;
-        const int x = ALONG ? k * NUMBERS : SLABS ? 0 : row * NUMBERS, y = ALONG ? row : k, z = ALONG || !SLABS ? 0 : row / UNIT;
+        const int x = (ALONG ? k : row) * NUMBERS, y = ALONG ? row : k;
         unsigned char *const box = to + (begin + i * UNIT) * LINE;
-        if constexpr (PARTS > 1) box_load_to_all(box, map, x, y, z, arrived, (1 << PARTS) - 1);
-        else box_load(box, map, x, y, z, arrived);
+        if constexpr (PARTS > 1) box_load_to_all(box, map, x, y, 0, arrived, (1 << PARTS) - 1);
+        else box_load(box, map, x, y, 0, arrived);
     }
 }
 

@@ -75,10 +75,3 @@ def registers(p: Problem, tile_m: Any, tile_n: Any, warps_m: Any, mma_k: Any) ->
     places = 2 + 2 * (mma_k // 16)
     sums = tile_m * tile_n * numbers(p) // (32 * WARPS)
     return 2 * (sums + 2 * places * (2 * left_rows(p, tile_m, tile_n, warps_m) + 1)) + OTHER
-
-
-def slabs_whole(p: Problem) -> bool:
-    """Whether the operands that lie across k are whole slabs, which one box of three dimensions has."""
-    along_a, along_b = lies_along(p)
-    across = [x for x, along in ((p.m, along_a), (p.n, along_b)) if not along]
-    return bool(across) and all(x % unit(p) == 0 for x in across)

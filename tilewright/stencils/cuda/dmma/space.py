@@ -22,7 +22,6 @@ from tilewright.stencils.cuda.dmma.needs import (
     numbers,
     registers,
     shared_bytes,
-    slabs_whole,
     stage_bytes,
     tiles,
     unit,
@@ -43,7 +42,6 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("mma_k", (8, 16)),
         Param("depth", (unit(p), 2 * unit(p))),
         Param("stages", STAGES),
-        Param("slabs", (0, 1)),
         Param("cluster_m", (1, 2)),
         Param("cluster_n", (1, 2)),
         Param("band", BANDS),
@@ -89,12 +87,6 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda tile_m, tile_n, cluster_m, cluster_n: (
             (tile_m % (16 * cluster_n) == 0) & (tile_n % (16 * cluster_m) == 0)
         ),
-    )
-    yield Rule(
-        "slabs",
-        "hard",
-        "operands across k that come by boxes of three dimensions are whole slabs of 128 bytes",
-        lambda slabs: (slabs == 0) | slabs_whole(p),
     )
     yield Rule(
         "registers",

@@ -13,7 +13,6 @@ CUTLASS has it for 16 bits (V. Thakkar et al., 2023), with the float64 products 
     mma_k    real numbers along k of a product of tensor cores
     depth    elements along k of a slice: one line of 128 bytes, or two
     stages   slices in shared memory
-    slabs    whether one box of three dimensions brings an operand that does not lie along k
     cluster_m, cluster_n   blocks that share what comes of B, of A
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
@@ -33,10 +32,20 @@ from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, 
 from tilewright.stencils.cuda.dmma.cost import best, clocks
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, numbers, shared_bytes, tiles, unit
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
-from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import (
+    A,
+    Argument,
+    B,
+    C,
+    Pointer,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 
 SMALLEST = 17
 """Extents below which most of a tile would be empty."""
@@ -107,11 +116,10 @@ class DmmaStencil(Stencil):
         scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
         counts = (Scalar(name, "i", value) for name, value in whole)
         along_a, along_b = lies_along(p)
-        slabs = bool(c["slabs"])
         return (
             Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
-            _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"], slabs),
-            _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"], slabs),
+            _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"]),
+            _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"]),
             *([_cut(p, c)] if c["cut"] else []),
         )
 
@@ -138,22 +146,19 @@ def _found(p: Problem, c: Config) -> Cut:
 
 def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and where their sums meet."""
-    return cuts.argument(
-        _found(p, c), c["cluster_m"] * c["cluster_n"], c["tile_m"] * c["tile_n"] * p.dtype.itemsize
-    )
+    found, tile = _found(p, c), c["tile_m"] * c["tile_n"] * p.dtype.itemsize
+    size = cuts.met_bytes(found, c["cluster_m"] * c["cluster_n"], tile)
+    return cuts.argument(found, Workspace("workspace", size))
 
 
-def _map(p: Problem, operand: int, across: int, along: bool, rows: int, slabs: bool) -> TensorMap:
+def _map(p: Problem, operand: int, across: int, along: bool, rows: int) -> TensorMap:
     """An operand as real numbers, as it is stored, in boxes that have lines of 128 bytes: of so many rows (of
-    B: columns) along k, else of one line at each of so many k, or of all lines of as many rows."""
+    B: columns) along k, else of one line at each of so many k."""
     parts, line, number = numbers(p), unit(p), p.dtype.itemsize // numbers(p)
     step = ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
     extents, strides, box = (p.k * parts, across, 1), (step, step * across), (line * parts, rows, 1)
     if not along:
         extents, strides, box = (across * parts, p.k, 1), (step, step * p.k), (line * parts, line, 1)
-    if not along and slabs:
-        extents, strides = (line * parts, p.k, across // line), (step, line * p.dtype.itemsize)
-        box = (line * parts, line, rows // line)
     return TensorMap(
         f"map_{'ab'[operand]}",
         operand,

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
-from tilewright.stencils.cuda.ffma.needs import numbers, tile_m, tile_n, tiles
+from tilewright.stencils.cuda.ffma.needs import numbers, packed_bytes, tile_m, tile_n, tiles
 
 Columns = Mapping[str, Any]
 RATE = 128
@@ -30,6 +30,9 @@ MEMORY = 16
 """Bytes in a clock that an SM gets of the second-level cache while all of them ask."""
 STORED = 16
 """Bytes of C that a block stores in a clock."""
+TURNED, TOLD = 1500, 5000
+"""Bytes that all SMs read or write in a clock while operands are turned, and clocks for which loads wait
+behind the last of them: guesses."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
 
@@ -55,6 +58,10 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     stored = down_tile * across_tile * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
     count, sums = tiles(p, down_tile, across_tile), down_tile * across_tile * p.dtype.itemsize
     slices = -(-p.k // depth)
+    of_a, of_b = packed_bytes(p, down_tile, across_tile, depth)
+    packed = 2 * (of_a + of_b) / TURNED + np.where(of_a + of_b > 0, TOLD, 0)
     return (
-        cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums) + BEGUN
+        cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums)
+        + BEGUN
+        + packed
     )

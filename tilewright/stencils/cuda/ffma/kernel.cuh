@@ -1,11 +1,11 @@
-// ffma: C = alpha * A * B' + beta * C for one large product in float32, A stored m x k and B stored n x k: by warps with roles,
-// without tensor cores.
+// ffma: C = alpha * op(A) * op(B) + beta * C for one large product in float32, by warps with roles, without tensor cores.
 //
 // One warp loads and eight multiply: what loads and waits takes no slots of those that multiply, and registers go from the warp
 // group that loads to those that hold sums. Slices come as boxes of tensors in which neighbours in m, or in n, are neighbours.
 //
 //   device memory    A, B                                                             C
-//                      |  one box of each operand and slice                            ^  16 bytes of a thread
+//                      |  one box of each operand and slice; what lies along k is      ^  16 bytes of a thread
+//                      |  turned before, through the workspace                         |
 //                      v                                                               |
 //   shared memory    ring of STAGES slices of DEPTH along k                            |
 //                      |  16 bytes of a thread, a step ahead of their products         |
@@ -16,7 +16,7 @@
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), loads.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh are those of warpgroup.
+// The parts: layout.cuh (shared memory), packs.cuh (operands that are turned), loads.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh are those of warpgroup.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -56,11 +56,13 @@
 constexpr int WARPS = 8, LANES_N = 32 / LANES_M;
 constexpr int TILE_M = ROWS * LANES_M * WARPS_M, TILE_N = COLUMNS * LANES_N * (WARPS / WARPS_M);  // of C
 constexpr int NUMBERS = COMPLEX ? 2 : 1;       // real ones of an element
+constexpr bool PACKED = TRANS_A || !TRANS_B;   // whether an operand lies along k
 constexpr int SLICE = DEPTH;                   // what tiles.cuh calls it
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1;  // blocks share nothing
 
 static_assert(TYPE_BITS == 32, "type: float32, real or complex");
-static_assert(TRANS_B && !TRANS_A, "order: neither operand lies along k");
+static_assert((!TRANS_A || TILE_M % 32 == 0) && (TRANS_B || TILE_N % 32 == 0), "packs: a warp turns 32 rows of a tile");
+static_assert(!PACKED || STAGES * DEPTH * (TILE_M + TILE_N) >= 12 * 32 * 33, "room: each warp turns a piece in the ring");
 static_assert(LANES_M == 4 || LANES_M == 8, "lanes: four and eight of them have what others read");
 static_assert(ROWS * COLUMNS * NUMBERS <= 128, "sums: a thread holds no more than 128");
 static_assert(ROWS % WORD == 0 && COLUMNS % WORD == 0, "words: a thread reads words of 16 bytes");
@@ -73,29 +75,37 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 
 #include "ffma/layout.cuh"
 #include "warpgroup/tiles.cuh"
+#include "ffma/packs.cuh"
 #include "ffma/loads.cuh"
 #include "ffma/results.cuh"
 #include "warpgroup/parts.cuh"
 #include "ffma/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-ffma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b
-#if CUT
-     , const __grid_constant__ Cut cut
+ffma(const __grid_constant__ Product g, const __grid_constant__ Packs packs, const __grid_constant__ Cut cut
+#if !TRANS_A
+     , const __grid_constant__ TensorMap map_a
+#endif
+#if TRANS_B
+     , const __grid_constant__ TensorMap map_b
 #endif
 ) {
-#if !CUT
-    const Cut cut = {};
+#if TRANS_A
+    const TensorMap map_a = {};
+#endif
+#if !TRANS_B
+    const TensorMap map_b = {};
 #endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
     __syncthreads();  // all threads know the barriers
+    pack(g, packs, cut, warp, lane);
     if (warp >= WARPS) {
-        registers_given<24>();
-        if (warp == WARPS) come(g, cut, map_a, map_b, lane == 0);
+        registers_given<PACKED ? 40 : 24>();
+        if (warp == WARPS) come(g, cut, packs, map_a, map_b, lane == 0);
     } else {
-        registers_taken<240>();
+        registers_taken<PACKED ? 232 : 240>();
         multiply_tiles(g, cut, warp, lane);
     }
 }

@@ -12,9 +12,16 @@ struct Product {
     double alpha[2], beta[2];
 };
 
+// Operands that lie along k, and how many bytes of the workspace are in front of what is packed of them.
+struct Packs {
+    const Stored *a, *b;
+    long long lda, ldb, at_a, at_b;
+};
+
 // The sums of a thread, and one after the other.
 typedef float Number;
 typedef Element Sums[ROWS][COLUMNS];
+constexpr int IN_FRONT = 128;  // bytes of the workspace before flags: whose turn it is to pack
 constexpr int SUMMED = ROWS * COLUMNS * NUMBERS;
 INLINE Number &number_of(Sums &sum, int i) {
     Element &element = sum[i / NUMBERS / COLUMNS][i / NUMBERS % COLUMNS];

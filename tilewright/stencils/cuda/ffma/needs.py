@@ -18,6 +18,10 @@ MOST_SUMS = 128
 """Numbers that a thread sums, of a register each."""
 OTHER = 24
 """Registers of addresses, of places in the ring and of the tile."""
+PIECE = 32
+"""Rows of a tile that a warp turns at once, in a square of shared memory with one more column."""
+IN_FRONT = 128
+"""Bytes of the workspace that say how far the turning has come."""
 BOX = 256
 """Numbers of a line of a box."""
 
@@ -35,6 +39,18 @@ def tile_m(rows: Any, lanes_m: Any, warps_m: Any) -> Any:
 def tile_n(columns: Any, lanes_m: Any, warps_m: Any) -> Any:
     """Columns of a tile of C."""
     return columns * (32 // lanes_m) * (WARPS // warps_m)
+
+
+def packs(p: Problem) -> tuple[bool, bool]:
+    """Whether A, and B, lie along k and are turned before they are multiplied."""
+    return p.transposed_a, not p.transposed_b
+
+
+def packed_bytes(p: Problem, down: Any, across: Any, depth: Any) -> tuple[Any, Any]:
+    """Bytes of A, and of B, when they are turned: whole tiles of whole slices."""
+    along = -(-p.k // depth) * depth * p.dtype.itemsize
+    rows = -(-p.m // down) * down, -(-p.n // across) * across
+    return rows[0] * along * packs(p)[0], rows[1] * along * packs(p)[1]
 
 
 def registers(p: Problem, rows: Any, columns: Any) -> Any:

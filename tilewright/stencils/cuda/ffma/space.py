@@ -16,8 +16,11 @@ from tilewright.stencils.cuda.cuts import CUTS, LEAST
 from tilewright.stencils.cuda.ffma.needs import (
     BOX,
     MOST_SUMS,
+    PIECE,
     REGISTERS,
+    THREADS,
     numbers,
+    packs,
     registers,
     shared_bytes,
     tile_m,
@@ -62,6 +65,27 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda rows, columns, lanes_m, warps_m: (
             (tile_m(rows, lanes_m, warps_m) * parts <= BOX)
             & (tile_n(columns, lanes_m, warps_m) * parts <= BOX)
+        ),
+    )
+    yield Rule(
+        "packs",
+        "hard",
+        "a warp turns 32 rows of a tile",
+        lambda rows, columns, lanes_m, warps_m: (
+            (tile_m(rows, lanes_m, warps_m) % (PIECE if packs(p)[0] else 1) == 0)
+            & (tile_n(columns, lanes_m, warps_m) % (PIECE if packs(p)[1] else 1) == 0)
+        ),
+    )
+    yield Rule(
+        "room",
+        "hard",
+        "each warp turns a piece in the ring",
+        lambda rows, columns, lanes_m, warps_m, depth, stages: (
+            (not any(packs(p)))
+            | (
+                stages * depth * (tile_m(rows, lanes_m, warps_m) + tile_n(columns, lanes_m, warps_m))
+                >= THREADS // 32 * PIECE * (PIECE + 1)
+            )
         ),
     )
     yield Rule(

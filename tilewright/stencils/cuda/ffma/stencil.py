@@ -1,4 +1,4 @@
-"""Large products in float32, real and complex, without tensor cores, of operands that do not lie along k.
+"""Large products in float32, real and complex, without tensor cores.
 
 An SM begins one multiply-add of a warp on each scheduler in a clock, and whatever else a warp does takes
 one of these places. So copies are one request for an operand and slice, by a warp of its own, a thread sums
@@ -26,12 +26,31 @@ from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.ffma.cost import best, clocks
-from tilewright.stencils.cuda.ffma.needs import THREADS, numbers, shared_bytes, tile_m, tile_n, tiles
+from tilewright.stencils.cuda.ffma.needs import (
+    IN_FRONT,
+    THREADS,
+    numbers,
+    packed_bytes,
+    shared_bytes,
+    tile_m,
+    tile_n,
+    tiles,
+)
 from tilewright.stencils.cuda.ffma.space import params, rules
-from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import (
+    A,
+    Argument,
+    B,
+    C,
+    Pointer,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 
 SMALLEST = 17
 """Extents below which most of a tile would be empty."""
@@ -62,10 +81,6 @@ class FfmaStencil(Stencil):
             return "the device has no tensor maps for warps with registers to give (9.0 alone)"
         if p.products != 1:
             return f"a batch of {p.products} products; this is for one large product"
-        if p.transposed_a or not p.transposed_b:
-            return (
-                f"an operand lies along k (order {p.trans_a}{p.trans_b}); this is for nt and its conjugates"
-            )
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if min(units(p)) < WIDEST:
@@ -107,9 +122,9 @@ class FfmaStencil(Stencil):
         counts = (Scalar(name, "i", value) for name, value in whole)
         return (
             Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
-            _map(p, A, p.m, down, c["depth"]),
-            _map(p, B, p.n, across, c["depth"]),
-            *([_cut(p, c)] if c["cut"] else []),
+            *_workspace(p, c),
+            *([] if p.transposed_a else [_map(p, A, p.m, down, c["depth"])]),
+            *([_map(p, B, p.n, across, c["depth"])] if p.transposed_b else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -136,10 +151,19 @@ def _found(p: Problem, c: Config) -> Cut:
     return cuts.cut_of(int(tiles(p, *_tile(c))), c["blocks"], -(-p.k // c["depth"]), c["cut"])
 
 
-def _cut(p: Problem, c: Config) -> Struct:
-    """Which tiles are cut, and where their sums meet."""
+def _workspace(p: Problem, c: Config) -> tuple[Struct, Struct]:
+    """Which operands are turned and which tiles are cut, and the workspace: how far the turning has come, the
+    sums of tiles that are cut, and what is turned of A and of B."""
     down, across = _tile(c)
-    return cuts.argument(_found(p, c), 1, down * across * p.dtype.itemsize)
+    found = _found(p, c)
+    at_a = IN_FRONT + cuts.met_bytes(found, 1, down * across * p.dtype.itemsize)
+    of_a, of_b = packed_bytes(p, down, across, c["depth"])
+    places = (("lda", p.lda or 0), ("ldb", p.ldb or 0), ("at_a", at_a), ("at_b", at_a + of_a))
+    numbers = (Scalar(name, "q", value) for name, value in places)
+    packed = Struct("Packs", (Pointer("a", A), Pointer("b", B), *numbers))
+    zeros = IN_FRONT if of_a + of_b else 0
+    needed = Workspace("workspace", at_a + of_a + of_b, zeros) if zeros or c["cut"] else None
+    return packed, cuts.argument(found, needed)
 
 
 def _map(p: Problem, operand: int, across: int, tile: int, depth: int) -> TensorMap:

@@ -3,12 +3,14 @@
 // order is always the same, and so is the result.
 //
 // A place holds the sums of a warp, 16 bytes of all lanes after each other; a flag says that they are there. Who includes this
-// says how many NUMBERs a thread sums, and which is which: number_of(sums, i).
+// says how many NUMBERs a thread sums, which is which, number_of(sums, i), and how many bytes are IN_FRONT in the workspace.
 #pragma once
 
 #include "lib/global.cuh"
 
 constexpr int OF_WORD = 16 / sizeof(Number), SUM_WORDS = SUMMED / OF_WORD;  // numbers of 16 bytes, and such words of a thread
+// Words that are on their way at once, and of how many blocks, as registers allow.
+constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, AT_ONCE_MET = SUM_WORDS <= 8 ? 8 : SUM_WORDS <= 16 ? 4 : 1;
 constexpr int FLAGS = 128;                                                  // bytes that flags are a multiple of
 
 struct Meeting {
@@ -18,10 +20,10 @@ struct Meeting {
     INLINE Meeting(const Cut &given, int of_block, int own) : cut(given), warp(of_block), lane(own) {}
 
     INLINE int place(int worker) const { return (worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0)) * WARPS + warp; }
-    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)cut.workspace + place(worker); }
+    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)(cut.workspace + IN_FRONT) + place(worker); }
     INLINE uint4 *words(int worker) const {
         const int flags = ceiling(cut.workers * CLUSTER * WARPS * 8, FLAGS) * FLAGS;
-        return (uint4 *)(cut.workspace + flags) + (long long)place(worker) * (SUM_WORDS * 32) + lane;
+        return (uint4 *)(cut.workspace + IN_FRONT + flags) + (long long)place(worker) * (SUM_WORDS * 32) + lane;
     }
 
     // For whoever has the end of the tile.
@@ -42,20 +44,28 @@ struct Meeting {
     INLINE void add(Sums &sum, const Walk &walk) const {
         if (walk.first == 0) return;
         const int start = (walk.number - walk.whole) * cut.counted;
-        _Pragma("unroll 1") for (int worker = blockIdx.x; worker > 0 && walk.begin(worker) > start;) {
-            worker--;
-            if (lane == 0) {
+        int farthest = blockIdx.x;
+        while (farthest > 0 && walk.begin(farthest) > start) farthest--;
+        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1; worker >= farthest; worker -= AT_ONCE_MET) {
+            if (lane < AT_ONCE_MET && worker - lane >= farthest) {
                 unsigned long long come;
                 do {
-                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(worker)) : "memory");
+                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(worker - lane)) : "memory");
                 } while (come != cut.stamp);
-                *flag(worker) = 0;  // A graph that runs again has the same stamp.
+                *flag(worker - lane) = 0;  // A graph that runs again has the same stamp.
             }
             __syncwarp();
-            UNROLL for (int i = 0; i < SUM_WORDS; i++) {
-                Word word;
-                global_load(word.vector, words(worker) + i * 32);
-                UNROLL for (int e = 0; e < OF_WORD; e++) number_of(sum, i * OF_WORD + e) += word.number[e];
+            UNROLL for (int first = 0; first < SUM_WORDS; first += WORDS_MET) {
+                Word found[AT_ONCE_MET][WORDS_MET];
+                // The farthest one comes again where there are no others.
+                UNROLL for (int w = 0; w < AT_ONCE_MET; w++)
+                    UNROLL for (int i = 0; i < WORDS_MET; i++)
+                        global_load(found[w][i].vector, words(max(worker - w, farthest)) + (first + i) * 32);
+                UNROLL for (int w = 0; w < AT_ONCE_MET; w++) {
+                    if (worker - w < farthest) break;
+                    UNROLL for (int i = 0; i < WORDS_MET; i++)
+                        UNROLL for (int e = 0; e < OF_WORD; e++) number_of(sum, (first + i) * OF_WORD + e) += found[w][i].number[e];
+                }
             }
         }
     }
