@@ -5,8 +5,9 @@ sustained  slices of one second and the like, in turns, on a GPU that is hot: it
 
 Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s and microseconds of
 cuBLAS (PyTorch) and of each config, medians of the turns, the ratio within turns, clocks and power at the end
-of each turn. More than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more
-than the cache holds from an order of 3,200 on. Type s is float32 as tf32, by cuBLAS (``allow_tf32``), too.
+of each turn. More than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are
+more than the cache holds from an order of 3,200 on. Type s is float32 as tf32, by cuBLAS (``allow_tf32``),
+too.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 #include "lib/global.cuh"
 
-constexpr int SUMS = STACKS * TILE_M / 2;      // of a thread
+constexpr int SUMS = STACKS * WIDTH / 2;       // of a thread
 constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
 // Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
@@ -34,9 +34,9 @@ struct Meeting {
     INLINE void give(const Sums &sum) const {
         uint4 *const to = sums(blockIdx.x);
         UNROLL for (int s = 0; s < STACKS; s++) {
-            UNROLL for (int i = 0; i < TILE_M / 8; i++) {
+            UNROLL for (int i = 0; i < WIDTH / 8; i++) {
                 const float *const x = sum[s] + 4 * i;
-                global_store(to + (s * (TILE_M / 8) + i) * 128, make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]),
+                global_store(to + (s * (WIDTH / 8) + i) * 128, make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]),
                                                                           __float_as_uint(x[2]), __float_as_uint(x[3])));
             }
         }
