@@ -122,7 +122,8 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     for kernel, feature in NEEDS.items():
-        served = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}.get(kernel, {"h", "b"})
+        others = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}, "warpgroup": {"h", "b", "s"}}
+        served = others.get(kernel, {"h", "b"})
         assert found[kernel] == (served if feature in listed.device.supports else set())
     for kernel in ("classic", "middle"):
         assert found[kernel] == {"s", "d", "c", "z"}
