@@ -49,13 +49,14 @@ struct Results {
         UNROLL for (int i = 0; i < OUTS && i < RESULTS; i++) old(tile, i);
     }
 
-    // Writes the sums of a warp in place i, which has C where that is read.
+    // Writes the sums of a warp in place i, which has C where that is read; with those of others where they MET.
+    template <bool MET>
     INLINE void put(const float *sum, unsigned char *box, int i, const Meeting &meeting, int warp, int lane) const {
         const Scalars s = {scalar(g.alpha), scalar(g.beta)};
 #if TYPE_BITS == 32
         float others[GATHERED];
         UNROLL for (int j = 0; j < SLICE / 8; j++) {
-            if (CUT && 4 * j % GATHERED == 0) meeting.others(others, (OF_PLACE * i + 4 * j) / GATHERED);
+            if (MET && 4 * j % GATHERED == 0) meeting.others(others, (OF_PLACE * i + 4 * j) / GATHERED);
             UNROLL for (int e = 0; e < 2; e++) {
                 const int column = LANES ? lane_row(warp, e, lane / 4) : warp % 4 * 16 + lane / 4 + 8 * e;
                 if (BY_A) {
@@ -64,14 +65,14 @@ struct Results {
                         const int line = 8 * j + lane % 4 * 2 + x;
                         float *const at = (float *)(box + column / SLICE * (BOX / 2) + line * LINE +
                                                     (column % SLICE / 4 ^ line % 8) * 16) + column % 4;
-                        const float made = sum[4 * j + 2 * e + x] + (CUT ? others[4 * j % GATHERED + 2 * e + x] : 0.0f);
+                        const float made = sum[4 * j + 2 * e + x] + (MET ? others[4 * j % GATHERED + 2 * e + x] : 0.0f);
                         *at = scaled(s, made, BETA != 0 ? *at : 0.0f);
                     }
                     continue;
                 }
                 float2 *const at = (float2 *)(box + column * LINE + ((2 * j + lane % 4 / 2) ^ column % 8) * 16 + lane % 2 * 8);
                 float2 x = make_float2(sum[4 * j + 2 * e], sum[4 * j + 2 * e + 1]), old = make_float2(0, 0);
-                if (CUT) {
+                if (MET) {
                     x.x += others[4 * j % GATHERED + 2 * e];
                     x.y += others[4 * j % GATHERED + 2 * e + 1];
                 }
@@ -84,13 +85,13 @@ struct Results {
         unsigned char *const column = box + (warp % 4 * 16 + lane % 16) * LINE;
         float others[GATHERED];
         UNROLL for (int j = 0; j < 8; j += 2) {
-            if (CUT && 4 * j % GATHERED == 0) meeting.others(others, (OF_PLACE * i + 4 * j) / GATHERED);
+            if (MET && 4 * j % GATHERED == 0) meeting.others(others, (OF_PLACE * i + 4 * j) / GATHERED);
             unsigned char *const at = column + ((j + lane / 16) ^ lane % 8) * 16;
             unsigned int c[4] = {}, x[4];
             if (BETA != 0) ldmatrix<false>(c[0], c[1], c[2], c[3], at);
             UNROLL for (int e = 0; e < 4; e++) {
                 float low = sum[4 * j + 2 * e], high = sum[4 * j + 2 * e + 1];
-                if (CUT) {
+                if (MET) {
                     low += others[4 * j % GATHERED + 2 * e];
                     high += others[4 * j % GATHERED + 2 * e + 1];
                 }
@@ -114,7 +115,9 @@ struct Results {
                 __syncwarp();
                 if (i == 0 || i >= OUTS) meet(1 + group, 128);
             }
-            put(sum[i / PLACES] + i % PLACES * OF_PLACE, place(i), i, meeting, warp, lane);
+            const float *const own = sum[i / PLACES] + i % PLACES * OF_PLACE;
+            if (meeting.some()) put<true>(own, place(i), i, meeting, warp, lane);
+            else put<false>(own, place(i), i, meeting, warp, lane);
             async_fence();
             meet(1 + group, 128);
             const Tile at = of_place(tile, i);
