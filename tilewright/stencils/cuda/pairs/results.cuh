@@ -60,6 +60,8 @@ struct Results {
     // Writes the sums of a warp in place i.
     INLINE void put(const Sums &sum, int i, const Meeting &meeting, int warp, int lane) const {
         const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+        // Addresses are made anew for each place: kept, they would take registers of sums.
+        asm volatile("" : "+r"(lane));
         float others_re[GATHERED], others_im[GATHERED];
         UNROLL for (int j = 0; j < SLICE / 8; j++) {
             const int at = OF_PLACE * i + 4 * j;

@@ -68,7 +68,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "turned-sums",
         "hard",
         "warps that turn take registers of sums",
-        lambda exchange, tile_m: (turned(p, exchange) == 0) | (tile_m <= 128),
+        lambda exchange, singly, tile_m: (turned(p, exchange) == 0) | (singly > 0) | (tile_m <= 128),
     )
     yield Rule(
         "singly-along",
