@@ -3,10 +3,11 @@
 burst      ten products after the GPU has idled, in turns: clocks are high when it begins
 sustained  slices of one second and the like, in turns, on a GPU that is hot: its power is the limit
 
-Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s of cuBLAS (PyTorch) and
-of each config, medians of the turns, the ratio within turns, clocks and power at the end of each turn. More
-than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are more than the cache
-holds from an order of 3,200 on. Type s is float32 as tf32, by cuBLAS (``allow_tf32``), too.
+Each line of the file is one shape, type, order of operands and way of timing: TFLOP/s and microseconds of
+cuBLAS (PyTorch) and of each config, medians of the turns, the ratio within turns, clocks and power at the end
+of each turn. More than 1 is faster than cuBLAS. Data are random normal numbers; the operands together are
+more than the cache holds from an order of 3,200 on. Type s is float32 as tf32, by cuBLAS (``allow_tf32``),
+too.
 """
 
 from __future__ import annotations
@@ -182,6 +183,7 @@ def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]
         ratios = [their / ours for their, ours in zip(theirs, each, strict=True)]
         line[name] = {
             "tflops": round(p.flops / statistics.median(each) * 1e-12, 1),
+            "us": round(1e6 * statistics.median(each), 2),
             "ratio": round(statistics.median(ratios), 4),
             "least": round(min(ratios), 4),
             "most": round(max(ratios), 4),

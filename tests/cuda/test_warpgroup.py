@@ -49,7 +49,7 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
     math = "tf32" if letter == "s" else "ieee"
     p = Problem.parse(f"{letter}:{trans}:1099x1213x603", alpha="any", beta="any", math=math)[0]
     p = padded(p, (0, 1, 2))
-    by_lanes = p.math == "tf32" and p.transposed_b
+    of_a, of_b = (p.math == "tf32" and across for across in (not p.transposed_a, p.transposed_b))
     assert WARPGROUP.accepts(p, device) is None
     for fixed in (
         {"blocks": 4, "overlap": 1},
@@ -58,7 +58,8 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
         {"cut": 1},
         {"tile_m": 128, "ping_pong": 1, "stages": 5, "cut": 1, "blocks": 22},
         {"tile_m": 192, "tile_n": 256, "stages": 3, "cluster_n": 1, "cut": 3},
-        *([{"lanes": 1, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 1, "blocks": 6}] * by_lanes),
+        *([{"lanes": 1, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 1, "blocks": 6}] * of_b),
+        *([{"lanes": 2, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 2, "blocks": 6}] * of_a),
     ):
         found = verdict(WARPGROUP, p, Config(LARGE | fixed), 1)
         assert found.ok, f"{p.key} {fixed}: {found.why}"

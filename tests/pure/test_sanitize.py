@@ -123,13 +123,9 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     for kernel, feature in NEEDS.items():
-        own = {
-            "single": {"s", "d", "c", "z"},
-            "whole": {"h", "b", "hc"},
-            "pairs": {"hc"},
-            "warpgroup": {"h", "b", "s"},
-        }
-        served = own.get(kernel, {"h", "b"})
+        others = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}, "warpgroup": {"h", "b", "s"}}
+        others["pairs"] = {"hc"}
+        served = others.get(kernel, {"h", "b"})
         assert found[kernel] == (served if feature in listed.device.supports else set())
     for kernel in ("classic", "middle"):
         assert found[kernel] == {"s", "d", "c", "z"}

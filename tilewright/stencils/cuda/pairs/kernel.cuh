@@ -87,12 +87,13 @@
 
 // Whether what comes runs along k.
 constexpr bool A_ALONG = TRANS_A || SINGLY, B_ALONG = !TRANS_B;
-constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
-#define LANES 1  // B is never turned
+// What tensor cores call rows of a tile, of which each group has half, are columns; and their columns rows.
+constexpr int GROUP_ROWS = PING_PONG ? TILE_N : TILE_N / 2, WIDTH = TILE_M;
+#define LANES 1  // B comes into registers, and is never turned
 
 static_assert(TYPE_BITS == 16 && COMPLEX && !BRAIN, "type: complex float16");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 192, "tile-m: a warp group holds no more than 192 sums of each thread");
-static_assert(GROUP_N == 64, "tile-n: a warp group multiplies 64 columns");
+static_assert(GROUP_ROWS == 64, "tile-n: a warp group multiplies 64 columns");
 static_assert(STEPS == 1 || STEPS == 2, "steps: two sets of fragments are a slice or half of one");
 static_assert(TILE_M <= 128 || STEPS == 1, "steps-sums: fragments take registers of sums");
 static_assert(A_ALONG || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");

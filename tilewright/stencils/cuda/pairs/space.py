@@ -12,8 +12,8 @@ from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
-from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, shared_bytes, turned
-from tilewright.stencils.cuda.warpgroup.needs import BLOCK, cut_tiles, group_columns, stage_bytes
+from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, group_columns, shared_bytes, turned
+from tilewright.stencils.cuda.warpgroup.needs import BLOCK, cut_tiles, stage_bytes
 
 TILE_M = (64, 128, 192)
 TILE_N = (64, 128)
