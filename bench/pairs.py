@@ -37,6 +37,7 @@ BASE: dict[str, int] = {
     "tile_m": 128,
     "tile_n": 128,
     "ping_pong": 0,
+    "singly": 0,
     "steps": 2,
     "stages": 6,
     "outs": 2,
@@ -48,6 +49,8 @@ NAMED: dict[str, dict[str, int]] = {
     "tall": {"tile_m": 192, "steps": 1, "stages": 4},
     "tall pair": {"tile_m": 192, "steps": 1, "stages": 4, "cluster_n": 2},
     "tall beside": {"tile_m": 192, "steps": 1, "stages": 4, "cluster_m": 2},
+    "small": {"tile_m": 64, "stages": 8},
+    "small turns": {"tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 8},
     "turns": {"tile_n": 64, "ping_pong": 1, "stages": 8},
     "turns pair": {"tile_n": 64, "ping_pong": 1, "stages": 8, "cluster_n": 2},
 }

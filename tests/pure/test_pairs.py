@@ -4,7 +4,9 @@ promise."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +32,16 @@ A100, H200 = named("a100"), named("h200")
 KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("pairs")[1])["lib/problem.cuh"]
 SQUARE = Config(
-    {"exchange": 0, "tile_m": 128, "tile_n": 128, "ping_pong": 0, "steps": 2, "cluster_m": 1, "cluster_n": 2}
+    {
+        "exchange": 0,
+        "tile_m": 128,
+        "tile_n": 128,
+        "ping_pong": 0,
+        "singly": 0,
+        "steps": 2,
+        "cluster_m": 1,
+        "cluster_n": 2,
+    }
     | {"stages": 6, "outs": 2, "overlap": 0, "band": 2048, "backwards": 1, "blocks": 132, "cut": 0}
 )
 
@@ -104,7 +115,12 @@ def test_transposes_are_what_numpy_says(order: str) -> None:
 
     a, b = (draw.normal(size=(*shape, 2)) @ [1, 1j] for shape in stored(p))
     assert stored(made) == [b.shape, a.shape]
-    op = {"n": lambda x: x, "t": np.transpose, "c": lambda x: x.conj().T, "j": np.conj}
+    op: dict[str, Callable[[Any], Any]] = {
+        "n": lambda x: x,
+        "t": np.transpose,
+        "c": lambda x: x.conj().T,
+        "j": np.conj,
+    }
     straight = op[p.trans_a](a) @ op[p.trans_b](b)
     exchanged = op[made.trans_a](b) @ op[made.trans_b](a)
     np.testing.assert_allclose(exchanged, straight.T)
@@ -203,9 +219,12 @@ def test_every_hard_rule_removes_what_it_names() -> None:
         "steps-sums": {"tile_m": 192},
         "turned-sums": {"tile_m": 192, "steps": 1},
         "cluster": {"cluster_m": 2},
+        "singly-shared": {"singly": 1},
         "shared-per-block": {"stages": 8},
     }.items():
         assert name in [rule.name for rule in space.why(SQUARE.with_(**change))], name
+    along = PAIRS.space(problem("hc:tn:4096x4096x4096"), H200)
+    assert "singly-along" in [rule.name for rule in along.why(SQUARE.with_(singly=1, cluster_n=1))]
 
 
 def test_the_model_counts_what_a_product_takes() -> None:

@@ -20,10 +20,13 @@ from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles,
 Columns = Mapping[str, Any]
 SETTLED = {"overlap": 0, "band": 2048, "backwards": 1, "outs": 2}
 """What changes little, as with ``warpgroup``."""
-RATE = 512
-"""Products of complex halves that an SM makes in a clock: four of 2,048 real ones each."""
-BANKS = 128
-"""Bytes of shared memory that an SM moves in a clock."""
+RATE = 425
+"""Products of complex halves that an SM makes in a clock, of four real ones each: 0.83 of what tensor cores
+could. This and ``BANKS`` are from tiles of 192, 128 and 64 rows at 4,096 on an H200, waves taken out."""
+BANKS = 88
+"""Bytes of shared memory that an SM moves in a clock beside them, of 128."""
+SINGLY = 1.02
+"""Times longer that slices take that come number by number: a guess."""
 STORED = 24
 """Bytes of C that a block rounds and stores in a clock, as with ``warpgroup``."""
 BEGUN = 1500
@@ -32,9 +35,7 @@ MEMORY = 2400
 """Bytes that device memory moves in a clock: 4.3 TB/s at some 1.8 GHz."""
 ALONE = 1.01
 """Times longer that blocks take that share nothing."""
-IN_TURNS = 1.03
-"""Times longer that tiles of one group take, of which B is read as often for half of the products."""
-MET, CALLED, TOLD, ASKEW, UNSURE = 3000, 3200, 2500, 1.08, 1.03
+MET, CALLED, TOLD, ASKEW, UNSURE = 3000, 3200, 2500, 1.04, 1.01
 """What tiles cost that are cut, as with ``warpgroup``: bytes of sums that all blocks move in a clock, clocks
 from asking for sums of another block to having them, and to knowing of them; how much longer their slices
 take, and how sure all of this is."""
@@ -61,11 +62,11 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     cut = cut_tiles(count, places, columns["cut"])
     waves = -(-(count - cut) // places)
     products = tile_m * tile_n * SLICE / RATE
-    # A comes once, and is read twice by each group of 64 columns; B comes and is read once.
-    moved = (tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * turned(p, exchange) * tile_m) * LINE / BANKS
-    slice_clocks = np.maximum(products, moved) + moved / 8
-    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE)
-    slice_clocks = slice_clocks * np.where(columns["ping_pong"] > 0, IN_TURNS, 1.0)
+    # Lines of A come once, and products of each 64 columns read them for re and for im; B comes and is read.
+    across, singly = turned(p, exchange), columns["singly"]
+    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * across * (1 - singly) * tile_m
+    slice_clocks = np.maximum(products, lines * LINE / BANKS)
+    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE) * np.where(singly > 0, SINGLY, 1.0)
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
     slice_clocks = slice_clocks + 4 / columns["steps"]
     written = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0"))

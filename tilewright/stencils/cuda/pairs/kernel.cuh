@@ -87,15 +87,16 @@
 
 // Whether what comes runs along k.
 constexpr bool A_ALONG = TRANS_A || SINGLY, B_ALONG = !TRANS_B;
-constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
-#define LANES 1  // B is never turned
+// What tensor cores call rows of a tile, of which each group has half, are columns; and their columns rows.
+constexpr int GROUP_ROWS = PING_PONG ? TILE_N : TILE_N / 2, WIDTH = TILE_M;
+#define LANES 1  // B comes into registers, and is never turned
 
 static_assert(TYPE_BITS == 16 && COMPLEX && !BRAIN, "type: complex float16");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 192, "tile-m: a warp group holds no more than 192 sums of each thread");
-static_assert(GROUP_N == 64, "tile-n: a warp group multiplies 64 columns");
+static_assert(GROUP_ROWS == 64, "tile-n: a warp group multiplies 64 columns");
 static_assert(STEPS == 1 || STEPS == 2, "steps: two sets of fragments are a slice or half of one");
 static_assert(TILE_M <= 128 || STEPS == 1, "steps-sums: fragments take registers of sums");
-static_assert(TRANS_A || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");
+static_assert(A_ALONG || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");
 static_assert(!SINGLY || !TRANS_A, "singly-along: what runs along k comes in boxes");
 static_assert(!SINGLY || CLUSTER_N == 1, "singly-shared: what comes number by number comes to one block");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
@@ -141,7 +142,7 @@ pairs(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= 4 * GROUPS) {
-        registers_given<SINGLY ? 56 : FEW>();
+        registers_given<FEW>();
 #if SINGLY
         come_singly(g, cut, from, map_b, warp - 4 * GROUPS, lane);
 #else
@@ -149,7 +150,7 @@ pairs(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a
         else if (TURNED) turn_slices(g, cut, warp - 4 * GROUPS - 1, lane);
 #endif
     } else {
-        registers_taken<SINGLY ? 224 : MANY>();
+        registers_taken<MANY>();
         multiply_tiles(g, cut, map_c, warp, lane);
     }
     if (CLUSTER > 1) {

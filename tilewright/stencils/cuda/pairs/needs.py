@@ -54,6 +54,11 @@ def turned(p: Problem, exchange: Any) -> Any:
     return np.where(np.asarray(exchange) > 0, int(p.transposed_b), int(not p.transposed_a))
 
 
+def group_columns(tile_n: Any, ping_pong: Any) -> Any:
+    """Columns of a tile of a warp group."""
+    return tile_n // np.where(np.asarray(ping_pong) > 0, 1, GROUPS)
+
+
 def shared_bytes(tile_m: Any, tile_n: Any, stages: Any, outs: Any) -> Any:
     """Shared memory of a block: the ring of slices, places of results of each group, and barriers."""
     places = GROUPS * outs

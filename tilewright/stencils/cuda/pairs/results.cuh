@@ -14,7 +14,7 @@ constexpr int LINES = 64 / BOXES;                // of a box
 
 // The part of a tile that is a group's.
 INLINE Tile of_group(Tile tile, int group) {
-    if (!PING_PONG) tile.n += group * GROUP_N;
+    if (!PING_PONG) tile.n += group * GROUP_ROWS;
     return tile;
 }
 
@@ -57,13 +57,15 @@ struct Results {
         at = halves_of(x.re, x.im);
     }
 
-    // Writes the sums of a warp in place i.
-    INLINE void put(const Sums &sum, int i, const Meeting &meeting, int warp, int lane) const {
+    // Writes the sums of a warp in place i, with those of others where they MET.
+    template <bool MET> INLINE void put(const Sums &sum, int i, const Meeting &meeting, int warp, int lane) const {
         const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+        // Addresses are made anew for each place: kept, they would take registers of sums.
+        asm volatile("" : "+r"(lane));
         float others_re[GATHERED], others_im[GATHERED];
         UNROLL for (int j = 0; j < SLICE / 8; j++) {
             const int at = OF_PLACE * i + 4 * j;
-            if (CUT && at % GATHERED == 0) {
+            if (MET && at % GATHERED == 0) {
                 meeting.others(others_re, at / GATHERED);
                 meeting.others(others_im, (TILE_M / 2 + at) / GATHERED);
             }
@@ -73,7 +75,7 @@ struct Results {
                 UNROLL for (int x = 0; x < 2; x++) {
                     re[x] = sum[0][at + 2 * e + x];
                     im[x] = sum[1][at + 2 * e + x];
-                    if (CUT) {
+                    if (MET) {
                         re[x] += others_re[at % GATHERED + 2 * e + x];
                         im[x] += others_im[at % GATHERED + 2 * e + x];
                     }
@@ -122,7 +124,8 @@ struct Results {
                 __syncwarp();
                 if (i == 0 || i >= OUTS) meet(1 + group, 128);
             }
-            put(sum, i, meeting, warp, lane);
+            if (meeting.some()) put<true>(sum, i, meeting, warp, lane);
+            else put<false>(sum, i, meeting, warp, lane);
             async_fence();
             meet(1 + group, 128);
             UNROLL for (int j = 0; j < BOXES; j++) leave(tile, i, j);

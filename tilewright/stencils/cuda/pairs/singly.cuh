@@ -26,7 +26,7 @@ INLINE void start_singly() {
 template <bool WHOLE>
 INLINE void bring_singly(unsigned char *slice, const Source &from, const Stored *first, int rows, int left, int warp, int lane) {
     unsigned char *const to = slice + (warp * EIGHTS * 8 + lane % 8) * LINE + lane / 8 * 4;
-    UNROLL for (int i = 0; i < SLICE / 4; i++) {
+    _Pragma("unroll (WHOLE ? SLICE / 4 : 1)") for (int i = 0; i < SLICE / 4; i++) {
         UNROLL for (int j = 0; j < EIGHTS; j++) {
             const bool there = WHOLE || (8 * j < rows && 4 * i + lane / 8 < left);
             cp_async<4>(to + j * 8 * LINE + (i ^ lane % 8) * 16, there ? first + 8 * j : from.a, there ? 4 : 0);

@@ -12,8 +12,8 @@ from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
-from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, shared_bytes, turned
-from tilewright.stencils.cuda.warpgroup.needs import BLOCK, cut_tiles, group_columns, stage_bytes
+from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, group_columns, shared_bytes, turned
+from tilewright.stencils.cuda.warpgroup.needs import BLOCK, cut_tiles, stage_bytes
 
 TILE_M = (64, 128, 192)
 TILE_N = (64, 128)
@@ -68,7 +68,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "turned-sums",
         "hard",
         "warps that turn take registers of sums",
-        lambda exchange, tile_m: (turned(p, exchange) == 0) | (tile_m <= 128),
+        lambda exchange, singly, tile_m: (turned(p, exchange) == 0) | (singly > 0) | (tile_m <= 128),
     )
     yield Rule(
         "singly-along",
