@@ -151,7 +151,8 @@ def test_intensities_are_what_blocks_share() -> None:
     assert found[0] == pytest.approx(8, rel=0.01)
     assert found[1:5] == pytest.approx([64] * 4, rel=0.04)
     # A cluster of two has the intensity of a tile twice as high.
-    assert found[7] == pytest.approx(2 / (1 / 256 + 1 / 192) / 2, rel=0.06)
+    assert found[5] == found[6] == pytest.approx(2 / (1 / 128 + 1 / 256) / 2, rel=0.06)
+    assert found[7] == pytest.approx(2 / (1 / 256 + 1 / 256) / 2, rel=0.06)
 
 
 def test_tensor_cores_peak() -> None:
