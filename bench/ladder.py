@@ -98,24 +98,36 @@ def main() -> None:
     def listen(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    types, sizes = given.types.split(","), map(int, given.sizes.split(","))
-    points = [(letter, n) for n in sizes for letter in types]
-    tables = [ladder.climb(n, given.device, given.rounds, listen, letter) for letter, n in points]
-    print("\n\n".join(map(markdown, tables)))
-    for table in tables:
-        print(f"\nEvery config alone, {NAMES[table['type']]}, order {table['n']}:")
-        for row in table["tried"]:
-            speed = f"{row['tflops']:7.2f} TFLOP/s" if row["right"] else f"WRONG, {row['error']:.3g} bounds"
-            spills = f", {row['spills']} B spilled" if row["spills"] else ""
-            print(f"{row['rung']}  {speed}  {row['registers']} registers{spills}  {config_of(row)}")
-    if given.out is not None:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        made = {"kind": "run", "command": "ladder", "commit": machine.commit(), "date": now()}
-        with given.out.open("a") as file:
-            file.writelines(json.dumps(line) + "\n" for line in (made, *tables))
+    tables = []
+    _keep(given.out, {"kind": "run", "command": "ladder", "commit": machine.commit(), "date": now()})
+    types = given.types.split(",")
+    for n in map(int, given.sizes.split(",")):
+        for letter in types:
+            tables.append(ladder.climb(n, given.device, given.rounds, listen, letter))
+            _keep(given.out, tables[-1])
+            print(markdown(tables[-1]))
+            _tell(tables[-1])
     if given.write is not None:
         for mark in dict.fromkeys(MARKS[letter] for letter in types):
             put(given.write, mark, "\n\n".join(markdown(x) for x in tables if MARKS[x["type"]] == mark))
+
+
+def _keep(path: Path | None, line: dict[str, Any]) -> None:
+    """Add a line to a file, if one was named."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _tell(table: dict[str, Any]) -> None:
+    """Say what every config does alone."""
+    print("\nEvery config alone:")
+    for row in table["tried"]:
+        speed = f"{row['tflops']:7.2f} TFLOP/s" if row["right"] else f"WRONG, {row['error']:.3g} bounds"
+        spills = f", {row['spills']} B spilled" if row["spills"] else ""
+        print(f"{row['rung']}  {speed}  {row['registers']} registers{spills}  {config_of(row)}")
+    print(flush=True)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bench import ladder as bench
+from tilewright.cli import main
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
 from tilewright.targets.cuda import capability
@@ -151,7 +154,8 @@ def test_intensities_are_what_blocks_share() -> None:
     assert found[0] == pytest.approx(8, rel=0.01)
     assert found[1:5] == pytest.approx([64] * 4, rel=0.04)
     # A cluster of two has the intensity of a tile twice as high.
-    assert found[7] == pytest.approx(2 / (1 / 256 + 1 / 192) / 2, rel=0.06)
+    assert found[5] == found[6] == pytest.approx(2 / (1 / 128 + 1 / 256) / 2, rel=0.06)
+    assert found[7] == pytest.approx(2 / (1 / 256 + 1 / 256) / 2, rel=0.06)
 
 
 def test_tensor_cores_peak() -> None:
@@ -190,3 +194,44 @@ def test_cases_are_fitted_to_what_a_rung_takes(rung: Rung) -> None:
         fitted = [ladder.fitted(case, rung) for case in ladder.CASES]
         # Rows that end inside of 16 bytes, and room behind them.
         assert any(n % 2 and k % 8 and pitches[2] > n for (_, n, k), pitches, _ in fitted)
+
+
+# ---- the command and the page
+
+
+def test_the_command_shows_the_steps_that_a_device_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ladder, "facts", lambda rung, config, device, n: ladder.outline(rung, config, n))
+    main.main(["ladder", "--type", "b", "--device", "a100", "--n", "1024"])
+    said = capsys.readouterr().out
+    assert "order 1024, bfloat16" in said
+    assert "4 pipelined" in said
+    assert "5 wgmma " not in said
+    assert "missing: rung 5 (wgmma)" in said
+
+
+@pytest.mark.parametrize(
+    ("letter", "mark", "columns"), [("s", "measured", 12), ("h", "measured in half", 11)]
+)
+def test_a_page_has_the_tables_of_its_marks(letter: str, mark: str, columns: int, tmp_path: Path) -> None:
+    measured = {"tflops": 500.0, "of_cublas": 0.75, "interval": (0.7, 0.8), "of_peak": 0.5}
+    known = {"registers": 168, "spills": 0, "shared": 1024, "blocks": 1, "occupancy": 0.1875}
+    rows = [ladder.outline(rung, rung.configs[0], 4096) | known | measured for rung in ladder.LADDERS[letter]]
+    table = {"type": letter, "n": 4096, "device": "a GPU", "clocks": "", "driver": "", "toolchain": ""}
+    text = bench.markdown(table | {"vendor": "PyTorch", "vendor_tflops": 666.0, "rows": rows})
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + len(rows)
+    assert {line.count("|") for line in lines} == {columns}
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- measured: begin -->\nx\n<!-- measured: end -->\nbetween\n")
+    with page.open("a") as file:
+        file.write("<!-- measured in half: begin -->\ny\n<!-- measured in half: end -->\nafter\n")
+    bench.put(page, bench.MARKS[letter], text)
+    found = page.read_text()
+    assert f"<!-- {mark}: begin -->\n\n{text}\n\n<!-- {mark}: end -->" in found
+    assert [word for word in ("before", "between", "after", "\nx\n", "\ny\n") if word not in found] == [
+        "\nx\n" if letter == "s" else "\ny\n"
+    ]
+    with pytest.raises(SystemExit, match="has no <!-- nothing: begin -->"):
+        bench.put(page, "nothing", text)

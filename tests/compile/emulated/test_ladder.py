@@ -23,8 +23,9 @@ pytestmark = marks.COMPILED
         (4, "b", "16 64 16 32 2 1", "59x13x139", "0"),
         (5, "h", "64 64 2 1", "11x70x139", "any"),
         (6, "b", "128 64 2", "11x70x139", "0"),
-        # Two groups in turns, and two blocks that share what comes.
-        (8, "b", "64 64 2", "75x70x75", "any"),
+        # Two tiles of one block, and in turns of two blocks that share what comes.
+        (7, "h", "128 64 2 0", "11x135x75", "0"),
+        (8, "b", "64 64 2 1", "75x70x75", "any"),
     ],
 )
 def test_a_step_is_right(number: int, letter: str, values: str, size: str, beta: str) -> None:

@@ -38,8 +38,10 @@
 
 constexpr int WARPS_N = BN / WN, WARPS = BM / WM * WARPS_N, THREADS = 32 * WARPS;
 constexpr int PITCH_A = BK + 8, PITCH_B = BN + 8;
+constexpr int ROWS_A = THREADS / (BK / 8), ROWS_B = THREADS / (BN / 8);  // rows that all threads read at once
 static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 16 == 0 && BK % 16 == 0, "fragments cover the tiles");
-static_assert(BM * BK % (8 * THREADS) == 0 && BK * BN % (8 * THREADS) == 0, "threads share the tiles evenly");
+static_assert(THREADS % (BK / 8) == 0 && THREADS % (BN / 8) == 0, "a thread reads the same columns of all its rows");
+static_assert(BM % ROWS_A == 0 && BK % ROWS_B == 0, "threads share the tiles evenly");
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) wmma_shared(const __grid_constant__ Gemm g) {
     __shared__ __align__(32) Half as[BM * PITCH_A], bs[BK * PITCH_B];
@@ -47,18 +49,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) wmma_shared(co
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, K = depth(g);
     const int row0 = blockIdx.y * BM, column0 = blockIdx.x * BN;
     const int warp_row = warp / WARPS_N * WM, warp_column = warp % WARPS_N * WN;
+    // A thread reads the same columns of all its rows. Rows beyond the matrix are the last one, and are never stored.
+    const int k_own = threadIdx.x % (BK / 8) * 8, column_own = threadIdx.x % (BN / 8) * 8;
+    const int row_a = threadIdx.x / (BK / 8), row_b = threadIdx.x / (BN / 8);
 
     Sums c[WM / 16][WN / 16] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // Stage 1: the tiles that begin at k0, a row of them after the other.
-        UNROLL for (int i = threadIdx.x * 8; i < BM * BK; i += THREADS * 8) {
-            const int row = row0 + i / BK, k = k0 + i % BK;
-            *(uint4 *)(as + i / BK * PITCH_A + i % BK) = eight((const Half *)g.a + row * g.lda + k, row < g.m ? K - k : 0);
+        // Stage 1: the tiles that begin at k0, those of an operand all on their way before the first is stored.
+        uint4 next_a[BM / ROWS_A], next_b[BK / ROWS_B];
+        UNROLL for (int v = 0; v < BM / ROWS_A; v++) {
+            const int row = min(row0 + row_a + v * ROWS_A, g.m - 1), k = k0 + k_own;
+            next_a[v] = eight((const Half *)g.a + row * g.lda + k, K - k);
         }
-        UNROLL for (int i = threadIdx.x * 8; i < BK * BN; i += THREADS * 8) {
-            const int k = k0 + i / BN, column = column0 + i % BN;
-            *(uint4 *)(bs + i / BN * PITCH_B + i % BN) = eight((const Half *)g.b + k * g.ldb + column, k < K ? g.n - column : 0);
+        UNROLL for (int v = 0; v < BM / ROWS_A; v++) *(uint4 *)(as + (row_a + v * ROWS_A) * PITCH_A + k_own) = next_a[v];
+        UNROLL for (int v = 0; v < BK / ROWS_B; v++) {
+            const int k = k0 + row_b + v * ROWS_B, column = column0 + column_own;
+            next_b[v] = eight((const Half *)g.b + k * g.ldb + column, k < K ? g.n - column : 0);
         }
+        UNROLL for (int v = 0; v < BK / ROWS_B; v++) *(uint4 *)(bs + (row_b + v * ROWS_B) * PITCH_B + column_own) = next_b[v];
         __syncthreads();
         // Stage 2: a fragment of B serves a column of products, those of A a row.
         UNROLL for (int k = 0; k < BK; k += 16) {

@@ -12,7 +12,7 @@
 // Bound by: on sm_80 tensor cores, nearly. On sm_90 mma.sync reaches no more than some 60 % of them: its operands pass
 // registers, which the instructions of the next steps do without. And all warps still compute addresses for all copies.
 //
-// Requires: rows and bases of A, B and C at multiples of 16 bytes.
+// Requires: rows and bases of A, B and C at multiples of 16 bytes, and rows of fewer than 2^24 numbers.
 #include "half/numbers.cuh"
 
 #include "lib/mma.cuh"
@@ -41,9 +41,11 @@
 
 constexpr int BK = 64, BAND = 8;  // steps of k of a slot: a row of A is 128 bytes; columns of tiles of a band
 constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32, TILE_A = BM * BK, SLOT = TILE_A + BK * BN;
+constexpr int ROWS_A = THREADS / (BK / 8), ROWS_B = THREADS / (BN / 8);  // rows that all threads copy at once
 static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 16 == 0, "products cover the tiles");
 static_assert(BN % 64 == 0, "a row of B is whole runs of 128 bytes");
-static_assert(BM * BK % (8 * THREADS) == 0 && BK * BN % (8 * THREADS) == 0, "threads share the tiles evenly");
+static_assert(THREADS % (BN / 8) == 0, "a thread copies the same columns of all its rows");
+static_assert(BM % ROWS_A == 0 && BK % ROWS_B == 0, "threads share the tiles evenly");
 static_assert(STAGES >= 2, "one slot is filled while another one is multiplied");
 
 template <int COLUMNS> INLINE int place(int row, int column) { return row * COLUMNS + (column ^ row % 8 * 8); }
@@ -57,16 +59,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) pipelined(cons
     const int row0 = rest / width * BM, column0 = (band + rest % width) * BN;
     const int warp_row = warp / WARPS_N * WM, warp_column = warp % WARPS_N * WN;
 
+    // A thread copies the same columns of all its rows. Rows beyond the matrix are the last one, and are never stored. How
+    // much of 16 bytes lies inside is computed once for a slot, and offsets within a tile are 32 bits wide.
+    const int k_own = threadIdx.x % (BK / 8) * 8, column_own = threadIdx.x % (BN / 8) * 8, last = g.m - 1 - row0;
+    const int row_a = threadIdx.x / (BK / 8), row_b = threadIdx.x / (BN / 8), inside_b = min(max(g.n - column0 - column_own, 0), 8);
+    const unsigned int lda = (unsigned int)g.lda, ldb = (unsigned int)g.ldb;
+    const Half *const from_a = (const Half *)g.a + row0 * g.lda, *const from_b = (const Half *)g.b + (inside_b ? column0 + column_own : 0);
     auto ask = [&](int slice) {
         Half *const as = ring + slice % STAGES * SLOT, *const bs = as + TILE_A;
-        UNROLL for (int i = threadIdx.x * 8; i < BM * BK; i += THREADS * 8) {
-            const int row = row0 + i / BK, k = slice * BK + i % BK, inside = row < g.m ? min(max(K - k, 0), 8) : 0;
-            // Where nothing is copied the address only has to be one.
-            cp_async<16>(as + place<BK>(i / BK, i % BK), (const Half *)g.a + (inside ? row * g.lda + k : 0), 2 * inside);
+        const int k0 = slice * BK, inside_a = min(max(K - k0 - k_own, 0), 8);
+        const Half *const a = from_a + (inside_a ? k0 + k_own : 0), *const b = from_b + k0 * g.ldb;
+        UNROLL for (int v = 0; v < BM / ROWS_A; v++) {
+            const int row = row_a + v * ROWS_A;
+            cp_async<16>(as + place<BK>(row, k_own), a + min(row, last) * lda, 2 * inside_a);
         }
-        UNROLL for (int i = threadIdx.x * 8; i < BK * BN; i += THREADS * 8) {
-            const int k = slice * BK + i / BN, column = column0 + i % BN, inside = k < K ? min(max(g.n - column, 0), 8) : 0;
-            cp_async<16>(bs + place<BN>(i / BN, i % BN), (const Half *)g.b + (inside ? k * g.ldb + column : 0), 2 * inside);
+        UNROLL for (int v = 0; v < BK / ROWS_B; v++) {
+            const int k = row_b + v * ROWS_B;
+            cp_async<16>(bs + place<BN>(k, column_own), b + min(k, K - 1 - k0) * ldb, k0 + k < K ? 2 * inside_b : 0);
         }
     };
     unsigned int a[2][WM / 16][4], b[2][WN / 8][2];

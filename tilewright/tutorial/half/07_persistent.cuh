@@ -1,13 +1,16 @@
-// Step 7: blocks that stay, and two groups in turns: one stores its tile while the other one multiplies.
+// Step 7: blocks that stay. The ring goes on from tile to tile, and two groups of warps may take turns.
 //
 //     C = alpha A B + beta C, row-major, numbers of 16 bits, sums in float32; A is M x K, B is K x N, C is M x N
 //
 //        warp 8    | copies of tile 0 | of tile 1         | of tile 2         | ...      as many blocks as SMs, each
-//        group 0     | multiplies 0   | stores 0 |        | multiplies 2      |          takes every so-many-th tile
-//        group 1                      | multiplies 1      | stores 1 |
+//        groups      | multiply 0     | store 0 | multiply 1   | store 1 | ...            takes every so-many-th tile
 //
-// Adds: the copies of the next tile begin while this one is multiplied, and a group's results leave while the other group has
-// the tensor cores: ping-pong, by two barriers of the groups, one for each turn. Each group has whole tiles of BM x BN.
+//        or in turns:  group 0    | multiplies 0 | stores 0 ...   | multiplies 2 | ...
+//                      group 1                   | multiplies 1   | stores 1 ...
+//
+// Adds: slots are filled for the next tile while the results of this one are stored, and no block begins in vain. In turns
+// (TURNS) tensor cores go on meanwhile, too: ping-pong, by two barriers of the groups, one for each turn. But then a tile
+// is what one group holds, and smaller tiles move more bytes.
 // Bound by: copies. A step of k asks the second-level cache for BM + BN numbers in each block, and blocks that run at the
 // same time ask it for the same ones.
 //
@@ -25,17 +28,20 @@
 #define BM 128  // rows of C of a tile
 #endif
 #ifndef BN
-#define BN 192  // columns of C of a tile
+#define BN 256  // columns of C of a tile
 #endif
 #ifndef STAGES
-#define STAGES 5  // slots of the ring
+#define STAGES 4  // slots of the ring
+#endif
+#ifndef TURNS
+#define TURNS 0  // whether each group has tiles of its own, in turns; else half of the rows of each tile
 #endif
 
 constexpr int BK = 64, BAND = 8;  // steps of k of a slot; columns of tiles of a band
 constexpr int THREADS = 384;      // two groups that multiply, and one that copies
-constexpr int STACKS = BM / 64, BOX = 64 * 128, TILE_A = BM * 128, SLOT = TILE_A + BN * 128;
-static_assert(BM % 64 == 0 && BN % 64 == 0 && BM <= 256 && BN <= 256, "boxes cover the tiles");
-static_assert(BM * BN <= 192 * 128, "a thread holds no more than 192 sums");
+constexpr int ROWS = TURNS ? BM : BM / 2, STACKS = ROWS / 64, BOX = 64 * 128, TILE_A = BM * 128, SLOT = TILE_A + BN * 128;
+static_assert(ROWS % 64 == 0 && BN % 64 == 0 && BM <= 256 && BN <= 256, "boxes cover the tiles");
+static_assert(ROWS * BN <= 192 * 128, "a thread holds no more than 192 sums");
 
 struct Tile {
     int row, column;  // where it begins
@@ -58,7 +64,7 @@ persistent(const __grid_constant__ Gemm g, const __grid_constant__ TensorMap map
     if (threadIdx.x == 0) {
         for (int slot = 0; slot < STAGES; slot++) {
             barrier_start(come(slot));
-            barrier_start_for(gone(slot), 4);  // a lane of each warp of the group whose tile it is
+            barrier_start_for(gone(slot), TURNS ? 4 : 8);  // a lane of each warp that reads it
         }
         barriers_started();
     }
@@ -86,16 +92,17 @@ persistent(const __grid_constant__ Gemm g, const __grid_constant__ TensorMap map
     }
 
     registers_taken<240>();
-    if (group == 1) pass(1, 256);  // the first turn is group 0's
-    int turn = group * slices;
-    ONE_BY_ONE for (int number = blockIdx.x + group * gridDim.x; number < tiles; number += 2 * gridDim.x) {
+    if (TURNS && group == 1) pass(1, 256);  // the first turn is group 0's
+    const int first = TURNS ? group : 0, step = (TURNS ? 2 : 1) * gridDim.x;
+    int turn = first * slices;
+    ONE_BY_ONE for (int number = blockIdx.x + first * gridDim.x; number < tiles; number += step) {
         float c[STACKS][BN / 2] = {};
-        meet(1 + group, 256);  // the other group has asked for its last products
+        if (TURNS) meet(1 + group, 256);  // the other group has asked for its last products
         ONE_BY_ONE for (int slice = 0; slice < slices; slice++, turn++) {
             const int slot = turn % STAGES;
             barrier_wait(come(slot), turn / STAGES & 1);
             __syncwarp();
-            const unsigned long long a = wgmma_operand(ring + slot * SLOT);
+            const unsigned long long a = wgmma_operand(ring + slot * SLOT + (TURNS ? 0 : group * STACKS * BOX));
             const unsigned long long b = wgmma_operand_across(ring + slot * SLOT + TILE_A, BOX);
             wgmma_fence();
             UNROLL for (int step = 0; step < BK / 16; step++)
@@ -105,16 +112,17 @@ persistent(const __grid_constant__ Gemm g, const __grid_constant__ TensorMap map
             wgmma_wait<1>();
             if (lane == 0 && slice > 0) barrier_expect(gone((turn - 1) % STAGES), 0);
         }
-        pass(2 - group, 256);
+        if (TURNS) pass(2 - group, 256);
         wgmma_wait<0>();
         UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(c[i]);
         if (lane == 0 && slices > 0) barrier_expect(gone((turn - 1) % STAGES), 0);
-        turn += slices;  // the other group's
+        if (TURNS) turn += slices;  // the other group's
 
         const Tile tile(g, number);
         UNROLL for (int i = 0; i < STACKS; i++)
             UNROLL for (int j = 0; j < BN / 8; j++) {
-                const int row = tile.row + 64 * i + warp % 4 * 16 + lane / 4, column = tile.column + 8 * j + lane % 4 * 2;
+                const int row = tile.row + (TURNS ? 0 : group * ROWS) + 64 * i + warp % 4 * 16 + lane / 4;
+                const int column = tile.column + 8 * j + lane % 4 * 2;
                 put(g, row, column, c[i][4 * j], c[i][4 * j + 1]);
                 put(g, row + 8, column, c[i][4 * j + 2], c[i][4 * j + 3]);
             }
