@@ -10,8 +10,8 @@ import pytest
 import tilewright.stencils.cuda.strips.stencil as module
 from bench.sanitize.groups import problem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.strips.stencil import LONGEST, StripsStencil
 from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.strips.stencil import LONGEST, StripsStencil
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure

@@ -25,10 +25,8 @@ pytestmark = marks.COMPILED
         ("z:jn:5x66x2@2", "padded", {"path": "async", "rows": 1, "columns": 4}),
         ("h:tt:70x5x6@2", "dense", {"path": "async", "direct": 1, "rows": 4, "columns": 1}),
         # Columns of C that are one run, with rows of the tile behind them.
-        ("s:nn:67x3x4@2", "dense", {"path": "bulk", "direct": 0, "tile": 80}),
         ("c:tn:65x2x3@2", "dense", {"path": "bulk", "direct": 0, "tile": 80, "packed": 1}),
         ("h:nn:65x5x9@2", "dense", {"path": "bulk", "mma": 16, "tile": 80}),
-        ("d:tn:67x5x6@2", "dense", {"path": "bulk", "mma": 8, "tile": 80}),
         # Tensor cores.
         ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
         ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),

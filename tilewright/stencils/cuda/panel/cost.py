@@ -8,6 +8,7 @@ rules of the space say which of them may be. Its constants, fitted to timed conf
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tilewright.stencils.cuda.panel.needs import (
     along,
     length,
     long_m,
+    one_run,
     parts,
     shared_bytes,
     short,
@@ -35,6 +37,8 @@ from tilewright.stencils.cuda.tiny.space import sides
 Columns = dict[str, Any]
 _RINGS = ((1, 2, 4, 8), (2, 3, 4))
 """Warps and stages of the rings that are proposed."""
+SECTOR = 32
+"""Bytes that memory writes whole, or in part."""
 _SUMS = (8, 16, 32, 48)
 """Registers of sums up to which some smaller parts are proposed, too."""
 
@@ -155,6 +159,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     count, updates, size = length(p) / turns, p.beta != "0", p.dtype.itemsize
     small = p.k * short(p) * (strides(p)[1] != 0)
     memory = (count * (p.k + short(p) * (1 + updates)) + small) * size / x["bytes"]
+    memory = memory + x["partial"] * _partial(p, columns, count)
     rounds = -(
         -parts(p, tile, columns["rows"], columns["columns"]) // slots(columns["mma"], columns["warps"])
     )
@@ -168,7 +173,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
         np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
     )
     loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
-    stores = (columns["direct"] == 0) * (short(p) if long_m(p) else 1)
+    stores = (columns["direct"] == 0) * _runs(p, columns)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)
     loading, storing = bulk * x["run"] * loads, bulk * (x["run"] * stores + x["edge"] * edges)
     issued = (columns["warps"] * rounds * of_part + moved + loading + storing) / 4
@@ -196,6 +201,26 @@ def _stores(p: Problem, columns: Columns) -> Any:
     if columns["mma"].any():
         return elements
     return elements / _vector_of_c(p, columns)
+
+
+def _runs(p: Problem, columns: Columns) -> Any:
+    """Runs of C that a tile leaves shared memory by: one where its columns follow each other."""
+    one = one_run(p, columns["path"], columns["direct"], columns["tile"])
+    return np.where(one | (not long_m(p)), 1, short(p))
+
+
+def _partial(p: Problem, columns: Columns, count: Any) -> Any:
+    """Sectors of memory that are written in part, for a tile of ``count`` rows, where columns of C begin
+    anywhere: the first and last of a run, or of what a warp writes with one instruction."""
+    size = p.dtype.itemsize
+    whole = gcd(SECTOR, (p.ldc or 0) * size, p.strides[2] * size)
+    runs, run = (short(p), count) if long_m(p) else (count, short(p))
+    word = np.where(columns["direct"] == 1, _vector_of_c(p, columns) * size, units(p)[2])
+    of_warps = runs * np.maximum(run * size / (32 * word), 1)
+    if not long_m(p) and p.ldc == p.m:
+        of_warps = count * short(p) * size / (32 * WIDEST)
+    bulk = (columns["path"] != "async") & (columns["direct"] == 0)
+    return 2 * (1 - whole / SECTOR) * np.where(bulk, _runs(p, columns), of_warps)
 
 
 def _copies(p: Problem, columns: Columns, count: Any) -> tuple[Any, Any]:

@@ -55,6 +55,9 @@
 #ifndef STREAM_C
 #define STREAM_C 0  // the same for C, which lies across where n is long
 #endif
+#ifndef ONE_RUN
+#define ONE_RUN 0  // whether a tile has all rows of a long m and columns of C follow each other: they leave as one run of bytes
+#endif
 #ifndef SHARED
 #define SHARED 0  // whether the batch shares the small operand
 #endif
@@ -102,6 +105,7 @@ static_assert(TYPE_BITS == 16 || TYPE_BITS == 32 || TYPE_BITS == 64, "type: real
 static_assert(TILE * SIZE % 16 == 0, "tile: whole words of 16 bytes along the panel");
 static_assert(!BULK || ALONG || PANEL_STREAMS, "bulk-panel: bulk copies take streams, or columns along the panel");
 static_assert(!BULK || LONG_M || C_STREAMS, "bulk-result: bulk copies take streams, or columns along the panel");
+static_assert(!ONE_RUN || (BULK && LONG_M && !DIRECT), "one-run: columns of a long m that bulk copies write");
 static_assert(!DIRECT || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
 static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply-add units");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");

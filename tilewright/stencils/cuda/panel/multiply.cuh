@@ -14,7 +14,7 @@ struct Written {
     Stored *out;
     int ldc, count;
 };
-// One that is kept in shared memory, `count` rows of it, which vectors divide.
+// One that is kept in shared memory, `count` rows of it, which vectors divide: those behind them are the next column's.
 struct Staged {
     Stored *out;
     int count;

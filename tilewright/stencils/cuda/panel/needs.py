@@ -62,6 +62,12 @@ def streams(p: Problem) -> tuple[bool, bool]:
     return not along(p) and leading == p.k, not long_m(p) and p.ldc == p.m
 
 
+def one_run(p: Problem, path: Any, direct: Any, tile: Any) -> Any:
+    """Whether columns of C, of all rows of a long m, leave shared memory as one run of bytes."""
+    follow = long_m(p) and p.ldc == p.m
+    return follow & (path != "async") & (direct == 0) & (tile >= length(p))
+
+
 def reach(p: Problem) -> int:
     """Elements from the first to the last of the longest tile, of the operand where that is most."""
     a, b, c = p.lda or 0, p.ldb or 0, p.ldc or 0

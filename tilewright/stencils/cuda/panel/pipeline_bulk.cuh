@@ -10,7 +10,6 @@
 
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     const Tiles tiles(g);
-    const ResultRuns results(g, tiles);
     unsigned char *const ring = shared_memory + AT_RING;
     // Barriers: the bytes of a stage have arrived; it has been read, and its result is complete; a buffer of results is free.
     const unsigned int arrived = shared_address(shared_memory), done = arrived + 8 * STAGES, left = done + 8 * STAGES;
@@ -27,7 +26,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
         const unsigned int barrier = arrived + 8 * to;
         int expected = PanelRuns::load(stage, x.panel, tiles.ld_panel(), x.count, tiles.panels(), end_panel, barrier);
         if (!SHARED) expected += SmallRun::load(stage + STAGE_SMALL, x.small, 0, 1, tiles.smalls(), end_small, barrier);
-        if (BETA != 0) expected += results.load(stage + STAGE_C, x, g, end_c, barrier);
+        if (BETA != 0) expected += ResultRuns::load(stage + STAGE_C, x.c, g.ldc, x.count, g.c, end_c, barrier);
         barrier_expect(barrier, expected);
     };
     if (loads) {
@@ -63,17 +62,22 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             async_fence();
             fetch(item + STAGES * (int)gridDim.x, now);
         } else if (writes) {
-            results.store(x, to, g.ldc);
+            ResultRuns::store(x.c, to, g.ldc, x.count);
+            ResultRuns::store_edges(x.c, to, g.ldc, x.count);
             bulk_read<0>();
             barrier_expect(left + 8 * buffer, 0);
         } else {
-            const int head = ALONG ? 0 : Run(x.panel, 0).head(), head_c = results.head(x);
+            const int head = ALONG ? 0 : Run(x.panel, 0).head(), head_c = LONG_M && !ONE_RUN ? 0 : Run(x.c, 0).head();
             const Stored *const panel = (const Stored *)(stage + head);
             const unsigned char *const at_small =
                 SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL + Run(x.small, 0).head();
             const Stored *const small = (const Stored *)at_small;
-            const Stored *const c = (const Stored *)(stage + STAGE_C) + head_c;
-            Stored *const out = (Stored *)to + head_c;
+            const Stored *const c = (const Stored *)(stage + STAGE_C + head_c);
+#if ONE_RUN
+            const Staged out = {(Stored *)(to + head_c), x.count};
+#else
+            Stored *const out = (Stored *)(to + head_c);
+#endif
             barrier_wait(arrived + 8 * now, parity);
             __syncwarp();
             if constexpr (PACKED && !SHARED) {
@@ -83,8 +87,12 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             if (!DIRECT) barrier_wait(left + 8 * buffer, parity_left);
             __syncwarp();
             const auto lead = Lead<(ALONG && UNIT_PANEL < 16), LD_PANEL>::of(x.panel, tiles.ld_panel());
-            multiply_tile(panel, lead, small, LD_SMALL, SHARED ? 0 : buffer, c, results.kept(out, x), results.lead(x, g),
-                          x, g.ldc, scalars);
+#if ONE_RUN
+            const int lead_c = tiles.length;
+#else
+            const auto lead_c = Lead<(LONG_M && UNIT_C < 16), LD_C>::of(x.c, g.ldc);
+#endif
+            multiply_tile(panel, lead, small, LD_SMALL, SHARED ? 0 : buffer, c, out, lead_c, x, g.ldc, scalars);
             async_fence();
             barrier_expect(done + 8 * now, 0);
         }

@@ -4,14 +4,6 @@
 #include "lib/run.cuh"
 #include "panel/copy.cuh"
 
-// What a column's number is multiplied by, as Placed does, for a distance that the compiler does not know.
-struct Following {
-    int ld, first, step;
-    friend INLINE int operator*(int column, Following by) {
-        return column * by.ld + ((by.first + column * by.step) & (WORD - 1));
-    }
-};
-
 // The runs of a tile: COLS columns along the panel, or one for all of it.
 template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     static constexpr int COUNT = IS_ALONG ? COLS : 1;
@@ -57,44 +49,5 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     }
 };
 typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
-typedef Runs<LONG_M, SHORT, LD_C, SHORT> ResultColumns;
-typedef Runs<false, 1, 0, SHORT> ResultStream;
+typedef Runs<(LONG_M && !ONE_RUN), SHORT, LD_C, SHORT> ResultRuns;
 typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;
-
-// Results: columns, or one run where n is long, or a long m is in one tile and its columns follow each other.
-struct ResultRuns {
-    bool one;
-    int ld;  // from column to column in shared memory, but for their places in words
-
-    INLINE ResultRuns(const Gemm &g, const Tiles &tiles)
-        : one(!LONG_M || (tiles.of_each == 1 && g.ldc == tiles.length)), ld(LONG_M && one ? tiles.length : LD_C) {}
-    INLINE int load(unsigned char *to, const Item &x, const Gemm &g, const void *end, unsigned int barrier) const {
-        if (!LONG_M || one) return ResultStream::load(to, x.c, g.ldc, x.count, g.c, end, barrier);
-        return ResultColumns::load(to, x.c, g.ldc, x.count, g.c, end, barrier);
-    }
-    // By the lanes of a warp.
-    INLINE void store(const Item &x, const unsigned char *from, long long ldc) const {
-        if (!LONG_M || one) {
-            ResultStream::store(x.c, from, ldc, x.count);
-            ResultStream::store_edges(x.c, from, ldc, x.count);
-        } else {
-            ResultColumns::store(x.c, from, ldc, x.count);
-            ResultColumns::store_edges(x.c, from, ldc, x.count);
-        }
-    }
-    // Where a tile's result is kept: rows behind the last one would be the next column's where all are one run.
-    INLINE auto kept(Stored *out, const Item &x) const {
-        if constexpr (LONG_M) return Staged{out, one ? x.count : TILE};
-        else return out;
-    }
-    // Elements from a multiple of 16 bytes to the first of a tile, and what a column's number is multiplied by.
-    INLINE int head(const Item &x) const { return !LONG_M || one ? Run(x.c, 0).head() / SIZE : 0; }
-    INLINE auto lead(const Item &x, const Gemm &g) const {
-        if constexpr (!LONG_M) return LD_C;
-        else if constexpr (UNIT_C == 16) return ld;
-        else {
-            const Placed<LD_C> by = placed<LD_C>(x.c, g.ldc);
-            return Following{ld, one ? 0 : by.first, one ? 0 : by.step};
-        }
-    }
-};

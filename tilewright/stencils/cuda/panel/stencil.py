@@ -32,6 +32,7 @@ from tilewright.stencils.cuda.panel.needs import (
     PATHS,
     length,
     long_m,
+    one_run,
     reach,
     shared_bytes,
     short,
@@ -79,7 +80,7 @@ class PanelStencil(Stencil):
         return too_old(device)
 
     def compiled(self, problem: Problem) -> dict[str, Any]:
-        # The long extent is an argument.
+        # The long extent is an argument; what follows of it is whether one tile has all rows of C.
         return {**problem.compiled, ("m" if long_m(problem) else "n"): "long"}
 
     def space(self, problem: Problem, device: Device) -> Space:
@@ -101,6 +102,7 @@ class PanelStencil(Stencil):
             "STREAM": int(stream),
             "STREAM_C": int(stream_c),
             "SHARED": int(strides(p)[1] == 0),
+            "ONE_RUN": int(one_run(p, config["path"], config["direct"], config["tile"])),
         }
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
         defines |= {name.upper(): value for name, value in config.items()}

@@ -18,11 +18,11 @@ from __future__ import annotations
 from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old
+from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
+from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.strips.cost import best
 from tilewright.stencils.cuda.strips.needs import shared_bytes, vectors
 from tilewright.stencils.cuda.strips.space import params, rules
-from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
-from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
 
