@@ -39,23 +39,30 @@ from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cpu.isa import compiles_for
 
 LIMIT = 64
+LETTERS = ("b", "h")
 AHEAD = 3
 """Products that one of a single tile waits between packing, tile products and C, by default."""
 FEW = 4
 """Columns of C below which it is left to others: what is packed of A is used once for each."""
 WORTH = 512
 """Multiply-adds of a product from which on it was faster than every other stencil for bfloat16."""
-FEATURES = {"b": "amx-bf16", "h": "amx-fp16"}
-"""What a type needs, by LLVM's names."""
+FEATURE, FLOAT16 = "amx-bf16", "amx-fp16"
+"""What it needs, and what multiplies float16 as it is, by LLVM's names."""
+
+
+def splits(problem: Problem, device: Device) -> bool:
+    """Whether numbers of float16 are multiplied as sums of two of bfloat16."""
+    return problem.dtype.letter == "h" and not compiles_for(device.features, FLOAT16)
 
 
 def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
     converts = problem.dtype.letter == "b" and compiles_for(device.features, "avx512bf16")
+    split = splits(problem, device)
     yield Rule(
         "tile-registers",
         "queryable",
         "the tiles of C, A and B of a step must fit in eight tile registers",
-        lambda blk_m, blk_n: blk_m * blk_n + blk_m + blk_n <= TILES,
+        lambda blk_m, blk_n: (1 + split) * blk_m * blk_n + blk_m + blk_n <= TILES,
     )
     yield Rule(
         "equal-blocks",
@@ -69,8 +76,8 @@ def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
     yield Rule(
         "columns-of-b",
         "hard",
-        "a column of op(B) that is not contiguous, or ends within a tile, has to be copied",
-        lambda copy_b: copy_b == 1 or not needs_copy(problem),
+        "a column of op(B) that is not contiguous, ends within a tile or is split has to be copied",
+        lambda copy_b: copy_b == 1 or not needs_copy(problem, split),
     )
     yield Rule(
         "convert-is-there",
@@ -84,7 +91,7 @@ def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
         "what waits for tile products and for its way into C is read again from the first cache",
         lambda blk_m, blk_n, copy_b, ahead, behind: (
             (ahead == 0 and behind == 0)
-            or _waiting(problem, shape, blk_m, blk_n, copy_b, ahead, behind) <= device["l1d"]
+            or _waiting(problem, shape, blk_m, blk_n, copy_b, ahead, behind) <= device["l1d"] // (1 + split)
         ),
     )
     yield Rule(
@@ -129,10 +136,12 @@ class AmxStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         letter = problem.dtype.letter
-        if letter not in FEATURES:
-            return f"type {letter} is not one of {', '.join(FEATURES)}"
-        if not compiles_for(device.features, FEATURES[letter]):
-            return f"type {letter} needs a processor with {FEATURES[letter]}, and a system that allows it"
+        if letter not in LETTERS:
+            return f"type {letter} is not one of {', '.join(LETTERS)}"
+        if not compiles_for(device.features, FEATURE):
+            return f"type {letter} needs a processor with {FEATURE}, and a system that allows it"
+        if splits(problem, device) and not compiles_for(device.features, "avx512bf16"):
+            return f"type {letter} needs a processor with {FLOAT16}, or with avx512bf16"
         if max(problem.m, problem.n, problem.k) > LIMIT:
             return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
         if min(problem.m, problem.n, problem.k) < 1:
@@ -165,16 +174,16 @@ class AmxStencil(Stencil):
         return found.with_(ahead=ahead, behind=ahead, prefetch=asks)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        written = Amx(problem, config).function()
+        written = Amx(problem, config, splits(problem, device)).function()
         return Source(module([(ENTRY, written)]), ENTRY, expect=(("fma", written.fma_count),))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem))
 
     def gain(self, problem: Problem, device: Device) -> float:
-        """For bfloat16 it was 1.6 times as fast as ``tile`` at 8 and 3 to 6 times from 16 on, on an Emerald Rapids
-        (``bench/results/emeraldrapids-avx512/halves.jsonl``); for few columns A is packed in vain, and float16 was
-        measured nowhere."""
+        """For bfloat16 it was 1.6 times as fast as ``tile`` at 8 and 3 to 6 times from 16 on, on an Emerald
+        Rapids (``bench/results/emeraldrapids-avx512/halves.jsonl``); for few columns A is packed in vain, and
+        float16 was measured nowhere."""
         p = problem
         worth = p.dtype.letter == "b" and p.m * p.n * p.k >= WORTH and p.n >= FEW
         return 3.0 if worth else 1.0
