@@ -325,7 +325,7 @@ class Amx:
             some(source, ir.at(c, at * p.ldc), min(step, stop - at))  # type: ignore[operator]
 
     def _total(self, place: str) -> str:
-        """A vector of sums. That of first parts alone is right where an infinity met a second part of zero."""
+        """A vector of sums; that of first parts alone where an infinity met a second part of zero."""
         ir, whole, real = self.ir, Piece(0, ROWS, ROWS), self.ir.vec(ROWS)
         first = ir.load(place, whole, held=True)
         if not self.split:
