@@ -15,11 +15,23 @@ memory as columns is its rows, so that op(B) is read as it lies and op(A) is wha
 are made equal: what an instruction takes grows with the columns of C and the steps of k of a tile. Sums go
 through a buffer, where alpha, beta and the rounding to 16 bits are applied by vectors.
 
+Tiles are read from a buffer only when what vectors wrote there has left the core, and the other way round, so
+that the steps of one product wait for each other. They need not come after one another:
+
+      packed        multiplied       put into C
+      product j     j - ahead        block by block, ``behind`` blocks after its tile products
+
+Where tiles multiply no float16 (before AMX-FP16), each number is the sum of two bfloat16, without rounding,
+of 8 bits and of 3. The four products of such parts are exact, too: those of first parts are summed in one
+register, the others, which are smaller, in another, and both sums are added once. An infinity times a second
+part that is zero makes no number of the other sum, and then that of the first parts is the result.
+
 Sums are in float32 and rounded to the nearest, to even, of each product and each sum. Both instructions make
 zeros of subnormal sums, which float16 never has. That of bfloat16 also takes operands below 2^-126 for zeros,
 where ``tile`` keeps them: it adds to the error of an element up to 2^-126 times the sum of what such operands
-are multiplied with. With ``convert`` results below 2^-126 become zeros, too. So no default is of this
-stencil; a config or a record asks for it.
+are multiplied with, which the bound of every verdict counts in (``gemm.operands.reference``). With
+``convert`` results below 2^-126 become zeros, too. oneDNN's products of bfloat16 are made by the same
+instructions.
 
 Requires: AMX that the system allows this process to use, vectors of AVX-512, sizes up to 64.
 """
