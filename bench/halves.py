@@ -4,7 +4,7 @@ On one core, for each type and size the default of every stencil that accepts th
 ``--configs`` changes of it (``amx:ahead=0``, ``amx:ahead=1,copy_b=1``, parted by spaces), are timed in turns
 with our float32 as a call without records runs it, with PyTorch's ``bmm`` in the type and in float32, and
 with ``numpy.matmul`` in float32. All multiply as many products, of which the float32 ones take as much as the
-regime asks for, so that those of 16 bits take half.
+regime asks for, or ``--bytes``, so that those of 16 bits take half.
 
 Every line of JSON says the speed in Gflop/s, and as a median of ratios within rounds, with its 95 % interval,
 how many times as fast it was as our float32 (``over_s``) and as PyTorch in the type (``over_torch``). Beside
@@ -84,6 +84,8 @@ def measured(
     """A line for each competitor in one problem."""
     beside = WIDE[problem.dtype.letter]
     wide = sized(problem.with_(dtype=DTYPES[beside]), regime, device)
+    if options.bytes:
+        wide = wide.with_(batch=max(1, int(options.bytes) // wide.bytes))
     stands = {letter: kernels.Stand(problem, regime, device) for letter in (problem.dtype.letter, beside)}
     for letter, stand in stands.items():
         stand.problem = wide.with_(dtype=DTYPES[letter])
@@ -122,6 +124,7 @@ def measured(
             "type": problem.dtype.letter,
             "problem": own.problem.spelling,
             "regime": regime,
+            "bytes": own.problem.footprint,
             "variant": label,
             "stencil": stencil,
             "config": dict(config),
@@ -171,6 +174,7 @@ def _arguments() -> argparse.Namespace:
     add("--sizes", default="8,16,24,32,48,64", help="n or MxNxK (default: 8,16,24,32,48,64)")
     add("--trans", default="nn", help="pairs of transpositions (default: nn)")
     add("--regimes", default="cached", help="cached, memory (default: cached)")
+    add("--bytes", type=float, help="what operands of float32 take (default: as the tuner has it)")
     add("--configs", default="", help="changes of defaults, as amx:ahead=0,fetch=1, parted by spaces")
     add("--rounds", type=int, default=15, help="samples of each (default: 15)")
     add("--budget", type=float, default=2.0, help="seconds of timing for each problem (default: 2)")

@@ -81,6 +81,20 @@ def test_defaults_that_once_spilled(name: str, spelling: str, trans: str, alpha:
 
 
 @pytest.mark.parametrize(
+    ("spelling", "exchanged"), [("s:8x3x4", False), ("d:tt:4x3x4", False), ("z:2x2x2", True)]
+)
+def test_power8_exchanges_no_halves_of_real_tiles(spelling: str, exchanged: bool) -> None:
+    """Whole vectors are read, summed and written in the order in which they come; of a transposed A those
+    that are turned are not."""
+    (problem,) = Problem.parse(spelling, beta="1")
+    device, tile = spills.processor("pwr8"), STENCILS["tile"]
+    text = llvm.assembly(tile.source(problem, tile.default(problem, device), device), device)
+    after = text[text.index("xvmadd") :]
+    assert "stxvd2x" in after
+    assert ("xxswapd" in after) == exchanged
+
+
+@pytest.mark.parametrize(
     ("name", "spelling"),
     [
         ("cortex-a57", "d:3x3x3"),

@@ -14,8 +14,9 @@ import pytest
 from bench import spills
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
-from tilewright.targets.cpu import llvm, processor
+from tilewright.targets.cpu import llvm, named, processor
 from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
@@ -237,3 +238,34 @@ def test_results_in_memory_are_streamed_at_any_size_and_alignment(name: str) -> 
     large = Problem(DTYPES["d"], 61, 61, 61)
     large = large.with_(batch=16 * device.knee() // large.footprint)
     assert STENCILS["tile"].default(large, device)["store"] == "plain"
+
+
+@pytest.mark.parametrize(
+    ("name", "stores"), [("cascadelake", {"plain"}), ("sapphirerapids", {"stream", "staged"})]
+)
+def test_a_generation_says_how_results_leave(name: str, stores: set[str]) -> None:
+    """Where ordinary stores are as fast they are the default, with C asked for early; interleaved matrices
+    were not compared."""
+    device = named.device(name)
+    for spelling in ("d:5", "s:13", "d:16", "d:16@1/all"):
+        (problem,) = Problem.parse(spelling)
+        problem = problem.with_(batch=16 * device.knee() // problem.footprint)
+        apart = problem.interleaved is None
+        names = ("lanes", "tile") if apart else ("compact",)
+        stencil = next(each for each in map(STENCILS.get, names) if not each.accepts(problem, device))
+        config = stencil.default(problem, device)
+        assert config["store"] in (stores if apart else {"stream"})
+        assert config["prefetch"] == 2 or not apart
+
+
+def test_numbers_of_16_bits_are_left_to_tiles_where_that_was_measured() -> None:
+    """Whole columns are converted at once; what is in several matrices' lanes is not."""
+
+    def runs(name: str, letter: str, n: int) -> str | None:
+        device = dataclasses.replace(named.device(name), supports=frozenset({"half"}))
+        return dispatch.plan(Problem(DTYPES[letter], n, n, n, batch=100), device, vendor=False).stencil
+
+    assert [runs("cascadelake", "h", n) for n in (3, 4, 5, 8)] == ["lanes", "lanes", "tile", "tile"]
+    assert [runs("cascadelake", "b", n) for n in (4, 6, 8)] == ["lanes", "lanes", "tile"]
+    assert [runs("cascadelake", "hc", n) for n in (2, 3)] == ["lanes", "tile"]
+    assert runs("cascadelake", "s", 8) == runs("haswell", "b", 8) == "lanes"

@@ -5,6 +5,9 @@
         op(B): column 0          [ (0,0)(1,0) | (2,0)(3,0) | ... | zeros ]            a row of pairs
 
 Rows of A past m and steps of k past its end are zeros.
+
+Where float16 is multiplied as bfloat16 (``split``), each number is the sum of two of those, without rounding:
+what its first 8 bits are, and the other 3. A buffer then holds first parts, and after them all the second.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ CONVERT = Param("convert", (0, 1))
 """Whether sums become bfloat16 by the instruction for it (AVX512-BF16), or by arithmetic on integers."""
 LONG = 8
 """Pairs of k beyond which they are written in a loop."""
+ROUND = "@llvm.x86.avx512bf16.cvtne2ps2bf16.512"
 T = TypeVar("T")
 
 
@@ -36,10 +40,39 @@ class Pairs:
     # Between two blocks that are transposed an order is kept, so an ``ir`` with ``register`` is expected:
     # without it LLVM reads the second block while the first is in registers, and spills.
 
-    def __init__(self, ir: Ir, problem: Problem, deep: int, row: int):
-        self.ir, self.p, self.deep, self.row = ir, problem, deep, row
+    def __init__(self, ir: Ir, problem: Problem, deep: int, row: int, split: bool = False):
+        self.ir, self.p, self.deep, self.row, self.split = ir, problem, deep, row, split
+        self.parts_a = -(-problem.m // ROWS) * deep * ROWS
+        self.parts_b = problem.n * row // 2
 
-    def paired(self, first: str, second: str | None, piece: Piece) -> str:
+    def paired(self, first: str, second: str | None, piece: Piece) -> list[str]:
+        """The vector of ``_paired``, or that of first parts and that of second ones."""
+        if not self.split:
+            return [self._paired(first, second, piece)]
+        ir, whole = self.ir, f"<{ROWS} x i32>"
+        lower = self._halves(ir.load(first, piece))
+        upper = None if second is None else self._halves(ir.load(second, piece))
+        found = []
+        for part, low in enumerate(lower):
+            bits = ir.let(f"bitcast {ir.vec(ROWS)} {low} to {whole}")
+            both = ir.let(f"lshr {whole} {bits}, {_each(16)}")
+            if upper is not None:
+                high = ir.let(f"bitcast {ir.vec(ROWS)} {upper[part]} to {whole}")
+                both = ir.let(f"or {whole} {both}, {high}")
+            found.append(ir.let(f"bitcast {whole} {both} to {ir.vec(ROWS)}"))
+        return found
+
+    def _halves(self, value: str) -> tuple[str, str]:
+        """Two vectors of 16 bfloat16, as float32, whose sum is one of float16; the second is zero where the
+        first is infinite or no number."""
+        ir, whole, real = self.ir, f"<{ROWS} x i32>", self.ir.vec(ROWS)
+        bits = ir.let(f"and {whole} {ir.let(f'bitcast {real} {value} to {whole}')}, {_each(-(1 << 16))}")
+        first = ir.let(f"bitcast {whole} {bits} to {real}")
+        rest = ir.op("fsub", value, first, ROWS)
+        there = ir.let(f"fcmp ord {real} {rest}, {rest}")
+        return first, ir.let(f"select <{ROWS} x i1> {there}, {real} {rest}, {real} zeroinitializer")
+
+    def _paired(self, first: str, second: str | None, piece: Piece) -> str:
         """16 vectors' lanes (x, y) side by side, x from ``first`` and y from ``second`` (zeros: None), as
         numbers of 32 bits that nobody computes with."""
         ir, short, whole = self.ir, f"<{ROWS} x i16>", f"<{ROWS} x i32>"
@@ -76,21 +109,23 @@ class Pairs:
                     self._along_k(a, (row + i) * p.lda, 2 * pair) if row + i < p.m else None  # type: ignore[operator]
                     for i in range(ROWS)
                 ]
-                found = self._transposed(lines)[: deep - pair]
-                for number, vector in enumerate(found):
-                    at = row * deep + (pair + number) * ROWS
-                    ir.store(vector, ir.at(buffer, at, held=True), whole, held=True)
-                ir.keep_order()
+                for which, some in enumerate(self._by_part(lines)):
+                    for number, vector in enumerate(self._transposed(some)[: deep - pair]):
+                        at = which * self.parts_a + row * deep + (pair + number) * ROWS
+                        ir.store(vector, ir.at(buffer, at, held=True), whole, held=True)
+                    ir.keep_order()
             return
 
         def put(source: str, sink: str, second: bool) -> None:
             for row in range(0, p.m, ROWS):
                 piece = Piece(row, ROWS, min(ROWS, p.m - row))
                 here = ir.at(source, row)
-                vector = self.paired(here, ir.at(here, p.lda) if second else None, piece)  # type: ignore[arg-type]
-                ir.store(vector, ir.at(sink, row * deep, held=True), whole, held=True)
+                vectors = self.paired(here, ir.at(here, p.lda) if second else None, piece)  # type: ignore[arg-type]
+                for which, vector in enumerate(vectors):
+                    place = ir.at(sink, which * self.parts_a + row * deep, held=True)
+                    ir.store(vector, place, whole, held=True)
 
-        def some(pair: int) -> None:
+        def one(pair: int) -> None:
             place = ir.at(buffer, pair * ROWS, held=True)
             put(ir.at(a, 2 * pair * p.lda), place, pair < p.k // 2)  # type: ignore[operator]
 
@@ -104,15 +139,16 @@ class Pairs:
             counted(ir, str(mine[0]), str(mine[-1] + 1), 1, step)
         else:
             for pair in mine:
-                some(pair)
+                one(pair)
         if part < parts - 1:
             return
         if p.k % 2:
-            some(p.k // 2)
+            one(p.k // 2)
         for pair in range(-(-p.k // 2), deep):
             for row in range(0, p.m, ROWS):
-                place = ir.at(buffer, row * deep + pair * ROWS, held=True)
-                ir.store("zeroinitializer", place, whole, held=True)
+                for which in range(1 + self.split):
+                    place = ir.at(buffer, which * self.parts_a + row * deep + pair * ROWS, held=True)
+                    ir.store("zeroinitializer", place, whole, held=True)
 
     def copy_b(self, b: str, buffer: str, part: int = 0, parts: int = 1) -> None:
         """The columns of op(B), each padded by zeros to ``row`` numbers: all, or one of ``parts`` pieces of
@@ -125,9 +161,9 @@ class Pairs:
                 source = ir.at(b, ir.let(f"mul i64 {at}, {p.ldb}"))
                 sink = ir.at(buffer, ir.let(f"mul i64 {at}, {length}"))
                 for k in range(0, length, 2 * PAIRS):
-                    active = min(2 * PAIRS, p.k - k)
-                    value = ir.load_stored(ir.at(source, k), Piece(k, 2 * PAIRS, active))
-                    ir.store_stored(value, ir.at(sink, k), Piece(k, 2 * PAIRS, 2 * PAIRS))
+                    for which, line in enumerate(self._along_k(source, 0, k) or ()):
+                        place = ir.at(ir.at(sink, which * self.parts_b, held=True), k)
+                        ir.store(line, place, Piece(0, ROWS, ROWS), held=True)
 
             if mine:
                 counted(ir, str(mine[0]), str(mine[-1] + 1), 1, step)
@@ -135,27 +171,58 @@ class Pairs:
         blocks = [(column, pair) for column in range(0, p.n, ROWS) for pair in range(0, length // 2, PAIRS)]
         for column, pair in _share(blocks, part, parts):
             piece = Piece(column, ROWS, min(ROWS, p.n - column))
-            found: list[str | None] = []
+            found: list[list[str] | None] = []
             for k in range(2 * pair, min(2 * (pair + PAIRS), p.k), 2):
                 first = ir.at(b, column + k * p.ldb)  # type: ignore[operator]
                 found.append(self.paired(first, ir.at(first, p.ldb) if k + 1 < p.k else None, piece))  # type: ignore[arg-type]
             found += [None] * (ROWS - len(found))
-            for number, vector in enumerate(self._transposed(found)[: piece.active]):
-                place = ir.at(buffer, (column + number) * length + 2 * pair)
-                ir.store(vector, place, Piece(0, ROWS, ROWS), held=True)
-            ir.keep_order()
+            for which, some in enumerate(self._by_part(found)):
+                for number, vector in enumerate(self._transposed(some)[: piece.active]):
+                    place = ir.at(buffer, (column + number) * length + 2 * pair)
+                    place = ir.at(place, which * self.parts_b, held=True)
+                    ir.store(vector, place, Piece(0, ROWS, ROWS), held=True)
+                ir.keep_order()
 
-    def _along_k(self, base: str, offset: int, k: int) -> str | None:
-        """Up to 16 pairs of a row of k, zeros beyond its end; None where there is none."""
+    def _by_part(self, lines: list[list[str] | None]) -> list[list[str | None]]:
+        """Vectors of one part each, of those that have one or two."""
+        return [[line[part] if line else None for line in lines] for part in range(1 + self.split)]
+
+    def _along_k(self, base: str, offset: int, k: int) -> list[str] | None:
+        """Up to 16 pairs of a row of k, zeros beyond its end, by part; None where there is none."""
         ir, active = self.ir, min(2 * PAIRS, self.p.k - k)
         if active < 1:
             return None
         value = ir.load_stored(ir.at(base, offset + k), Piece(0, 2 * PAIRS, active))
-        return ir.let(f"bitcast <{2 * PAIRS} x {ir.stored}> {value} to {ir.vec(PAIRS)}")
+        if not self.split:
+            return [ir.let(f"bitcast <{2 * PAIRS} x {ir.stored}> {value} to {ir.vec(PAIRS)}")]
+        stored = f"<{2 * PAIRS} x {ir.stored}>"
+        both = []
+        for begin in (0, PAIRS):
+            lanes = ", ".join(f"i32 {begin + lane}" for lane in range(PAIRS))
+            half = ir.let(f"shufflevector {stored} {value}, {stored} poison, <{PAIRS} x i32> <{lanes}>")
+            both.append(self._halves(ir.widened(half, PAIRS)))
+        return [self._joined(low, high) for low, high in zip(*both, strict=True)]
+
+    def _joined(self, low: str, high: str) -> str:
+        """Two vectors of float32 as bfloat16 after one another, of numbers that need no rounding."""
+        value = rounded(self.ir, low, high)
+        return self.ir.let(f"bitcast <{2 * PAIRS} x bfloat> {value} to {self.ir.vec(PAIRS)}")
 
     def _transposed(self, rows: list[str | None]) -> list[str]:
         """The transpose of 16 vectors of pairs, of which None are zeros."""
         return block_transposed(self.ir, [row or "zeroinitializer" for row in rows], 1, ROWS)
+
+
+def rounded(ir: Ir, low: str, high: str) -> str:
+    """Two vectors of 16 sums as 32 bfloat16, by one instruction (AVX512-BF16)."""
+    wide, real = f"<{2 * ROWS} x bfloat>", ir.vec(ROWS)
+    ir.declared.add(f"declare {wide} {ROUND}({real}, {real})")
+    return ir.let(f"call {wide} {ROUND}({real} {high}, {real} {low})")
+
+
+def _each(number: int) -> str:
+    """A constant vector of one whole number."""
+    return "<" + ", ".join([f"i32 {number}"] * ROWS) + ">"
 
 
 def _share(work: Sequence[T], part: int, parts: int) -> Sequence[T]:

@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, zip_longest
+from itertools import groupby, product, zip_longest
 from operator import itemgetter
 
 from tilewright.model import Config, Problem
 from tilewright.stencils.cpu.ir import Ir, Piece, finish, load_scalars
-from tilewright.stencils.cpu.pairs import PAIRS, ROWS, Pairs
+from tilewright.stencils.cpu.pairs import PAIRS, ROWS, Pairs, rounded
 from tilewright.stencils.cpu.staging import counted
 
 TILES = 8
 """Tile registers, of 16 rows of 64 bytes: as many 32-bit numbers or pairs as ``pairs.ROWS``."""
 
-ROUND = "@llvm.x86.avx512bf16.cvtne2ps2bf16.512"
 LINE = 32
 """16-bit numbers of a cache line."""
 TOGETHER = 16
@@ -80,22 +79,24 @@ class Shape:
         return min(tile * self.columns, problem.n - self.columns)
 
 
-def needs_copy(problem: Problem) -> bool:
-    """Whether B has to be copied: its columns are not contiguous, or end within a tile."""
+def needs_copy(problem: Problem, split: bool = False) -> bool:
+    """Whether B has to be copied: its columns are not contiguous, or end within a tile, or its numbers are
+    split in two."""
     shape = Shape.of(problem)
-    return problem.transposed_b or problem.k != 2 * shape.pairs * shape.steps
+    return split or problem.transposed_b or problem.k != 2 * shape.pairs * shape.steps
 
 
 class Amx:
     """The writer of one function: all that a config fixes, and the methods that emit from the outside in."""
 
-    def __init__(self, problem: Problem, config: Config):
-        self.p = problem
+    def __init__(self, problem: Problem, config: Config, split: bool = False):
+        self.p, self.split = problem, split
         self.blk_m: int = config["blk_m"]
         self.blk_n: int = config["blk_n"]
         self.copies = bool(config["copy_b"])
         self.ir, self.shape = Ir(problem.dtype, "v", converts=bool(config["convert"])), Shape.of(problem)
-        self.product = "tdpbf16ps" if problem.dtype.letter == "b" else "tdpfp16ps"
+        self.instruction = "tdpbf16ps" if split or problem.dtype.letter == "b" else "tdpfp16ps"
+        self.reals = self.blk_m * self.blk_n * self.shape.columns * ROWS
         self.blocks = list(self._blocks())
         # Products from packing one to its tile products, and blocks from those to their results in C.
         self.ahead: int = config["ahead"]
@@ -108,10 +109,12 @@ class Amx:
         self._configure()
         # Pairs of A by tiles of 16 rows, rows of op(B) as columns, and sums of a block of tiles.
         deep = shape.steps * shape.pairs
-        pairs = Buffer.of(ir, shape.down * deep * ROWS, 4, self.ahead if p.stride_a else 0)
-        rows = Buffer.of(ir, p.n * shape.row, 2, self.ahead if p.stride_b else 0) if self.copies else None
-        sums = Buffer.of(ir, self.blk_m * self.blk_n * shape.columns * ROWS, 4, self.behind)
-        packing = Pairs(ir, p, deep, shape.row)
+        parts = 1 + self.split
+        pairs = Buffer.of(ir, parts * shape.down * deep * ROWS, 4, self.ahead if p.stride_a else 0)
+        waiting = self.ahead if p.stride_b else 0
+        rows = Buffer.of(ir, parts * p.n * shape.row, 2, waiting) if self.copies else None
+        sums = Buffer.of(ir, parts * self.reals, 4, self.behind)
+        packing = Pairs(ir, p, deep, shape.row, self.split)
         if p.stride_a == 0:
             packing.pack_a("%A", pairs.place)
         if rows and p.stride_b == 0:
@@ -174,7 +177,7 @@ class Amx:
             runs, length = (1, count * rows) if ld == rows else (count, rows)
             for column in range(runs):
                 for first in range(0, length, LINE):
-                    ir.prefetch(ir.at(place, column * ld + first), base == "%C")  # type: ignore[operator]
+                    ir.prefetch(ir.at(place, column * ld + first), base == "%C")
 
     def _count(self, j: str, block: int) -> str:
         """The number of a block among those of all products."""
@@ -217,14 +220,14 @@ class Amx:
         self.ir.do(f"call void @llvm.x86.{name}({', '.join(arguments)})")
 
     # -- tile registers ---------------------------------------------------------------------------
-    def _sum(self, down: int, across: int) -> int:
-        return down * self.blk_n + across
+    def _sum(self, down: int, across: int, part: int = 0) -> int:
+        return (part * self.blk_m + down) * self.blk_n + across
 
     def _pairs(self, down: int) -> int:
-        return self.blk_m * self.blk_n + down
+        return (1 + self.split) * self.blk_m * self.blk_n + down
 
     def _rows(self, across: int) -> int:
-        return self.blk_m * (self.blk_n + 1) + across
+        return self._pairs(self.blk_m) + across
 
     def _configure(self) -> None:
         """Load palette 1: rows of each register at byte 48, bytes of a row at byte 16, two of each."""
@@ -250,26 +253,33 @@ class Amx:
         down, across, _ = which
         deep = shape.steps * shape.pairs
         apart = shape.row if self.copies else p.ldb
-        for i in range(len(down)):
-            for j in range(len(across)):
-                self._call("tilezero", f"i8 {self._sum(i, j)}")
-        for step in range(shape.steps):
+        for part in range(1 + self.split):
+            for i in range(len(down)):
+                for j in range(len(across)):
+                    self._call("tilezero", f"i8 {self._sum(i, j, part)}")
+        # The parts of A and B of a product, and the sum that it is added to.
+        terms = ((0, 0, 0), (1, 1, 1), (0, 1, 1), (1, 0, 1)) if self.split else ((0, 0, 0),)
+        for step, (left, right, part) in product(range(shape.steps), terms):
             for j, tile in enumerate(across):
                 first = shape.begin(p, tile) * apart + 2 * step * shape.pairs  # type: ignore[operator]
-                self._load(self._rows(j), ir.at(rows, first), 2 * apart)  # type: ignore[operator]
+                base = ir.at(rows, right * p.n * shape.row)
+                self._load(self._rows(j), ir.at(base, first), 2 * apart)  # type: ignore[operator]
             for i, tile in enumerate(down):
-                first = (tile * deep + step * shape.pairs) * ROWS
+                first = ((left * shape.down + tile) * deep + step * shape.pairs) * ROWS
                 self._load(self._pairs(i), ir.at(pairs, first, held=True), 4 * ROWS)
                 for j in range(len(across)):
                     self._call(
-                        self.product, *(f"i8 {t}" for t in (self._sum(i, j), self._rows(j), self._pairs(i)))
+                        self.instruction,
+                        *(f"i8 {t}" for t in (self._sum(i, j, part), self._rows(j), self._pairs(i))),
                     )
         high = self.blk_m * ROWS
-        for i in range(len(down)):
-            for j, tile in enumerate(across):
-                column = shape.begin(p, tile) - shape.begin(p, across[0])
-                place = ir.at(sums, column * high + i * ROWS, held=True)
-                self._call("tilestored64", f"i8 {self._sum(i, j)}", f"ptr {place}", f"i64 {4 * high}")
+        for part in range(1 + self.split):
+            for i in range(len(down)):
+                for j, tile in enumerate(across):
+                    column = shape.begin(p, tile) - shape.begin(p, across[0])
+                    place = ir.at(sums, part * self.reals + column * high + i * ROWS, held=True)
+                    given = f"i8 {self._sum(i, j, part)}", f"ptr {place}", f"i64 {4 * high}"
+                    self._call("tilestored64", *given)
 
     def update(self, which: tuple[range, range, range], sums: str, c: str) -> None:
         """C = alpha * sums + beta * C for those columns of a block that no block before it had."""
@@ -285,7 +295,7 @@ class Amx:
                 for number, tile in enumerate(down):
                     piece = Piece(tile * ROWS, ROWS, min(ROWS, p.m - tile * ROWS))
                     at = column * self.blk_m * ROWS + number * ROWS
-                    total = ir.load(ir.at(source, at, held=True), Piece(0, ROWS, ROWS), held=True)
+                    total = self._total(ir.at(source, at, held=True))
                     address = ir.at(sink, column * p.ldc + piece.start)  # type: ignore[operator]
                     old = ir.load(address, piece) if p.beta != "0" else None
                     found.append((finish(ir, p, scalars, total, old, ROWS), address, piece))
@@ -314,6 +324,17 @@ class Amx:
             source = ir.at(sums, (at - first) * self.blk_m * ROWS, held=True)
             some(source, ir.at(c, at * p.ldc), min(step, stop - at))  # type: ignore[operator]
 
+    def _total(self, place: str) -> str:
+        """A vector of sums; that of first parts alone where an infinity met a second part of zero."""
+        ir, whole, real = self.ir, Piece(0, ROWS, ROWS), self.ir.vec(ROWS)
+        first = ir.load(place, whole, held=True)
+        if not self.split:
+            return first
+        rest = ir.load(ir.at(place, self.reals, held=True), whole, held=True)
+        there = ir.let(f"fcmp ord {real} {rest}, {rest}")
+        both = ir.op("fadd", first, rest, ROWS)
+        return ir.let(f"select <{ROWS} x i1> {there}, {real} {both}, {real} {first}")
+
     def _put(self, one: Result, two: Result | None) -> None:
         """One or two vectors of results into C, rounded to bfloat16 together, and written together where the
         second follows the first."""
@@ -323,9 +344,7 @@ class Amx:
             return
         (low, sink, piece), (high, other, above) = one, two
         wide = f"<{2 * ROWS} x bfloat>"
-        real = ir.vec(ROWS)
-        ir.declared.add(f"declare {wide} {ROUND}({real}, {real})")
-        both = ir.let(f"call {wide} {ROUND}({real} {high}, {real} {low})")
+        both = rounded(ir, low, high)
         follows = above.start == piece.start + ROWS or (above.start == piece.start and self.p.ldc == ROWS)
         if follows and piece.active == ROWS:
             ir.store_stored(both, sink, Piece(0, 2 * ROWS, ROWS + above.active))

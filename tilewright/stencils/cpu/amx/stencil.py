@@ -15,11 +15,23 @@ memory as columns is its rows, so that op(B) is read as it lies and op(A) is wha
 are made equal: what an instruction takes grows with the columns of C and the steps of k of a tile. Sums go
 through a buffer, where alpha, beta and the rounding to 16 bits are applied by vectors.
 
+Tiles are read from a buffer only when what vectors wrote there has left the core, and the other way round, so
+that the steps of one product wait for each other. They need not come after one another:
+
+      packed        multiplied       put into C
+      product j     j - ahead        block by block, ``behind`` blocks after its tile products
+
+Where tiles multiply no float16 (before AMX-FP16), each number is the sum of two bfloat16, without rounding,
+of 8 bits and of 3. The four products of such parts are exact, too: those of first parts are summed in one
+register, the others, which are smaller, in another, and both sums are added once. An infinity times a second
+part that is zero makes no number of the other sum, and then that of the first parts is the result.
+
 Sums are in float32 and rounded to the nearest, to even, of each product and each sum. Both instructions make
 zeros of subnormal sums, which float16 never has. That of bfloat16 also takes operands below 2^-126 for zeros,
 where ``tile`` keeps them: it adds to the error of an element up to 2^-126 times the sum of what such operands
-are multiplied with. With ``convert`` results below 2^-126 become zeros, too. So no default is of this
-stencil; a config or a record asks for it.
+are multiplied with, which the bound of every verdict counts in (``gemm.operands.reference``). With
+``convert`` results below 2^-126 become zeros, too. oneDNN's products of bfloat16 are made by the same
+instructions.
 
 Requires: AMX that the system allows this process to use, vectors of AVX-512, sizes up to 64.
 """
@@ -39,23 +51,30 @@ from tilewright.stencils.protocol import CostModel, Stencil
 from tilewright.targets.cpu.isa import compiles_for
 
 LIMIT = 64
+LETTERS = ("b", "h")
 AHEAD = 3
 """Products that one of a single tile waits between packing, tile products and C, by default."""
 FEW = 4
 """Columns of C below which it is left to others: what is packed of A is used once for each."""
 WORTH = 512
 """Multiply-adds of a product from which on it was faster than every other stencil for bfloat16."""
-FEATURES = {"b": "amx-bf16", "h": "amx-fp16"}
-"""What a type needs, by LLVM's names."""
+FEATURE, FLOAT16 = "amx-bf16", "amx-fp16"
+"""What it needs, and what multiplies float16 as it is, by LLVM's names."""
+
+
+def splits(problem: Problem, device: Device) -> bool:
+    """Whether numbers of float16 are multiplied as sums of two of bfloat16."""
+    return problem.dtype.letter == "h" and not compiles_for(device.features, FLOAT16)
 
 
 def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
     converts = problem.dtype.letter == "b" and compiles_for(device.features, "avx512bf16")
+    split = splits(problem, device)
     yield Rule(
         "tile-registers",
         "queryable",
         "the tiles of C, A and B of a step must fit in eight tile registers",
-        lambda blk_m, blk_n: blk_m * blk_n + blk_m + blk_n <= TILES,
+        lambda blk_m, blk_n: (1 + split) * blk_m * blk_n + blk_m + blk_n <= TILES,
     )
     yield Rule(
         "equal-blocks",
@@ -69,8 +88,8 @@ def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
     yield Rule(
         "columns-of-b",
         "hard",
-        "a column of op(B) that is not contiguous, or ends within a tile, has to be copied",
-        lambda copy_b: copy_b == 1 or not needs_copy(problem),
+        "a column of op(B) that is not contiguous, ends within a tile or is split has to be copied",
+        lambda copy_b: copy_b == 1 or not needs_copy(problem, split),
     )
     yield Rule(
         "convert-is-there",
@@ -84,7 +103,7 @@ def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
         "what waits for tile products and for its way into C is read again from the first cache",
         lambda blk_m, blk_n, copy_b, ahead, behind: (
             (ahead == 0 and behind == 0)
-            or _waiting(problem, shape, blk_m, blk_n, copy_b, ahead, behind) <= device["l1d"]
+            or _waiting(problem, shape, blk_m, blk_n, copy_b, ahead, behind) <= device["l1d"] // (1 + split)
         ),
     )
     yield Rule(
@@ -129,10 +148,12 @@ class AmxStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         letter = problem.dtype.letter
-        if letter not in FEATURES:
-            return f"type {letter} is not one of {', '.join(FEATURES)}"
-        if not compiles_for(device.features, FEATURES[letter]):
-            return f"type {letter} needs a processor with {FEATURES[letter]}, and a system that allows it"
+        if letter not in LETTERS:
+            return f"type {letter} is not one of {', '.join(LETTERS)}"
+        if not compiles_for(device.features, FEATURE):
+            return f"type {letter} needs a processor with {FEATURE}, and a system that allows it"
+        if splits(problem, device) and not compiles_for(device.features, "avx512bf16"):
+            return f"type {letter} needs a processor with {FLOAT16}, or with avx512bf16"
         if max(problem.m, problem.n, problem.k) > LIMIT:
             return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
         if min(problem.m, problem.n, problem.k) < 1:
@@ -165,16 +186,16 @@ class AmxStencil(Stencil):
         return found.with_(ahead=ahead, behind=ahead, prefetch=asks)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        written = Amx(problem, config).function()
+        written = Amx(problem, config, splits(problem, device)).function()
         return Source(module([(ENTRY, written)]), ENTRY, expect=(("fma", written.fma_count),))
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem))
 
     def gain(self, problem: Problem, device: Device) -> float:
-        """For bfloat16 it was 1.6 times as fast as ``tile`` at 8 and 3 to 6 times from 16 on, on an Emerald Rapids
-        (``bench/results/emeraldrapids-avx512/halves.jsonl``); for few columns A is packed in vain, and float16 was
-        measured nowhere."""
+        """For bfloat16 it was 1.6 times as fast as ``tile`` at 8 and 3 to 6 times from 16 on, on an Emerald
+        Rapids (``bench/results/emeraldrapids-avx512/halves.jsonl``); for few columns A is packed in vain, and
+        float16 was measured nowhere."""
         p = problem
         worth = p.dtype.letter == "b" and p.m * p.n * p.k >= WORTH and p.n >= FEW
         return 3.0 if worth else 1.0
