@@ -80,6 +80,7 @@ STENCILS: Table[Stencil] = Table(
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "warpgroup": Row("cuda", "tilewright.stencils.cuda.warpgroup.stencil:WarpGroupStencil"),
+        "unaligned": Row("cuda", "tilewright.stencils.cuda.unaligned.stencil:UnalignedStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
         "experts": Row("cuda", "tilewright.stencils.cuda.experts.stencil:ExpertsStencil"),

@@ -19,6 +19,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.whole(device)
     yield from small.boxes(device)
     yield from small.warpgroup(device)
+    yield from small.unaligned(device)
     yield from small.single(device)
     yield from small.middle(device)
     yield from small.inner(device)

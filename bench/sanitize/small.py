@@ -170,6 +170,20 @@ def warpgroup(device: Device) -> Iterator[Job]:
         yield replace(job, launch=replace(job.launch, grid=(2, job.launch.grid[1], 1)))
 
 
+def unaligned(device: Device) -> Iterator[Job]:
+    """The same of matrices whose columns begin anywhere, in two blocks."""
+    stencil = STENCILS["unaligned"]
+    for turn, (letter, trans) in enumerate((letter, trans) for letter in ("h", "b") for trans in ORDERS[False]):
+        (problem,) = Problem.parse(f"{letter}:{trans}:391x459x205", alpha="any", beta=("any", "0")[turn // 2 % 2])
+        problem = problem.with_(align=2 << turn % 3)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        sides = {"tile_m": 128, "tile_n": 128} if turn % 2 else {"tile_m": 256, "tile_n": 128}
+        config = stencil.default(problem, device).with_(**sides, stages=2 + turn % 3)
+        job = made(stencil, problem, config, f"unaligned_{letter}_{trans}_{turn}", device)
+        yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
 def single(device: Device) -> Iterator[Job]:
     """Products of middle size without gaps, from odd bases and with aligned columns: the default, and C
     in a place of its own; in two blocks, so that places are taken again."""

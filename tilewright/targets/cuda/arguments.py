@@ -79,6 +79,8 @@ class TensorMap:
     16. ``steps`` are the elements from one that is copied to the next, 1 where empty. ``swizzle`` (0, 32, 64
     or 128 bytes), ``interleave`` (0, 16 or 32 bytes) and ``promotion`` (sectors that L2 fetches at once: 0,
     64, 128 or 256 bytes) are the driver's; with ``nan`` what lies outside is read as NaN in place of 0.
+    ``rounded``: the map begins at the multiple of ``alignment`` at or before the address, and its kernel knows
+    what is between.
     """
 
     name: str
@@ -92,11 +94,16 @@ class TensorMap:
     promotion: int = 0
     nan: bool = False
     steps: tuple[int, ...] = ()
+    rounded: bool = False
 
     @property
     def alignment(self) -> int:
         """What divides the address of the tensor."""
         return 32 if self.interleave == 32 else 16
+
+    def begin(self, address: int) -> int:
+        """Where the map begins that is of a tensor at an address."""
+        return address - address % self.alignment if self.rounded else address
 
 
 @dataclass(frozen=True, slots=True)

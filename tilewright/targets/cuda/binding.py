@@ -34,12 +34,13 @@ TEXTURES = 64
 class Word(NamedTuple):
     """An address that is written over a word of the block: which word, and which address of a launch.
 
-    ``mask`` has the bits that have to be 0 in it.
+    ``mask`` has the bits that have to be 0 in it, ``cleared`` those that are 0 in what is written.
     """
 
     at: int
     operand: int
     mask: int
+    cleared: int = 0
 
 
 class Binding:
@@ -84,7 +85,9 @@ class Binding:
             if at is None:
                 self._maps.append((offset, field))
             else:
-                self._words.append(Word((offset + at) // WORD, field.operand, field.alignment - 1))
+                bits = field.alignment - 1
+                masks = (0, bits) if field.rounded else (bits, 0)
+                self._words.append(Word((offset + at) // WORD, field.operand, *masks))
 
     @property
     def words(self) -> tuple[Word, ...] | None:
@@ -103,12 +106,12 @@ class Binding:
         Raises ``ArgumentError`` for one that no texture or tensor map is made over.
         """
         block = self.packed.block
-        for at, operand, mask in self._words:
+        for at, operand, mask, cleared in self._words:
             if addresses[operand] & mask:
                 self._refuse(operand, addresses[operand])
-            ADDRESS.pack_into(block, WORD * at, addresses[operand])
+            ADDRESS.pack_into(block, WORD * at, addresses[operand] & ~cleared)
         for offset, field in self._maps:
-            encoded = tensormap.encode(field, addresses[field.operand])
+            encoded = tensormap.encode(field, field.begin(addresses[field.operand]))
             block[offset : offset + len(encoded)] = encoded
         if self._textures:
             self._read_through(addresses)
