@@ -180,7 +180,7 @@ def unaligned(device: Device) -> Iterator[Job]:
             continue
         sides = {"tile_m": 128, "tile_n": 128} if turn % 2 else {"tile_m": 256, "tile_n": 128}
         config = stencil.default(problem, device).with_(**sides, stages=2 + turn % 3)
-        job = made(stencil, problem, config, f"unaligned_{letter}_{trans}_{turn}", device)
+        job = made(stencil, problem, config, f"unaligned_{letter}_{trans}_{turn}", device, problem.align)
         yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
