@@ -226,10 +226,8 @@ def problem(letter: str, order: str, size: str) -> Problem:
     return p.with_(**leading, align=math.gcd(16, int(gap) * p.dtype.itemsize))
 
 
-def drawn(
-    types: Iterable[str], orders: Iterable[str], count: int, seed: int, unit: int
-) -> Iterator[Problem]:
-    """Random products: extents are multiples of a unit, their logarithms uniform, types and orders in turns."""
+def drawn(types: Iterable[str], orders: Iterable[str], count: int, seed: int, unit: int) -> Iterator[Problem]:
+    """Random products: extents are multiples of a unit, their logarithms uniform, types in turns."""
     draw, kinds = random.Random(seed), list(itertools.product(orders, types))
     for number in range(count):
         m, n, k = (unit * round(2 ** draw.uniform(*DRAWN) / unit) for _ in "mnk")
@@ -239,12 +237,7 @@ def drawn(
 
 def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str]) -> list[Problem]:
     """All of them."""
-    return [
-        problem(letter, order, size)
-        for size in sizes
-        for letter in types
-        for order in orders
-    ]
+    return [problem(letter, order, size) for size in sizes for letter in types for order in orders]
 
 
 def main() -> None:

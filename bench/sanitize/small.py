@@ -173,8 +173,12 @@ def warpgroup(device: Device) -> Iterator[Job]:
 def unaligned(device: Device) -> Iterator[Job]:
     """The same of matrices whose columns begin anywhere, in two blocks."""
     stencil = STENCILS["unaligned"]
-    for turn, (letter, trans) in enumerate((letter, trans) for letter in ("h", "b") for trans in ORDERS[False]):
-        (problem,) = Problem.parse(f"{letter}:{trans}:391x459x205", alpha="any", beta=("any", "0")[turn // 2 % 2])
+    for turn, (letter, trans) in enumerate(
+        (letter, trans) for letter in ("h", "b") for trans in ORDERS[False]
+    ):
+        (problem,) = Problem.parse(
+            f"{letter}:{trans}:391x459x205", alpha="any", beta=("any", "0")[turn // 2 % 2]
+        )
         problem = problem.with_(align=2 << turn % 3)
         if stencil.accepts(problem, device) is not None:
             continue

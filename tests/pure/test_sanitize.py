@@ -66,6 +66,7 @@ NEEDS = {
     "boxes": "wgmma",
     "experts": "wgmma",
     "warpgroup": "wgmma",
+    "unaligned": "wgmma",
 }
 """What stencils need that not every device has."""
 
