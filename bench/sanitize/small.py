@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from bench.sanitize.job import Job, fits, made
@@ -173,12 +174,9 @@ def warpgroup(device: Device) -> Iterator[Job]:
 def unaligned(device: Device) -> Iterator[Job]:
     """The same of matrices whose columns begin anywhere, in two blocks."""
     stencil = STENCILS["unaligned"]
-    for turn, (letter, trans) in enumerate(
-        (letter, trans) for letter in ("h", "b") for trans in ORDERS[False]
-    ):
-        (problem,) = Problem.parse(
-            f"{letter}:{trans}:391x459x205", alpha="any", beta=("any", "0")[turn // 2 % 2]
-        )
+    for turn, (letter, trans) in enumerate(product(("h", "b"), ORDERS[False])):
+        beta = ("any", "0")[turn // 2 % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:391x459x205", alpha="any", beta=beta)
         problem = problem.with_(align=2 << turn % 3)
         if stencil.accepts(problem, device) is not None:
             continue

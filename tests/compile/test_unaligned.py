@@ -1,4 +1,4 @@
-"""The stencil of columns that begin anywhere through NVRTC: no spills, no warnings, registers for all groups."""
+"""The stencil of columns that begin anywhere through NVRTC: no spills, no warnings, registers for all."""
 
 from __future__ import annotations
 

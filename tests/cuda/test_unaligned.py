@@ -1,4 +1,4 @@
-"""Large products of 16 bits whose columns begin anywhere, on a live GPU: right with every config and layout."""
+"""Large products whose columns begin anywhere, on a live GPU: right with every config and layout."""
 
 from __future__ import annotations
 

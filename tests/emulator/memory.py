@@ -100,8 +100,8 @@ class Memory:
         return out
 
     def whole(self, address: int, count: int) -> Array:
-        """A view of some bytes for the unit that copies: of words of 16 bytes, all of which have some that may
-        be read."""
+        """A view of some bytes for the unit that copies: all words of 16 bytes that they lie in have some that
+        may be read."""
         for segment in self.segments:
             at = address - segment.address
             if at >= 0 and at + count <= segment.data.size:

@@ -117,8 +117,8 @@ def test_maps_are_of_eight_columns_each() -> None:
 def test_boxes_reach_every_element_and_no_other_word(
     length: int, columns: int, gap: int, before: int
 ) -> None:
-    """What the kernel computes of its maps: box r of a map brings element i of column 8 q + r, and nothing but
-    words of 16 bytes that have an element or lie between two."""
+    """What the kernel computes of its maps: box r of a map brings element i of column 8 q + r, and no word
+    of 16 bytes behind that of the last element."""
     p = problem(f"h:{length}x40x{columns}").with_(lda=length + gap, align=2)
     (_, maps, _) = UNALIGNED.arguments(p, HIGH)
     assert isinstance(maps, Struct)

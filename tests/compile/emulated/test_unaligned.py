@@ -1,4 +1,4 @@
-"""Large products whose columns begin anywhere on the interpreter of PTX: all orders, edges, and a C that is read."""
+"""Large products whose columns begin anywhere on the interpreter of PTX: orders, edges, a C that is read."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ class TensorMap:
     16. ``steps`` are the elements from one that is copied to the next, 1 where empty. ``swizzle`` (0, 32, 64
     or 128 bytes), ``interleave`` (0, 16 or 32 bytes) and ``promotion`` (sectors that L2 fetches at once: 0,
     64, 128 or 256 bytes) are the driver's; with ``nan`` what lies outside is read as NaN in place of 0.
-    ``rounded``: the map begins at the multiple of ``alignment`` at or before the address, and its kernel knows
-    what is between.
+    ``rounded``: the map begins at the multiple of ``alignment`` at or before the address, and its kernel
+    knows what is between.
     """
 
     name: str

@@ -23,8 +23,8 @@ RATE = 2048
 """Multiply-adds of an SM in a clock."""
 BROUGHT = (0.0117, 0.0156, 0.0234, 0.0313)
 SPEED = (1.0, 0.75, 0.5, 0.38)
-"""The speed of tiles by the elements of A and B that a block is brought for a multiply-add: those of the kernel
-for aligned columns."""
+"""The speed of tiles by the elements of A and B that a block is brought for a multiply-add: those of
+``warpgroup``."""
 STORED = 16
 """Bytes of C that a block puts together and stores in a clock."""
 BEGUN = 1500
