@@ -100,7 +100,7 @@ class Memory:
         return out
 
     def whole(self, address: int, count: int) -> Array:
-        """A view of some bytes for the unit that copies: all words of 16 bytes that they lie in have some that
+        """A view of some bytes for the unit that copies: each word of 16 bytes that they lie in has some that
         may be read."""
         for segment in self.segments:
             at = address - segment.address

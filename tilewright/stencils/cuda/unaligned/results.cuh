@@ -21,15 +21,30 @@ INLINE int column_of(int group, int stack, int warp, int row) {
 
 // ---- a column in device memory and in shared memory, by a warp -------------------------------------------------------
 // Word w of a column: its elements 2 w and 2 w + 1, or 2 w - 1 and 2 w where it begins between words (`shift`).
+INLINE unsigned int word_of(const Stored *column, int word, int shift) {
+    const unsigned int *const at = (const unsigned int *)column + word;
+    return shift ? __byte_perm(at[word ? -1 : 0], at[0], 0x5432) : at[0];
+}
+
 INLINE void store_column(const Stored *from, Stored *to, int rows, int lane) {
     const int shift = (int)((unsigned long long)to / SIZE & 1);
+    Stored *const begin = to - shift;
+    if (rows == OUT_ROWS) {
+        constexpr int COUNT = OUT_ROWS / 64;
+        unsigned int x[COUNT];
+        UNROLL for (int i = 0; i < COUNT; i++) x[i] = word_of(from, 32 * i + lane, shift);
+        UNROLL for (int i = 0; i < COUNT; i++)
+            if (i || lane || !shift) ((unsigned int *)begin)[32 * i + lane] = x[i];
+        if (shift && lane == 0) to[0] = from[0];
+        if (shift && lane == 1) to[OUT_ROWS - 1] = from[OUT_ROWS - 1];
+        return;
+    }
     _Pragma("unroll 1") for (int word = lane; 2 * word - shift < rows; word += 32) {
-        const unsigned int *const at = (const unsigned int *)from + word;
-        const unsigned int found = shift ? __byte_perm(at[word ? -1 : 0], at[0], 0x5432) : at[0];
-        Stored *const first = to + 2 * word - shift;
-        if (2 * word - shift >= 0 && 2 * word - shift + 1 < rows) *(unsigned int *)first = found;
-        else if (2 * word - shift >= 0) *first = (Stored)found;
-        else first[1] = (Stored)(found >> 16);
+        const unsigned int found = word_of(from, word, shift);
+        const bool low = word || !shift, high = 2 * word - shift + 1 < rows;
+        if (low && high) ((unsigned int *)begin)[word] = found;
+        else if (low) begin[2 * word] = (Stored)found;
+        else begin[1] = (Stored)(found >> 16);
     }
 }
 INLINE void load_column(Stored *to, const Stored *from, int rows, int lane) {
@@ -99,7 +114,7 @@ INLINE void store(const Product &g, const Sums &sum, const Tile &tile, int group
                 }
                 put_columns(s, sum[i], h, out, lane);
                 __syncwarp();
-                _Pragma("unroll 1") for (int each = 0; each < 8; each++) {
+                _Pragma("unroll 2") for (int each = 0; each < 8; each++) {
                     const int n = tile.n + column_of(group, i, warp, 8 * h + each);
                     if (n < g.n) store_column(out + each * OUT_PITCH, g.c + tile.m + n * g.ldc, rows, lane);
                 }
