@@ -62,7 +62,7 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "turns 192": {"tile_m": 192, "ping_pong": 1, "cluster_m": 2, "stages": 5, "outs": 1},
     "turns tall": {"tile_n": 64, "ping_pong": 1, "cluster_n": 2},
     "high": {"tile_m": 256, "tile_n": 128},
-    "broad": {"tile_m": 128, "tile_n": 256},
+    "broad": {"tile_m": 192, "tile_n": 256, "stages": 3},
     "even": {"tile_m": 128, "tile_n": 128, "stages": 6},
 }
 """Configs by name: what differs from ``BASE``."""

@@ -20,10 +20,9 @@ from tilewright.tuning.gemm.operands import Region, scalars
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 RIGHT = "right"
-CUT = frozenset({"middle", "panel", "single", "unaligned"})
-"""Stencils that copy the last bytes of a column by a ``cp.async`` that is told to read fewer than it could,
-or with what is in the same word of 16 bytes. The device reads no other word, but memcheck takes it for all,
-so their allocations are whole words of 16 bytes."""
+CUT = frozenset({"middle", "panel", "single"})
+"""Stencils that copy the last bytes of a column by a ``cp.async`` that is told to read fewer than it could.
+The device reads as few, but memcheck takes it for all, so their allocations are whole words of 16 bytes."""
 
 
 def child(path: Path, tool: str) -> None:

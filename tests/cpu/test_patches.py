@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -209,24 +209,6 @@ def test_addresses_that_no_map_can_have_are_refused(fake: Fake) -> None:
         with pytest.raises(ArgumentError, match="accepted by its tensor map: multiples of 16 bytes"):
             made.put(addresses)
     assert len(fake.seen) == 1
-
-
-@pytest.mark.parametrize("layout", ["word", "moved"])
-def test_a_map_that_is_rounded_begins_at_the_word_of_16_bytes_that_the_address_is_in(
-    fake: Fake, layout: str
-) -> None:
-    fake.layout = layout
-    rounded = replace(TILE, rounded=True)
-    made = bound(fake, (Struct("S", (Pointer("a", 0), rounded)),))
-    for address in (0x7F00_0000_1000, 0x7F00_0000_1002, 0x7F00_0000_100E):
-        want = struct.pack("<Q56x", address) + tensormap.encode(TILE, 0x7F00_0000_1000)
-        made.put((address, 0, 0))(9)
-        assert fake.seen[-1].parameters == (want,)
-        if layout == "word":
-            start, slow = compiled(made)
-            start(address, 0, 0, 9)
-            assert fake.seen[-1].parameters == (want,)
-            assert slow.calls == []
 
 
 @pytest.mark.parametrize("layout", ["moved", "counted"])

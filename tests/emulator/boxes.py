@@ -29,7 +29,7 @@ def words(field: Addressed, address: int) -> bytes:
     assert isinstance(field, TensorMap)
     size = SIZES[field.type]
     shape = (*field.extents, size, *field.strides, *field.box)
-    return WORDS.pack(field.begin(address), size, field.swizzle, *shape).ljust(MAP_BYTES, b"\0")
+    return WORDS.pack(address, size, field.swizzle, *shape).ljust(MAP_BYTES, b"\0")
 
 
 class Box:
@@ -44,6 +44,8 @@ class Box:
         self.line = self.box[0] * self.size
         if self.swizzle and (shared % 1024 or self.swizzle != 128 or self.line != 128):
             raise Fault("a box is lines of 128 bytes, swizzled, at a multiple of 1024")
+        if (self.address + first[0] * self.size) % 16:
+            raise Fault("a box begins with a word of 16 bytes of memory")
         if shared % 128 or self.line % 16 or max(self.box) > 256:
             raise Fault("a box is lines of whole words of 16 bytes at a multiple of 128, and 256 at most")
 
@@ -107,7 +109,7 @@ def _shifts(address: int, mask: int) -> list[int]:
 
 def _load(w: Warp, box: Box, barrier: Phases) -> None:
     room, places = w.cluster.shared.bytes(box.shared, box.bytes), box.places()
-    sources = [(to, w.block.memory.whole(there, many)) for to, there, many in box.lines()]
+    sources = [(to, w.block.memory.bytes(there, many)) for to, there, many in box.lines()]
 
     def land() -> None:
         found = np.zeros(box.bytes, np.uint8)

@@ -99,21 +99,6 @@ class Memory:
             )
         return out
 
-    def whole(self, address: int, count: int) -> Array:
-        """A view of some bytes for the unit that copies: each word of 16 bytes that they lie in has some that
-        may be read."""
-        for segment in self.segments:
-            at = address - segment.address
-            if at >= 0 and at + count <= segment.data.size:
-                begin, end = at // 16, -(-(at + count) // 16)
-                if segment.readable is not None:
-                    words = segment.readable[16 * begin : 16 * end].reshape(-1, 16)
-                    if not words.any(axis=1).all():
-                        raise Fault(f"{segment.name}: {count} bytes reach words outside the elements")
-                part: Array = segment.data[at : at + count]
-                return part
-        raise Fault(f"no {count} bytes of memory at {address:#x}")
-
     def bytes(self, address: int, count: int, *, write: bool = False) -> Array:
         """A view of some bytes, all of which may be used."""
         for segment in self.segments:

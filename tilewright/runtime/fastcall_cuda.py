@@ -308,9 +308,7 @@ write:
   %odd.here = and i64 %address, %patch.mask
   %odd.next = or i64 %odd, %odd.here
   %patch.to = getelementptr i64, ptr %block, i64 %patch.at
-  %kept = xor i64 %patch.cleared, -1
-  %begin = and i64 %address, %kept
-  store i64 %begin, ptr %patch.to
+  store i64 %address, ptr %patch.to
   %j.next = add i64 %j, 1
   br label %patching
 patched:
@@ -448,7 +446,7 @@ def _plain(offsets: tuple[int, ...], words: tuple[Word, ...]) -> tuple[int, ...]
     by_operand = sorted(words, key=lambda word: word.operand)
     if offsets != (0,) or [word.operand for word in by_operand] != [0, 1, 2]:
         return None
-    return None if any(word.mask or word.cleared for word in words) else tuple(word.at for word in by_operand)
+    return None if any(word.mask for word in words) else tuple(word.at for word in by_operand)
 
 
 def _table(rows: Sequence[tuple[int, ...]]) -> ctypes.Array[ctypes.c_uint64]:

@@ -79,8 +79,8 @@ class TensorMap:
     16. ``steps`` are the elements from one that is copied to the next, 1 where empty. ``swizzle`` (0, 32, 64
     or 128 bytes), ``interleave`` (0, 16 or 32 bytes) and ``promotion`` (sectors that L2 fetches at once: 0,
     64, 128 or 256 bytes) are the driver's; with ``nan`` what lies outside is read as NaN in place of 0.
-    ``rounded``: the map begins at the multiple of ``alignment`` at or before the address, and its kernel
-    knows what is between.
+    ``space``: where in the workspace of a launch the tensor lies, in place of an operand's address; -1 for an
+    operand.
     """
 
     name: str
@@ -94,16 +94,12 @@ class TensorMap:
     promotion: int = 0
     nan: bool = False
     steps: tuple[int, ...] = ()
-    rounded: bool = False
+    space: int = -1
 
     @property
     def alignment(self) -> int:
         """What divides the address of the tensor."""
         return 32 if self.interleave == 32 else 16
-
-    def begin(self, address: int) -> int:
-        """Where the map begins that is of a tensor at an address."""
-        return address - address % self.alignment if self.rounded else address
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +148,14 @@ class Patch:
 @dataclass(frozen=True, slots=True)
 class Packed:
     """All parameters one after the other in ``block``. ``spans`` are (offset, bytes) of each; ``spaces`` the
-    offsets of workspaces in the block, which each launch has of its own."""
+    offsets of workspaces in the block, which each launch has of its own, and ``mapped`` those of maps of
+    tensors in the last of these."""
 
     block: bytearray
     spans: tuple[tuple[int, int], ...]
     patches: tuple[Patch, ...]
     spaces: tuple[tuple[int, Workspace], ...] = ()
+    mapped: tuple[tuple[int, TensorMap], ...] = ()
 
     def put(self, addresses: Sequence[int], words: Callable[[Addressed, int], bytes] | None = None) -> None:
         """Put the addresses of a launch where they belong. ``words`` makes the bytes of what is not the
@@ -215,6 +213,7 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
     ``scalars`` are the values of the ``Scalar``s without one, by their names.
     """
     block, spans, patches, spaces = bytearray(), [], [], []
+    mapped: list[tuple[int, TensorMap]] = []
     for argument in arguments:
         fields, size = laid(argument)
         begin = _up(len(block), max(WORD, alignment_of(argument)))
@@ -226,11 +225,13 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
                 block[begin + each.offset : begin + each.offset + each.size] = packed
             elif isinstance(each.field, Workspace):
                 spaces.append((begin + each.offset, each.field))
+            elif isinstance(each.field, TensorMap) and each.field.space >= 0:
+                mapped.append((begin + each.offset, each.field))
             elif not isinstance(each.field, Texture) or each.field.kind:
                 patches.append(Patch(begin + each.offset, each.field))
     # Whole words, which is what compiled code copies.
     block += bytes(-len(block) % WORD)
-    return Packed(block, tuple(spans), tuple(patches), tuple(spaces))
+    return Packed(block, tuple(spans), tuple(patches), tuple(spaces), tuple(mapped))
 
 
 def _number(field: Scalar, scalars: Mapping[str, complex]) -> bytes:

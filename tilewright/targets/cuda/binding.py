@@ -34,13 +34,12 @@ TEXTURES = 64
 class Word(NamedTuple):
     """An address that is written over a word of the block: which word, and which address of a launch.
 
-    ``mask`` has the bits that have to be 0 in it, ``cleared`` those that are 0 in what is written.
+    ``mask`` has the bits that have to be 0 in it.
     """
 
     at: int
     operand: int
     mask: int
-    cleared: int = 0
 
 
 class Binding:
@@ -69,8 +68,13 @@ class Binding:
         self._maps: list[tuple[int, TensorMap]] = []
         self._textures: list[tuple[int, Texture]] = []
         self._made: OrderedDict[tuple[int, ...], list[driver.Texture]] = OrderedDict()
+        self._mapped: list[tuple[int, TensorMap, int | None]] = []
         for patch in self.packed.patches:
             self._sort(patch)
+        for offset, field in self.packed.mapped:
+            encoded, at = tensormap.prepared(field)
+            self.packed.block[offset : offset + len(encoded)] = encoded
+            self._mapped.append((offset, field, at))
 
     def _sort(self, patch: Patch) -> None:
         """Find out how a patch is made. A tensor map is encoded, too."""
@@ -85,9 +89,7 @@ class Binding:
             if at is None:
                 self._maps.append((offset, field))
             else:
-                bits = field.alignment - 1
-                masks = (0, bits) if field.rounded else (bits, 0)
-                self._words.append(Word((offset + at) // WORD, field.operand, *masks))
+                self._words.append(Word((offset + at) // WORD, field.operand, field.alignment - 1))
 
     @property
     def words(self) -> tuple[Word, ...] | None:
@@ -106,12 +108,12 @@ class Binding:
         Raises ``ArgumentError`` for one that no texture or tensor map is made over.
         """
         block = self.packed.block
-        for at, operand, mask, cleared in self._words:
+        for at, operand, mask in self._words:
             if addresses[operand] & mask:
                 self._refuse(operand, addresses[operand])
-            ADDRESS.pack_into(block, WORD * at, addresses[operand] & ~cleared)
+            ADDRESS.pack_into(block, WORD * at, addresses[operand])
         for offset, field in self._maps:
-            encoded = tensormap.encode(field, field.begin(addresses[field.operand]))
+            encoded = tensormap.encode(field, addresses[field.operand])
             block[offset : offset + len(encoded)] = encoded
         if self._textures:
             self._read_through(addresses)
@@ -149,7 +151,19 @@ class Binding:
             for offset, field in self.packed.spaces:
                 address = taken.enter_context(workspace.taken(field.size, field.zeros, stream))
                 ADDRESS.pack_into(self.packed.block, offset, address)
+                self._map_into(address)
             self.launcher(stream)
+
+
+    def _map_into(self, workspace: int) -> None:
+        """Have the maps of tensors in a workspace be of this one."""
+        block = self.packed.block
+        for offset, field, at in self._mapped:
+            if at is None:
+                encoded = tensormap.encode(field, workspace + field.space)
+                block[offset : offset + len(encoded)] = encoded
+            else:
+                ADDRESS.pack_into(block, offset + at, workspace + field.space)
 
 
 def texture(field: Texture, address: int) -> driver.Texture:

@@ -14,21 +14,23 @@ import numpy as np
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
-from tilewright.stencils.cuda.unaligned.needs import SLICE, stage_bytes, tiles
+from tilewright.stencils.cuda.unaligned.needs import SLICE, copies, stage_bytes, tiles
 
 Columns = Mapping[str, Any]
 SETTLED = {"band": 2048}
 """What the kernel for aligned columns was best with."""
 RATE = 2048
 """Multiply-adds of an SM in a clock."""
-BROUGHT = (0.0117, 0.0156, 0.0234, 0.0313)
-SPEED = (1.0, 0.75, 0.5, 0.38)
+BROUGHT = (0.0091, 0.0117, 0.0156, 0.0234)
+SPEED = (1.025, 1.0, 0.75, 0.5)
 """The speed of tiles by the elements of A and B that a block is brought for a multiply-add: those of
 ``warpgroup``."""
+COPIED = 16
+"""Bytes of operands that an SM reads and writes again in a clock, while all do."""
 STORED = 16
 """Bytes of C that a block puts together and stores in a clock."""
-BEGUN = 1500
-"""Clocks of a launch and of the first slice of a block."""
+BEGUN = 5000
+"""Clocks of a launch, of the counters that it clears, and of the first slice of a block."""
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -52,4 +54,5 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     slice_clocks = products + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
     stored = 2 * tile_m * tile_n * (1 + (p.beta != "0")) / STORED
     width = np.abs(np.log2(columns["band"] / 2048))
-    return waves * (-(-p.k // SLICE) * slice_clocks + stored) * (1 + 0.004 * width) + BEGUN
+    copy = copies(p)[1] / COPIED / device["sms"]
+    return waves * (-(-p.k // SLICE) * slice_clocks + stored) * (1 + 0.004 * width) + copy + BEGUN

@@ -1,55 +1,31 @@
-// What is where in shared memory: the ring of slices, columns of C on their way, and barriers. And what maps there are.
+// What is where in shared memory: the ring of slices, columns of C on their way, barriers, and the number of a piece.
 #pragma once
 
 #include "lib/box.cuh"
-#include "lib/meet.cuh"
 #include "lib/slices.cuh"
 
-// What the kernel is called with beside the tensor maps. `band`: tiles that a band has along n.
+// Counters of a launch, which begin with 0: pieces that somebody copies, and that are copied.
+struct Counters {
+    unsigned int begun, done;
+};
+
+// What the kernel is called with beside the tensor maps. `band`: tiles that a band has along n. `to_a`, `to_b`: where copies
+// lie in the workspace, in bytes; pieces have WORDS words of 16 bytes each.
 struct Product {
     const Stored *a, *b;
     Stored *c;
-    long long lda, ldb, ldc;
-    int m, n, k, band;
+    unsigned char *space;
+    long long lda, ldb, ldc, to_a, to_b;
+    int m, n, k, band, pieces_a, pieces_b;
     double alpha[2], beta[2];
 };
 
-constexpr int TOGETHER = 8;  // columns that are one of a map
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1);  // warp groups that multiply; one more loads
 constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;
 
-// Columns of C on their way, behind the ring: 8 of each warp, as long as the tile; or, UPRIGHT, 64 of each group, 64 long. So
-// many elements from one to the next that eight begin in different banks.
-constexpr int OUT_COLUMNS = UPRIGHT ? 64 : 8, OUT_ROWS = UPRIGHT ? 64 : TILE_M, OUT_PITCH = OUT_ROWS + 8;
-constexpr int OUT = OUT_COLUMNS * OUT_PITCH * SIZE, OUTS = UPRIGHT ? GROUPS : 4 * GROUPS;
-constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + OUTS * OUT;
-
-// Maps of an operand. Its last columns may be fewer than eight: `all` has what is left over of them, `whole` has not. And all
-// that lies in the words of 16 bytes of the last column, whose end depends on where the operand begins in such a word: the
-// second map of each pair is longer by one.
-struct Maps {
-    TensorMap whole[2], all[2];
-};
-
-// The elements of a word of 16 bytes that lie before an operand.
-INLINE int skipped(const Stored *operand) { return (int)((unsigned long long)operand % 16) / SIZE; }
-
-// An operand of so many columns, each as long as `length`: where its boxes begin.
-struct Boxes {
-    const TensorMap *whole, *all;
-    int first, over, leading;  // elements before it, columns that are no eight, elements from column to column
-
-    INLINE Boxes(const Maps &maps, const Stored *operand, int length, int columns, long long ld)
-        : first(skipped(operand)), over(columns % TOGETHER), leading((int)ld) {
-        whole = maps.whole + further((TOGETHER - 1) * leading + length);
-        all = maps.all + further((over - 1) * leading + length);
-    }
-    INLINE bool further(int length) const { return first + length > ceiling(length, 8) * 8; }
-
-    // Those of box `r` of eight.
-    INLINE const TensorMap &map(int r) const { return r < over ? *all : *whole; }
-    INLINE int begin(int r) const { return first + r * leading; }
-};
+// Eight columns of C of each warp behind the ring, as long as a tile, so that they begin in different banks.
+constexpr int OUT_PITCH = TILE_M + 8, OUT = 8 * OUT_PITCH * SIZE;
+constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + 4 * GROUPS * OUT, AT_PIECE = AT_BARRIERS + 8 * 2 * STAGES;
 
 // Barriers: a slice has come, and has been read.
 INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }

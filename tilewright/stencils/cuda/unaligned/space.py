@@ -14,21 +14,21 @@ from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.unaligned.needs import (
     MOST_SUMS,
     SLICE,
-    columns,
-    rows,
+    group_columns,
     shared_bytes,
     stage_bytes,
 )
 
-SIDES = (64, 128, 192, 256)
+TILE_M = (64, 128, 192, 256)
+TILE_N = (128, 256)
 STAGES = (2, 3, 4, 5, 6, 8)
 BANDS = (1024, 2048, 4096)
 
 
 def params(p: Problem, device: Device) -> list[Param]:
     return [
-        Param("tile_m", SIDES),
-        Param("tile_n", SIDES),
+        Param("tile_m", TILE_M),
+        Param("tile_n", TILE_N),
         Param("stages", STAGES),
         Param("band", BANDS),
         Param("blocks", (device["sms"],)),
@@ -37,22 +37,18 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
-        "rows",
+        "tile-n",
         "hard",
-        "a warp group multiplies 64 at once, and 128 at most",
-        lambda tile_m, tile_n: (rows(p, tile_m, tile_n) == 128) | (rows(p, tile_m, tile_n) == 256),
+        "a warp group multiplies 64 columns at once, and 128 at most",
+        lambda tile_n: (group_columns(tile_n) == 64) | (group_columns(tile_n) == 128),
     )
     yield Rule(
         "sums",
         "hard",
         f"a warp group holds no more than {MOST_SUMS} of each thread",
-        lambda tile_m, tile_n: columns(p, tile_m, tile_n) * rows(p, tile_m, tile_n) // 2 <= 128 * MOST_SUMS,
+        lambda tile_m, tile_n: tile_m * group_columns(tile_n) <= 128 * MOST_SUMS,
     )
-    yield limits.shared_per_block(
-        device,
-        lambda tile_m, tile_n, stages: shared_bytes(p, tile_m, tile_n, stages),
-        "the ring and columns of C fit",
-    )
+    yield limits.shared_per_block(device, shared_bytes, "the ring and columns of C fit")
     yield Rule(
         "tile-in-m",
         "soft",

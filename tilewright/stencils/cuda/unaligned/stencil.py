@@ -1,9 +1,9 @@
 """Large products of 16-bit matrices whose columns begin anywhere, by warp groups: space, choice and launch.
 
 Tensor maps, which bring slices of operands to shared memory without a thread, want columns at multiples of 16
-bytes. Odd leading dimensions and views that begin at odd elements have none of these. But of columns that
-begin anywhere every eighth one begins alike in a word of 16 bytes: eight columns together are one of a map,
-and eight boxes bring what one would. The rest is a loop as that of ``warpgroup``.
+bytes. Odd leading dimensions and views that begin at odd elements have none of these. Such operands are copied
+into a workspace where they do, by the same launch, and multiplied from there by a loop as that of
+``warpgroup``; results leave by words of 4 bytes, wherever columns of C begin.
 
     tile_m, tile_n   of C
     stages   slices of 64 along k in shared memory
@@ -20,17 +20,39 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
 from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.unaligned.cost import best, clocks
-from tilewright.stencils.cuda.unaligned.needs import SLICE, THREADS, TOGETHER, shared_bytes, tiles
+from tilewright.stencils.cuda.unaligned.needs import (
+    COUNTERS,
+    SLICE,
+    THREADS,
+    Copy,
+    copied,
+    copies,
+    shared_bytes,
+    stored,
+    tiles,
+)
 from tilewright.stencils.cuda.unaligned.space import params, rules
 from tilewright.stencils.protocol import CostModel, Stencil
-from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import (
+    A,
+    Argument,
+    B,
+    C,
+    Pointer,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+)
 
 SMALLEST = 33
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
-FAR = 2**27
-"""Elements from one column of A or B to the next: eight such steps are a coordinate of 31 bits."""
+FAR = 2**40
+"""Bytes from one column to the next that no tensor map has."""
+MOST = 2**31
+"""Bytes of a workspace: two squares of 16-bit numbers of 23,170 rows."""
 ARGUED = ("band", "blocks")
 """Parameters that are no definitions of the program."""
 
@@ -59,10 +81,12 @@ class UnalignedStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if min(units(p)) >= WIDEST:
             return "all columns begin at multiples of 16 bytes, which tensor maps bring as they are"
-        if max(p.lda or 0, p.ldb or 0) >= FAR:
-            return "columns of A or B lie 2^27 elements apart"
+        if max(p.lda or 0, p.ldb or 0) * p.dtype.itemsize >= FAR:
+            return "columns lie 2^40 bytes apart"
         if tiles(p, SLICE, SLICE) > LARGEST:
             return f"{p.m}x{p.n} has more than 2^30 tiles"
+        if copies(p)[1] > MOST:
+            return f"aligned copies of the operands take {copies(p)[1]} bytes, more than 2^31"
         return None
 
     def runs(self, device: Device) -> str | None:
@@ -83,10 +107,12 @@ class UnalignedStencil(Stencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
-        return written("unaligned", asked(problem) | given)
+        moves = {f"COPY_{name}": int(moves) for name, moves in zip("AB", copied(problem), strict=True)}
+        return written("unaligned", asked(problem) | moves | given)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
+        (a, b), size = copies(p)
         leading = zip("abc", (p.lda, p.ldb, p.ldc), strict=True)
         sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k"))
         return (
@@ -94,60 +120,45 @@ class UnalignedStencil(Stencil):
                 "Product",
                 (
                     *(Pointer(name, operand) for name, operand in (("a", A), ("b", B), ("c", C))),
+                    Workspace("space", size, COUNTERS),
                     *(Scalar(f"ld{name}", "q", ld or 0) for name, ld in leading),
+                    *(Scalar(f"to_{name}", "q", copy.at) for name, copy in (("a", a), ("b", b))),
                     *sizes,
                     Scalar("band", "i", max(1, c["band"] // c["tile_n"])),
+                    *(Scalar(f"pieces_{name}", "i", copy.pieces) for name, copy in (("a", a), ("b", b))),
                     Scalar("alpha", "2d"),
                     Scalar("beta", "2d"),
                 ),
             ),
-            _maps(p, A, (p.k, p.m) if p.transposed_a else (p.m, p.k), c["tile_m"], p.transposed_a),
-            _maps(p, B, (p.n, p.k) if p.transposed_b else (p.k, p.n), c["tile_n"], not p.transposed_b),
+            _map(p, A, a, c["tile_m"] if p.transposed_a else SLICE),
+            _map(p, B, b, SLICE if p.transposed_b else c["tile_n"]),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
+        # Blocks without a tile copy, too.
+        (a, b), _ = copies(p)
+        needed = max(int(tiles(p, c["tile_m"], c["tile_n"])), a.pieces + b.pieces)
         return Launch(
-            grid=(min(c["blocks"], int(tiles(p, c["tile_m"], c["tile_n"]))), 1, 1),
+            grid=(min(c["blocks"], needed), 1, 1),
             block=(THREADS, 1, 1),
-            shared=int(shared_bytes(p, c["tile_m"], c["tile_n"], c["stages"])),
+            shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"])),
         )
 
 
-def _maps(p: Problem, operand: int, stored: tuple[int, int], side: int, along: bool) -> Struct:
-    """The four maps of an operand as it is stored, by eight columns each: without what is left over of its
-    columns and with it, and each by the words of 16 bytes that it may end in."""
-    length, columns = stored
-    eights, over = divmod(columns, TOGETHER)
-    pairs = (("whole", eights, TOGETHER), ("all", eights + 1, over) if over else ("all", eights, TOGETHER))
-    return Struct(
-        "Maps",
-        tuple(
-            _map(p, f"{name}_{more}", operand, (length, count, last), more, (side if along else SLICE))
-            for name, count, last in pairs
-            for more in range(2)
-        ),
-    )
-
-
-def _map(
-    p: Problem, name: str, operand: int, shape: tuple[int, int, int], more: int, lines: int
-) -> TensorMap:
-    """A map of so many times eight columns, the last of which is column ``last`` of eight; it ends with the
-    word of 16 bytes in which that column ends, or with one ``more``."""
-    length, count, last = shape
-    size, leading = p.dtype.itemsize, (p.lda, p.ldb)[operand] or 0
-    word = WIDEST // size
-    extent = -(-((last - 1) * leading + length) // word) * word + more * word
-    step = TOGETHER * leading * size
+def _map(p: Problem, operand: int, copy: Copy, columns: int) -> TensorMap:
+    """An operand as it is stored, or its copy in the workspace, in boxes of 64 rows and so many columns."""
+    rows, cols = stored(p)[operand]
+    size, leading = p.dtype.itemsize, copy.leading or (p.lda, p.ldb)[operand] or 0
     return TensorMap(
-        name,
+        f"map_{'ab'[operand]}",
         operand,
         p.dtype.name,
-        (extent, count, 1),
-        (step, step * count),
-        (SLICE, lines // TOGETHER, 1),
+        (rows, cols, 1),
+        (leading * size, leading * cols * size),
+        (SLICE, columns, 1),
         swizzle=128,
-        promotion=128,
-        rounded=True,
+        # Where boxes begin inside lines of memory L2 would fetch too many of these.
+        promotion=128 if leading % SLICE else 256,
+        space=copy.at if copy.pieces else -1,
     )
