@@ -47,7 +47,11 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
         Problem.parse(f"{letter}:{trans}:1099x1213x603", alpha="any", beta="any", align=2)[0], (0, 1, 2)
     )
     assert UNALIGNED.accepts(p, device) is None
-    for fixed in ({"blocks": 4}, {"tile_m": 128, "stages": 5, "blocks": 5}, {"tile_m": 192, "tile_n": 256, "stages": 3}):
+    for fixed in (
+        {"blocks": 4},
+        {"tile_m": 128, "stages": 5, "blocks": 5},
+        {"tile_m": 192, "tile_n": 256, "stages": 3},
+    ):
         found = verdict(UNALIGNED, p, Config(LARGE | fixed), 1)
         assert found.ok, f"{p.key} {fixed}: {found.why}"
 

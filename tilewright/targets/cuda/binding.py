@@ -154,7 +154,6 @@ class Binding:
                 self._map_into(address)
             self.launcher(stream)
 
-
     def _map_into(self, workspace: int) -> None:
         """Have the maps of tensors in a workspace be of this one."""
         block = self.packed.block
