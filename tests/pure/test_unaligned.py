@@ -177,8 +177,8 @@ def test_every_hard_rule_removes_what_it_names() -> None:
 
 # -- layouts -----------------------------------------------------------------------------------------------
 def test_shared_memory_of_a_block() -> None:
-    """By hand: lines of 128 bytes for 384 rows and columns, 64 columns of C of 256 + 8 halves, barriers, and the
-    number of a piece."""
+    """By hand: lines of 128 bytes for 384 rows and columns, 64 columns of C of 256 + 8 halves, barriers, and
+    the number of a piece."""
     assert shared_bytes(256, 128, 4) == 4 * 384 * 128 + 64 * 264 * 2 + 8 * 8 + 8
 
 

@@ -1,7 +1,7 @@
 """What the kernel of unaligned derives from a config, in the same words: slices, shared memory, copies.
 
-Sizes are in elements, shared memory and workspaces in bytes. Functions on configs work on numbers and on NumPy
-arrays.
+Sizes are in elements, shared memory and workspaces in bytes. Functions on configs work on numbers and on
+NumPy arrays.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def copies(p: Problem) -> tuple[tuple[Copy, Copy], int]:
             found.append(Copy(0, 0, 0))
             continue
         leading = -(-length // SLICE) * SLICE
-        found.append(Copy(at, leading, -(-(-(-length // 8)) * columns // WORDS)))
+        words = -(-length * p.dtype.itemsize // WIDEST) * columns
+        found.append(Copy(at, leading, -(-words // WORDS)))
         at += leading * columns * p.dtype.itemsize
     return (found[0], found[1]), at
 

@@ -1,8 +1,8 @@
 """Large products of 16-bit matrices whose columns begin anywhere, by warp groups: space, choice and launch.
 
 Tensor maps, which bring slices of operands to shared memory without a thread, want columns at multiples of 16
-bytes. Odd leading dimensions and views that begin at odd elements have none of these. Such operands are copied
-into a workspace where they do, by the same launch, and multiplied from there by a loop as that of
+bytes. Odd leading dimensions and views that begin at odd elements have none of these. Such operands are
+copied into a workspace where they do, by the same launch, and multiplied from there by a loop as that of
 ``warpgroup``; results leave by words of 4 bytes, wherever columns of C begin.
 
     tile_m, tile_n   of C
