@@ -15,7 +15,7 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.unaligned.cost import clocks
-from tilewright.stencils.cuda.unaligned.needs import WORDS, shared_bytes
+from tilewright.stencils.cuda.unaligned.needs import THREADS, WORDS, shared_bytes
 from tilewright.stencils.cuda.unaligned.stencil import ARGUED, UnalignedStencil
 from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
@@ -92,7 +92,7 @@ def test_copies_lie_behind_the_counters_and_maps_are_of_them() -> None:
     at = 128 + 2 * 512 * 645
     sizes = {"lda": 487, "ldb": 720, "ldc": 645, "m": 645, "n": 720, "k": 480, "band": 16}
     # Of 60 words of 16 bytes a column, 645 of them, and of 90 each of 480.
-    copies = {"to_a": 128, "to_b": at, "pieces_a": 10, "pieces_b": 11}
+    copies = {"to_a": 128, "to_b": at, "pieces_a": 13, "pieces_b": 15}
     assert values == sizes | copies | {"alpha": None, "beta": None}
     (space,) = (field for field in given.fields if isinstance(field, Workspace))
     assert (space.size, space.zeros) == (at + 2 * 768 * 480, 8)
@@ -118,7 +118,7 @@ def test_what_is_aligned_is_not_copied() -> None:
 
 def test_pieces_are_those_of_the_kernel() -> None:
     said = (Path(module.__file__).parent / "copy.cuh").read_text()
-    assert f"constexpr int WORDS = {WORDS};" in said
+    assert f"EACH = {WORDS // THREADS}, WORDS = EACH * THREADS;" in said
 
 
 def test_blocks_without_a_tile_copy_too() -> None:
@@ -178,7 +178,7 @@ def test_every_hard_rule_removes_what_it_names() -> None:
 # -- layouts -----------------------------------------------------------------------------------------------
 def test_shared_memory_of_a_block() -> None:
     """By hand: lines of 128 bytes for 384 rows and columns, 64 columns of C of 256 + 8 halves, barriers, and
-    the number of a piece."""
+    the numbers of pieces."""
     assert shared_bytes(256, 128, 4) == 4 * 384 * 128 + 64 * 264 * 2 + 8 * 8 + 8
 
 

@@ -1,4 +1,4 @@
-// What is where in shared memory: the ring of slices, columns of C on their way, barriers, and the number of a piece.
+// What is where in shared memory: the ring of slices, columns of C on their way, barriers, and the numbers of pieces.
 #pragma once
 
 #include "lib/box.cuh"
@@ -16,7 +16,8 @@ struct Product {
     Stored *c;
     unsigned char *space;
     long long lda, ldb, ldc, to_a, to_b;
-    int m, n, k, band, pieces_a, pieces_b;
+    int m, n, k, band;
+    unsigned int pieces_a, pieces_b;
     double alpha[2], beta[2];
 };
 

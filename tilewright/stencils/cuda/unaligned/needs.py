@@ -22,7 +22,7 @@ MOST_SUMS = 192
 """Accumulators of a thread, which leave 48 of its 240 registers."""
 COUNTERS = 8
 """Bytes of the workspace that count pieces, and begin with 0."""
-WORDS = 4096
+WORDS = 8 * THREADS
 """Words of 16 bytes of a piece that a block copies at once."""
 
 
@@ -71,7 +71,7 @@ def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
 
 def shared_bytes(tile_m: Any, tile_n: Any, stages: Any) -> Any:
     """Shared memory of a block: the ring of slices, eight columns of C of each warp, barriers of 8 bytes, and
-    the number of a piece."""
+    the numbers of two pieces."""
     return stages * stage_bytes(tile_m, tile_n) + 4 * GROUPS * 8 * (tile_m + 8) * 2 + 8 * 2 * stages + 8
 
 

@@ -125,7 +125,7 @@ class UnalignedStencil(Stencil):
                     *(Scalar(f"to_{name}", "q", copy.at) for name, copy in (("a", a), ("b", b))),
                     *sizes,
                     Scalar("band", "i", max(1, c["band"] // c["tile_n"])),
-                    *(Scalar(f"pieces_{name}", "i", copy.pieces) for name, copy in (("a", a), ("b", b))),
+                    *(Scalar(f"pieces_{name}", "I", copy.pieces) for name, copy in (("a", a), ("b", b))),
                     Scalar("alpha", "2d"),
                     Scalar("beta", "2d"),
                 ),
