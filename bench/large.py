@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import random
 import statistics
 import time
@@ -30,10 +29,9 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.runtime import launch
-from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import modules, nvrtc, timer
 
-ALIGNED, UNALIGNED = STENCILS["warpgroup"], STENCILS["unaligned"]
+STENCIL = STENCILS["warpgroup"]
 CUBLAS = "cublas"
 DEFAULT = "default"
 CALLS = 10
@@ -46,8 +44,6 @@ BASE = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2}
     | {"band": 2048, "backwards": 1, "overlap": 0, "blocks": 132}
 )
-ANYWHERE = Config({"tile_m": 256, "tile_n": 128, "stages": 4, "band": 2048, "blocks": 132})
-"""What ``BASE`` is for columns that begin anywhere."""
 NAMED: Mapping[str, Mapping[str, int]] = {
     "tall": {"cluster_n": 2},
     "tall alone": {},
@@ -61,25 +57,15 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "turns": {"tile_m": 128, "ping_pong": 1, "cluster_m": 2, "stages": 6},
     "turns 192": {"tile_m": 192, "ping_pong": 1, "cluster_m": 2, "stages": 5, "outs": 1},
     "turns tall": {"tile_n": 64, "ping_pong": 1, "cluster_n": 2},
-    "high": {"tile_m": 256, "tile_n": 128},
-    "broad": {"tile_m": 192, "tile_n": 256, "stages": 3},
-    "even": {"tile_m": 128, "tile_n": 128, "stages": 6},
 }
 """Configs by name: what differs from ``BASE``."""
 Run = Callable[[], object]
 
 
-def of(p: Problem, device: Device) -> Stencil:
-    """The stencil of a problem: by where its columns begin."""
-    return UNALIGNED if UNALIGNED.accepts(p, device) is None else ALIGNED
-
-
 def config_of(name: str, p: Problem, device: Device) -> Config:
     """A named config or ``default``, with changes behind it: ``tall/stages=3/band=1024``."""
     first, *changes = name.split("/")
-    stencil = of(p, device)
-    base = BASE if stencil is ALIGNED else ANYWHERE
-    config = stencil.default(p, device) if first == DEFAULT else base.with_(**NAMED[first])
+    config = STENCIL.default(p, device) if first == DEFAULT else BASE.with_(**NAMED[first])
     pairs = (change.split("=") for change in changes)
     return config.with_(**{key: int(value) for key, value in pairs})
 
@@ -97,23 +83,19 @@ class Case:
         self.problem = p
         kind = getattr(torch, p.dtype.name)
 
-        def made(rows: int, columns: int, leading: int | None) -> Any:
-            """Gaps hold nothing that a number of the product may come from, and begin with each row."""
-            stored = torch.full((rows, leading or columns), torch.nan, device="cuda", dtype=kind)
-            view = stored[:, stored.shape[1] - columns :]
-            return view.copy_(torch.randn(rows, columns, device="cuda", dtype=kind))
+        def made(rows: int, columns: int) -> Any:
+            return torch.randn(rows, columns, device="cuda", dtype=kind)
 
-        a = made(p.m, p.k, p.lda) if p.transposed_a else made(p.k, p.m, p.lda)
-        b = made(p.k, p.n, p.ldb) if p.transposed_b else made(p.n, p.k, p.ldb)
+        a = made(p.m, p.k) if p.transposed_a else made(p.k, p.m)
+        b = made(p.k, p.n) if p.transposed_b else made(p.n, p.k)
         left, right = (b.t() if p.transposed_b else b), (a.t() if p.transposed_a else a)
-        want, out = made(p.n, p.m, p.ldc), made(p.n, p.m, p.ldc)
+        want, out = made(p.n, p.m), made(p.n, p.m)
         self.runs: dict[str, Run] = {CUBLAS: lambda: torch.mm(left, right, out=want)}
         self.runs[CUBLAS]()
         stream, places = torch.cuda.current_stream().cuda_stream, (a.data_ptr(), b.data_ptr(), out.data_ptr())
         self.differs: dict[str, float] = {}
-        stencil = of(p, dispatch.device("cuda"))
         for name, (config, binary) in binaries.items():
-            bound = launch.bind(stencil, modules.load(binary), p, config, (1, 0), places)
+            bound = launch.bind(STENCIL, modules.load(binary), p, config, (1, 0), places)
             bound(stream)
             self.differs[name] = float((out - want).abs().max() / want.abs().max())
             self.runs[name] = partial(bound, stream)
@@ -180,8 +162,6 @@ def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]
     """What a case is kept as."""
     p = case.problem
     line: lines.Line = {"kind": "large", "problem": p.spelling, "way": way, "date": lines.now()}
-    if p.layout != "packed":
-        line["layout"] = p.layout
     theirs = [seconds for seconds, _ in samples[CUBLAS]]
     for name, taken in samples.items():
         each = [seconds for seconds, _ in taken]
@@ -198,8 +178,7 @@ def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]
 
 def shown(line: lines.Line) -> str:
     """A line of the screen."""
-    layout = f" {line['layout']}" if "layout" in line else ""
-    parts = [f"{line['problem']:22}{layout} {line['way']:9} cublas {line[CUBLAS]['tflops']:.1f}"]
+    parts = [f"{line['problem']:22} {line['way']:9} cublas {line[CUBLAS]['tflops']:.1f}"]
     for name, each in line.items():
         if isinstance(each, dict) and name != CUBLAS:
             wrong = "" if each["differs"] < 0.02 else f" WRONG {each['differs']:.2g}"
@@ -211,33 +190,27 @@ def spoken(line: lines.Line, p: Problem, device: Device) -> lines.Line:
     """A line with what ``bench.classes`` goes by, where the default was timed."""
     if DEFAULT not in line:
         return line
-    about = {"stencil": of(p, device).name, "origin": "default", "against_cublas": line[DEFAULT]["ratio"]}
+    about = {"stencil": STENCIL.name, "origin": "default", "against_cublas": line[DEFAULT]["ratio"]}
     return line | about | {"layout": p.layout, "beta": p.beta, "regime": dispatch.regime(p, device)}
 
 
-def problem(letter: str, order: str, size: str) -> Problem:
-    """The product of a type and order; a size is an order or MxNxK, and behind a + so many elements that lie
-    before each column."""
-    size, _, gap = size.partition("+")
-    p = Problem.parse(f"{letter}:{order}:{size if 'x' in size else f'{size}x{size}x{size}'}")[0]
-    if not gap:
-        return p
-    leading = {f"ld{x}": (getattr(p, f"ld{x}") or 0) + int(gap) for x in "abc"}
-    return p.with_(**leading, align=math.gcd(16, int(gap) * p.dtype.itemsize))
-
-
-def drawn(types: Iterable[str], orders: Iterable[str], count: int, seed: int, unit: int) -> Iterator[Problem]:
-    """Random products: extents are multiples of a unit, their logarithms uniform, types in turns."""
+def drawn(types: Iterable[str], orders: Iterable[str], count: int, seed: int) -> Iterator[Problem]:
+    """Random products: extents are multiples of 8, their logarithms uniform, types and orders in turns."""
     draw, kinds = random.Random(seed), list(itertools.product(orders, types))
     for number in range(count):
-        m, n, k = (unit * round(2 ** draw.uniform(*DRAWN) / unit) for _ in "mnk")
+        m, n, k = (8 * round(2 ** draw.uniform(*DRAWN) / 8) for _ in "mnk")
         order, letter = kinds[number % len(kinds)]
         yield Problem.parse(f"{letter}:{order}:{m}x{n}x{k}")[0]
 
 
 def problems(types: Iterable[str], sizes: Iterable[str], orders: Iterable[str]) -> list[Problem]:
-    """All of them."""
-    return [problem(letter, order, size) for size in sizes for letter in types for order in orders]
+    """All of them; a size is an order or MxNxK."""
+    return [
+        Problem.parse(f"{letter}:{order}:{size if 'x' in size else f'{size}x{size}x{size}'}")[0]
+        for size in sizes
+        for letter in types
+        for order in orders
+    ]
 
 
 def main() -> None:
@@ -248,7 +221,7 @@ def main() -> None:
     add = parser.add_argument
     add("ways", help="burst, sustained or both with a comma")
     add("--types", default="h,b", help="default: h,b")
-    add("--sizes", default="8192,4096", help="orders or MxNxK, +GAP for gaps (default: 8192,4096)")
+    add("--sizes", default="8192,4096", help="orders or MxNxK (default: 8192,4096)")
     add("--trans", default="nn,nt,tn,tt", help="default: nn,nt,tn,tt")
     add(
         "--configs", default="default", help="names, each with changes as in tall/stages=3 (default: default)"
@@ -259,7 +232,6 @@ def main() -> None:
         default=0,
         help="random shapes beside the sizes (default: 0)",
     )
-    add("--unit", type=int, default=8, help="what divides extents that are drawn (default: 8)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--rounds", type=int, default=5, help="samples of each (default: 5)")
     add("--idle", type=float, default=2.0, help="seconds before a burst (default: 2)")
@@ -274,11 +246,11 @@ def main() -> None:
     device = dispatch.device("cuda")
     types, orders = lines.letters(options.types), lines.words(options.trans)
     asked = problems(types, lines.words(options.sizes), orders)
-    asked += drawn(types, orders, options.draw, options.seed, options.unit)
+    asked += drawn(types, orders, options.draw, options.seed)
     names = lines.words(options.configs)
     jobs = {(p, name): (p, config_of(name, p, device)) for p in asked for name in names}
     # Sizes are arguments, so there is one program for all of them.
-    sources = {key: of(job[0], device).source(*job, device) for key, job in jobs.items()}
+    sources = {key: STENCIL.source(*job, device) for key, job in jobs.items()}
     needed = {source.digest: source for source in sources.values()}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         codes = dict(zip(needed, pool.map(compiled, needed.values(), repeat(device)), strict=True))
