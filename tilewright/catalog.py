@@ -83,6 +83,7 @@ STENCILS: Table[Stencil] = Table(
         "dmma": Row("cuda", "tilewright.stencils.cuda.dmma.stencil:DmmaStencil"),
         "ffma": Row("cuda", "tilewright.stencils.cuda.ffma.stencil:FfmaStencil"),
         "pairs": Row("cuda", "tilewright.stencils.cuda.pairs.stencil:PairsStencil"),
+        "unaligned": Row("cuda", "tilewright.stencils.cuda.unaligned.stencil:UnalignedStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
         "strips": Row("cuda", "tilewright.stencils.cuda.strips.stencil:StripsStencil"),

@@ -23,6 +23,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.dmma(device)
     yield from small.ffma(device)
     yield from small.pairs(device)
+    yield from small.unaligned(device)
     yield from small.single(device)
     yield from small.middle(device)
     yield from small.inner(device)

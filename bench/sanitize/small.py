@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from bench.sanitize.job import Job, fits, made
@@ -256,6 +257,21 @@ def pairs(device: Device) -> Iterator[Job]:
         config = stencil.default(problem, device).with_(**({"steps": 2} | alone | fixed))
         config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"])
         yield made(stencil, problem, config, f"pairs_{trans}_{turn}", device)
+
+
+def unaligned(device: Device) -> Iterator[Job]:
+    """The same of matrices whose columns begin anywhere, in two blocks."""
+    stencil = STENCILS["unaligned"]
+    for turn, (letter, trans) in enumerate(product(("h", "b"), ORDERS[False])):
+        beta = ("any", "0")[turn // 2 % 2]
+        (problem,) = Problem.parse(f"{letter}:{trans}:391x459x205", alpha="any", beta=beta)
+        problem = problem.with_(align=2 << turn % 3)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        sides = {"tile_m": 128, "tile_n": 128} if turn % 2 else {"tile_m": 256, "tile_n": 128}
+        config = stencil.default(problem, device).with_(**sides, stages=2 + turn % 3)
+        job = made(stencil, problem, config, f"unaligned_{letter}_{trans}_{turn}", device, problem.align)
+        yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
 def single(device: Device) -> Iterator[Job]:

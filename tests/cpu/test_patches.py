@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -218,6 +218,29 @@ def test_addresses_that_no_map_can_have_are_refused(fake: Fake) -> None:
         with pytest.raises(ArgumentError, match="accepted by its tensor map: multiples of 16 bytes"):
             made.put(addresses)
     assert len(fake.seen) == 1
+
+
+@pytest.mark.parametrize("layout", ["word", "moved"])
+def test_a_map_of_a_tensor_in_the_workspace_is_of_that_of_the_launch(
+    fake: Fake, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.layout = layout
+    places = [1 << 30, 1 << 34]
+
+    @contextmanager
+    def given(size: int, zeros: int, stream: int) -> Iterator[int]:
+        assert (size, zeros, stream) == (4096, 8, 9)
+        yield places[len(fake.seen)]
+
+    monkeypatch.setattr(binding.workspace, "taken", given)
+    inside = replace(TILE, space=256)
+    made = bound(fake, (Struct("S", (Pointer("a", 0), Workspace("space", 4096, 8))), inside))
+    # A launch takes a workspace, which compiled code cannot.
+    assert made.words is None
+    for place in places:
+        made.put((1 << 20, 0, 0))(9)
+        want = struct.pack("<QQ", 1 << 20, place), tensormap.encode(TILE, place + 256)
+        assert fake.seen[-1].parameters == want
 
 
 @pytest.mark.parametrize("layout", ["moved", "counted"])

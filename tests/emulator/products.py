@@ -86,6 +86,8 @@ def run(
     for offset, field in given.spaces:
         segments.append(workspace(field))
         arguments.ADDRESS.pack_into(given.block, offset, segments[-1].address)
+        for at, map_ in given.mapped:
+            given.block[at : at + arguments.MAP_BYTES] = words(map_, segments[-1].address + map_.space)
     for offset in given.stamps:
         arguments.ADDRESS.pack_into(given.block, offset, 0x123456789ABCDEF)
     launch(

@@ -69,6 +69,7 @@ NEEDS = {
     "dmma": "wgmma",
     "ffma": "wgmma",
     "pairs": "wgmma",
+    "unaligned": "wgmma",
 }
 """What stencils need that not every device has."""
 

@@ -79,6 +79,8 @@ class TensorMap:
     16. ``steps`` are the elements from one that is copied to the next, 1 where empty. ``swizzle`` (0, 32, 64
     or 128 bytes), ``interleave`` (0, 16 or 32 bytes) and ``promotion`` (sectors that L2 fetches at once: 0,
     64, 128 or 256 bytes) are the driver's; with ``nan`` what lies outside is read as NaN in place of 0.
+    ``space``: where in the workspace of a launch the tensor lies, in place of an operand's address; -1 for an
+    operand.
     """
 
     name: str
@@ -92,6 +94,7 @@ class TensorMap:
     promotion: int = 0
     nan: bool = False
     steps: tuple[int, ...] = ()
+    space: int = -1
 
     @property
     def alignment(self) -> int:
@@ -154,13 +157,15 @@ class Patch:
 @dataclass(frozen=True, slots=True)
 class Packed:
     """All parameters one after the other in ``block``. ``spans`` are (offset, bytes) of each; ``spaces`` the
-    offsets of workspaces in the block, which each launch has of its own, as are the ``stamps``."""
+    offsets of workspaces in the block, which each launch has of its own, as are the ``stamps``, and ``mapped``
+    those of maps of tensors in the last of these workspaces."""
 
     block: bytearray
     spans: tuple[tuple[int, int], ...]
     patches: tuple[Patch, ...]
     spaces: tuple[tuple[int, Workspace], ...] = ()
     stamps: tuple[int, ...] = ()
+    mapped: tuple[tuple[int, TensorMap], ...] = ()
 
     def put(self, addresses: Sequence[int], words: Callable[[Addressed, int], bytes] | None = None) -> None:
         """Put the addresses of a launch where they belong. ``words`` makes the bytes of what is not the
@@ -218,6 +223,7 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
     ``scalars`` are the values of the ``Scalar``s without one, by their names.
     """
     block, spans, patches, spaces, stamps = bytearray(), [], [], [], []
+    mapped: list[tuple[int, TensorMap]] = []
     for argument in arguments:
         fields, size = laid(argument)
         begin = _up(len(block), max(WORD, alignment_of(argument)))
@@ -231,11 +237,13 @@ def pack(arguments: Sequence[Argument], scalars: Mapping[str, complex] = NO_SCAL
                 spaces.append((begin + each.offset, each.field))
             elif isinstance(each.field, Stamp):
                 stamps.append(begin + each.offset)
+            elif isinstance(each.field, TensorMap) and each.field.space >= 0:
+                mapped.append((begin + each.offset, each.field))
             elif not isinstance(each.field, Texture) or each.field.kind:
                 patches.append(Patch(begin + each.offset, each.field))
     # Whole words, which is what compiled code copies.
     block += bytes(-len(block) % WORD)
-    return Packed(block, tuple(spans), tuple(patches), tuple(spaces), tuple(stamps))
+    return Packed(block, tuple(spans), tuple(patches), tuple(spaces), tuple(stamps), tuple(mapped))
 
 
 def _number(field: Scalar, scalars: Mapping[str, complex]) -> bytes:

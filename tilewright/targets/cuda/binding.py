@@ -68,8 +68,13 @@ class Binding:
         self._maps: list[tuple[int, TensorMap]] = []
         self._textures: list[tuple[int, Texture]] = []
         self._made: OrderedDict[tuple[int, ...], list[driver.Texture]] = OrderedDict()
+        self._mapped: list[tuple[int, TensorMap, int | None]] = []
         for patch in self.packed.patches:
             self._sort(patch)
+        for offset, field in self.packed.mapped:
+            encoded, at = tensormap.prepared(field)
+            self.packed.block[offset : offset + len(encoded)] = encoded
+            self._mapped.append((offset, field, at))
 
     def _sort(self, patch: Patch) -> None:
         """Find out how a patch is made. A tensor map is encoded, too."""
@@ -146,9 +151,20 @@ class Binding:
             for offset, field in self.packed.spaces:
                 address = taken.enter_context(workspace.taken(field.size, field.zeros, stream))
                 ADDRESS.pack_into(self.packed.block, offset, address)
+                self._map_into(address)
             for offset in self.packed.stamps:
                 ADDRESS.pack_into(self.packed.block, offset, workspace.stamp())
             self.launcher(stream)
+
+    def _map_into(self, workspace: int) -> None:
+        """Have the maps of tensors in a workspace be of this one."""
+        block = self.packed.block
+        for offset, field, at in self._mapped:
+            if at is None:
+                encoded = tensormap.encode(field, workspace + field.space)
+                block[offset : offset + len(encoded)] = encoded
+            else:
+                ADDRESS.pack_into(block, offset + at, workspace + field.space)
 
 
 def texture(field: Texture, address: int) -> driver.Texture:
