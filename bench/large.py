@@ -243,6 +243,7 @@ def line_of(case: Case, way: str, samples: Mapping[str, list[tuple[float, str]]]
         ratios = [their / ours for their, ours in zip(theirs, each, strict=True)]
         line[name] = {
             "tflops": round(p.flops / statistics.median(each) * 1e-12, 1),
+            "us": round(1e6 * statistics.median(each), 2),
             "ratio": round(statistics.median(ratios), 4),
             "least": round(min(ratios), 4),
             "most": round(max(ratios), 4),

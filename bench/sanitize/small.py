@@ -169,8 +169,10 @@ def warpgroup(device: Device) -> Iterator[Job]:
         if stencil.accepts(problem, device) is not None:
             continue
         config = stencil.default(problem, device).with_(**(alone | fixed))
-        by_lanes = problem.math == "tf32" and problem.transposed_b and config["tile_n"] < 256
-        config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"], lanes=int(by_lanes))
+        lanes = 0
+        if problem.math == "tf32" and config["tile_n"] < 256 and config["tile_m"] > 64:
+            lanes = 1 if problem.transposed_b else 0 if problem.transposed_a else 2
+        config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"], lanes=lanes)
         yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
 
 

@@ -26,8 +26,9 @@ PLAIN |= {"cut": 0, "lanes": 0}
         # The most sums of a thread, and an operand that two blocks share.
         ("b:tt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
         ("h:nt", "1", {"tile_m": 192, "ping_pong": 1, "cut": 3}),
-        # B as fragments in registers, which leave less for sums.
+        # B or A as fragments in registers, which leave less for sums.
         ("s:nt", "1", {"tile_m": 128, "tile_n": 256, "lanes": 1}),
+        ("s:nn", "any", {"tile_m": 128, "tile_n": 256, "lanes": 2, "cut": 1}),
         # Warps that turn both operands, with 40 registers.
         ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
     ],
@@ -46,6 +47,6 @@ def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, i
 def test_a_tile_of_no_whole_groups_is_refused_by_its_name() -> None:
     p = Problem.parse("h:4096x4096x4096")[0]
     config = Config({**WARPGROUP.default(p, H200), "tile_m": 64, "tile_n": 64, "ping_pong": 0})
-    assert "tile-n" in [rule.name for rule in WARPGROUP.space(p, H200).why(config)]
-    with pytest.raises(CompileError, match="tile-n"):
+    assert "rows" in [rule.name for rule in WARPGROUP.space(p, H200).why(config)]
+    with pytest.raises(CompileError, match="rows"):
         nvrtc.compile(WARPGROUP.source(p, config, H200), H200)

@@ -231,6 +231,7 @@ def test_the_constants_are_those_of_the_headers() -> None:
         "CUDA_R_16BF": cublaslt.BFLOAT_16,
         "CUBLAS_COMPUTE_32F": cublaslt.COMPUTE_32,
         "CUBLAS_COMPUTE_64F": cublaslt.COMPUTE_64,
+        "CUBLAS_COMPUTE_32F_FAST_TF32": cublaslt.COMPUTE_TF32,
         "CUBLASLT_MATMUL_DESC_TRANSA": cublaslt.DESC_TRANSA,
         "CUBLASLT_MATMUL_DESC_TRANSB": cublaslt.DESC_TRANSB,
         "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT": cublaslt.LAYOUT_BATCH_COUNT,
@@ -248,6 +249,7 @@ def test_the_constants_are_those_of_the_headers() -> None:
         "CUDA_R_16BF": 14,
         "CUBLAS_COMPUTE_32F": 68,
         "CUBLAS_COMPUTE_64F": 70,
+        "CUBLAS_COMPUTE_32F_FAST_TF32": 77,
         "CUBLASLT_MATMUL_DESC_TRANSA": 3,
         "CUBLASLT_MATMUL_DESC_TRANSB": 4,
         "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT": 5,
@@ -430,6 +432,12 @@ def test_descriptors_go_with_what_they_describe(lt: Lt) -> None:
     del start
     gc.collect()
     assert [x for x in lt.made.values() if "destroyed" not in x] == []
+
+
+def test_tf32_is_multiplied_only_where_the_problem_says_so(lt: Lt) -> None:
+    for math, compute in (("ieee", cublaslt.COMPUTE_32), ("tf32", cublaslt.COMPUTE_TF32)):
+        made = cublaslt.Operation(one("s:8x8x8", math=math), (1, 0), 0)
+        assert lt.made[made.desc]["compute"] == compute
 
 
 # ---- workspace

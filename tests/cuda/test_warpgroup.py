@@ -49,7 +49,7 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
     math = "tf32" if letter == "s" else "ieee"
     p = Problem.parse(f"{letter}:{trans}:1099x1213x603", alpha="any", beta="any", math=math)[0]
     p = padded(p, (0, 1, 2))
-    by_lanes = p.math == "tf32" and p.transposed_b
+    of_a, of_b = (p.math == "tf32" and across for across in (not p.transposed_a, p.transposed_b))
     assert WARPGROUP.accepts(p, device) is None
     for fixed in (
         {"blocks": 4, "overlap": 1},
@@ -58,7 +58,8 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
         {"cut": 1},
         {"tile_m": 128, "ping_pong": 1, "stages": 5, "cut": 1, "blocks": 22},
         {"tile_m": 192, "tile_n": 256, "stages": 3, "cluster_n": 1, "cut": 3},
-        *([{"lanes": 1, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 1, "blocks": 6}] * by_lanes),
+        *([{"lanes": 1, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 1, "blocks": 6}] * of_b),
+        *([{"lanes": 2, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 2, "blocks": 6}] * of_a),
     ):
         found = verdict(WARPGROUP, p, Config(LARGE | fixed), 1)
         assert found.ok, f"{p.key} {fixed}: {found.why}"
@@ -122,6 +123,31 @@ def test_cut_tiles_in_a_graph_that_runs_again() -> None:
         out.zero_()
         graph.replay()
         assert torch.equal(out, want)
+
+
+def test_cut_tiles_of_several_streams_do_not_meet() -> None:
+    """Each stream has a workspace of its own, also when it has to be larger, and kernels that begin early."""
+    torch = pytest.importorskip("torch")
+    if not served() or not torch.cuda.is_available():
+        pytest.skip("no product of warp groups, or this PyTorch sees no GPU")
+    import tilewright as tw
+
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    sets = []
+    for size, cut in ((512, 2), (1536, 1), (1024, 1), (2048, 1)):
+        for _ in streams:
+            a, b, out = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+            config = LARGE | {"cut": cut, "overlap": 1}
+            sets.append((tw.plan(a, b, out=out, stencil="warpgroup", config=config), a, b, out))
+    want = [planned(a, b, out=out).clone() for planned, a, b, out in sets]
+    torch.cuda.synchronize()
+    for _ in range(5):
+        for number, (planned, a, b, out) in enumerate(sets):
+            with torch.cuda.stream(streams[number % len(streams)]):
+                out.zero_()
+                planned(a, b, out=out)
+        torch.cuda.synchronize()
+        assert all(torch.equal(found[3], right) for found, right in zip(sets, want, strict=True))
 
 
 @pytest.mark.parametrize(("trans_a", "trans_b"), [("n", "n"), ("n", "t"), ("t", "n"), ("t", "t")])

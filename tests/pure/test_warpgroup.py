@@ -177,7 +177,7 @@ def test_every_hard_rule_removes_what_it_names() -> None:
     space = WARPGROUP.space(problem("h:4096x4096x4096"), H200)
     assert space.why(TALL) == []
     for name, change in {
-        "tile-n": {"tile_n": 64},
+        "rows": {"tile_n": 64},
         "sums": {"tile_n": 256},
         "cluster": {"cluster_m": 2},
         "halves": {"tile_m": 192},
@@ -213,8 +213,8 @@ def test_turning_costs_where_operands_run_across() -> None:
 
     assert of("tn") <= of("tt") <= of("nt")
     assert of("tn") < of("nt")
-    # Fragments in registers move less, and are asked for where B runs across k alone.
-    for trans, some in (("nt", (0, 1)), ("tt", (0, 1)), ("nn", (0,)), ("tn", (0,))):
+    # Fragments in registers move less, and are of operands that run across k alone.
+    for trans, some in (("nt", (0, 1, 2)), ("tt", (0, 1)), ("nn", (0, 2)), ("tn", (0,))):
         space = WARPGROUP.space(problem(f"s:{trans}:4096x4096x4096", math="tf32"), H200)
         assert {param.name: tuple(param.values) for param in space.params}["lanes"] == some
     default = WARPGROUP.default(problem("s:nt:4096x4096x4096", math="tf32"), H200)
@@ -271,7 +271,7 @@ def walk(found: Cut, worker: int, slices: int) -> Iterator[tuple[int, int, int]]
     blocks=st.integers(1, 66),
 )
 def test_workers_share_every_slice_once(sizes: tuple[int, int, int], cut: int, blocks: int) -> None:
-    """In pieces: of a worker's share one at most is for others, and nothing that it waits for comes before."""
+    """Of a worker's pieces one at most is for others, and nothing that it waits for comes before."""
     m, n, k = (8 * x for x in sizes)
     p, config = problem(f"h:{m}x{n}x{k}"), TALL.with_(cut=cut, blocks=2 * blocks)
     found, slices = cut_of(p, config), -(-k // 64)

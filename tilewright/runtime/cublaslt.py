@@ -7,9 +7,10 @@ Everything that a call needs is prepared once, so that a call is one function: `
 descriptors of a problem, ``Product`` an operation with the algorithms chosen for it. An algorithm is 64 bytes
 that only the library understands; ``Operation.describe`` says in numbers what it is.
 
-Sums of 16-bit types are kept in float32, and float32 is multiplied as float32, never as TF32. Where a sum is
-divided among blocks, its parts are added up in float32 too, unless the caller says that 16 bits will do
-(``narrow``), which is what PyTorch's and CuPy's own products do unless they are told not to.
+Sums of 16-bit types are kept in float32, and float32 is multiplied as float32, or as TF32 where the problem
+says so (``math``), which is timed beside our kernels and serves no call yet. Where a sum is divided among
+blocks, its parts are added up in float32 too, unless the caller says that 16 bits will do (``narrow``), which
+is what PyTorch's and CuPy's own products do unless they are told not to.
 
 **Workspace.** Some algorithms need device memory of their own, and two products in the same workspace must
 not run at once. Each pair of a stream and a host thread has one: work of a stream runs in order, and as no
@@ -43,8 +44,8 @@ from tilewright.targets.cuda import bindings, devices, driver
 
 REAL_16, BFLOAT_16, REAL_32, REAL_64, COMPLEX_32, COMPLEX_64 = 2, 14, 0, 1, 4, 5
 """CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F, CUDA_C_32F and CUDA_C_64F."""
-COMPUTE_32, COMPUTE_64 = 68, 70
-"""CUBLAS_COMPUTE_32F, which is no TF32, and CUBLAS_COMPUTE_64F."""
+COMPUTE_32, COMPUTE_64, COMPUTE_TF32 = 68, 70, 77
+"""CUBLAS_COMPUTE_32F, which is no TF32, CUBLAS_COMPUTE_64F, and CUBLAS_COMPUTE_32F_FAST_TF32, which is."""
 OPERATIONS = {"n": 0, "t": 1, "c": 2}
 """CUBLAS_OP_N, CUBLAS_OP_T and CUBLAS_OP_C. There is none that conjugates without transposing."""
 DESC_TRANSA, DESC_TRANSB = 3, 4
@@ -265,8 +266,6 @@ def refusal(problem: Problem) -> str | None:
     p = problem
     if p.dtype.letter not in TYPES:
         return f"the library has no type {p.dtype.letter}"
-    if p.math != "ieee":
-        return f"its product in {p.math} is not asked for here"
     if p.pointers:
         return "its matrices lie where a table says"
     if (p.conj_a and not p.transposed_a) or (p.conj_b and not p.transposed_b):
@@ -300,6 +299,8 @@ class Operation:
         self.problem, self.index, self.library, self.narrow = problem, index, found, narrow
         self.handle = _handle(index)
         _, compute, scale = TYPES[problem.dtype.letter]
+        if problem.math == "tf32":
+            compute = COMPUTE_TF32
         self.desc = self._made("MatmulDesc", compute, scale)
         for which, letter in ((DESC_TRANSA, problem.trans_a), (DESC_TRANSB, problem.trans_b)):
             # Of real numbers the conjugate is the number itself.

@@ -25,6 +25,8 @@ SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "
             "any",
             {"ping_pong": 1, "tile_n": 64, "outs": 2, "cut": 1, "blocks": 3, "lanes": 1},
         ),
+        # A comes into registers, and rows of tensor cores are rows of C.
+        ("s:nn:77x72x40", "any", {"tile_m": 128, "tile_n": 64, "outs": 2, "lanes": 2}),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

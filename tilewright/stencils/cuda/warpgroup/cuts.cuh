@@ -7,7 +7,7 @@
 
 #include "lib/global.cuh"
 
-constexpr int SUMS = STACKS * TILE_M / 2;      // of a thread
+constexpr int SUMS = STACKS * WIDTH / 2;       // of a thread
 constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
 // Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
@@ -34,9 +34,9 @@ struct Meeting {
     INLINE void give(const Sums &sum) const {
         uint4 *const to = sums(blockIdx.x);
         UNROLL for (int s = 0; s < STACKS; s++) {
-            UNROLL for (int i = 0; i < TILE_M / 8; i++) {
+            UNROLL for (int i = 0; i < WIDTH / 8; i++) {
                 const float *const x = sum[s] + 4 * i;
-                global_store(to + (s * (TILE_M / 8) + i) * 128, make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]),
+                global_store(to + (s * (WIDTH / 8) + i) * 128, make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]),
                                                                           __float_as_uint(x[2]), __float_as_uint(x[3])));
             }
         }
@@ -47,24 +47,25 @@ struct Meeting {
         __syncwarp();
     }
 
-    // Waits for all others that have a part of the tile of a piece.
+    // Waits for all others that have a part of the tile of a piece, each thread for one of them.
     INLINE void wait(const Walk &walk) {
         farthest = blockIdx.x;
         if (walk.first == 0) return;
         const int start = (walk.number - walk.whole) * cut.counted;
-        while (farthest > 0 && walk.begin(farthest) > start) {
-            farthest--;
-            if (thread == 0) {
-                unsigned long long come;
-                do {
-                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(farthest)) : "memory");
-                } while (come != cut.stamp);
-                *flag(farthest) = 0;  // A graph that runs again has the same stamp.
-            }
+        while (farthest > 0 && walk.begin(farthest) > start) farthest--;
+        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1 - thread; worker >= farthest; worker -= 128) {
+            unsigned long long come;
+            do {
+                asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(worker)) : "memory");
+            } while (come != cut.stamp);
+            *flag(worker) = 0;  // A graph that runs again has the same stamp.
         }
         __syncwarp();
         meet(1 + group, 128);
     }
+
+    // Whether others have parts of the tile that was waited for last.
+    INLINE bool some() const { return CUT && farthest < (int)blockIdx.x; }
 
     // What others have of some accumulators of this thread, from GATHERED * `number` on. (Accumulators themselves may be changed by
     // nothing but products, or the compiler waits for each of these.)

@@ -14,7 +14,7 @@
 //   registers        sums: both groups have half of the columns of a tile, or in turns a tile of their own (PING_PONG)
 //
 // What tensor cores call rows are columns of C: a thread then holds neighbours of a column, which stmatrix writes as they lie
-// in memory. Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may
+// in memory. Where LANES says that A comes into registers, they are rows of C. Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may
 // run backwards along k: what the last one has read is then still in the second-level cache. Tiles of the last waves may be CUT
 // along k, so that all blocks end together: their sums meet in device memory, and one block adds them in a fixed order.
 //
@@ -61,7 +61,7 @@
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
 #endif
 #ifndef LANES
-#define LANES 0  // whether a B of float32 that runs across k comes into registers, and is not turned
+#define LANES 0  // which operand of float32 that runs across k comes into registers, and is not turned: 1 B, 2 A
 #endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
@@ -77,19 +77,21 @@
 #include "lib/wgmma.cuh"
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
-constexpr int GROUP_N = PING_PONG ? TILE_N : TILE_N / 2;
+// What tensor cores call rows of a tile, of which each group has half, and their columns.
+constexpr bool BY_A = LANES == 2;
+constexpr int ROWS = BY_A ? TILE_M : TILE_N, WIDTH = BY_A ? TILE_N : TILE_M, GROUP_ROWS = PING_PONG ? ROWS : ROWS / 2;
 // Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all, but
 // where they read fragments in registers, which those of the next slice take.
 constexpr int FLIGHT = PING_PONG && !LANES;
 
 static_assert((TYPE_BITS == 16 || TYPE_BITS == 32) && !COMPLEX, "type: real numbers of 16 bits, or float32 as tf32");
-static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
-static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 64 columns at once, and 128 at most");
-static_assert(TILE_M * GROUP_N <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
+static_assert(WIDTH % 64 == 0 && WIDTH <= 256, "width: the widest product of a warp group has 256 columns");
+static_assert(GROUP_ROWS == 64 || GROUP_ROWS == 128, "rows: a warp group multiplies 64 rows of tensor cores at once, and 128 at most");
+static_assert(WIDTH * GROUP_ROWS <= 192 * 128, "sums: a warp group holds no more than 192 of each thread");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
-static_assert(!LANES || (TYPE_BITS == 32 && TRANS_B), "lanes: fragments are of a B of float32 that runs across k");
-static_assert(!LANES || TILE_M * GROUP_N <= 128 * 128, "lanes-sums: fragments take registers of sums");
+static_assert(!LANES || (TYPE_BITS == 32 && (BY_A ? !TRANS_A : TRANS_B)), "lanes: fragments are of float32 that runs across k");
+static_assert(!LANES || WIDTH * GROUP_ROWS <= 128 * 128, "lanes-sums: fragments take registers of sums");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------

@@ -19,11 +19,12 @@ constexpr int OF_A = TILE_M * LINE, OF_B = TILE_N * LINE, STAGE = OF_A + OF_B;
 constexpr int READERS = CLUSTER * (PING_PONG ? 4 : 4 * GROUPS);  // warps that read a slice
 constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + GROUPS * OUTS * BOX;
 
-constexpr int STACKS = GROUP_N / 64;  // products of 64 columns that a group makes of a slice
-typedef float Sums[STACKS][TILE_M / 2];
+constexpr int STACKS = GROUP_ROWS / 64;  // products of 64 rows of tensor cores that a group makes of a slice
+typedef float Sums[STACKS][WIDTH / 2];
 
 // Of float32, what runs across k is turned by the warps of the group that loads which do not.
-constexpr bool TURN_A = TYPE_BITS == 32 && !A_ALONG, TURN_B = TYPE_BITS == 32 && !B_ALONG && !LANES, TURNED = TURN_A || TURN_B;
+constexpr bool TURN_A = TYPE_BITS == 32 && !A_ALONG && LANES != 2, TURN_B = TYPE_BITS == 32 && !B_ALONG && LANES != 1;
+constexpr bool TURNED = TURN_A || TURN_B;
 constexpr int TURNERS = 3;  // warps
 
 // Barriers: a slice has come, and has been read; a box of C has come, where C is read; a slice is turned.

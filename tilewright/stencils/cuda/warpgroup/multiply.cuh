@@ -1,4 +1,4 @@
-// The products of a warp group: its columns of each tile, or all columns of every other tile.
+// The products of a warp group: half of each tile, or all of every other tile.
 #pragma once
 
 // All blocks that share what came wait for each other's readers.
@@ -17,7 +17,8 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
     const Tiles tiles(g);
     const int group = warp / 4;
     Walk walk(tiles, cut);
-    const unsigned char *const a = shared_memory, *const b = shared_memory + OF_A + (PING_PONG ? 0 : group * GROUP_N * LINE);
+    const int own_rows = PING_PONG ? 0 : group * GROUP_ROWS * LINE;
+    const unsigned char *const a = shared_memory + (BY_A ? own_rows : 0), *const b = shared_memory + OF_A + (BY_A ? 0 : own_rows);
     const unsigned long long of_a = slice_operand<A_ALONG || TURN_A>(a), of_b = slice_operand<B_ALONG || TURN_B>(b);
     Results results(g, map_c, group, threadIdx.x % 128);
     Meeting meeting(cut, group, threadIdx.x % 128);
@@ -39,7 +40,7 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
             barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
 #if LANES
-            multiply_by_lanes(sum, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, warp, lane);
+            multiply_by_lanes(sum, (BY_A ? a : b) + turn.at * STAGE, (BY_A ? of_b : of_a) + turn.at * (STAGE / 16), slice, warp, lane);
 #else
             multiply_slice<TILE_M, B_ALONG || TURN_B, A_ALONG || TURN_A, STACKS>(sum[0], of_b + turn.at * (STAGE / 16),
                                                              of_a + turn.at * (STAGE / 16), slice);

@@ -33,17 +33,33 @@ def turned_rows(p: Problem, tile_m: Any, tile_n: Any, lanes: Any) -> Any:
     """Lines of a slice that are turned: of float32 operands that run across k, and not by lanes."""
     if p.dtype.itemsize == 2:
         return 0 * tile_m
-    return (0 if p.transposed_a else 1) * tile_m + (1 if p.transposed_b else 0) * (1 - lanes) * tile_n
+    a, b = (0 if p.transposed_a else 1), (1 if p.transposed_b else 0)
+    return a * (lanes != 2) * tile_m + b * (lanes != 1) * tile_n
 
 
-def group_columns(tile_n: Any, ping_pong: Any) -> Any:
-    """Columns of C of a warp group."""
-    return tile_n // np.where(np.asarray(ping_pong) > 0, 1, GROUPS)
+def sides(tile_m: Any, tile_n: Any, lanes: Any) -> tuple[Any, Any]:
+    """Rows and columns of a tile as tensor cores have it: its columns and rows, but by lanes of A."""
+    return np.where(lanes == 2, tile_m, tile_n), np.where(lanes == 2, tile_n, tile_m)
 
 
-def gathered(tile_m: Any, tile_n: Any, ping_pong: Any) -> Any:
-    """Sums of other blocks that a thread asks for at once."""
-    return np.where(tile_m * group_columns(tile_n, ping_pong) <= 128 * 128, 32, 8)
+def group_rows(tile_m: Any, tile_n: Any, ping_pong: Any, lanes: Any) -> Any:
+    """Rows of tensor cores of a warp group."""
+    return sides(tile_m, tile_n, lanes)[0] // np.where(np.asarray(ping_pong) > 0, 1, GROUPS)
+
+
+def group_sums(tile_m: Any, tile_n: Any, ping_pong: Any) -> Any:
+    """Elements of a tile whose sums a warp group holds."""
+    return tile_m * tile_n // np.where(np.asarray(ping_pong) > 0, 1, GROUPS)
+
+
+def gathered(sums: Any) -> Any:
+    """Sums of another block that each thread asks for at once, of so many that it holds."""
+    return np.where(sums <= 128, 32, 8)
+
+
+def at_once(sums: Any) -> Any:
+    """Other blocks whose sums each thread asks for at once."""
+    return np.where(sums <= 64, 4, 1)
 
 
 def stage_bytes(tile_m: Any, tile_n: Any) -> Any:

@@ -16,7 +16,8 @@ from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
     MOST_SUMS,
     cut_tiles,
-    group_columns,
+    group_rows,
+    group_sums,
     shared_bytes,
     slice_of,
     stage_bytes,
@@ -47,24 +48,32 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
         Param("cut", CUTS, absent=0),
-        Param("lanes", (0, 1) if p.math == "tf32" and p.transposed_b else (0,), absent=0),
+        Param("lanes", (0, *by_lanes(p)), absent=0),
     ]
+
+
+def by_lanes(p: Problem) -> tuple[int, ...]:
+    """Values of ``lanes`` for the operands of float32 that run across k: 1 is B, 2 is A."""
+    if p.math != "tf32":
+        return ()
+    return (1,) * p.transposed_b + (2,) * (not p.transposed_a)
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
-        "tile-n",
+        "rows",
         "hard",
-        "a warp group multiplies 64 columns at once, and 128 at most",
-        lambda tile_n, ping_pong: (
-            (group_columns(tile_n, ping_pong) == 64) | (group_columns(tile_n, ping_pong) == 128)
+        "a warp group multiplies 64 rows of tensor cores at once, and 128 at most",
+        lambda tile_m, tile_n, ping_pong, lanes: (
+            (group_rows(tile_m, tile_n, ping_pong, lanes) == 64)
+            | (group_rows(tile_m, tile_n, ping_pong, lanes) == 128)
         ),
     )
     yield Rule(
         "sums",
         "hard",
         "a warp group holds no more than 192 of each thread",
-        lambda tile_m, tile_n, ping_pong: tile_m * group_columns(tile_n, ping_pong) <= 128 * MOST_SUMS,
+        lambda tile_m, tile_n, ping_pong: group_sums(tile_m, tile_n, ping_pong) <= 128 * MOST_SUMS,
     )
     yield Rule(
         "cluster",
@@ -85,7 +94,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "fragments take registers of sums",
         lambda tile_m, tile_n, ping_pong, lanes: (
-            (lanes == 0) | (tile_m * group_columns(tile_n, ping_pong) <= 128 * 128)
+            (lanes == 0) | (group_sums(tile_m, tile_n, ping_pong) <= 128 * 128)
         ),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")

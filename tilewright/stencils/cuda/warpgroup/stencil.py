@@ -17,7 +17,8 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     cut      along k: 0 no tile, 1 those of the last two waves, so that all blocks have as much to do; more:
              those of the last wave, each in so many equal parts, while there are blocks. Parts meet in device
              memory and are added in a fixed order
-    lanes    whether a B of tf32 that runs across k comes into registers as fragments, and is not turned
+    lanes    which operand of tf32 that runs across k comes into registers as fragments, and is not turned:
+             0 none, 1 B, 2 A
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -133,7 +134,7 @@ class WarpGroupStencil(Stencil):
             ),
             _map(p, A, a, c["tile_m"] // c["cluster_n"] if p.transposed_a else slice_of(p)),
             _map(p, B, b, slice_of(p) if p.transposed_b else c["tile_n"] // c["cluster_m"]),
-            _map(p, C, (p.m, p.n), BLOCK),
+            _map(p, C, (p.m, p.n), slice_of(p) if c["lanes"] == 2 else BLOCK),
             *([_cut(p, c)] if c["cut"] else []),
         )
 
