@@ -116,10 +116,10 @@ ffma(const __grid_constant__ Product g, const __grid_constant__ Packs packs, con
     __syncthreads();  // all threads know the barriers
     pack(g, packs, cut, warp, lane);
     if (warp >= WARPS) {
-        registers_given<PACKED ? 40 : 24>();
+        registers_given<COMPLEX ? 56 : PACKED ? 40 : 24>();
         if (warp == WARPS) come(g, cut, packs, map_a, map_b, lane == 0);
     } else {
-        registers_taken<PACKED ? 232 : 240>();
+        registers_taken<COMPLEX ? 224 : PACKED ? 232 : 240>();
         multiply_tiles(g, packs, cut, warp, lane);
     }
 }

@@ -12,11 +12,11 @@ struct Product {
     double alpha[2], beta[2];
 };
 
-// Operands that are packed, and how many bytes of the workspace are in front of what is packed of them, and of parts of complex
-// tiles.
+// Operands that are packed, how many bytes of the workspace are in front of what is packed of them and of parts of complex tiles,
+// and how many numbers a plane has.
 struct Packs {
     const Stored *a, *b;
-    long long lda, ldb, at_a, at_b, at_kept;
+    long long lda, ldb, at_a, at_b, at_kept, plane_a, plane_b;
 };
 
 // The sums of a thread, and one after the other.

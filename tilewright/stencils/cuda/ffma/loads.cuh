@@ -18,8 +18,8 @@ INLINE void come(const Product &g, const Cut &cut, const Packs &packs, const Ten
         _Pragma("unroll 1") for (int product = 0; product < PRODUCTS; product++) {
             const float *from_a = (const float *)(cut.workspace + packs.at_a) + tile.m * along + before * TILE_M;
             const float *from_b = (const float *)(cut.workspace + packs.at_b) + tile.n * along + before * TILE_N;
-            if (PRODUCTS > 1) from_a += plane_a(product) * plane_size(g.m, g.k, TILE_M);
-            if (PRODUCTS > 1) from_b += plane_b(product) * plane_size(g.n, g.k, TILE_N);
+            if (PRODUCTS > 1) from_a += plane_a(product) * packs.plane_a;
+            if (PRODUCTS > 1) from_b += plane_b(product) * packs.plane_b;
             _Pragma("unroll 1") for (int slice = walk.first; slice < walk.last; slice++) {
                 barrier_wait(gone_barrier(turn.at), turn.parity);
                 __syncwarp();  // lanes may leave the wait apart

@@ -38,12 +38,10 @@ struct Turns {
 // Elements of whole slices along k.
 INLINE int whole(int k) { return ceiling(k, DEPTH) * DEPTH; }
 
-// Numbers of a plane.
-INLINE long long plane_size(int rows, int k, int tile) { return (long long)(ceiling(rows, tile) * tile) * whole(k); }
-
 template <bool ALONG, bool RIGHT, int PLANES, int TILE> struct Packed {
     const Stored *from;
     long long leading;  // elements from one stored column to the next
+    long long plane;
     int rows, k;
     float *to;
 
@@ -56,19 +54,20 @@ template <bool ALONG, bool RIGHT, int PLANES, int TILE> struct Packed {
         _Pragma("unroll 1") for (int block = 0; block < BLOCKS; block++) {
             const int begin = (piece % along * BLOCKS + block) * WIDTH;
             Stored x[WIDTH];
-            UNROLL for (int i = 0; i < WIDTH; i++) {
-                const int r = row + (ALONG ? i : lane), c = begin + (ALONG ? lane : i);
-                x[i] = r < rows && c < k ? (ALONG ? from[c + r * leading] : from[r + c * leading]) : zero();
-            }
-            UNROLL for (int plane = 0; plane < PLANES; plane++) {
-                float *const first = to + plane * plane_size(rows, k, TILE) + (long long)least * whole(k) + (row - least) + lane;
+            // Stored columns of so many elements that are there.
+            const int down = lane + (ALONG ? begin : row), across = ALONG ? row : begin;
+            const int there = down < (ALONG ? k : rows) ? (ALONG ? rows : k) - across : 0;
+            const Stored *at = from + down + across * leading;
+            UNROLL for (int i = 0; i < WIDTH; i++, at += leading) x[i] = i < there ? *at : zero();
+            float *first = to + (long long)least * whole(k) + (long long)begin * TILE + (row - least) + lane;
+            const int kept = whole(k) - begin;
+            UNROLL for (int p = 0; p < PLANES; p++, first += plane) {
                 if (ALONG) {
-                    UNROLL for (int i = 0; i < WIDTH; i++) room[i * (WIDTH + 1) + lane] = part_of(x[i], RIGHT, plane);
+                    UNROLL for (int i = 0; i < WIDTH; i++) room[i * (WIDTH + 1) + lane] = part_of(x[i], RIGHT, p);
                     __syncwarp();
                 }
                 UNROLL for (int i = 0; i < WIDTH; i++)
-                    if (begin + i < whole(k))
-                        first[(long long)(begin + i) * TILE] = ALONG ? room[lane * (WIDTH + 1) + i] : part_of(x[i], RIGHT, plane);
+                    if (i < kept) first[i * TILE] = ALONG ? room[lane * (WIDTH + 1) + i] : part_of(x[i], RIGHT, p);
                 __syncwarp();
             }
         }
@@ -78,10 +77,10 @@ typedef Packed<TRANS_A, false, PLANES_A, TILE_M> PackedA;
 typedef Packed<!TRANS_B, true, PLANES_B, TILE_N> PackedB;
 
 INLINE PackedA packed_a(const Product &g, const Packs &packs, const Cut &cut) {
-    return PackedA{packs.a, packs.lda, g.m, g.k, (float *)(cut.workspace + packs.at_a)};
+    return PackedA{packs.a, packs.lda, packs.plane_a, g.m, g.k, (float *)(cut.workspace + packs.at_a)};
 }
 INLINE PackedB packed_b(const Product &g, const Packs &packs, const Cut &cut) {
-    return PackedB{packs.b, packs.ldb, g.n, g.k, (float *)(cut.workspace + packs.at_b)};
+    return PackedB{packs.b, packs.ldb, packs.plane_b, g.n, g.k, (float *)(cut.workspace + packs.at_b)};
 }
 INLINE int pieces(const Product &g, const Packs &packs, const Cut &cut) {
     return (PACK_A ? packed_a(g, packs, cut).pieces() : 0) + (PACK_B ? packed_b(g, packs, cut).pieces() : 0);

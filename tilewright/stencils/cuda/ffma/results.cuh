@@ -3,7 +3,7 @@
 
 constexpr int HALVES = COMPLEX ? 2 : 1;                                              // words of C of four sums
 constexpr int GROUPS = ROWS / FOUR, RESULTS = GROUPS * COLUMNS * HALVES;             // words of a thread
-constexpr int AT_ONCE = RESULTS % 4 ? 2 : 4;                                         // that are read before the first is written
+constexpr int AT_ONCE = COMPLEX ? 1 : RESULTS % 4 ? 2 : 4;                           // that are read before the first is written
 
 // A part of a complex tile, kept in the workspace while the other one is summed: a place of this thread for each of two.
 struct Kept {

@@ -34,6 +34,7 @@ from tilewright.stencils.cuda.ffma.needs import (
     kept_bytes,
     packed_bytes,
     packs,
+    planes,
     shared_bytes,
     tile_m,
     tile_n,
@@ -162,7 +163,9 @@ def _workspace(p: Problem, c: Config) -> tuple[Struct, Struct]:
     at_a = IN_FRONT + cuts.met_bytes(found, 1, down * across * p.dtype.itemsize)
     of_a, of_b = (int(x) for x in packed_bytes(p, down, across, c["depth"], c["products"]))
     at_kept = at_a + of_a + of_b
+    planes_a, planes_b = (int(x) for x in planes(c["products"]))
     places = {"lda": p.lda or 0, "ldb": p.ldb or 0, "at_a": at_a, "at_b": at_a + of_a, "at_kept": at_kept}
+    places |= {"plane_a": of_a // planes_a // 4, "plane_b": of_b // planes_b // 4}
     numbers = (Scalar(name, "q", value) for name, value in places.items())
     packed = Struct("Packs", (Pointer("a", A), Pointer("b", B), *numbers))
     zeros = IN_FRONT if of_a + of_b else 0
