@@ -74,7 +74,7 @@ BASES = {
     ),
     "ffma": Config(
         {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
-        | {"band": 2048, "blocks": 132, "cut": 0}
+        | {"band": 2048, "blocks": 132, "cut": 0, "a_first": 0, "products": 1}
     ),
 }
 NAMED: Mapping[str, Mapping[str, int]] = {
@@ -102,9 +102,9 @@ NAMED: Mapping[str, Mapping[str, int]] = {
     "sums": {},
     "sums lines": {"lanes_m": 4, "warps_m": 4},
     "sums deep": {"depth": 32, "stages": 4},
-    "sums wide": {"rows": 8, "columns": 16},
-    "c8": {"rows": 8, "depth": 8, "stages": 8},
-    "c8 deep": {"rows": 8, "stages": 4},
+    "sums wide": {"rows": 8, "columns": 16, "a_first": 1},
+    "four": {"products": 4},
+    "three": {"products": 3},
     "z8": {"tile_n": 64, "depth": 8, "stages": 8},
     "z16": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4},
     "z16 pair": {"tile_n": 64, "depth": 16, "mma_k": 16, "stages": 4, "cluster_n": 2},

@@ -26,7 +26,7 @@ KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("ffma")[1])["lib/problem.cuh"]
 WIDE = Config(
     {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
-    | {"band": 2048, "blocks": 132, "cut": 0}
+    | {"band": 2048, "blocks": 132, "cut": 0, "a_first": 1, "products": 1}
 )
 
 

@@ -11,7 +11,7 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 1, "depth": 8, "stages": 2}
-SMALL |= {"band": 1024, "blocks": 132, "cut": 0}
+SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1}
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,17 @@ SMALL |= {"band": 1024, "blocks": 132, "cut": 0}
         ("s:nt:66x33x19", "any", {}),
         # Three blocks share five tiles along k.
         ("s:nt:66x33x35", "1", {"rows": 4, "lanes_m": 4, "cut": 1, "blocks": 3}),
-        ("c:nc:19x33x9", "0", {"rows": 4, "lanes_m": 4, "warps_m": 2, "cut": 2}),
-        ("c:jt:17x18x10", "1", {"rows": 4, "lanes_m": 4, "warps_m": 2}),
+        # Planes of complex numbers, of operands that are turned and that are not; two blocks.
+        (
+            "c:nc:34x35x21",
+            "any",
+            {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16, "products": 4},
+        ),
+        (
+            "c:cj:66x18x33",
+            "1",
+            {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16, "products": 3},
+        ),
         # Operands that are turned, in pieces that end in tiles and slices; two blocks.
         ("s:nn:66x35x37", "0", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16}),
         ("s:tn:34x35x70", "any", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16, "cut": 2}),

@@ -4,8 +4,8 @@
 // group that loads to those that hold sums. Slices come as boxes of tensors in which neighbours in m, or in n, are neighbours.
 //
 //   device memory    A, B                                                             C
-//                      |  one box of each operand and slice; what lies along k is      ^  16 bytes of a thread
-//                      |  turned before, through the workspace                         |
+//                      |  one box of each operand and slice; what lies along k, or is  ^  16 bytes of a thread
+//                      |  complex, is packed before, into the workspace                |
 //                      v                                                               |
 //   shared memory    ring of STAGES slices of DEPTH along k                            |
 //                      |  16 bytes of a thread, a step ahead of their products         |
@@ -16,7 +16,10 @@
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), packs.cuh (operands that are turned), loads.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh are those of warpgroup.
+// A complex tile is summed one part after the other, of real numbers: the first one waits in the workspace.
+//
+// The parts: layout.cuh (shared memory), packs.cuh (operands that are packed), loads.cuh, multiply.cuh, results.cuh; tiles.cuh and
+// parts.cuh are those of warpgroup.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -29,7 +32,7 @@
 #define ROWS 8  // of C that a thread sums
 #endif
 #ifndef COLUMNS
-#define COLUMNS (COMPLEX ? 8 : 16)  // of C that a thread sums
+#define COLUMNS 16  // of C that a thread sums
 #endif
 #ifndef LANES_M
 #define LANES_M 8  // lanes of a warp side by side in m: 4 or 8
@@ -43,6 +46,12 @@
 #ifndef STAGES
 #define STAGES 5  // slices in shared memory
 #endif
+#ifndef A_FIRST
+#define A_FIRST (ROWS <= COLUMNS)  // whether numbers of A are read before those of B: so the compiler finds other registers
+#endif
+#ifndef PRODUCTS
+#define PRODUCTS (COMPLEX ? 4 : 1)  // real ones that a product of complex matrices is made of: 4, or 3 of sums of parts
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -55,18 +64,23 @@
 
 constexpr int WARPS = 8, LANES_N = 32 / LANES_M;
 constexpr int TILE_M = ROWS * LANES_M * WARPS_M, TILE_N = COLUMNS * LANES_N * (WARPS / WARPS_M);  // of C
-constexpr int NUMBERS = COMPLEX ? 2 : 1;       // real ones of an element
-constexpr bool PACKED = TRANS_A || !TRANS_B;   // whether an operand lies along k
+// Whether A, and B, are packed: those that lie along k, and complex ones.
+#define PACK_A (TRANS_A || COMPLEX)
+#define PACK_B (!TRANS_B || COMPLEX)
+constexpr bool PACKED = PACK_A || PACK_B;
+constexpr int FOUR = 4;                        // real numbers of a word of 16 bytes
 constexpr int SLICE = DEPTH;                   // what tiles.cuh calls it
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1;  // blocks share nothing
 
 static_assert(TYPE_BITS == 32, "type: float32, real or complex");
-static_assert((!TRANS_A || TILE_M % 32 == 0) && (TRANS_B || TILE_N % 32 == 0), "packs: a warp turns 32 rows of a tile");
-static_assert(!PACKED || STAGES * DEPTH * (TILE_M + TILE_N) >= 12 * 32 * 33, "room: each warp turns a piece in the ring");
+static_assert((!PACK_A || TILE_M % 32 == 0) && (!PACK_B || TILE_N % 32 == 0), "packs: a warp packs 32 rows of a tile");
+static_assert(!PACKED || STAGES * DEPTH * (TILE_M + TILE_N) >= 12 * 32 * 33, "room: each warp packs a piece in the ring");
+static_assert(COMPLEX ? PRODUCTS == 3 || PRODUCTS == 4 : PRODUCTS == 1, "products: of complex numbers four, or three");
+static_assert(!COMPLEX || !CUT, "whole: parts of complex tiles do not meet");
 static_assert(LANES_M == 4 || LANES_M == 8, "lanes: four and eight of them have what others read");
-static_assert(ROWS * COLUMNS * NUMBERS <= 128, "sums: a thread holds no more than 128");
-static_assert(ROWS % WORD == 0 && COLUMNS % WORD == 0, "words: a thread reads words of 16 bytes");
-static_assert(TILE_M * NUMBERS <= 256 && TILE_N * NUMBERS <= 256, "box: a line of a box has up to 256 numbers");
+static_assert(ROWS * COLUMNS <= 128, "sums: a thread holds no more than 128");
+static_assert(ROWS % FOUR == 0 && COLUMNS % FOUR == 0, "words: a thread reads words of 16 bytes");
+static_assert(TILE_M <= 256 && TILE_N <= 256, "box: a line of a box has up to 256 numbers");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 static_assert(DEPTH % 2 == 0, "steps: fragments are in two places by turns");
 
@@ -77,23 +91,23 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/tiles.cuh"
 #include "ffma/packs.cuh"
 #include "ffma/loads.cuh"
-#include "ffma/results.cuh"
 #include "warpgroup/parts.cuh"
+#include "ffma/results.cuh"
 #include "ffma/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 ffma(const __grid_constant__ Product g, const __grid_constant__ Packs packs, const __grid_constant__ Cut cut
-#if !TRANS_A
+#if !PACK_A
      , const __grid_constant__ TensorMap map_a
 #endif
-#if TRANS_B
+#if !PACK_B
      , const __grid_constant__ TensorMap map_b
 #endif
 ) {
-#if TRANS_A
+#if PACK_A
     const TensorMap map_a = {};
 #endif
-#if !TRANS_B
+#if PACK_B
     const TensorMap map_b = {};
 #endif
     // The same in all lanes, which the compiler cannot know by itself.
@@ -102,10 +116,10 @@ ffma(const __grid_constant__ Product g, const __grid_constant__ Packs packs, con
     __syncthreads();  // all threads know the barriers
     pack(g, packs, cut, warp, lane);
     if (warp >= WARPS) {
-        registers_given<PACKED ? 40 : 24>();
+        registers_given<COMPLEX ? 56 : PACKED ? 40 : 24>();
         if (warp == WARPS) come(g, cut, packs, map_a, map_b, lane == 0);
     } else {
-        registers_taken<PACKED ? 232 : 240>();
-        multiply_tiles(g, cut, warp, lane);
+        registers_taken<COMPLEX ? 224 : PACKED ? 232 : 240>();
+        multiply_tiles(g, packs, cut, warp, lane);
     }
 }

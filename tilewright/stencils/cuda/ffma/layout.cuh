@@ -12,28 +12,22 @@ struct Product {
     double alpha[2], beta[2];
 };
 
-// Operands that lie along k, and how many bytes of the workspace are in front of what is packed of them.
+// Operands that are packed, how many bytes of the workspace are in front of what is packed of them and of parts of complex tiles,
+// and how many numbers a plane has.
 struct Packs {
     const Stored *a, *b;
-    long long lda, ldb, at_a, at_b;
+    long long lda, ldb, at_a, at_b, at_kept, plane_a, plane_b;
 };
 
 // The sums of a thread, and one after the other.
 typedef float Number;
-typedef Element Sums[ROWS][COLUMNS];
+typedef float Sums[ROWS][COLUMNS];
 constexpr int IN_FRONT = 128;  // bytes of the workspace before flags: whose turn it is to pack
-constexpr int SUMMED = ROWS * COLUMNS * NUMBERS;
-INLINE Number &number_of(Sums &sum, int i) {
-    Element &element = sum[i / NUMBERS / COLUMNS][i / NUMBERS % COLUMNS];
-#if COMPLEX
-    return i % 2 ? element.im : element.re;
-#else
-    return element;
-#endif
-}
+constexpr int SUMMED = ROWS * COLUMNS;
+INLINE Number &number_of(Sums &sum, int i) { return sum[i % ROWS][i / ROWS]; }
 
 constexpr int THREADS = 32 * WARPS + 128;  // the last warp group loads
-constexpr int LINE_A = TILE_M * SIZE, LINE_B = TILE_N * SIZE, OF_A = DEPTH * LINE_A, STAGE = OF_A + DEPTH * LINE_B;
+constexpr int LINE_A = TILE_M * 4, LINE_B = TILE_N * 4, OF_A = DEPTH * LINE_A, STAGE = OF_A + DEPTH * LINE_B;
 
 // Barriers: a slice has come, and has been read.
 INLINE unsigned int barrier(int number) { return shared_address(shared_memory + STAGES * STAGE) + 8 * number; }

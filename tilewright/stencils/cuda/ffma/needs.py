@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tilewright.model import Problem
 
 WARPS = 8
@@ -26,11 +28,6 @@ BOX = 256
 """Numbers of a line of a box."""
 
 
-def numbers(p: Problem) -> int:
-    """Real numbers of an element."""
-    return 2 if p.dtype.is_complex else 1
-
-
 def tile_m(rows: Any, lanes_m: Any, warps_m: Any) -> Any:
     """Rows of a tile of C."""
     return rows * lanes_m * warps_m
@@ -42,25 +39,36 @@ def tile_n(columns: Any, lanes_m: Any, warps_m: Any) -> Any:
 
 
 def packs(p: Problem) -> tuple[bool, bool]:
-    """Whether A, and B, lie along k and are turned before they are multiplied."""
-    return p.transposed_a, not p.transposed_b
+    """Whether A, and B, are packed before they are multiplied: those that lie along k, and complex ones."""
+    return p.transposed_a or p.dtype.is_complex, not p.transposed_b or p.dtype.is_complex
 
 
-def packed_bytes(p: Problem, down: Any, across: Any, depth: Any) -> tuple[Any, Any]:
-    """Bytes of A, and of B, when they are turned: whole tiles of whole slices."""
-    along = -(-p.k // depth) * depth * p.dtype.itemsize
+def planes(products: Any) -> tuple[Any, Any]:
+    """Planes of real numbers that A, and B, are packed as, for so many real products."""
+    return np.minimum(products, 3) - (products == 4), np.minimum(products, 3)
+
+
+def packed_bytes(p: Problem, down: Any, across: Any, depth: Any, products: Any) -> tuple[Any, Any]:
+    """Bytes of A, and of B, when they are packed: planes of whole tiles of whole slices."""
+    along = -(-p.k // depth) * depth * 4
     rows = -(-p.m // down) * down, -(-p.n // across) * across
-    return rows[0] * along * packs(p)[0], rows[1] * along * packs(p)[1]
+    of_a, of_b = planes(products)
+    return rows[0] * along * of_a * packs(p)[0], rows[1] * along * of_b * packs(p)[1]
 
 
-def registers(p: Problem, rows: Any, columns: Any) -> Any:
+def registers(rows: Any, columns: Any) -> Any:
     """Registers of a thread that multiplies: sums, and what it reads of both operands in two places each."""
-    return numbers(p) * (rows * columns + 2 * (rows + columns)) + OTHER
+    return rows * columns + 2 * (rows + columns) + OTHER
 
 
-def shared_bytes(p: Problem, down: Any, across: Any, depth: Any, stages: Any) -> Any:
+def kept_bytes(p: Problem, blocks: int, down: int, across: int) -> int:
+    """Bytes of parts of complex tiles that blocks keep while they sum the other part: two places for each."""
+    return 2 * blocks * down * across * 4 if p.dtype.is_complex else 0
+
+
+def shared_bytes(down: Any, across: Any, depth: Any, stages: Any) -> Any:
     """Shared memory of a block with tiles of so many rows and columns: slices, and two barriers for each."""
-    return stages * ((down + across) * depth * p.dtype.itemsize + 2 * 8)
+    return stages * ((down + across) * depth * 4 + 2 * 8)
 
 
 def tiles(p: Problem, down: Any, across: Any) -> Any:

@@ -19,7 +19,6 @@ from tilewright.stencils.cuda.ffma.needs import (
     PIECE,
     REGISTERS,
     THREADS,
-    numbers,
     packs,
     registers,
     shared_bytes,
@@ -46,31 +45,31 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("stages", (2, 3, 4, 5, 6, 8)),
         Param("band", (1024, 2048, 4096)),
         Param("blocks", (device["sms"],)),
-        Param("cut", CUTS),
+        Param("cut", (0,) if p.dtype.is_complex else CUTS),
+        Param("a_first", (0, 1)),
+        Param("products", (4, 3) if p.dtype.is_complex else (1,)),
     ]
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
-    parts = numbers(p)
     yield Rule(
         "sums",
         "hard",
         "a thread holds no more than 128",
-        lambda rows, columns: rows * columns * parts <= MOST_SUMS,
+        lambda rows, columns: rows * columns <= MOST_SUMS,
     )
     yield Rule(
         "box",
         "hard",
         "a line of a box has up to 256 numbers",
         lambda rows, columns, lanes_m, warps_m: (
-            (tile_m(rows, lanes_m, warps_m) * parts <= BOX)
-            & (tile_n(columns, lanes_m, warps_m) * parts <= BOX)
+            (tile_m(rows, lanes_m, warps_m) <= BOX) & (tile_n(columns, lanes_m, warps_m) <= BOX)
         ),
     )
     yield Rule(
         "packs",
         "hard",
-        "a warp turns 32 rows of a tile",
+        "a warp packs 32 rows of a tile",
         lambda rows, columns, lanes_m, warps_m: (
             (tile_m(rows, lanes_m, warps_m) % (PIECE if packs(p)[0] else 1) == 0)
             & (tile_n(columns, lanes_m, warps_m) % (PIECE if packs(p)[1] else 1) == 0)
@@ -79,7 +78,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "room",
         "hard",
-        "each warp turns a piece in the ring",
+        "each warp packs a piece in the ring",
         lambda rows, columns, lanes_m, warps_m, depth, stages: (
             (not any(packs(p)))
             | (
@@ -92,12 +91,12 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "registers",
         "tabled",
         "sums and what they are made of fit in the registers that a thread gets of the warps that load",
-        lambda rows, columns: registers(p, rows, columns) <= REGISTERS,
+        lambda rows, columns: registers(rows, columns) <= REGISTERS,
     )
     yield limits.shared_per_block(
         device,
         lambda rows, columns, lanes_m, warps_m, depth, stages: shared_bytes(
-            p, tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages
+            tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages
         ),
         "the ring fits",
     )
@@ -105,7 +104,13 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "unrolled",
         "soft",
         "a slice, which is written out, is no more than 2,048 multiply-adds of a thread",
-        lambda rows, columns, depth: rows * columns * parts**2 * depth <= UNROLLED,
+        lambda rows, columns, depth: rows * columns * depth <= UNROLLED,
+    )
+    yield Rule(
+        "three",
+        "soft",
+        "three products for four round parts of a number by what the other part has: who asks for it has it",
+        lambda products: products != 3,
     )
     yield Rule(
         "tile-in-m",
@@ -124,9 +129,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
         lambda rows, columns, lanes_m, warps_m, depth, stages: (
-            shared_bytes(
-                p, tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages - 1
-            )
+            shared_bytes(tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages - 1)
             >= IN_FLIGHT
         ),
     )

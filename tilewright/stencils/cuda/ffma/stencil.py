@@ -15,6 +15,8 @@ registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), 
     blocks   of the whole grid: they stay and walk over the tiles
     cut      into how many parts along k tiles go that leave blocks idle: 0 none, 1 as many as make all blocks
              equally busy, else so many, of the last wave alone
+    a_first  whether numbers of A are read before those of B: so the compiler finds other registers
+    products real ones that complex products are made of: 4, or 3 of sums of their parts
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -29,8 +31,10 @@ from tilewright.stencils.cuda.ffma.cost import best, clocks
 from tilewright.stencils.cuda.ffma.needs import (
     IN_FRONT,
     THREADS,
-    numbers,
+    kept_bytes,
     packed_bytes,
+    packs,
+    planes,
     shared_bytes,
     tile_m,
     tile_n,
@@ -123,8 +127,8 @@ class FfmaStencil(Stencil):
         return (
             Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
             *_workspace(p, c),
-            *([] if p.transposed_a else [_map(p, A, p.m, down, c["depth"])]),
-            *([_map(p, B, p.n, across, c["depth"])] if p.transposed_b else []),
+            *([] if packs(p)[0] else [_map(p, A, p.m, down, c["depth"])]),
+            *([] if packs(p)[1] else [_map(p, B, p.n, across, c["depth"])]),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -134,7 +138,7 @@ class FfmaStencil(Stencil):
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"], int(tiles(p, down, across))), _found(p, c).workers), 1, 1),
             block=(THREADS, 1, 1),
-            shared=int(shared_bytes(p, down, across, c["depth"], c["stages"])),
+            shared=int(shared_bytes(down, across, c["depth"], c["stages"])),
         )
 
 
@@ -152,29 +156,33 @@ def _found(p: Problem, c: Config) -> Cut:
 
 
 def _workspace(p: Problem, c: Config) -> tuple[Struct, Struct]:
-    """Which operands are turned and which tiles are cut, and the workspace: how far the turning has come, the
-    sums of tiles that are cut, and what is turned of A and of B."""
+    """Which operands are packed and which tiles are cut, and the workspace: how far the packing has come, the
+    sums of tiles that are cut, what is packed of A and of B, and parts of complex tiles."""
     down, across = _tile(c)
     found = _found(p, c)
     at_a = IN_FRONT + cuts.met_bytes(found, 1, down * across * p.dtype.itemsize)
-    of_a, of_b = packed_bytes(p, down, across, c["depth"])
-    places = (("lda", p.lda or 0), ("ldb", p.ldb or 0), ("at_a", at_a), ("at_b", at_a + of_a))
-    numbers = (Scalar(name, "q", value) for name, value in places)
+    of_a, of_b = (int(x) for x in packed_bytes(p, down, across, c["depth"], c["products"]))
+    at_kept = at_a + of_a + of_b
+    planes_a, planes_b = (int(x) for x in planes(c["products"]))
+    places = {"lda": p.lda or 0, "ldb": p.ldb or 0, "at_a": at_a, "at_b": at_a + of_a, "at_kept": at_kept}
+    places |= {"plane_a": of_a // planes_a // 4, "plane_b": of_b // planes_b // 4}
+    numbers = (Scalar(name, "q", value) for name, value in places.items())
     packed = Struct("Packs", (Pointer("a", A), Pointer("b", B), *numbers))
     zeros = IN_FRONT if of_a + of_b else 0
-    needed = Workspace("workspace", at_a + of_a + of_b, zeros) if zeros or c["cut"] else None
+    size = at_kept + kept_bytes(p, c["blocks"], down, across)
+    needed = Workspace("workspace", size, zeros) if zeros or c["cut"] else None
     return packed, cuts.argument(found, needed)
 
 
 def _map(p: Problem, operand: int, across: int, tile: int, depth: int) -> TensorMap:
-    """An operand as real numbers, as it is stored, in boxes of a tile at so many k."""
-    parts, step = numbers(p), ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
+    """An operand as it is stored, in boxes of a tile at so many k."""
+    step = ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
     return TensorMap(
         f"map_{'ab'[operand]}",
         operand,
         "float32",
-        (across * parts, p.k, 1),
+        (across, p.k, 1),
         (step, step * p.k),
-        (tile * parts, depth, 1),
+        (tile, depth, 1),
         promotion=128,
     )
