@@ -1,6 +1,7 @@
 """Which products alone run our kernels: the planner's data made of measurements, and checked on others.
 
     python -m bench.foretold FILE...               make the data of these measurements
+    python -m bench.foretold FILE... --add         add these to the data, in place of the same products there
     python -m bench.foretold FILE... --hold 0.2    20 times data of eight products in ten, and the others
     python -m bench.foretold FILE... --check       hold the data that ships against these measurements
 
@@ -16,7 +17,7 @@ import argparse
 import json
 import random
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,25 @@ def gathered(found: Gains) -> dict[str, Any]:
                 rows = table.setdefault(device, {}).setdefault(stencil, {}).setdefault(p.dtype.letter, [])
                 rows.append([*p.extents, p.trans, "0", None, round(gain, 3)])
     return table
+
+
+def added(held: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Both tables in one, new rows in place of those of the same product."""
+    found: dict[str, Any] = {}
+    for device, stencil, letter in dict.fromkeys((*_lists(held), *_lists(new))):
+        rows = {
+            tuple(map(str, row[:-1])): row
+            for table in (held, new)
+            for row in table.get(device, {}).get(stencil, {}).get(letter, ())
+        }
+        found.setdefault(device, {}).setdefault(stencil, {})[letter] = list(rows.values())
+    return found
+
+
+def _lists(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for device, stencils in table.items():
+        for stencil, letters in stencils.items():
+            yield from ((device, stencil, letter) for letter in letters)
 
 
 def verdicts(found: Gains, table: Mapping[str, Any]) -> list[Line]:
@@ -123,6 +143,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--hold", type=float, default=0.0, help="the part of all that is held apart")
     parser.add_argument("--check", action="store_true", help="hold what ships against the files")
+    parser.add_argument("--add", action="store_true", help="keep what ships of other products")
     options = parser.parse_args()
     console = lines.console()
     found = timed(options.files)
@@ -131,7 +152,8 @@ def main() -> None:
         console.print(summary(judged))
         return
     data = json.loads(DATA.read_text("utf-8"))
-    data["devices"].update(gathered(found))
+    new = gathered(found)
+    data["devices"] = added(data["devices"], new) if options.add else data["devices"] | new
     DATA.write_text(written(data), "utf-8")
     for device, stencils in data["devices"].items():
         for stencil, letters in stencils.items():

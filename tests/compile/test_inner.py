@@ -44,7 +44,6 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
         ("c:nn:3x20x1000000@1", "1", "h200"),
         ("d:tn:5000x1x4000@1", "0", "a100"),
         ("d:nn:16x8192x8192@1", "0", "h200"),
-        ("h:tn:8192x64x8192@1", "0", "h200"),
     ],
 )
 def test_defaults_keep_what_they_promise(text: str, beta: str, device: str) -> None:

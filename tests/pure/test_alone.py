@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bench.alone import HIGH, LOW, drawn, listed
-from bench.foretold import gathered, verdicts
+from bench.foretold import added, gathered, verdicts
 from tilewright.model import Problem
 from tilewright.planning import alone, dispatch
 from tilewright.stencils.cuda.common import units
@@ -91,6 +91,10 @@ def test_data_is_made_of_measurements_and_held_against_others() -> None:
     data = gathered(measured)
     # Short products are those of batches.
     assert len(data["h200"]["classic"]["s"]) == len(ROWS)
+    both = added(data, {"h200": {"classic": {"s": [[*ROWS[0][:-1], 2.0]]}, "inner": {"s": ROWS[:1]}}})
+    assert len(both["h200"]["classic"]["s"]) == len(ROWS)
+    assert both["h200"]["classic"]["s"][0][-1] == 2.0
+    assert both["h200"]["inner"]["s"] == ROWS[:1]
     judged = verdicts(measured, data)
     by = {line["problem"]: line for line in judged}
     assert by["s:nn:8192x8192x512"]["runs"] == "classic"
@@ -106,4 +110,4 @@ def test_what_ships_is_points() -> None:
                     at = alone.Point(*row[:-1])
                     assert max(at[:3]) > alone.SHORT
                     assert row[-1] > 0
-                    assert len(alone.coordinates(letter, at)) == 11
+                    assert len(alone.coordinates(letter, at)) == 12

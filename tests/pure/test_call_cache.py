@@ -35,6 +35,8 @@ EXEMPT = {
     "jax.lowering._made": "what XLA knows of, once and for all",
     "jax.primitive._compiled": "programs of JAX, which jax.clear_caches forgets",
     "planning.classes.table": "what ships",
+    "planning.alone.table": "what ships",
+    "planning.alone.measured": "what ships",
     "planning.neighbours.table": "what ships",
     "planning.neighbours.measured": "what ships",
     "planning.processors.table": "what ships",

@@ -42,7 +42,7 @@ def problems(draw: st.DrawFn) -> Problem:
     m, n, k = draw(st.integers(1, 64)), draw(st.integers(1, 64)), draw(st.integers(65, 5000))
     batch = draw(st.integers(1, 10**5))
     if draw(st.booleans()):
-        few = draw(st.sampled_from((1, draw(st.integers(2, 64)))))
+        few = draw(st.sampled_from((1, 1, 3, 12, 40)))
         m, n = draw(st.permutations((few, draw(st.integers(65, 3000)))))
         batch = batch if few == 1 else 1
     ops = "ntcj" if dtype.is_complex else "nt"

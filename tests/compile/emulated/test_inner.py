@@ -23,9 +23,8 @@ pytestmark = marks.COMPILED
         # Vectors, in tiles of which the last is not whole.
         ("d:tn:70x1x67@1", "dense", {"path": "bulk", "tile": 32}),
         ("z:1x67x66@1", "padded", {"path": "async", "tile": 32}),
-        # A matrix times a few vectors, by tensor cores, and from the other side.
+        # A matrix times a few vectors, by tensor cores.
         ("h:tn:70x5x67@1", "dense", {"path": "bulk", "tile": 32, "mma": 16, "warps": 2}),
-        ("s:nn:6x70x67@1", "padded", {"path": "async", "tile": 32, "warps": 2, "split": 2}),
         # Tensor cores, and warps that share k, in one block and in several.
         ("h:nn:20x11x77@1", "dense", {"path": "bulk", "mma": 16, "warps": 2}),
         ("d:nt:9x7x66@1", "shared", {"path": "bulk", "mma": 8, "warps": 2}),
