@@ -25,17 +25,17 @@ RATE = 425
 could. This and ``BANKS`` are from tiles of 192, 128 and 64 rows at 4,096 on an H200, waves taken out."""
 BANKS = 88
 """Bytes of shared memory that an SM moves in a clock beside them, of 128."""
-SINGLY = 1.02
-"""Times longer that slices take that come number by number: a guess."""
+CARRIED = 1.02
+"""Times longer that slices take that pass registers: a guess."""
 STORED = 24
 """Bytes of C that a block rounds and stores in a clock, as with ``warpgroup``."""
-BEGUN = 1500
-"""Clocks of a launch and of the first slice of a block."""
+BEGUN, TOGETHER = 5500, 1000
+"""Clocks of a launch and of the first slice of a block, and more of clusters, as with ``warpgroup``."""
 MEMORY = 2400
 """Bytes that device memory moves in a clock: 4.3 TB/s at some 1.8 GHz."""
 ALONE = 1.01
 """Times longer that blocks take that share nothing."""
-MET, CALLED, TOLD, ASKEW, UNSURE = 3000, 3200, 2500, 1.04, 1.01
+MET, CALLED, TOLD, ASKEW, UNSURE = 3000, 3200, 2500, 1.04, 1.05
 """What tiles cost that are cut, as with ``warpgroup``: bytes of sums that all blocks move in a clock, clocks
 from asking for sums of another block to having them, and to knowing of them; how much longer their slices
 take, and how sure all of this is."""
@@ -63,10 +63,10 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     waves = -(-(count - cut) // places)
     products = tile_m * tile_n * SLICE / RATE
     # Lines of A come once, and products of each 64 columns read them for re and for im; B comes and is read.
-    across, singly = turned(p, exchange), columns["singly"]
-    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * across * (1 - singly) * tile_m
+    across, carried = turned(p, exchange), columns["carried"]
+    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * across * (1 - carried) * tile_m
     slice_clocks = np.maximum(products, lines * LINE / BANKS)
-    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE) * np.where(singly > 0, SINGLY, 1.0)
+    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE) * np.where(carried > 0, CARRIED, 1.0)
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
     slice_clocks = slice_clocks + 4 / columns["steps"]
     written = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0"))
@@ -83,4 +83,4 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     joined = np.where(given > 0, met + others * CALLED + TOLD, 0)
     made = (whole + part + joined) * np.where(cut > 0, UNSURE, 1)
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
-    return np.maximum(made, p.bytes / MEMORY) + made / 64 + BEGUN
+    return np.maximum(made, p.bytes / MEMORY) + made / 64 + BEGUN + (shared > 1) * TOGETHER

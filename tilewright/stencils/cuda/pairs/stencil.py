@@ -10,7 +10,7 @@ of the imaginary ones. Neither is written apart, nor twice. What surrounds the p
              operand has to run along k, or is turned in shared memory
     tile_m, tile_n   of C, or of its transpose
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
-    singly   whether a first operand that runs across k is copied number by number, and not turned
+    carried  whether a first operand that runs across k passes registers, and is not turned in shared memory
     steps    products along k whose fragments come at once, while those before them are multiplied
     cluster_m, cluster_n   blocks that share what comes of the second operand, of the first
     stages   slices of 32 along k in shared memory
@@ -133,7 +133,7 @@ class PairsStencil(Stencil):
             _map(p, of_a, a, c["tile_m"] // c["cluster_n"] if made.transposed_a else SLICE),
             _map(p, of_b, b, SLICE if made.transposed_b else c["tile_n"] // c["cluster_m"]),
             _map(p, C, (p.m, p.n), SLICE if c["exchange"] else BLOCK),
-            *([_source(made, of_a)] if c["singly"] else []),
+            *([_source(made, of_a)] if c["carried"] else []),
             *([_cut(p, c)] if c["cut"] else []),
         )
 
