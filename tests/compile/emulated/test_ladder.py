@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests import marks
@@ -24,7 +26,7 @@ pytestmark = marks.COMPILED
         (5, "h", "64 64 2 1", "11x70x139", "any"),
         (6, "b", "128 64 2", "11x70x139", "0"),
         # Two tiles of one block, and in turns of two blocks that share what comes.
-        (7, "h", "128 64 2 0", "11x135x75", "0"),
+        (7, "h", "128 64 2 0", "70x11x75", "0"),
         (8, "b", "64 64 2 1", "75x70x75", "any"),
     ],
 )
@@ -34,4 +36,6 @@ def test_a_step_is_right(number: int, letter: str, values: str, size: str, beta:
     p = problem(f"{letter}:nn:{size}", beta=beta, alpha="any")
     pads = [-(ld or 0) % rung.unit for ld in (p.lda, p.ldb, p.ldc)]
     p = problem(p.spelling, pad=(pads[0] + rung.unit, pads[1], pads[2] + rung.unit), beta=beta, alpha="any")
-    assert rung_wrong(rung, config, p, H200, SCHEDULES[number % len(SCHEDULES)]) == ""
+    # Blocks that stay have more than one tile.
+    device = replace(H200, limits={**H200.limits, "sms": 2 if number == 8 else 1})
+    assert rung_wrong(rung, config, p, device, SCHEDULES[number % len(SCHEDULES)]) == ""
