@@ -75,14 +75,12 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
 
 
 def test_one_program_serves_every_length() -> None:
-    """The long extent is an argument: neither the text nor what it is kept under depends on it."""
+    """The long extent is an argument: neither the text nor what it is kept under depends on it, unless one
+    tile has all of it."""
     for text, other in (("s:300x9x7@100", "s:1500x9x7@20"), ("d:5x260x6@100", "d:5x2600x6@10")):
         p, q = problem(text), problem(other)
-        config = PANEL.default(p, H200)
-        short = config["tile"] < min(length(p), length(q))
-        assert short or not config["direct"] or PANEL.source(p, config, H200) == PANEL.source(q, config, H200)
-        few = config.with_(tile=64)
-        assert PANEL.source(p, few, H200) == PANEL.source(q, few, H200)
+        config = PANEL.default(p, H200).with_(tile=64)
+        assert PANEL.source(p, config, H200) == PANEL.source(q, config, H200)
     p, q = problem("s:300x9x7"), problem("s:1500x9x7")
     assert {name for name in PANEL.compiled(p) if PANEL.compiled(p)[name] != PANEL.compiled(q)[name]} <= {
         "lda",
@@ -161,6 +159,21 @@ def test_the_model_counts_what_a_row_takes() -> None:
     assert of("s:512x8x8@1000") < of("s:512x16x8@1000") < of("s:512x16x8@1000", "1")
     assert of("s:512x8x8@1000") < of("s:512x8x32@1000")
     assert of("s:512x8x8@1000") < of("d:512x8x8@1000")
+
+
+def test_sectors_that_are_written_in_part_cost() -> None:
+    """A store of a warp has two of them where columns of C begin anywhere, one run of all columns, too."""
+    x = fitted("panel", H200)
+
+    def of(m: int, tile: int, direct: int) -> float:
+        p = problem(f"c:nn:{m}x24x4@1000")
+        chosen = BASE.with_(path="bulk", tile=tile, direct=direct, blocks=792)
+        config = {name: np.array([value]) for name, value in chosen.items()}
+        return float(clocks(p, H200, config, x)[0])
+
+    from_registers, columns, one_run = (of(511, *c) / of(512, *c) for c in ((512, 1), (256, 0), (512, 0)))
+    assert one_run < columns < from_registers
+    assert from_registers > 1.2 * one_run
 
 
 BASE = Config(
