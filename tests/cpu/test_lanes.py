@@ -8,9 +8,9 @@ the start of one that is preceded by such a page, so a read or a write one byte 
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import mmap
-import dataclasses
 import random
 from collections.abc import Iterator
 
