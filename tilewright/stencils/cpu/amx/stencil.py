@@ -15,8 +15,8 @@ memory as columns is its rows, so that op(B) is read as it lies and op(A) is wha
 are made equal: what an instruction takes grows with the columns of C and the steps of k of a tile. Sums go
 through a buffer, where alpha, beta and the rounding to 16 bits are applied by vectors.
 
-Tiles are read from a buffer only when what vectors wrote there has left the core, and the other way round, so
-that the steps of one product wait for each other. They need not come after one another:
+It seems that tiles are read from a buffer only when what vectors wrote there has left the core, and so back,
+so that the steps of one product wait for each other. They need not come after one another:
 
       packed        multiplied       put into C
       product j     j - ahead        block by block, ``behind`` blocks after its tile products
