@@ -3,9 +3,9 @@
 
 Random problems (types b and h, all transpositions, gaps, shared operands, sizes that no tile divides beside
 those that all do), each by random configs of ``amx`` and ``dots`` and by the default of ``tile``, and squares
-by the defaults of all three, run on the processor of ``bench.bochs.machine``. A line holds each kernel's
-outcome and the instructions that one product took, as the emulator counts them. Exit code 1: something is
-wrong; what is missing here is named.
+by the defaults of all three (float16 by ``amx`` also as sums of two bfloat16), run on the processor of
+``bench.bochs.machine``. A line holds each kernel's outcome and the instructions that one product took, as the
+emulator counts them. Exit code 1: something is wrong; what is missing here is named.
 """
 
 from __future__ import annotations
@@ -61,14 +61,17 @@ def drawn(count: int, seed: int) -> Iterator[Problem]:
 
 def jobs(count: int, seed: int, squares: Sequence[int]) -> list[machine.Job]:
     """Every kernel to check."""
-    draw, found, device = random.Random(seed), [], machine.device()
+    draw, found = random.Random(seed), []
 
     def add(p: Problem, name: str, any_config: bool) -> None:
         stencil = STENCILS[name]
-        if stencil.accepts(p, device) is None:
-            space = stencil.space(p, device)
-            config = space.at(draw.randrange(space.count())) if any_config else stencil.default(p, device)
-            found.append(machine.Job(p, name, config, flushes(name, p.dtype.letter)))
+        # float16 by the tile registers of before and after.
+        for older in (False, True)[: 2 if (name, p.dtype.letter) == ("amx", "h") else 1]:
+            device = machine.older() if older else machine.device()
+            if stencil.accepts(p, device) is None:
+                space = stencil.space(p, device)
+                config = space.at(draw.randrange(space.count())) if any_config else stencil.default(p, device)
+                found.append(machine.Job(p, name, config, flushes(name, p.dtype.letter), older))
 
     for problem in drawn(count, seed):
         for name in NAMES:
@@ -112,6 +115,7 @@ def main() -> None:
             line = {
                 "kind": "run",
                 "stencil": job.stencil,
+                "older": job.older,
                 "problem": job.problem.key,
                 "config": dict(job.config),
             }

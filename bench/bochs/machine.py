@@ -51,12 +51,15 @@ class Job:
     config: Config
     flushes: bool = False
     """Whether subnormal operands are to be taken for zeros."""
+    older: bool = False
+    """Whether it is written for a processor whose tiles multiply no float16."""
 
     @property
     def name(self) -> str:
         """What the outcome is said of."""
         p = self.problem
-        return f"{self.stencil} {p.dtype.letter}:{p.trans}:{p.m}x{p.n}x{p.k} {p.alpha},{p.beta} {self.config}"
+        which = self.stencil + "-split" * self.older
+        return f"{which} {p.dtype.letter}:{p.trans}:{p.m}x{p.n}x{p.k} {p.alpha},{p.beta} {self.config}"
 
 
 def device(name: str = "sapphirerapids", features: Sequence[str] = ASKED) -> Device:
@@ -67,6 +70,11 @@ def device(name: str = "sapphirerapids", features: Sequence[str] = ASKED) -> Dev
     )
     found = base.supports | supported({*features, "f16c", "avx512fp16"})
     return replace(base, name=name, key=f"{name}-avx512", features=compiled_for, supports=found)
+
+
+def older() -> Device:
+    """The same without tile products of float16."""
+    return device(features=[name for name in ASKED if name != "amx-fp16"])
 
 
 def missing() -> list[str]:
@@ -96,7 +104,7 @@ def image(jobs: Sequence[Job], target: Device, folder: Path) -> str:
     LLVM refuses a program."""
     programs: dict[str, Source] = {}
     for number, job in enumerate(jobs):
-        source = STENCILS[job.stencil].source(job.problem, job.config, target)
+        source = STENCILS[job.stencil].source(job.problem, job.config, older() if job.older else target)
         assert source.entry == ENTRY
         programs[f"kernel_{number}"] = source
     code, _ = llvm.library(programs, target)

@@ -5,10 +5,10 @@ entry:
   call void @llvm.x86.ldtilecfg(ptr %v1)
   %v2 = alloca [512 x i8], align 64
   %v3 = alloca [768 x i8], align 64
-  %v4 = alloca [768 x i8], align 64
+  %v4 = alloca [384 x i8], align 64
   br label %before5
 before5:
-  %v8 = add i64 %count, 6
+  %v8 = add i64 %count, 4
   %v9 = icmp sgt i64 %count, 0
   br i1 %v9, label %batch6, label %done7
 batch6:
@@ -20,7 +20,7 @@ do10:
   %v14 = and i64 %v12, 3
   %v15 = mul i64 %v14, 192
   %v16 = getelementptr i8, ptr %v3, i64 %v15
-  %v17 = and i64 %v12, 3
+  %v17 = and i64 %v12, 1
   %v18 = mul i64 %v17, 192
   %v19 = getelementptr i8, ptr %v4, i64 %v18
   %v20 = and i64 %v12, 3
@@ -82,11 +82,11 @@ each52:
 end53:
   br label %on24
 on24:
-  %v65 = sub i64 %batch6.i, 6
+  %v65 = sub i64 %batch6.i, 4
   %v66 = icmp ult i64 %v65, %count
   br i1 %v66, label %do63, label %on64
 do63:
-  %v67 = and i64 %v65, 3
+  %v67 = and i64 %v65, 1
   %v68 = mul i64 %v67, 192
   %v69 = getelementptr i8, ptr %v4, i64 %v68
   %v70 = mul i64 %v65, %sc

@@ -105,12 +105,14 @@ class Pairs:
         if p.transposed_a:
             blocks = [(row, pair) for row in range(0, p.m, ROWS) for pair in range(0, deep, PAIRS)]
             for row, pair in _share(blocks, part, parts):
-                lines = [
-                    self._along_k(a, (row + i) * p.lda, 2 * pair) if row + i < p.m else None  # type: ignore[operator]
-                    for i in range(ROWS)
-                ]
-                for which, some in enumerate(self._by_part(lines)):
-                    for number, vector in enumerate(self._transposed(some)[: deep - pair]):
+                # Both parts of all lines at once are more than there are registers.
+                for which in range(1 + self.split):
+                    lines = [
+                        self._along_k(a, (row + i) * p.lda, 2 * pair) if row + i < p.m else None  # type: ignore[operator]
+                        for i in range(ROWS)
+                    ]
+                    vectors = self._transposed([line[which] if line else None for line in lines])
+                    for number, vector in enumerate(vectors[: deep - pair]):
                         at = which * self.parts_a + row * deep + (pair + number) * ROWS
                         ir.store(vector, ir.at(buffer, at, held=True), whole, held=True)
                     ir.keep_order()
@@ -171,21 +173,18 @@ class Pairs:
         blocks = [(column, pair) for column in range(0, p.n, ROWS) for pair in range(0, length // 2, PAIRS)]
         for column, pair in _share(blocks, part, parts):
             piece = Piece(column, ROWS, min(ROWS, p.n - column))
-            found: list[list[str] | None] = []
-            for k in range(2 * pair, min(2 * (pair + PAIRS), p.k), 2):
-                first = ir.at(b, column + k * p.ldb)  # type: ignore[operator]
-                found.append(self.paired(first, ir.at(first, p.ldb) if k + 1 < p.k else None, piece))  # type: ignore[arg-type]
-            found += [None] * (ROWS - len(found))
-            for which, some in enumerate(self._by_part(found)):
-                for number, vector in enumerate(self._transposed(some)[: piece.active]):
+            for which in range(1 + self.split):
+                found: list[str | None] = []
+                for k in range(2 * pair, min(2 * (pair + PAIRS), p.k), 2):
+                    first = ir.at(b, column + k * p.ldb)  # type: ignore[operator]
+                    second = ir.at(first, p.ldb) if k + 1 < p.k else None  # type: ignore[arg-type]
+                    found.append(self.paired(first, second, piece)[which])
+                found += [None] * (ROWS - len(found))
+                for number, vector in enumerate(self._transposed(found)[: piece.active]):
                     place = ir.at(buffer, (column + number) * length + 2 * pair)
                     place = ir.at(place, which * self.parts_b, held=True)
                     ir.store(vector, place, Piece(0, ROWS, ROWS), held=True)
                 ir.keep_order()
-
-    def _by_part(self, lines: list[list[str] | None]) -> list[list[str | None]]:
-        """Vectors of one part each, of those that have one or two."""
-        return [[line[part] if line else None for line in lines] for part in range(1 + self.split)]
 
     def _along_k(self, base: str, offset: int, k: int) -> list[str] | None:
         """Up to 16 pairs of a row of k, zeros beyond its end, by part; None where there is none."""

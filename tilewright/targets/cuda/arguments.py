@@ -157,8 +157,8 @@ class Patch:
 @dataclass(frozen=True, slots=True)
 class Packed:
     """All parameters one after the other in ``block``. ``spans`` are (offset, bytes) of each; ``spaces`` the
-    offsets of workspaces in the block, which each launch has of its own, as are the ``stamps``; ``mapped`` are
-    those of maps of tensors in the last of these workspaces."""
+    offsets of workspaces in the block, which each launch has of its own, as are the ``stamps``; ``mapped``
+    are those of maps of tensors in the last of these workspaces."""
 
     block: bytearray
     spans: tuple[tuple[int, int], ...]

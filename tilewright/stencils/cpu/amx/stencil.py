@@ -15,8 +15,8 @@ memory as columns is its rows, so that op(B) is read as it lies and op(A) is wha
 are made equal: what an instruction takes grows with the columns of C and the steps of k of a tile. Sums go
 through a buffer, where alpha, beta and the rounding to 16 bits are applied by vectors.
 
-Tiles are read from a buffer only when what vectors wrote there has left the core, and the other way round, so
-that the steps of one product wait for each other. They need not come after one another:
+It seems that tiles are read from a buffer only when what vectors wrote there has left the core, and so back,
+so that the steps of one product wait for each other. They need not come after one another:
 
       packed        multiplied       put into C
       product j     j - ahead        block by block, ``behind`` blocks after its tile products
@@ -43,7 +43,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
-from tilewright.space import Param, Rule, Space
+from tilewright.space import HARDWARE, Param, Rule, Space
 from tilewright.stencils.cpu.amx.codegen import TILES, Amx, Shape, needs_copy
 from tilewright.stencils.cpu.ir import ENTRY, grain, module
 from tilewright.stencils.cpu.pairs import CONVERT, ROWS
@@ -52,12 +52,13 @@ from tilewright.targets.cpu.isa import compiles_for
 
 LIMIT = 64
 LETTERS = ("b", "h")
-AHEAD = 3
-"""Products that one of a single tile waits between packing, tile products and C, by default."""
-FEW = 4
-"""Columns of C below which it is left to others: what is packed of A is used once for each."""
-WORTH = 512
-"""Multiply-adds of a product from which on it was faster than every other stencil for bfloat16."""
+SINGLE = 3
+"""Products that one of a single tile is packed ahead of its tile product, by default."""
+WORTH, SPLIT = 512, 60
+"""Multiply-adds of a product of bfloat16, and the least extent of one of split float16, from which on it was
+faster than every other stencil."""
+READY = 1 << 15
+"""Multiply-adds of a call that are worth making tile registers ready."""
 FEATURE, FLOAT16 = "amx-bf16", "amx-fp16"
 """What it needs, and what multiplies float16 as it is, by LLVM's names."""
 
@@ -177,13 +178,19 @@ class AmxStencil(Stencil):
         return lambda configs: np.array([cost(problem, config) for config in configs])
 
     def default(self, problem: Problem, device: Device) -> Config:
-        shape = Shape.of(problem)
-        at_once = self.space(problem, device).restricted(ahead=0, behind=0, prefetch=0)
-        found = min(at_once, key=lambda config: (cost(problem, config), repr(config)))
+        shape, split = Shape.of(problem), splits(problem, device)
         single = shape.down == shape.across == 1
-        ahead = AHEAD if single else 0
-        asks = int(ahead > 0 and problem.footprint > device.knee())
-        return found.with_(ahead=ahead, behind=ahead, prefetch=asks)
+        ahead = SINGLE if single else 1
+        # Larger blocks read tiles less often, and what they sum fills more of the first cache: two tiles of
+        # one column of them were faster at 24 to 64.
+        blocks = {"blk_m": 1 if split else min(2, shape.down), "blk_n": 1}
+        space = self.space(problem, device).restricted(**blocks, ahead=ahead, behind=0, prefetch=0)
+        found = min(
+            space.only(HARDWARE), key=lambda config: (config["copy_b"], -config["convert"], repr(config))
+        )
+        waits = _waiting(problem, shape, **blocks, copy_b=found["copy_b"], ahead=ahead, behind=1)
+        asks = int(problem.footprint > device.knee())
+        return found.with_(behind=int(waits <= device["l1d"] // 2 // (1 + split)), prefetch=asks)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         written = Amx(problem, config, splits(problem, device)).function()
@@ -193,9 +200,13 @@ class AmxStencil(Stencil):
         return Launch(grain=grain(problem))
 
     def gain(self, problem: Problem, device: Device) -> float:
-        """For bfloat16 it was 1.6 times as fast as ``tile`` at 8 and 3 to 6 times from 16 on, on an Emerald
-        Rapids (``bench/results/emeraldrapids-avx512/halves.jsonl``); for few columns A is packed in vain, and
-        float16 was measured nowhere."""
+        """On an Emerald Rapids it was 1.6 times as fast as ``tile`` for bfloat16 at 8 and 3 to 7 times from
+        16 on, and for float16 1.2 to 1.6 times at 64 and no faster at 48
+        (``emeraldrapids-avx512/halves.jsonl``). A call takes some 0.4 microseconds to make tile registers
+        ready, which a few small products are not worth. float16 by AMX-FP16 was measured nowhere."""
         p = problem
-        worth = p.dtype.letter == "b" and p.m * p.n * p.k >= WORTH and p.n >= FEW
-        return 3.0 if worth else 1.0
+        if p.dtype.letter == "h":
+            worth = splits(p, device) and min(p.extents) >= SPLIT
+        else:
+            worth = p.m * p.n * p.k >= WORTH and p.n > 1
+        return 3.0 if worth and p.products * p.m * p.n * p.k >= READY else 1.0
