@@ -92,7 +92,7 @@ def test_copies_lie_behind_the_counters_and_maps_are_of_them() -> None:
     at = 128 + 2 * 512 * 645
     sizes = {"lda": 487, "ldb": 720, "ldc": 645, "m": 645, "n": 720, "k": 480, "band": 16}
     # Of 60 words of 16 bytes a column, 645 of them, and of 90 each of 480.
-    copies = {"to_a": 128, "to_b": at, "pieces_a": 13, "pieces_b": 15}
+    copies = {"to_a": 128, "to_b": at, "parts_a": 13, "parts_b": 15, "together": 1}
     assert values == sizes | copies | {"alpha": None, "beta": None}
     (space,) = (field for field in given.fields if isinstance(field, Workspace))
     assert (space.size, space.zeros) == (at + 2 * 768 * 480, 8)
@@ -116,7 +116,7 @@ def test_what_is_aligned_is_not_copied() -> None:
     assert (odd["COPY_A"], odd["COPY_B"]) == ("0", "1")
 
 
-def test_pieces_are_those_of_the_kernel() -> None:
+def test_parts_are_those_of_the_kernel() -> None:
     said = (Path(module.__file__).parent / "copy.cuh").read_text()
     assert f"EACH = {WORDS // THREADS}, WORDS = EACH * THREADS;" in said
 
@@ -125,6 +125,14 @@ def test_blocks_without_a_tile_copy_too() -> None:
     p = problem("h:nn:65x65x99999")
     assert UNALIGNED.launch(p, UNALIGNED.default(p, H200)).grid == (132, 1, 1)
     assert UNALIGNED.launch(problem("h:nn:65x65x65"), HIGH).grid == (2, 1, 1)
+
+
+def test_pieces_of_large_operands_are_several_parts() -> None:
+    """By hand: two times 8191 columns of 1024 words of 16 bytes in parts of 3072, and eight turns of 132."""
+    given, *_ = UNALIGNED.arguments(problem("h:nn:8191x8191x8191"), HIGH)
+    assert isinstance(given, Struct)
+    values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
+    assert (values["parts_a"], values["parts_b"], values["together"]) == (2731, 2731, 5)
 
 
 # -- the choice --------------------------------------------------------------------------------------------
