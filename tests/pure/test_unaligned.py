@@ -15,7 +15,15 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.unaligned.cost import clocks
-from tilewright.stencils.cuda.unaligned.needs import THREADS, WORDS, shared_bytes
+from tilewright.stencils.cuda.unaligned.needs import (
+    COUNTERS,
+    THREADS,
+    WORDS,
+    copied,
+    copies,
+    shared_bytes,
+    stored,
+)
 from tilewright.stencils.cuda.unaligned.stencil import ARGUED, UnalignedStencil
 from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
@@ -101,6 +109,31 @@ def test_copies_lie_behind_the_counters_and_maps_are_of_them() -> None:
         (128, "bfloat16", (480, 645, 1), (1024, 1024 * 645), (64, 256, 1)),
         (at, "bfloat16", (720, 480, 1), (1536, 1536 * 480), (64, 64, 1)),
     ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    sizes=st.tuples(*(st.integers(33, 3000),) * 3),
+    trans=st.sampled_from(ORDERS),
+    more=st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    align=st.sampled_from((2, 4, 8, 16)),
+)
+def test_copies_have_room_and_begin_where_maps_take_them(
+    sizes: tuple[int, int, int], trans: str, more: tuple[int, int], align: int
+) -> None:
+    p = Problem(DTYPES["b"], *sizes, trans[0], trans[1])
+    p = p.with_(lda=(p.lda or 0) + more[0], ldb=(p.ldb or 0) + more[1], align=align)
+    end, made = COUNTERS, copies(p)
+    for copy, moves, (length, columns) in zip(made[0], copied(p), stored(p), strict=True):
+        if moves:
+            assert copy.at >= end
+            assert copy.at % 128 == copy.leading % 64 == 0
+            assert length <= copy.leading < length + 64
+            assert (copy.parts - 1) * WORDS < -(-length // 8) * columns <= copy.parts * WORDS
+            end = copy.at + 2 * copy.leading * columns
+        else:
+            assert copy.parts == 0
+    assert made[1] >= end
 
 
 def test_what_is_aligned_is_not_copied() -> None:
