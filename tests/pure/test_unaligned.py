@@ -15,7 +15,15 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.unaligned.cost import clocks
-from tilewright.stencils.cuda.unaligned.needs import THREADS, WORDS, shared_bytes
+from tilewright.stencils.cuda.unaligned.needs import (
+    COUNTERS,
+    THREADS,
+    WORDS,
+    copied,
+    copies,
+    shared_bytes,
+    stored,
+)
 from tilewright.stencils.cuda.unaligned.stencil import ARGUED, UnalignedStencil
 from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
@@ -92,7 +100,7 @@ def test_copies_lie_behind_the_counters_and_maps_are_of_them() -> None:
     at = 128 + 2 * 512 * 645
     sizes = {"lda": 487, "ldb": 720, "ldc": 645, "m": 645, "n": 720, "k": 480, "band": 16}
     # Of 60 words of 16 bytes a column, 645 of them, and of 90 each of 480.
-    copies = {"to_a": 128, "to_b": at, "pieces_a": 13, "pieces_b": 15}
+    copies = {"to_a": 128, "to_b": at, "parts_a": 13, "parts_b": 15, "together": 1}
     assert values == sizes | copies | {"alpha": None, "beta": None}
     (space,) = (field for field in given.fields if isinstance(field, Workspace))
     assert (space.size, space.zeros) == (at + 2 * 768 * 480, 8)
@@ -101,6 +109,31 @@ def test_copies_lie_behind_the_counters_and_maps_are_of_them() -> None:
         (128, "bfloat16", (480, 645, 1), (1024, 1024 * 645), (64, 256, 1)),
         (at, "bfloat16", (720, 480, 1), (1536, 1536 * 480), (64, 64, 1)),
     ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    sizes=st.tuples(*(st.integers(33, 3000),) * 3),
+    trans=st.sampled_from(ORDERS),
+    more=st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    align=st.sampled_from((2, 4, 8, 16)),
+)
+def test_copies_have_room_and_begin_where_maps_take_them(
+    sizes: tuple[int, int, int], trans: str, more: tuple[int, int], align: int
+) -> None:
+    p = Problem(DTYPES["b"], *sizes, trans[0], trans[1])
+    p = p.with_(lda=(p.lda or 0) + more[0], ldb=(p.ldb or 0) + more[1], align=align)
+    end, made = COUNTERS, copies(p)
+    for copy, moves, (length, columns) in zip(made[0], copied(p), stored(p), strict=True):
+        if moves:
+            assert copy.at >= end
+            assert copy.at % 128 == copy.leading % 64 == 0
+            assert length <= copy.leading < length + 64
+            assert (copy.parts - 1) * WORDS < -(-length // 8) * columns <= copy.parts * WORDS
+            end = copy.at + 2 * copy.leading * columns
+        else:
+            assert copy.parts == 0
+    assert made[1] >= end
 
 
 def test_what_is_aligned_is_not_copied() -> None:
@@ -116,7 +149,7 @@ def test_what_is_aligned_is_not_copied() -> None:
     assert (odd["COPY_A"], odd["COPY_B"]) == ("0", "1")
 
 
-def test_pieces_are_those_of_the_kernel() -> None:
+def test_parts_are_those_of_the_kernel() -> None:
     said = (Path(module.__file__).parent / "copy.cuh").read_text()
     assert f"EACH = {WORDS // THREADS}, WORDS = EACH * THREADS;" in said
 
@@ -125,6 +158,14 @@ def test_blocks_without_a_tile_copy_too() -> None:
     p = problem("h:nn:65x65x99999")
     assert UNALIGNED.launch(p, UNALIGNED.default(p, H200)).grid == (132, 1, 1)
     assert UNALIGNED.launch(problem("h:nn:65x65x65"), HIGH).grid == (2, 1, 1)
+
+
+def test_pieces_of_large_operands_are_several_parts() -> None:
+    """By hand: two times 8191 columns of 1024 words of 16 bytes in parts of 3072, and eight turns of 132."""
+    given, *_ = UNALIGNED.arguments(problem("h:nn:8191x8191x8191"), HIGH)
+    assert isinstance(given, Struct)
+    values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
+    assert (values["parts_a"], values["parts_b"], values["together"]) == (2731, 2731, 5)
 
 
 # -- the choice --------------------------------------------------------------------------------------------

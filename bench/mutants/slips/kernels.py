@@ -239,7 +239,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/stencils/cuda/unaligned/copy.cuh",
-        "if (piece == 0 || begin + WORDS >= all) {",
+        "if (part == 0 || begin + WORDS >= all) {",
         "if (begin + WORDS >= all) {",
         f"{_EMULATED}/test_unaligned.py",
     ),

@@ -1,7 +1,7 @@
 // The copies of operands whose columns begin anywhere: into columns at multiples of 128 bytes, by all threads.
 #pragma once
 
-constexpr int EACH = 8, WORDS = EACH * THREADS;  // words of 16 bytes of a thread and of a piece
+constexpr int EACH = 8, WORDS = EACH * THREADS;  // words of 16 bytes of a thread and of a part
 
 // The word of 16 bytes at a multiple of 16, as far as it lies in an operand.
 INLINE uint4 word_in(const Stored *at, const Stored *begin, const Stored *end) {
@@ -37,18 +37,38 @@ struct Word {
     }
 };
 
-// A piece of an operand of so many columns.
-INLINE void copy_piece(const Stored *from, uint4 *to, int piece, int length, int columns, long long ld) {
-    const int words = ceiling(length, 8);  // of a column
-    const long long begin = (long long)piece * WORDS, all = (long long)words * columns, column = begin / words;
-    const int word = (int)(begin - column * words) + threadIdx.x;  // from the beginning of that column
-    if (piece == 0 || begin + WORDS >= all) {
+// Words of an operand, one after the other through its columns: those of a thread, THREADS apart.
+struct Walk {
+    const int words, across, rest;  // of a column; whole columns in THREADS words, and words beyond these
+    long long column;
+    int word;
+
+    INLINE Walk(int length, long long begin) : words(ceiling(length, 8)), across(THREADS / words), rest(THREADS % words) {
+        column = begin / words;
+        const int first = (int)(begin - column * words) + threadIdx.x;
+        column += first / words;
+        word = first % words;
+    }
+    INLINE void next() {
+        column += across;
+        word += rest;
+        if (word >= words) {
+            word -= words;
+            column++;
+        }
+    }
+};
+
+// A part of an operand of so many columns.
+INLINE void copy_part(const Stored *from, uint4 *to, unsigned int part, int length, int columns, long long ld) {
+    const long long begin = (long long)part * WORDS, all = (long long)ceiling(length, 8) * columns;
+    Walk walk(length, begin);
+    if (part == 0 || begin + WORDS >= all) {
         // What lies before the first element and behind the last one is not read.
         const Stored *const end = from + (columns - 1) * ld + length;
         const int count = (int)min((long long)WORDS, all - begin) - threadIdx.x;
-        _Pragma("unroll 1") for (int i = 0; i < count; i += THREADS) {
-            const int further = (word + i) / words;
-            const Word each(from, column + further, word + i - further * words, length, ld);
+        _Pragma("unroll 1") for (int i = 0; i < count; i += THREADS, walk.next()) {
+            const Word each(from, walk.column, walk.word, length, ld);
             to[each.to] = between(word_in(each.low, from, end), word_in(each.high, from, end), each.shift);
         }
         return;
@@ -57,9 +77,8 @@ INLINE void copy_piece(const Stored *from, uint4 *to, int piece, int length, int
     uint4 low[EACH], high[EACH];
     int shift[EACH];
     long long place[EACH];
-    UNROLL for (int i = 0; i < EACH; i++) {
-        const int further = (word + i * THREADS) / words;
-        const Word each(from, column + further, word + i * THREADS - further * words, length, ld);
+    UNROLL for (int i = 0; i < EACH; i++, walk.next()) {
+        const Word each(from, walk.column, walk.word, length, ld);
         low[i] = *(const uint4 *)each.low;
         high[i] = *(const uint4 *)each.high;
         shift[i] = each.shift;
@@ -74,10 +93,14 @@ INLINE unsigned int counted(unsigned int *counter) {
     return found;
 }
 
+// Pieces are so many parts, that they are counted seldom.
+INLINE unsigned int pieces(const Product &g) { return (g.parts_a + g.parts_b + g.together - 1) / g.together; }
+
 // By all threads: pieces, until all have somebody who copies them.
 INLINE void copy_operands(const Product &g) {
     Counters &counters = *(Counters *)g.space;
-    unsigned int *const shown = (unsigned int *)(shared_memory + AT_PIECE), all = g.pieces_a + g.pieces_b;
+    unsigned int *const shown = (unsigned int *)(shared_memory + AT_PIECE);
+    const unsigned int parts = g.parts_a + g.parts_b, all = pieces(g);
     unsigned int next = 0, mine = 0;
     if (threadIdx.x == 0) next = atomicAdd(&counters.begun, 1u);
     while (true) {
@@ -88,10 +111,12 @@ INLINE void copy_operands(const Product &g) {
         if (piece >= all) break;
         // Which is the next one is found out meanwhile.
         if (threadIdx.x == 0) next = atomicAdd(&counters.begun, 1u);
-        if (COPY_A && piece < g.pieces_a)
-            copy_piece(g.a, (uint4 *)(g.space + g.to_a), piece, A_ALONG ? g.k : g.m, A_ALONG ? g.m : g.k, g.lda);
-        else
-            copy_piece(g.b, (uint4 *)(g.space + g.to_b), piece - g.pieces_a, B_ALONG ? g.k : g.n, B_ALONG ? g.n : g.k, g.ldb);
+        for (unsigned int part = piece * g.together; part < (piece + 1) * g.together && part < parts; part++) {
+            if (COPY_A && part < g.parts_a)
+                copy_part(g.a, (uint4 *)(g.space + g.to_a), part, A_ALONG ? g.k : g.m, A_ALONG ? g.m : g.k, g.lda);
+            else
+                copy_part(g.b, (uint4 *)(g.space + g.to_b), part - g.parts_a, B_ALONG ? g.k : g.n, B_ALONG ? g.n : g.k, g.ldb);
+        }
         mine++;
     }
     // Copies of boxes read it, on other SMs, too.
@@ -107,6 +132,6 @@ INLINE void copy_operands(const Product &g) {
 // By the thread that asks for boxes: until all is copied.
 INLINE void copied(const Product &g) {
     Counters &counters = *(Counters *)g.space;
-    while (counted(&counters.done) < g.pieces_a + g.pieces_b) __nanosleep(64);
+    while (counted(&counters.done) < pieces(g)) __nanosleep(64);
     asm volatile("fence.proxy.async;" ::: "memory");
 }

@@ -25,7 +25,7 @@ BROUGHT = (0.0091, 0.0117, 0.0156, 0.0234)
 SPEED = (1.025, 1.0, 0.75, 0.5)
 """The speed of tiles by the elements of A and B that a block is brought for a multiply-add: those of
 ``warpgroup``."""
-COPIED = 16
+COPIED = 8
 """Bytes of operands that an SM reads and writes again in a clock, while all do."""
 STORED = 16
 """Bytes of C that a block puts together and stores in a clock."""

@@ -10,14 +10,14 @@ struct Counters {
 };
 
 // What the kernel is called with beside the tensor maps. `band`: tiles that a band has along n. `to_a`, `to_b`: where copies
-// lie in the workspace, in bytes; pieces have WORDS words of 16 bytes each.
+// lie in the workspace, in bytes; parts have WORDS words of 16 bytes each, and a piece so many parts `together`.
 struct Product {
     const Stored *a, *b;
     Stored *c;
     unsigned char *space;
     long long lda, ldb, ldc, to_a, to_b;
     int m, n, k, band;
-    unsigned int pieces_a, pieces_b;
+    unsigned int parts_a, parts_b, together;
     double alpha[2], beta[2];
 };
 

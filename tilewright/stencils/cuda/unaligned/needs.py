@@ -23,15 +23,17 @@ MOST_SUMS = 192
 COUNTERS = 8
 """Bytes of the workspace that count pieces, and begin with 0."""
 WORDS = 8 * THREADS
-"""Words of 16 bytes of a piece that a block copies at once."""
+"""Words of 16 bytes of a part that a block copies at once."""
+TURNS = 8
+"""Pieces of several parts that each block has at least, so that all end at about the same time."""
 
 
 class Copy(NamedTuple):
-    """An operand in the workspace: where it lies, elements from column to column, and the pieces of it."""
+    """An operand in the workspace: where it lies, elements from column to column, and the parts of it."""
 
     at: int
     leading: int
-    pieces: int
+    parts: int
 
 
 def copied(p: Problem) -> tuple[bool, bool]:

@@ -24,6 +24,7 @@ from tilewright.stencils.cuda.unaligned.needs import (
     COUNTERS,
     SLICE,
     THREADS,
+    TURNS,
     Copy,
     copied,
     copies,
@@ -125,7 +126,8 @@ class UnalignedStencil(Stencil):
                     *(Scalar(f"to_{name}", "q", copy.at) for name, copy in (("a", a), ("b", b))),
                     *sizes,
                     Scalar("band", "i", max(1, c["band"] // c["tile_n"])),
-                    *(Scalar(f"pieces_{name}", "I", copy.pieces) for name, copy in (("a", a), ("b", b))),
+                    *(Scalar(f"parts_{name}", "I", copy.parts) for name, copy in (("a", a), ("b", b))),
+                    Scalar("together", "I", max(1, (a.parts + b.parts) // (TURNS * c["blocks"]))),
                     Scalar("alpha", "2d"),
                     Scalar("beta", "2d"),
                 ),
@@ -138,7 +140,7 @@ class UnalignedStencil(Stencil):
         p, c = problem, config
         # Blocks without a tile copy, too.
         (a, b), _ = copies(p)
-        needed = max(int(tiles(p, c["tile_m"], c["tile_n"])), a.pieces + b.pieces)
+        needed = max(int(tiles(p, c["tile_m"], c["tile_n"])), a.parts + b.parts)
         return Launch(
             grid=(min(c["blocks"], needed), 1, 1),
             block=(THREADS, 1, 1),
@@ -160,5 +162,5 @@ def _map(p: Problem, operand: int, copy: Copy, columns: int) -> TensorMap:
         swizzle=128,
         # Where boxes begin inside lines of memory L2 would fetch too many of these.
         promotion=128 if leading % SLICE else 256,
-        space=copy.at if copy.pieces else -1,
+        space=copy.at if copy.parts else -1,
     )
