@@ -3,7 +3,7 @@
 What an address changes is a *patch* of the argument block. A pointer is the address itself. A texture is a
 handle, made anew for each set of addresses and kept. A tensor map contains the address: where the driver is
 seen to keep it as one word (``tensormap.address_at``), that word is patched like a pointer; elsewhere the
-driver encodes the map again for every address. A workspace is taken anew for every launch (``workspace``).
+driver encodes the map again for every address. A workspace is asked for anew by every launch (``workspace``).
 """
 
 from __future__ import annotations
