@@ -204,24 +204,23 @@ def dmma(device: Device) -> Iterator[Job]:
 
 
 def ffma(device: Device) -> Iterator[Job]:
-    """Products in float32 of several tiles, in two blocks: many sums of a thread and few, in short rings."""
+    """Products in float32 of several tiles, in two blocks: operands as they lie and turned, tiles that are
+    cut, and complex numbers as four products of planes and as three."""
     stencil = STENCILS["ffma"]
-    forms: tuple[dict[str, int], ...] = (
-        {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "stages": 3},
-        {"rows": 4, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 2},
-        {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "stages": 2, "cut": 1},
+    forms: tuple[tuple[str, dict[str, int]], ...] = (
+        ("s:nt", {"stages": 3}),
+        ("s:tn", {"rows": 8, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 4}),
+        ("s:nn", {"stages": 3, "cut": 1}),
+        ("c:nc", {"stages": 3, "products": 4}),
+        ("c:tj", {"stages": 3, "products": 3}),
     )
-    for turn, (letter, fixed) in enumerate((letter, fixed) for letter in "sc" for fixed in forms):
-        trans, beta = "nt" if letter == "s" else ("nc", "jt")[turn % 2], ("any", "0")[turn % 2]
-        (problem,) = Problem.parse(f"{letter}:{trans}:212x276x75", alpha="any", beta=beta)
+    wide = {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "cut": 0, "blocks": 2}
+    for turn, (text, fixed) in enumerate(forms):
+        (problem,) = Problem.parse(f"{text}:212x276x76", alpha="any", beta=("any", "0")[turn % 2])
         if stencil.accepts(problem, device) is not None:
             continue
-        config = stencil.default(problem, device).with_(**({"cut": 0} | fixed), depth=16, blocks=2)
-        if letter == "c":
-            config = config.with_(
-                **{name: min(config[name], 8) for name in ("rows", "columns")}, lanes_m=4, warps_m=4
-            )
-        yield made(stencil, problem, config, f"ffma_{letter}_{trans}_{turn}", device)
+        config = stencil.default(problem, device).with_(**(wide | fixed))
+        yield made(stencil, problem, config, f"ffma_{text.replace(':', '_')}_{turn}", device)
 
 
 def single(device: Device) -> Iterator[Job]:

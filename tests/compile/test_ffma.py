@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests import marks
-from tilewright.model import Config, Problem
+from tilewright.model import Problem
 from tilewright.stencils.cuda.ffma.needs import THREADS
 from tilewright.stencils.cuda.ffma.stencil import FfmaStencil
 from tilewright.targets.cuda import nvrtc
@@ -16,9 +16,11 @@ H200 = named("h200")
 
 
 def test_the_most_sums_keep_what_they_promise() -> None:
-    p = Problem.parse("s:nt:4096x4096x4096")[0]
-    config = Config({**FFMA.default(p, H200), "rows": 8, "columns": 16, "depth": 8, "stages": 6})
-    assert not [rule.name for rule in FFMA.space(p, H200).why(config)]
+    """Operands that are turned, planes, and a C that is read."""
+    p = Problem.parse("c:tj:4096x4096x4096", alpha="any", beta="any")[0]
+    config = FFMA.default(p, H200).with_(products=3, depth=8)
+    assert config["rows"] * config["columns"] == 128
+    assert [rule.name for rule in FFMA.space(p, H200).why(config)] == ["three"]
     facts = dict(nvrtc.compile(FFMA.source(p, config, H200), H200).facts)
     assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
     # What the warps end with is not more than the block began with.

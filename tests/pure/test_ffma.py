@@ -15,7 +15,7 @@ from tilewright.stencils.cuda.ffma.cost import clocks
 from tilewright.stencils.cuda.ffma.needs import registers, shared_bytes, tile_m, tile_n
 from tilewright.stencils.cuda.ffma.stencil import ARGUED, FfmaStencil
 from tilewright.stencils.cuda.source import program
-from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -59,8 +59,6 @@ def test_hard_rules_are_said_in_the_same_words() -> None:
     [
         ("d:nt:512x512x512", {}, "type d"),
         ("s:nt:512x512x512@2", {}, "a batch of 2"),
-        ("s:nn:512x512x512", {}, "along k (order nn)"),
-        ("s:tt:512x512x512", {}, "along k (order tt)"),
         ("s:nt:512x16x512", {}, "not from 17"),
         ("s:nt:510x512x512", {}, "multiple of 16 bytes"),
         ("c:nt:512x512x512", {"align": 8}, "multiple of 16 bytes"),
@@ -82,9 +80,9 @@ def test_it_needs_tensor_maps_and_a_record() -> None:
 
 # -- tensor maps, layouts ----------------------------------------------------------------------------------
 def test_maps_are_of_what_is_stored() -> None:
-    """By hand: real numbers; A is stored 640 x 480 and B 720 x 480, with padding. Tiles are 128 x 256."""
+    """By hand: A is stored 640 x 480 and B 720 x 480, with padding. Tiles are 128 x 256."""
     p = problem("s:nt:640x720x480").with_(lda=648, ldb=724, ldc=640)
-    given, a, b = FFMA.arguments(p, WIDE)
+    given, _, _, a, b = FFMA.arguments(p, WIDE)
     assert isinstance(given, Struct)
     values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
     assert values == {"ldc": 640, "m": 640, "n": 720, "k": 480, "band": 8, "alpha": None, "beta": None}
@@ -93,18 +91,42 @@ def test_maps_are_of_what_is_stored() -> None:
         (0, "float32", (640, 480, 1), (2592, 2592 * 480), (128, 16, 1)),
         (1, "float32", (720, 480, 1), (2896, 2896 * 480), (256, 16, 1)),
     ]
-    _, a, _ = FFMA.arguments(problem("c:nt:64x48x40"), WIDE.with_(columns=8))
-    assert isinstance(a, TensorMap)
-    assert (a.extents, a.strides, a.box) == ((128, 40, 1), (512, 512 * 40), (256, 16, 1))
+    # What is packed comes without a map.
+    orders = {"nn": 1, "tn": 0, "tt": 1}
+    for order, left in orders.items():
+        asked = FFMA.arguments(problem(f"s:{order}:640x720x480"), WIDE)
+        assert sum(isinstance(x, TensorMap) for x in asked) == left
+
+
+def test_the_workspace_has_what_is_packed_and_cut_and_kept() -> None:
+    """By hand: 300 x 200 is 3 x 1 tiles of 128 x 256; k of 70 is five slices of 16. Three planes of both
+    operands, behind the turns, and a block's two parts of a complex tile."""
+
+    def placed(text: str, **changes: int) -> tuple[dict[str, object], Workspace | None]:
+        _, packs, cut, *_ = FFMA.arguments(problem(text), WIDE.with_(**changes))
+        assert isinstance(packs, Struct)
+        assert isinstance(cut, Struct)
+        values = {field.name: field.value for field in packs.fields if isinstance(field, Scalar)}
+        return values, next((x for x in cut.fields if isinstance(x, Workspace)), None)
+
+    values, space = placed("c:nt:300x200x70", products=3, blocks=3)
+    plane_a, plane_b, tile = 3 * 128 * 80, 256 * 80, 128 * 256
+    assert (values["plane_a"], values["plane_b"]) == (plane_a, plane_b)
+    assert values["at_b"] == 128 + 3 * 4 * plane_a
+    assert space == Workspace("workspace", 128 + 12 * (plane_a + plane_b) + 2 * 3 * 4 * tile, 128)
+    values, space = placed("s:nn:300x200x70")
+    assert space == Workspace("workspace", 128 + 4 * plane_b, 128)
+    # Two blocks share three tiles: flags of eight warps, and the sums of a tile for each.
+    _, space = placed("s:nt:300x200x70", cut=1, blocks=2)
+    assert space == Workspace("workspace", 128 + 128 + 2 * 4 * tile, 0)
+    assert placed("s:nt:300x200x70")[1] is None
 
 
 def test_shared_memory_and_registers() -> None:
     """By hand: 384 rows and columns at 16 k and two barriers; 128 sums, and 24 numbers in two places."""
-    s, c = problem("s:nt:4096x4096x4096"), problem("c:nt:4096x4096x4096")
     assert (tile_m(8, 8, 2), tile_n(16, 8, 2)) == (128, 256)
-    assert shared_bytes(s, 128, 256, 16, 5) == 5 * (384 * 16 * 4 + 16)
-    assert registers(s, 8, 16) == 128 + 2 * 24 + 24
-    assert registers(c, 8, 8) == 2 * (64 + 2 * 16) + 24
+    assert shared_bytes(128, 256, 16, 5) == 5 * (384 * 16 * 4 + 16)
+    assert registers(8, 16) == 128 + 2 * 24 + 24
 
 
 # -- the choice --------------------------------------------------------------------------------------------
@@ -134,10 +156,18 @@ def test_every_rule_removes_what_it_names() -> None:
         "shared-per-block": {"depth": 32},
         "in-flight": {"stages": 2, "depth": 8},
         "unrolled": {"depth": 32, "stages": 4},
+        "cut-full": {"cut": 1, "blocks": 128},
+        "cut-idle": {"cut": 132},
     }.items():
         assert name in [rule.name for rule in space.why(WIDE.with_(**change))], name
     low = FFMA.space(problem("s:nt:32x64x4096"), H200)
     assert {"tile-in-m", "tile-in-n"} <= {rule.name for rule in low.why(WIDE)}
+    turned = FFMA.space(problem("s:tn:4096x4096x4096"), H200)
+    narrow = WIDE.with_(rows=4, columns=4, lanes_m=4, warps_m=1)
+    assert {"packs", "room"} <= {rule.name for rule in turned.why(narrow.with_(stages=2, depth=8))}
+    assert "cut-short" in [rule.name for rule in low.why(WIDE.with_(cut=66, depth=32))]
+    planes = FFMA.space(problem("c:nn:4096x4096x4096"), H200)
+    assert [rule.name for rule in planes.why(WIDE.with_(products=3))] == ["three"]
 
 
 def test_the_model_counts_what_a_product_takes() -> None:
@@ -150,4 +180,7 @@ def test_the_model_counts_what_a_product_takes() -> None:
     assert of("s:nt:4096x4096x4096") < of("s:nt:4096x4096x4096", "1")
     assert of("s:nt:4096x4096x4096") < of("s:nt:4096x4700x4096")
     assert of("s:nt:4096x4096x4096") < of("s:nt:4096x4096x4096", columns=4)
-    assert 3 < of("c:nt:4096x4096x4096", columns=8) / of("s:nt:4096x4096x4096", columns=8) < 4
+    four = of("c:nt:4096x4096x4096", products=4)
+    assert 3.9 < four / of("s:nt:4096x4096x4096") < 4.3
+    assert 0.7 < of("c:nt:4096x4096x4096", products=3) / four < 0.8
+    assert of("s:nt:4096x4096x4096") < of("s:tn:4096x4096x4096") < 1.05 * of("s:nt:4096x4096x4096")

@@ -43,9 +43,10 @@ BANKS = 128
 """Bytes of shared memory that an SM moves in a clock."""
 BUSY = 1.05
 """Times longer than the banks need."""
-TURNS, FULL_TURNS, NARROW_TURNS = 0.96, 1.15, 1.36
+TURNS, FULL_TURNS, NARROW_TURNS, LANES_TURNS = 0.96, 1.15, 1.36, 1.6
 """The same of groups in turns, of which neither waits for its products: where a thread has 128 sums at most,
-more, and where each group multiplies 64 rows of tensor cores."""
+more, and where each group multiplies 64 rows of tensor cores; and of groups that wait, for products read what
+lanes hold."""
 SHARED = 42
 """Bytes that the second-level cache brings to each SM in a clock, where all ask."""
 ASTRIDE, APART = 1.54, 1.14
@@ -159,6 +160,7 @@ def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
     # Groups that have a tile each meet.
     both = (columns["ping_pong"] > 0) & (active < count)
     turns = np.where(rows == 64, NARROW_TURNS, np.where(tile_m * tile_n > 128 * 128, FULL_TURNS, TURNS))
+    turns = np.where(columns["lanes"] > 0, LANES_TURNS, turns)
     moved = moved * np.where(both, turns, BUSY)
     pair = columns["cluster_m"] * columns["cluster_n"] > 1
     astride = [
