@@ -123,12 +123,9 @@ def configs(p: Problem, stencil: str, device: Device, tries: int) -> Iterator[tu
         yield from ((f"drawn {number}", config) for number, config in enumerate(liked[:tries]))
 
 
-def prepared(p: Problem, device: Device) -> None:
-    """What a call will run, compiled and kept, in a process of its own."""
-    plan = dispatch.plan(p, device)
-    if plan.stencil is None or plan.config is None:
-        return
-    parts = plan.stencil, p, plan.config, device
+def prepared(p: Problem, stencil: str, config: Config, device: Device) -> None:
+    """What a call will run, compiled and kept, in a process of its own, which reads no records."""
+    parts = stencil, p, config, device
     name = build.key(*parts)
     if binaries.read(name) is None:
         binaries.write(name, build.compile(*parts, TARGETS["cuda"]))
@@ -323,7 +320,9 @@ def main() -> None:
         calls: dict[Problem, Future[None]] = {}
         for p in asked:
             if options.by != "defaults":
-                calls[p] = pool.submit(prepared, p, device)
+                plan = dispatch.plan(p, device)
+                if plan.stencil is not None and plan.config is not None:
+                    calls[p] = pool.submit(prepared, p, plan.stencil, plan.config, device)
             for name in names if options.by != "calls" else ():
                 if dispatch.refusal(STENCILS[name], p, device) is None:
                     jobs[p].append(pool.submit(made, p, name, device, options.tries))
@@ -341,9 +340,9 @@ def main() -> None:
                 case.add(way)
             if p in calls:
                 calls[p].result()
-            plan = case.add_call() if p in calls else None
+            ran = case.add_call() if options.by != "defaults" else None
             taken = timed(clock, case.runs, options.rounds, options.hopeless)
-            several = list(lines_of(case, taken, ways, plan, device))
+            several = list(lines_of(case, taken, ways, ran, device))
             for line in several:
                 sink.write(line)
             found += several

@@ -65,6 +65,7 @@ def test_a_vendor_that_is_faster_nearby(
     monkeypatch: pytest.MonkeyPatch, asked: int, known: int, origin: str
 ) -> None:
     call_cache.clear()
+    monkeypatch.setattr(dispatch.alone, "standing", lambda *_: None)
     monkeypatch.setattr(dispatch.neighbours, "standing", lambda *_: None)
     monkeypatch.setattr(dispatch, "records", lambda: Told(known))
     monkeypatch.setattr(dispatch.records, "cache_clear", lambda: None, raising=False)

@@ -33,6 +33,8 @@ DOUBT = 1.3
 """Standard deviations that are taken off of what may be counted on. With fewer more is gained, and lost: of
 744 products that were held apart in turns 25 were below 0.98 of cuBLAS with 0.7, 11 with 1.3 and 5 with 2.0,
 at means of 1.098, 1.090 and 1.078."""
+ENOUGH = 10
+"""Points of a stencil and type without which nothing is foretold."""
 HALVES = ("h", "b")
 """Types whose points are one."""
 
@@ -86,7 +88,9 @@ class Measured:
         found = list(gains)
         values = (min(max(math.log(gain), -MUCH), MUCH) for _, gain in found)
         self._letter = letter
-        self._process = Process((coordinates(letter, at) for at, _ in found), values, SPREAD, NOISE)
+        # Where nothing like it was timed nothing is gained, however much was elsewhere.
+        places = (coordinates(letter, at) for at, _ in found)
+        self._process = Process(places, values, 0.0, SPREAD, NOISE)
 
     def foretold(self, at: Point) -> tuple[float, float]:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
@@ -95,11 +99,11 @@ class Measured:
 
 
 def points(letters: Mapping[str, Any], letter: str) -> Measured | None:
-    """What rows of points by type foretell of a type; None where nothing was measured of it. float16 and
-    bfloat16 are one."""
+    """What rows of points by type foretell of a type; None where less than ``ENOUGH`` were measured of it.
+    float16 and bfloat16 are one."""
     alike = HALVES if letter in HALVES else (letter,)
     rows = [row for one in alike for row in letters.get(one, ())]
-    return Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows)) if rows else None
+    return Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows)) if len(rows) >= ENOUGH else None
 
 
 @cache
@@ -118,8 +122,8 @@ def measured(device: str, stencil: str, letter: str) -> Measured | None:
 
 def standing(stencil: str, p: Problem, device: Device) -> tuple[bool, float] | None:
     """Whether a stencil's default may be counted on to be no slower than the library for a product alone, and
-    how many times as fast it is expected to be; None where the stencil was not measured on a device that is
-    alike, or the product is none of this kind."""
+    how many times as fast it is expected to be; None where the stencil was hardly measured on a device
+    that is alike, or the product is none of this kind."""
     if device.kind not in kin.LIBRARIES or not is_alone(p):
         return None
     known = [key for key, stencils in table().items() if stencil in stencils]

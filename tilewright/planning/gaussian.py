@@ -2,7 +2,7 @@
 
 C. Rasmussen and C. Williams, "Gaussian Processes for Machine Learning" (2006), algorithm 2.1: a squared
 exponential kernel over coordinates in which a distance of one is that at which points have little more to say
-of each other, noise of their own, and far from all points the mean of all and the spread of the process.
+of each other, noise of their own, and far from all points a mean that is given and the spread of the process.
 """
 
 from __future__ import annotations
@@ -17,15 +17,21 @@ from numpy.typing import NDArray
 class Process:
     """Values at places, and what they say of others.
 
-    ``spread``: the standard deviation of the process; ``noise``: that of a value beside it.
+    ``most``: far from all of them their mean is expected, or this, if it is less. ``spread``: the standard
+    deviation of the process; ``noise``: that of a value beside it.
     """
 
     def __init__(
-        self, places: Iterable[Sequence[float]], values: Iterable[float], spread: float, noise: float
+        self,
+        places: Iterable[Sequence[float]],
+        values: Iterable[float],
+        most: float,
+        spread: float,
+        noise: float,
     ):
         self._places: NDArray[np.float64] = np.array(list(places), np.float64)
         found: NDArray[np.float64] = np.array(list(values), np.float64)
-        self._mean, self._spread, self._noise = float(found.mean()), spread, noise
+        self._mean, self._spread, self._noise = min(float(found.mean()), most), spread, noise
         apart = ((self._places[:, None] - self._places) ** 2).sum(-1)
         root = np.linalg.cholesky(spread**2 * np.exp(-apart / 2) + noise**2 * np.eye(len(found)))
         self._inverse = np.linalg.inv(root)
