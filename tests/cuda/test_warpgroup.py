@@ -125,6 +125,31 @@ def test_cut_tiles_in_a_graph_that_runs_again() -> None:
         assert torch.equal(out, want)
 
 
+def test_cut_tiles_of_several_streams_do_not_meet() -> None:
+    """Each stream has a workspace of its own, also when it has to be larger, and kernels that begin early."""
+    torch = pytest.importorskip("torch")
+    if not served() or not torch.cuda.is_available():
+        pytest.skip("no product of warp groups, or this PyTorch sees no GPU")
+    import tilewright as tw
+
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    sets = []
+    for size, cut in ((512, 2), (1536, 1), (1024, 1), (2048, 1)):
+        for _ in streams:
+            a, b, out = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+            config = LARGE | {"cut": cut, "overlap": 1}
+            sets.append((tw.plan(a, b, out=out, stencil="warpgroup", config=config), a, b, out))
+    want = [planned(a, b, out=out).clone() for planned, a, b, out in sets]
+    torch.cuda.synchronize()
+    for _ in range(5):
+        for number, (planned, a, b, out) in enumerate(sets):
+            with torch.cuda.stream(streams[number % len(streams)]):
+                out.zero_()
+                planned(a, b, out=out)
+        torch.cuda.synchronize()
+        assert all(torch.equal(found[3], right) for found, right in zip(sets, want, strict=True))
+
+
 @pytest.mark.parametrize(("trans_a", "trans_b"), [("n", "n"), ("n", "t"), ("t", "n"), ("t", "t")])
 def test_calls_in_tf32(trans_a: str, trans_b: str) -> None:
     """Within the bound of tf32 of what float64 says, and not by the library."""

@@ -16,9 +16,11 @@ from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest
 from tilewright.stencils.cuda.warpgroup.needs import (
     LINE,
+    at_once,
     cut_tiles,
     cut_workers,
     gathered,
+    group_sums,
     sides,
     slice_of,
     stage_bytes,
@@ -31,41 +33,45 @@ SETTLED = {"band": 2048, "backwards": 1}
 """What was best or level with the best for all tiles."""
 RATE = 4096
 """Bytes of factors along k that an SM multiplies in a clock: 2,048 halves, 1,024 of tf32."""
-POWER = 1.17
+POWER = 1.15
 """Times longer that products of random numbers take in a GPU that is busy. This and all below is from some
 250 products of 3 us to 4 ms on an H200, in clocks of 1.98 GHz: half are within 6 % of what the model says."""
 BANKS = 128
 """Bytes of shared memory that an SM moves in a clock."""
-BUSY, TURNING, HASTY = 1.04, 1.22, 1.5
-"""Times longer than the banks need; the second of groups in turns with more than 128 sums of a thread, the
-third of those of which each multiplies 64 columns."""
-SHARED = 40
+BUSY = 1.05
+"""Times longer than the banks need."""
+TURNS, FULL_TURNS, NARROW_TURNS = 0.96, 1.15, 1.36
+"""The same of groups in turns, of which neither waits for its products: where a thread has 128 sums at most,
+more, and where each group multiplies 64 rows of tensor cores."""
+SHARED = 42
 """Bytes that the second-level cache brings to each SM in a clock, where all ask."""
-ASTRIDE = 1.4
-"""Times more of these where columns begin inside lines of memory."""
-WEIGHED = 800
-"""Bytes brought to an SM for which a clock is counted, whatever the limit is: blocks that share nothing take
-one or two hundredths longer than those that share the wider of their operands."""
-LATENCY = 2600
+ASTRIDE, APART = 1.54, 1.14
+"""Times more of these where columns begin inside lines of memory: of blocks that share, of those that share
+nothing."""
+WEIGHED = 2000
+"""Bytes brought to an SM for which a clock is counted, whatever the limit is: blocks that share are faster by
+a hundredth, and need less power."""
+LATENCY = 2250
 """Clocks from asking for a slice to having it."""
 READ = 20000
 """Bytes that tensor cores read from shared memory for which a clock is counted: what tells tiles apart that
 differ in nothing else."""
-STORED = 14
+STORED = 11
 """Bytes of C that a block rounds and stores in a clock."""
-BEGUN = 5500
+BEGUN = 4900
 """Clocks of a launch and of the first slice of a block."""
-BEHIND, TOGETHER = 1000, 1000
+BEHIND, TOGETHER = 1100, 1900
 """Clocks more where blocks do not make ready while the kernel before this one ends, and more of clusters."""
-BESIDE = 0.001
+BESIDE = 0.002
 """Of the time of a product, what blocks that make ready take from the kernel before them."""
-MEMORY, WRITTEN = 2400, 1250
+MEMORY, WRITTEN = 2000, 1200
 """Bytes that device memory moves in a clock, and takes of a C that is larger than the cache."""
+FARTHER = 3500
+"""Bytes that come in a clock where blocks are at different k: some of it is still in the cache."""
 KEEPS = 40e6
 """Bytes that the second-level cache still has when they are asked for again."""
 MET = 3000
-"""Bytes of sums that all blocks together store into the second-level cache, or load from it, in a clock. This
-and the two below are guesses from what the cache does for other kernels."""
+"""Bytes of sums that all blocks together store into the second-level cache, or load from it, in a clock."""
 CALLED = 800
 """Clocks from asking for sums to having them."""
 TOLD = 2500
@@ -95,7 +101,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     cut = cut_tiles(count, places, columns["cut"])
     slices = -(-p.k // slice_of(p))
     workers = np.maximum(cut_workers(cut, places, columns["cut"], slices), 1)
-    slice_clocks = _of_slice(p, columns, np.minimum(np.maximum(count, workers) * shared, columns["blocks"]))
+    active = np.minimum(np.maximum(count, workers) * shared, columns["blocks"])
+    slice_clocks = _of_slice(p, columns, count * shared, active)
     stored = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0")) / STORED
     stored = stored / np.minimum(columns["outs"], 2) ** 0.25
     width = np.abs(np.log2(columns["band"] / 2048))
@@ -109,16 +116,23 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     fronts = np.where(
         columns["cut"] == 1, _fronts(cut, workers), np.maximum(workers // np.maximum(cut, 1), 1)
     )
-    scattered = np.minimum(fronts * (p.m + p.n), workers * shared * (tile_m / cluster_n + tile_n / cluster_m))
-    far = scattered * LINE / MEMORY if (p.m + p.n) * p.k * p.dtype.itemsize > KEEPS else 0 * scattered
+    rows, across = _touched(p, columns, cut * shared * tile_m * tile_n)
+    scattered = np.minimum(
+        fronts * (rows + across), workers * shared * (tile_m / cluster_n + tile_n / cluster_m)
+    )
+    far = scattered * LINE / FARTHER if (p.m + p.n) * p.k * p.dtype.itemsize > KEEPS else 0 * scattered
     part = np.where(
         cut > 0, share * np.maximum(slice_clocks, far) + stored * np.maximum(1, share / slices), 0
     )
-    given = np.maximum(workers - cut, 0) * np.minimum(share * workers, 1)
+    # All shares but those that end with a tile are for others at their ends.
+    ended = np.where(columns["cut"] == 1, np.gcd(np.asarray(cut, int), np.asarray(workers, int)), cut)
+    given = np.where(cut > 0, workers - ended, 0)
     met = 2 * given * shared * tile_m * tile_n * 4 / MET
-    others = np.where(given > 0, -(-workers // np.maximum(cut, 1)), 0)
-    called = others * CALLED * tile_m * tile_n / (256 * gathered(tile_m, tile_n, columns["ping_pong"]))
-    joined = np.where(given > 0, met + called + TOLD, 0)
+    # So many turns of loads, each for some sums of each thread and of some blocks.
+    others = np.where(given > 0, -(-workers // np.maximum(cut, 1)), 1) - np.where(workers > cut, 1, 0)
+    sums = group_sums(tile_m, tile_n, columns["ping_pong"]) // 128
+    loads = sums // gathered(sums) * -(-others // at_once(sums))
+    joined = np.where(given > 0, met + loads * CALLED + TOLD, 0)
     made = (whole + part + joined) * order * (1 + BESIDE * overlap) * np.where(cut > 0, UNSURE, 1)
     began = BEGUN + (1 - overlap) * (BEHIND + (shared > 1) * TOGETHER)
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
@@ -127,9 +141,9 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     return np.maximum(made, least) + made / 64 + began
 
 
-def _of_slice(p: Problem, columns: Columns, active: Any) -> Any:
+def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
     """Clocks of a slice of a tile: of its products, of the banks of shared memory, of the second-level cache,
-    or of waiting for it, whatever is longest, while so many blocks are active."""
+    or of waiting for it, whatever is longest, with so many tiles and while so many blocks are active."""
     tile_m, tile_n = columns["tile_m"], columns["tile_n"]
     products = tile_m * tile_n * LINE / RATE * POWER
     rows, width = sides(tile_m, tile_n, columns["lanes"])
@@ -137,16 +151,29 @@ def _of_slice(p: Problem, columns: Columns, active: Any) -> Any:
     # Turning moves every line twice, beside what tensor cores read; lanes read in their place.
     turned = turned_rows(p, tile_m, tile_n, columns["lanes"])
     moved = (read + tile_m + tile_n + 2 * turned) * LINE / BANKS
-    hasty = (columns["ping_pong"] > 0) & (rows == 64)
-    full = (columns["ping_pong"] > 0) & (tile_m * tile_n > 128 * 128)
-    moved = moved * np.where(hasty, HASTY, np.where(full, TURNING, BUSY))
-    astride = [ASTRIDE if (ld or 0) * p.dtype.itemsize % LINE else 1.0 for ld in (p.lda, p.ldb)]
+    # Groups that have a tile each meet.
+    both = (columns["ping_pong"] > 0) & (active < count)
+    turns = np.where(rows == 64, NARROW_TURNS, np.where(tile_m * tile_n > 128 * 128, FULL_TURNS, TURNS))
+    moved = moved * np.where(both, turns, BUSY)
+    pair = columns["cluster_m"] * columns["cluster_n"] > 1
+    astride = [
+        np.where(pair, ASTRIDE, APART) if (ld or 0) * p.dtype.itemsize % LINE else 1.0
+        for ld in (p.lda, p.ldb)
+    ]
     brought = LINE * (tile_m / columns["cluster_n"] * astride[0] + tile_n / columns["cluster_m"] * astride[1])
     longest = np.maximum(np.maximum(products, moved), brought * active / columns["blocks"] / SHARED)
     longest = np.maximum(longest, LATENCY / (columns["stages"] - 1))
+    # Of tiles that are alike those whose blocks share B were faster.
+    weighed = LINE * (tile_m / columns["cluster_n"] + 1.05 * tile_n / columns["cluster_m"]) / WEIGHED
     # Slices that are not there yet are waited for less often the more are on their way.
-    longest = longest + read * LINE / READ + brought / WEIGHED
+    longest = longest + read * LINE / READ + weighed
     return longest + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
+
+
+def _touched(p: Problem, columns: Columns, area: Any) -> tuple[Any, Any]:
+    """Rows and columns of C that cut tiles of so many elements have, in their order."""
+    width = np.minimum(columns["band"], p.n)
+    return np.minimum(p.m, area / width), np.minimum(p.n, np.maximum(width, area / p.m))
 
 
 def _fronts(cut: Any, workers: Any) -> Any:

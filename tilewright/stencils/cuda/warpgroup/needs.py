@@ -52,9 +52,14 @@ def group_sums(tile_m: Any, tile_n: Any, ping_pong: Any) -> Any:
     return tile_m * tile_n // np.where(np.asarray(ping_pong) > 0, 1, GROUPS)
 
 
-def gathered(tile_m: Any, tile_n: Any, ping_pong: Any) -> Any:
-    """Sums of other blocks that a thread asks for at once."""
-    return np.where(group_sums(tile_m, tile_n, ping_pong) <= 128 * 128, 32, 8)
+def gathered(sums: Any) -> Any:
+    """Sums of another block that each thread asks for at once, of so many that it holds."""
+    return np.where(sums <= 128, 32, 8)
+
+
+def at_once(sums: Any) -> Any:
+    """Other blocks whose sums each thread asks for at once."""
+    return np.where(sums <= 64, 4, 1)
 
 
 def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
