@@ -25,8 +25,9 @@ RATE = 425
 could. This and ``BANKS`` are from tiles of 192, 128 and 64 rows at 4,096 on an H200, waves taken out."""
 BANKS = 88
 """Bytes of shared memory that an SM moves in a clock beside them, of 128."""
-CARRIED = 1.02
-"""Times longer that slices take that pass registers: a guess."""
+CARRIED = 1.6
+"""Times longer that slices take that pass registers: not measured, and so behind what is turned in shared
+memory, which was."""
 STORED = 24
 """Bytes of C that a block rounds and stores in a clock, as with ``warpgroup``."""
 BEGUN, TOGETHER = 5500, 1000
