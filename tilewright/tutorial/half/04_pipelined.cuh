@@ -9,8 +9,8 @@
 // what lies outside; a thread waits for its copies of all but the newest slots, then for the other threads, once for each
 // tile. Fragments of the next 16 steps of k are loaded while those of these 16 are multiplied. And blocks that run at the
 // same time lie in bands of 8 tiles, so that what they read is in the second-level cache for each other.
-// Bound by: on sm_80 tensor cores, nearly. On sm_90 mma.sync reaches no more than some 60 % of them: its operands pass
-// registers, which the instructions of the next steps do without. And all warps still compute addresses for all copies.
+// Bound by: what passes registers. Every operand of mma.sync does, and all warps compute addresses for all copies: of the
+// instructions of a warp one in four is a product. sm_80 has nothing beyond this; the next steps do without either.
 //
 // Requires: rows and bases of A, B and C at multiples of 16 bytes, and rows of fewer than 2^24 numbers.
 #include "half/numbers.cuh"
