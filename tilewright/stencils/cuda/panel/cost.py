@@ -211,8 +211,8 @@ def _runs(p: Problem, columns: Columns) -> Any:
 
 
 def _partial(p: Problem, columns: Columns, count: Any) -> Any:
-    """Sectors of memory that are written in part, for a tile of ``count`` rows, where m is long and columns of C
-    begin anywhere: the first and last of a run, or of what a warp writes with one instruction."""
+    """Sectors that are written in part, for a tile of ``count`` rows, where m is long and columns of C begin
+    anywhere: the first and last of a run, or of what a warp writes with one instruction."""
     if not long_m(p):
         return np.zeros(columns["tile"].shape)
     size = p.dtype.itemsize
