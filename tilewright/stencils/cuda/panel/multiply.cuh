@@ -30,6 +30,9 @@ template <int COUNT, typename Lead>
 INLINE void keep(const Staged &to, int row, int column, Lead ldc, const Pack<COUNT> &x) {
     if (row < to.count) store<COUNT>(to.out + row + column * ldc, x);
 }
+template <typename Lead> INLINE void keep_one(const Staged &to, int row, int column, Lead ldc, const Stored &x) {
+    if (row < to.count) to.out[row + column * ldc] = x;
+}
 
 // The part of a tile of a thread. The multiplier counts parts down the columns of C. Where n is long neighbours would so read many
 // rows of the small operand at once, which meet in banks: two of them take parts of one column and the next two those of the

@@ -31,20 +31,17 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     }
     // By the lanes of a warp: what is before and behind whole grains.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
-        if (WORD == 1 || (UNIT_C == 16 && count % WORD == 0)) return;
-        const int lane = threadIdx.x % 32;
-        auto at = [&](int i) { return from + i * LD * SIZE + run(to, ld, i, count).head(); };
-        if constexpr (BY_LANES) {
-            _Pragma("unroll 1") for (int i = lane; i < 2 * COUNT; i += 32) {
-                const Run x = run(to, ld, i / 2, count);
-                const int ahead = x.ahead<GRAIN>();
-                if (i % 2) x.store_edge(at(i / 2), ahead + x.whole<GRAIN>(), x.bytes);
-                else x.store_edge(at(i / 2), 0, ahead);
+        if constexpr (WORD > 1) {
+            if (UNIT_C == 16 && count % WORD == 0) return;
+            const int lane = threadIdx.x % 32;
+            constexpr int OF_RUN = BY_LANES ? 2 : smaller(32, 2 * GRAIN / SIZE);
+            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN) {
+                const Run x = run(to, ld, i, count);
+                const unsigned char *const here = from + i * LD * SIZE + x.head();
+                if constexpr (!BY_LANES) x.store_edges<GRAIN>(here, lane % OF_RUN);
+                else if (lane % 2) x.store_edge(here, x.ahead<GRAIN>() + x.whole<GRAIN>(), x.bytes);
+                else x.store_edge(here, 0, x.ahead<GRAIN>());
             }
-        } else {
-            constexpr int OF_RUN = smaller(32, 2 * GRAIN / SIZE);
-            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN)
-                run(to, ld, i, count).store_edges<GRAIN>(at(i), lane % OF_RUN);
         }
     }
 };

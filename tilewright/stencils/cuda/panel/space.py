@@ -187,9 +187,9 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         ),
         shared,
     )
-    # Loads wait for memory beside what is written, which waits for nobody.
+    # Loads wait for memory beside what is written, which waits for nobody. It was measured where m is long.
     read = p.k + short(p) * (p.beta != "0")
-    share = (read + short(p)) / read
+    share = (read + short(p)) / read if long_m(p) else 1.0
     yield limits.in_flight(
         device, lambda path, mma, tile, stages: share * stage_bytes(p, path, mma, tile) * (stages - 1)
     )

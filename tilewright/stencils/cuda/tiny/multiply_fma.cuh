@@ -15,6 +15,9 @@ template <int COUNT> INLINE void store(Stored *to, const Pack<COUNT> &x) {
 template <int COUNT, typename Lead> INLINE void keep(Stored *out, int row, int column, Lead ldc, const Pack<COUNT> &x) {
     store<COUNT>(out + row + column * ldc, x);
 }
+template <typename Lead> INLINE void keep_one(Stored *out, int row, int column, Lead ldc, const Stored &x) {
+    out[row + column * ldc] = x;
+}
 
 // Computes tile number `tile` of the matrices at a, b, c and out. Columns begin at multiples of their leading dimensions:
 // numbers, or what a column's number times them says. AT_ONCE_A, _B and _C are bytes that divide the address of every

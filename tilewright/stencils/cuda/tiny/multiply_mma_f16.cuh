@@ -245,10 +245,9 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
             } else {
                 UNROLL for (int e = 0; e < 2; e++) {
                     const int here = e ? other : row;
-                    if (here >= SIZE_M) continue;
-                    Pack<1> result;
-                    result.element[0] = narrowed(scaled(s, value[e], BETA != 0 ? widened(c[here + column * ldc]) : zero()));
-                    keep<1>(out, here, column, ldc, result);
+                    if (here < SIZE_M)
+                        keep_one(out, here, column, ldc,
+                                 narrowed(scaled(s, value[e], BETA != 0 ? widened(c[here + column * ldc]) : zero())));
                 }
             }
         }

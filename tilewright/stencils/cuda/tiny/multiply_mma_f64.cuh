@@ -126,9 +126,7 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
                     result.element[f] = scaled(s, sum[j][i + f][e], BETA != 0 ? old.element[f] : zero());
                 keep<VM>(out, row, column, ldc, result);
             } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
-                Pack<1> result;
-                result.element[0] = scaled(s, sum[j][i][e], BETA != 0 ? c[at] : zero());
-                keep<1>(out, row, column, ldc, result);
+                keep_one(out, row, column, ldc, scaled(s, sum[j][i][e], BETA != 0 ? c[at] : zero()));
             }
         }
 }
