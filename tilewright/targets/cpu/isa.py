@@ -152,7 +152,7 @@ FAMILIES = (
     # On Zen 4 no distance gained anything, from memory, at any size.
     Family("Zen", ("znver",), 0),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
-    # on a Cascade Lake at 30 of 32 sizes of d and s, aligned or not, and 1.18 times as fast as streaming with
+    # on a Cascade Lake at 30 of 32 sizes of d and s, aligned or not, and 1.17 times as fast as streaming with
     # it in the mean (bench/results/cascadelake-avx512/stores.jsonl). Those before and after it have its
     # caches.
     Family("Skylake server", ("skylake-avx512", "cascadelake", "cooperlake"), 2, streams=False),

@@ -200,8 +200,8 @@ class AmxStencil(Stencil):
         return Launch(grain=grain(problem))
 
     def gain(self, problem: Problem, device: Device) -> float:
-        """On an Emerald Rapids it was 1.6 times as fast as ``tile`` for bfloat16 at 8 and 3 to 7 times from
-        16 on, and for float16 1.2 to 1.6 times at 64 and no faster at 48
+        """On an Emerald Rapids it was 1.3 to 1.6 times as fast as ``tile`` for bfloat16 at 8 and 3 to 7 times
+        from 16 on, and for float16 1.2 to 1.6 times from 60 on and no faster at 56
         (``emeraldrapids-avx512/halves.jsonl``). A call takes some 0.4 microseconds to make tile registers
         ready, which a few small products are not worth. float16 by AMX-FP16 was measured nowhere."""
         p = problem

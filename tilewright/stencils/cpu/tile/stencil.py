@@ -649,9 +649,9 @@ class TileStencil(Stencil):
         AVX-512.
 
         Conversions of whole columns are one instruction, and those of pieces of several matrices many: on a
-        Cascade Lake, from the caches, ``lanes`` took up to 8 times as long
-        (``cascadelake-avx512/halves.jsonl``). The borders are where that began; 2 stands for what was 1.1 to
-        8. Elsewhere nothing was measured.
+        Cascade Lake, from the caches, ``lanes`` took up to 11 times as long
+        (``cascadelake-avx512/halves.jsonl``). The borders are where that began; 2 stands for what was 1.3 to
+        11. Elsewhere nothing was measured.
         """
         p = problem
         if p.dtype.real_bits != 16 or device["vector_bits"] != 512 or not device.features.startswith("x86"):
