@@ -125,12 +125,13 @@ class WarpGroupStencil(Stencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
-        given["CUT"] = int(config["cut"] > 0)
+        c = _whole(config)
+        given = {name.upper(): value for name, value in c.items() if name not in ARGUED}
+        given["CUT"] = int(c["cut"] > 0)
         return written("warpgroup", asked(problem) | given)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        p, c = problem, config
+        p, c = problem, _whole(config)
         a, b = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
         sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k"))
         band = Scalar("band", "i", max(1, c["band"] // (c["tile_n"] * c["cluster_n"])))
@@ -153,7 +154,7 @@ class WarpGroupStencil(Stencil):
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        p, c = problem, config
+        p, c = problem, _whole(config)
         cluster = c["cluster_m"] * c["cluster_n"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         return Launch(
@@ -164,6 +165,11 @@ class WarpGroupStencil(Stencil):
             cluster=cluster,
             overlap=bool(c["overlap"]),
         )
+
+
+def _whole(config: Config) -> Config:
+    """A config that may have been recorded before tiles were cut and operands came into registers."""
+    return Config({"cut": 0, "lanes": 0, **config})
 
 
 def _cut(p: Problem, c: Config) -> Struct:
