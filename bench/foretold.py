@@ -5,8 +5,8 @@
     python -m bench.foretold FILE... --hold 0.2    20 times data of eight products in ten, and the others
     python -m bench.foretold FILE... --check       hold the data that ships against these measurements
 
-FILE is what ``python -m bench.alone random --by defaults --out FILE`` wrote, or ``skinny``, on a GPU. Of each
-product that is held apart the stencil runs that gains most of those that are counted on, else cuBLAS, whose
+FILE is what ``python -m bench.alone random --by defaults --out FILE`` wrote, or ``skinny``, on a GPU, or
+``python -m bench.large`` (its last time of a product counts). Of each product that is held apart the stencil runs that gains most of those that are counted on, else cuBLAS, whose
 gain is 1; the summary has, by type, the geometric mean, the least, how many are below 0.98, and what the best
 default, or cuBLAS, would have made of it.
 """
@@ -46,7 +46,9 @@ def timed(files: Iterable[Path]) -> Gains:
     for file in files:
         for line in lines.read(file):
             device = line.get("device", device)
-            if line.get("kind") == "alone" and line.get("origin") == "default":
+            if line.get("kind") not in ("alone", "large") or line.get("math", "ieee") != "ieee":
+                continue
+            if line.get("origin") == "default":
                 gains = found.setdefault((device, line["problem"]), {})
                 gains[line["stencil"]] = line["against_cublas"]
     return found
