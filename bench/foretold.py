@@ -6,9 +6,10 @@
     python -m bench.foretold FILE... --check       hold the data that ships against these measurements
 
 FILE is what ``python -m bench.alone random --by defaults --out FILE`` wrote, or ``skinny``, on a GPU, or
-``python -m bench.large`` (its last time of a product counts). Of each product that is held apart the stencil runs that gains most of those that are counted on, else cuBLAS, whose
-gain is 1; the summary has, by type, the geometric mean, the least, how many are below 0.98, and what the best
-default, or cuBLAS, would have made of it.
+``python -m bench.large`` (the last time of a product counts). Of each product that is held apart the stencil
+runs that gains most of those that are counted on, else cuBLAS, whose gain is 1; the summary has, by type,
+the geometric mean, the least, how many are below 0.98, and what the best default, or cuBLAS, would have made
+of it.
 """
 
 from __future__ import annotations
