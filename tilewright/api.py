@@ -69,9 +69,9 @@ def matmul(
     extents of 32 (on a GPU with no more elements than 16x16x16), where no axis of a matrix has unit stride.
 
     ``math="tf32"`` has float32 numbers multiplied by tensor cores, which see the first 10 bits of their
-    fractions: an element of the result is wrong by up to 2^-9 of |a| @ |b| beside what rounding float32 sums
-    adds. It is refused where no kernel multiplies so: one does on GPUs with products of warp groups (9.0), a
-    single product of which all columns begin at multiples of 16 bytes.
+    fractions: an element of the result is wrong by up to 2^-9 of ``|a| @ |b|`` beside what rounding float32
+    sums adds. It is refused where no kernel multiplies so: one does on GPUs with products of warp groups
+    (9.0), a single product of which all columns begin at multiples of 16 bytes.
 
     ``deterministic=True`` makes a row of the result the same, bit for bit, however many rows and matrices are
     multiplied with it, and each time: the kernel is chosen by n, k, the types, how ``b`` lies and how well

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,24 @@ def test_a_default_runs_where_it_was_faster_and_nowhere_else() -> None:
     assert not between[0]
 
 
+def test_a_product_that_was_timed_goes_by_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever those around it did; of float16 and bfloat16 by its own type's, where both were timed."""
+    around = [row for row in ROWS if row[0] > 512]
+    one = [[4096, 4096, 512, "nn", "0", None, gain] for gain in (1.02, 0.97, 1.004)]
+    table = {"s": [*around, one[0]], "h": [*around, one[0]], "b": [one[1]]}
+    monkeypatch.setattr(
+        alone, "table", lambda: {"h200": {"warpgroup": table, "classic": {"s": [*ROWS, one[2]]}}}
+    )
+    alone.measured.cache_clear()
+    same = "4096x4096x512"
+    assert alone.standing("warpgroup", problem(f"s:{same}"), H200) == (True, 1.02)
+    assert alone.standing("warpgroup", problem(f"h:{same}"), H200) == (True, 1.02)
+    assert alone.standing("warpgroup", problem(f"b:{same}"), H200) == (False, 0.97)
+    # What medians leave open is taken off.
+    assert alone.standing("classic", problem(f"s:{same}"), H200) == (False, 1.004)
+    alone.measured.cache_clear()
+
+
 @pytest.mark.usefixtures("table")
 def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert alone.standing("classic", problem("s:4000x3000x500@2"), H200) is None
@@ -70,6 +89,13 @@ def test_a_record_says_nothing_of_a_product_alone_of_another_size() -> None:
     assert not dispatch.strange(problem("s:4096x4096x4096", beta="any"), asked, H200)
     assert not dispatch.strange(problem("s:40x40x40"), problem("s:41x44x50"), H200)
     assert not dispatch.strange(problem("s:400x400x400@9"), problem("s:300x300x300@9"), H200)
+
+
+def test_records_that_ship_say_nothing_of_other_large_products(new_home: Path) -> None:
+    """From memory, too, for which the planner asks about a batch."""
+    for text in ("s:4096x4096x4096", "c:8192x8192x8192"):
+        plan = dispatch.plan(problem(text), H200)
+        assert (plan.regime, plan.origin) in {("memory", "default"), ("memory", "vendor")}
 
 
 def test_what_is_drawn_is_log_uniform_and_the_same_for_a_seed() -> None:

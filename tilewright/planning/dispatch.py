@@ -378,6 +378,8 @@ def _usable(
     (``Stencil.size_specific``), other sizes say little,
     of the vendor too, which has its good ones: what it won against such stencils says nothing of others.
     """
+    # In memory the memo asks for a batch of many.
+    asked = problem.with_(batch=1) if single and isinstance(problem, Problem) else problem
     accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
     first = next(accepting, None)
     specific = first is not None and first.size_specific
@@ -386,7 +388,7 @@ def _usable(
         exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
         if exact and _shape(record.problem) != _shape(problem):
             continue
-        if strange(record.problem, problem, device):
+        if strange(record.problem, asked, device):
             continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
