@@ -50,6 +50,16 @@ def problem(text: str, **fields: object) -> Problem:
     return Problem.parse(text, **fields)[0]
 
 
+def test_small_products_of_which_an_operand_is_turned_run_others(new_home: Path) -> None:
+    for text, stencil in (
+        ("hc:nt:512x512x512", "tensor"),
+        ("hc:nn:512x512x512", "pairs"),
+        ("hc:tt:256x256x256", "pairs"),
+        ("hc:nt:1024x1024x1024", "pairs"),
+    ):
+        assert dispatch.plan(problem(text), H200).stencil == stencil, text
+
+
 # -- the file and the space say the same -----------------------------------------------------------------
 def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     p = problem("hc:nt:512x1024x80")
