@@ -208,10 +208,10 @@ class Clock:
         return float(1e-3 * self.start.elapsed_time(self.stop) / calls)
 
 
-def timed(clock: Clock, runs: Mapping[str, Run], rounds: int, hopeless: float) -> dict[str, list[float]]:
+def timed(clock: Clock, runs: Mapping[str, Run], rounds: int, slower: float) -> dict[str, list[float]]:
     """Seconds of a product by each, in turns; who is so many times as slow as cuBLAS is timed once."""
     first = {name: clock.seconds(run, 1) for name, run in runs.items()}
-    samples = {name: [once] for name, once in first.items() if once > hopeless * first[CUBLAS]}
+    samples = {name: [once] for name, once in first.items() if once > slower * first[CUBLAS]}
     kept = [name for name in runs if name not in samples]
     for turn in range(2 if first[CUBLAS] > LONG else rounds):
         for name in kept[turn % len(kept) :] + kept[: turn % len(kept)]:
@@ -295,7 +295,7 @@ def main() -> None:
     add("--stencils", default="", help="the stencils whose defaults are timed (default: all)")
     add("--tries", type=int, default=0, help="configs beside each default (default: 0)")
     add("--rounds", type=int, default=3, help="samples of each (default: 3)")
-    add("--hopeless", type=float, default=2.5, help="times slower than cuBLAS from which on one is enough")
+    add("--slower", type=float, default=2.5, help="times slower than cuBLAS from which on one is enough")
     add("--processes", type=int, default=16, help="that compile")
     add("--limit", type=float, default=1e9, help="seconds after which no other product begins")
     add("--out", type=Path, help="lines of JSON are added to this file")
@@ -341,7 +341,7 @@ def main() -> None:
             if p in calls:
                 calls[p].result()
             ran = case.add_call() if options.by != "defaults" else None
-            taken = timed(clock, case.runs, options.rounds, options.hopeless)
+            taken = timed(clock, case.runs, options.rounds, options.slower)
             several = list(lines_of(case, taken, ways, ran, device))
             for line in several:
                 sink.write(line)

@@ -28,13 +28,14 @@ from __future__ import annotations
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
-from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.common import of_configs, unserved
 from tilewright.stencils.cuda.dmma.cost import best, clocks
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, numbers, shared_bytes, tiles, unit
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
+from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
 from tilewright.stencils.cuda.source import asked, program
 from tilewright.stencils.cuda.warpgroup.needs import Cut
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
     A,
     Argument,
@@ -51,19 +52,14 @@ SMALLEST = 17
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**29
 """Extents, and tiles of a product; coordinates count real numbers."""
-FAR = 2**40
-"""Bytes from one column to the next that no tensor map has."""
 ARGUED = ("band", "blocks")
 """Parameters that are no definitions of the program."""
 
 
-class DmmaStencil(Stencil):
+class DmmaStencil(LargeStencil):
     """``dmma``: one large product in float64, as the five functions of the protocol."""
 
     name = "dmma"
-    target = "cuda"
-    # Whether tiles fill whole waves decides, and that is another matter for each size.
-    size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -74,24 +70,7 @@ class DmmaStencil(Stencil):
             return reason
         if "mma_f64_m16" not in device.supports or "wgmma" not in device.supports:
             return "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
-        if p.products != 1:
-            return f"a batch of {p.products} products; this is for one large product"
-        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
-            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
-        if min(units(p)) < WIDEST:
-            return "a column does not begin at a multiple of 16 bytes"
-        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
-            return "columns lie 2^40 bytes apart"
-        if tiles(p, TILES[0], TILES[0]) > LARGEST:
-            return f"{p.m}x{p.n} has more than 2^29 tiles"
-        return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
-
-    def needs_record(self, problem: Problem) -> bool:
-        """Where nothing was measured the library is the better guess."""
-        return True
+        return unfit(p, SMALLEST, LARGEST, TILES[0]) or misplaced(p)
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.common import of_configs, unserved
+from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
 from tilewright.stencils.cuda.pairs.cost import best, clocks
 from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, room_for_sums, shared_bytes
 from tilewright.stencils.cuda.pairs.space import params, rules
 from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.warpgroup.needs import BLOCK, THREADS, cut_of, tiles
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
     A,
     Argument,
@@ -56,21 +57,16 @@ TURNED = 512
 """Extents up to which a product whose operands both run across k is better made by others."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
-FAR = 2**40
-"""Bytes from one column to the next that no tensor map has."""
 ARGUED = ("band", "blocks")
 """Parameters that are no definitions of the program."""
 FLAGS = 128
 """Bytes that the flags of a workspace are a multiple of; each has eight."""
 
 
-class PairsStencil(Stencil):
+class PairsStencil(LargeStencil):
     """``pairs``: one large product of complex halves, as the five functions of the protocol."""
 
     name = "pairs"
-    target = "cuda"
-    # Whether tiles fill whole waves decides, and that is another matter for each size.
-    size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -81,20 +77,7 @@ class PairsStencil(Stencil):
             return reason
         if "wgmma" not in device.supports:
             return "the device has no products of warp groups (9.0 alone)"
-        if p.products != 1:
-            return f"a batch of {p.products} products; this is for one large product"
-        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
-            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
-        if min(units(p)) < WIDEST:
-            return "a column does not begin at a multiple of 16 bytes"
-        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
-            return "columns lie 2^40 bytes apart"
-        if tiles(p, BLOCK, BLOCK) > LARGEST:
-            return f"{p.m}x{p.n} has more than 2^30 tiles"
-        return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
+        return unfit(p, SMALLEST, LARGEST, BLOCK) or misplaced(p)
 
     def needs_record(self, problem: Problem) -> bool:
         """Of small products with both operands across k, one of which has to be turned, ``tensor`` makes 1.3

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.common import of_configs, unserved
+from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
 from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.unaligned.cost import best, clocks
 from tilewright.stencils.cuda.unaligned.needs import (
@@ -33,7 +34,7 @@ from tilewright.stencils.cuda.unaligned.needs import (
     tiles,
 )
 from tilewright.stencils.cuda.unaligned.space import params, rules
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
     A,
     Argument,
@@ -50,22 +51,17 @@ SMALLEST = 33
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
-FAR = 2**40
-"""Bytes from one column to the next that no tensor map has."""
 MOST = 2**31
 """Bytes of a workspace: two squares of 16-bit numbers of 23,170 rows."""
 ARGUED = ("band", "blocks")
 """Parameters that are no definitions of the program."""
 
 
-class UnalignedStencil(Stencil):
+class UnalignedStencil(LargeStencil):
     """``unaligned``: one large product of 16 bits with columns anywhere, as the five functions of the
     protocol."""
 
     name = "unaligned"
-    target = "cuda"
-    # Whether tiles fill whole waves decides, and that is another matter for each size.
-    size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -76,26 +72,14 @@ class UnalignedStencil(Stencil):
             return reason
         if "wgmma" not in device.supports:
             return "the device has no products of warp groups (9.0 alone)"
-        if p.products != 1:
-            return f"a batch of {p.products} products; this is for one large product"
-        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
-            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
-        if min(units(p)) >= WIDEST:
+        reason = unfit(p, SMALLEST, LARGEST, SLICE)
+        if reason is not None:
+            return reason
+        if misplaced(p) is None:
             return "all columns begin at multiples of 16 bytes, which tensor maps bring as they are"
-        if max(p.lda or 0, p.ldb or 0) * p.dtype.itemsize >= FAR:
-            return "columns lie 2^40 bytes apart"
-        if tiles(p, SLICE, SLICE) > LARGEST:
-            return f"{p.m}x{p.n} has more than 2^30 tiles"
         if copies(p)[1] > MOST:
             return f"aligned copies of the operands take {copies(p)[1]} bytes, more than 2^31"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
-
-    def needs_record(self, problem: Problem) -> bool:
-        """Where nothing was measured the library is the better guess."""
-        return True
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)

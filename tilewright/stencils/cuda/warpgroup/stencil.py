@@ -29,7 +29,8 @@ from dataclasses import replace
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.common import of_configs, unserved
+from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
 from tilewright.stencils.cuda.source import asked, written
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import (
@@ -42,7 +43,7 @@ from tilewright.stencils.cuda.warpgroup.needs import (
     workspace_bytes,
 )
 from tilewright.stencils.cuda.warpgroup.space import params, rules
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
     A,
     Argument,
@@ -62,20 +63,15 @@ SMALLEST = 16
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
-FAR = 2**40
-"""Bytes from one column to the next that no tensor map has."""
 ARGUED = ("band", "blocks")
 """Parameters that are no definitions of the program."""
 
 
-class WarpGroupStencil(Stencil):
+class WarpGroupStencil(LargeStencil):
     """``warpgroup``: one large product of 16 bits or tf32, as the five functions of the protocol."""
 
     name = "warpgroup"
-    target = "cuda"
     maths = ("ieee", "tf32")
-    # Whether tiles fill whole waves decides, and that is another matter for each size.
-    size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -86,24 +82,7 @@ class WarpGroupStencil(Stencil):
             return reason
         if "wgmma" not in device.supports:
             return "the device has no products of warp groups (9.0 alone)"
-        if p.products != 1:
-            return f"a batch of {p.products} products; this is for one large product"
-        if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
-            return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
-        if min(units(p)) < WIDEST:
-            return "a column does not begin at a multiple of 16 bytes"
-        if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
-            return "columns lie 2^40 bytes apart"
-        if tiles(p, BLOCK, BLOCK) > LARGEST:
-            return f"{p.m}x{p.n} has more than 2^30 tiles"
-        return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
-
-    def needs_record(self, problem: Problem) -> bool:
-        """Where nothing was measured the library is the better guess."""
-        return True
+        return unfit(p, SMALLEST, LARGEST, BLOCK) or misplaced(p)
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
