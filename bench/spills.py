@@ -21,6 +21,7 @@ from typing import Any
 from bench import lines, machine
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import DTYPES, Device, Problem
+from tilewright.stencils.protocol import refused
 from tilewright.targets.cpu import llvm, named
 
 PROCESSORS = ("generic", *named.CORES)
@@ -58,7 +59,7 @@ def compiled(job: tuple[str, Problem]) -> list[dict[str, Any]]:
     name, problem = job
     device, found = processor(name), []
     for stencil in STENCILS.values():
-        if stencil.target == "cpu" and stencil.accepts(problem, device) is None:
+        if stencil.target == "cpu" and refused(stencil, problem, device) is None:
             config = stencil.default(problem, device)
             facts = llvm.facts(stencil.source(problem, config, device), device)
             row = {"processor": name, "stencil": stencil.name, "problem": problem.key, "batch": problem.batch}

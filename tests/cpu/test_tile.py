@@ -20,7 +20,7 @@ from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cpu.tile.stencil import live
 from tilewright.targets.cpu import llvm, processor
-from tilewright.targets.cpu.isa import memory_limits
+from tilewright.targets.cpu.isa import family_limits
 from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
@@ -168,6 +168,7 @@ def test_streaming_stores_where_they_fit_and_where_not(letter: str) -> None:
 # One processor of every scheduling model that LLVM has for these instructions, and the limits that decide
 # what is written: what this test finds depends on no machine that it runs on.
 PROCESSORS = {
+    "znver5": AVX512,
     "znver4": AVX512,
     "sapphirerapids": AVX512,
     "skylake-avx512": AVX512,
@@ -180,7 +181,8 @@ PROCESSORS = {
 def pretended(name: str) -> Device:
     like = PROCESSORS[name]
     features = f"x86_64/{name} {like.features.partition(' ')[2]}"
-    return dataclasses.replace(like, name=name, key=name, features=features)
+    limits = {**like.limits, **family_limits(name)}
+    return dataclasses.replace(like, name=name, key=name, limits=limits, features=features)
 
 
 def defaults(letter: str, name: str) -> Iterator[Problem]:
@@ -253,8 +255,6 @@ def test_defaults_that_once_spilled(
     (problem,) = Problem.parse(spelling, beta=beta)
     problem = problem.with_(trans_a=trans[0], trans_b=trans[1], alpha=alpha, batch=batch)
     device = pretended(name)
-    limits = dict(device.limits) | memory_limits(name)
-    device = dataclasses.replace(device, limits=limits)
     source = TILE.source(problem, TILE.default(problem, device), device)
     assert llvm.compile(source, device).facts["spills"] == 0
 
@@ -379,7 +379,7 @@ def test_a_core_is_woken_for_some_microseconds_of_work(grain_of: str) -> None:
     assert TILE.launch(large, TILE.default(large, AVX512)).grain == 1
 
 
-MEMORY = {"znver4": 0, "rocketlake": 2}
+MEMORY = {"znver4": 0, "rocketlake": 2, "znver5": 4}
 
 
 @pytest.mark.parametrize("name", MEMORY)
@@ -389,8 +389,9 @@ MEMORY = {"znver4": 0, "rocketlake": 2}
 def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
     """Beyond the caches results are staged, and operands asked for early where that is known to gain."""
     device = pretended(name)
-    device = dataclasses.replace(device, limits={**device.limits, **memory_limits(name)})
     assert device["prefetch"] == MEMORY[name]
+    # A Zen 5 sees by itself what `lanes` reads from end to end.
+    asks = name != "znver4" and (name, stencil) != ("znver5", "lanes")
     written = STENCILS[stencil]
     (problem,) = Problem.parse(spelling)
     small = written.default(problem.with_(batch=10), device)
@@ -400,11 +401,34 @@ def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
         config = written.default(large.with_(beta=beta), device)
         # Results of lanes always follow one another, so what it streams is staged where it has to be.
         assert config["store"] == ("stream" if store == "staged" and stencil == "lanes" else store)
-        assert (config["prefetch"] >= 2) == (name == "rocketlake")
-        assert config.get("spread", 0) == int(name == "rocketlake" and stencil == "tile")
+        assert (config["prefetch"] >= device["prefetch"]) if asks else config["prefetch"] == 0
+        assert config.get("spread", 0) == int(asks and stencil == "tile")
         assert not [
             r.name for r in written.space(large.with_(beta=beta), device).why(config) if r.kind in HARDWARE
         ]
+
+
+@pytest.mark.parametrize(
+    ("order", "ahead"),
+    # Four products of order 18 take 31 KB, of order 19 34; two of order 26 take 32,448 bytes; one of 33 more.
+    [(13, 4), (18, 4), (19, 2), (26, 2), (27, 1), (64, 1)],
+)
+def test_what_is_asked_for_has_room_in_the_first_cache(order: int, ahead: int) -> None:
+    device = pretended("znver5")
+    problem = Problem(DTYPES["d"], order, order, order, batch=device["l3"])
+    assert TILE.default(problem, device)["prefetch"] == ahead
+    # A shared operand is read once, and takes no part of it.
+    shared = problem.with_(stride_a=0)
+    assert TILE.default(shared, device)["prefetch"] >= ahead
+
+
+def test_units_of_512_bits_are_filled_by_one_vector() -> None:
+    """Where shorter vectors cost a unit as much, 9 floats are one vector."""
+    problem = Problem(DTYPES["s"], 9, 9, 9, batch=100)
+    for name, bits in (("znver4", 256), ("znver5", 512)):
+        device = pretended(name)
+        config = TILE.default(problem, device)
+        assert (config["vector_bits"], config["blk_m"]) == (bits, 512 // bits)
 
 
 def test_defaults_from_memory_where_results_cannot_be_staged() -> None:

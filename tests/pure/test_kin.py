@@ -88,6 +88,25 @@ def test_a_virtual_machine_finds_the_records_of_its_maker(core: str, name: str, 
     assert kin.nearest(device, keys) == kin.nearest(device, keys[::-1]) == found
 
 
+@pytest.mark.parametrize(
+    ("core", "keys", "found"),
+    [
+        # Zen 5 and Zen 4, and Xeons with other caches: what serves one of them is slow on the other.
+        ("znver5", ["znver4-avx512"], None),
+        ("cascadelake", ["emeraldrapids-avx512"], None),
+        ("znver5", ["znver4-avx512", "emeraldrapids-avx512", "znver6-avx512"], "znver6-avx512"),
+        ("cascadelake", ["emeraldrapids-avx512", "skylake-avx512-avx512"], "skylake-avx512-avx512"),
+        ("rocketlake", ["cascadelake-avx512", "emeraldrapids-avx512"], "emeraldrapids-avx512"),
+        # A core that the table lacks may be of any family.
+        ("x86-64-v4", ["znver5-avx512"], "znver5-avx512"),
+    ],
+)
+def test_records_of_processors_that_do_otherwise_with_memory_do_not_serve(
+    core: str, keys: list[str], found: str | None
+) -> None:
+    assert kin.serving(processor(core), keys) == kin.serving(processor(core), keys[::-1]) == found
+
+
 def test_a_gpu_with_nearly_as_many_multiprocessors_is_more_similar(monkeypatch: pytest.MonkeyPatch) -> None:
     few = replace(H200, key="h20", limits={**H200.limits, "sms": 78})
     monkeypatch.setitem(capability.DEVICES, "h20", few)

@@ -143,7 +143,7 @@ def plan(
     2. ``tuned``: the kernel of this very problem in the set that is in use (``chosen``), else the fastest
        correct record of it on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one;
-    4. ``kin``: the record of this or a near problem on the most similar device (``kin.nearest``), in the
+    4. ``kin``: the record of this or a near problem on the most similar device (``kin.serving``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
     5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model for this very problem
        (``tilewright tune --model``): the rung of processors that nobody has measured;
@@ -338,8 +338,8 @@ def near_records(problem: Gemm, kind: str, device: Device) -> list[Record]:
 
 @functools.lru_cache(maxsize=64)
 def _relative(device: Device) -> str | None:
-    """The device with records that is most similar to this one."""
-    return kin.nearest(device, _asked(lambda held: held.devices(), list[str]()))
+    """The device whose records serve this one where it has none."""
+    return kin.serving(device, _asked(lambda held: held.devices(), list[str]()))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -72,7 +72,8 @@ def from_memory(problem: Problem, device: Device, space: Space, config: Config) 
     A result of which half fits in a second-level cache is left where its reader will look for it. So is any
     where ``Device.limits["streams"]`` is 0, of a processor whose ordinary stores are as fast; interleaved
     matrices were not compared there. Prefetch is as far ahead as ``Device.limits["prefetch"]`` says, in
-    products; a device that does not say gets none.
+    products, or as many fewer as fit into ``Device.limits["prefetch_bytes"]``; a device that does not say
+    gets none.
     """
     if problem.footprint <= device.knee():
         return config
@@ -83,12 +84,17 @@ def from_memory(problem: Problem, device: Device, space: Space, config: Config) 
         stores = next(param.values for param in space.params if param.name == "store")
         changes += [{"store": store} for store in ("staged", "stream") if store in stores]
     chosen = _first(space, config, changes)
-    return _first(space, chosen, list(_prefetches(device, space, chosen)))
+    return _first(space, chosen, list(_prefetches(problem, device, space, chosen)))
 
 
-def _prefetches(device: Device, space: Space, config: Config) -> Iterator[dict[str, object]]:
+def _prefetches(
+    problem: Problem, device: Device, space: Space, config: Config
+) -> Iterator[dict[str, object]]:
     """Prefetches at the device's distance or farther: the next matrices of tiny ones are too near."""
     distance = device.limits.get("prefetch", 0)
+    room, one = device.limits.get("prefetch_bytes", 0), problem.with_(beta="0").bytes
+    while room and distance > 1 and distance * one > room:
+        distance //= 2
     spread: dict[str, object] = {"spread": 1} if "spread" in config else {}
     values = next(param.values for param in space.params if param.name == "prefetch")
     for value in sorted(values):

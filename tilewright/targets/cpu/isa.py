@@ -136,19 +136,35 @@ def best_isa(arch: str, features: set[str], vector_bits: int = 0) -> Isa | None:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Processors that are alike in what their caches do by themselves, by the beginnings of LLVM's names.
+    """Processors that are alike in what their caches and units do, by the beginnings of LLVM's names.
 
     ``prefetch`` is how many products ahead it is worth asking for operands from memory; 0 where the
-    hardware does as well alone. ``streams``: results that are larger than the caches had better go past them.
+    hardware does as well alone. ``ahead``: the bytes that these products may take, beyond which fewer are
+    asked for; 0 for any. ``runs``: whether kernels that read packed batches from end to end, several matrices
+    in a vector, gain by it as others do. ``streams``: results that are larger than the caches had better go
+    past them. ``fma_bits``: bits that a multiply-add unit takes at once; shorter vectors cost as much, longer
+    ones as many such pieces.
     """
 
     name: str
     starts: tuple[str, ...]
     prefetch: int
+    ahead: int = 0
+    runs: bool = True
     streams: bool = True
+    fma_bits: int = 256
+
+    @property
+    def memory(self) -> tuple[int, int, bool, bool]:
+        """What there is to know of batches from memory."""
+        return self.prefetch, self.ahead, self.runs, self.streams
 
 
 FAMILIES = (
+    # On one core of a Zen 5, d, s, c and z from memory, n of 5 to 32: four products ahead ran 1 to 3 times
+    # as fast as none, fewer were as good where four take more than 32 KB, and where several matrices share a
+    # vector the processor did better alone (bench/results/znver5-avx512/stores.jsonl).
+    Family("Zen 5", ("znver5", "znver6"), 4, ahead=32 << 10, runs=False, fma_bits=512),
     # On Zen 4 no distance gained anything, from memory, at any size.
     Family("Zen", ("znver",), 0),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
@@ -157,26 +173,40 @@ FAMILIES = (
     # caches.
     Family("Skylake server", ("skylake-avx512", "cascadelake", "cooperlake"), 2, streams=False),
     # On a Xeon with AVX-512 two ahead gained 35 % at n = 16 and 19 % at n = 24, doubles from memory, and
-    # streaming 1.04 to 1.39 (bench/results/emeraldrapids-avx512/stores.jsonl).
+    # streaming 1.04 to 1.39 (bench/results/emeraldrapids-avx512/stores.jsonl). Of its winners from the caches
+    # 106 of 109 of the stencil `tile` have vectors of 512 bits (store/data).
+    Family(
+        "Xeon", ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids"), 2, fma_bits=512
+    ),
+    # Those with AVX-512 for desks and laps have one unit of 512 bits, or two of 256.
     Family(
         "Core",
         (
             "haswell", "broadwell", "skylake", "cannonlake", "icelake",
             "tigerlake", "rocketlake", "alderlake", "raptorlake", "meteorlake", "arrowlake", "lunarlake",
-            "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids",
         ),
         2,
     ),
 )  # fmt: skip
 
 
-def memory_limits(cpu: str) -> dict[str, int]:
-    """What ``Device.limits`` says of a processor that LLVM calls ``cpu`` and its memory: ``prefetch``,
-    products ahead to ask for, and ``streams``, whether large results go past the caches. 0 and 1 if the table
-    lacks it."""
-    unknown = Family("", (), 0)
-    found = next((family for family in FAMILIES if cpu.startswith(family.starts)), unknown)
-    return {"prefetch": found.prefetch, "streams": int(found.streams)}
+def family(cpu: str) -> Family | None:
+    """The row of the table for a processor that LLVM calls ``cpu``; None if the table lacks it."""
+    return next((family for family in FAMILIES if cpu.startswith(family.starts)), None)
+
+
+def family_limits(cpu: str) -> dict[str, int]:
+    """What ``Device.limits`` says of a processor that LLVM calls ``cpu``, the fields of ``Family``:
+    ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_runs`` (``runs``), ``streams`` and ``fma_bits``.
+    If the table lacks it nothing is asked for, large results are streamed, and units have 256 bits."""
+    found = family(cpu) or Family("", (), 0)
+    return {
+        "prefetch": found.prefetch,
+        "prefetch_bytes": found.ahead,
+        "prefetch_runs": int(found.runs),
+        "streams": int(found.streams),
+        "fma_bits": found.fma_bits,
+    }
 
 
 FEATURES = {

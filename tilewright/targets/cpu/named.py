@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tilewright.errors import ArgumentError
 from tilewright.model import Device
-from tilewright.targets.cpu.isa import ISAS, Isa, memory_limits, supported
+from tilewright.targets.cpu.isa import ISAS, Isa, family_limits, supported
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _device(name: str, core: Core, isa: Isa) -> Device:
     has = {*isa.needs, *set(isa.extras).intersection(core.extras)}
     limits = {
         **isa.limits,
-        **memory_limits(name),
+        **family_limits(name),
         "cores": 1,
         **{level: size << 10 for level, size in zip(("l1d", "l2", "l3"), core.caches, strict=True)},
     }

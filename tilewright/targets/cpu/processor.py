@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 from tilewright.errors import DeviceError
 from tilewright.model import Device
 from tilewright.targets.cpu import permission, riscv
-from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, memory_limits, supported
+from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, family_limits, supported
 
 VECTORS = ("avx", "f16c", "fma", "bmi", "lzcnt", "movbe", "popcnt", "gfni", "vaes", "vpclmulqdq")
 """How LLVM's names begin of what it may use for products where a core has it."""
@@ -45,7 +45,7 @@ def probe() -> Device:
     flags = ",".join(sorted(f"+{name}" for name in {*isa.needs, *asked}))
     limits = {
         **isa.limits,
-        **memory_limits(cpu),
+        **family_limits(cpu),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         **_caches(),
     }

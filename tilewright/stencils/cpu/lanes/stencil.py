@@ -741,7 +741,9 @@ class LanesStencil(Stencil):
         # Four vectors to a turn of the loop are enough to hide the loop itself.
         size = p.n * height * p.dtype.sum_bits
         best = next((choice for choice in valid if choice["group"] * size >= 4 * bits), valid[-1])
-        return from_memory(p, device, space, best)
+        chosen = from_memory(p, device, space, best)
+        # Some processors see by themselves that packed batches are read from end to end.
+        return chosen if device.limits.get("prefetch_runs", 1) else chosen.with_(prefetch=0)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         def written(store: str) -> Ir:

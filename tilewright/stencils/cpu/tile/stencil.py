@@ -86,7 +86,7 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     """Estimated cycles of one product: what the multiply-add units, the loads and the latency ask for.
 
     A step of a tile of v vectors by c columns issues v*c multiply-adds, each worth the vector's width
-    in units of half a 512-bit vector, and v loads and c broadcasts on two ports; fewer than 8 running
+    in units of ``unit_bits``, and v loads and c broadcasts on two ports; fewer than 8 running
     sums wait for the latency. Predicates of SVE cost nothing, but a value of B is copied for each width of
     vectors by itself.
     """
@@ -95,14 +95,14 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     complex_ = p.dtype.is_complex
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.sum_bits
-    half = unit_bits(device) // p.dtype.sum_bits
+    unit = unit_bits(device) // p.dtype.sum_bits
     total = 0.0
     for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
         size = len(tile)
         for columns, times in Counter(split(p.n, config["blk_n"])).items():
-            work = sum(max(1, piece.width // half) for piece in tile) * columns / 2
+            work = sum(max(1, piece.width // unit) for piece in tile) * columns / 2
             copies = len({piece.width for piece in tile}) if predicates else 1
-            loads = sum(max(1, piece.width // half) for piece in tile) / 2 + copies * columns / 2
+            loads = sum(max(1, piece.width // unit) for piece in tile) / 2 + copies * columns / 2
             if complex_:
                 fused = config["cmul"] == "fcmla"
                 work *= 2 * (complex_slots(device) if fused else 1)
@@ -121,8 +121,9 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
 
 
 def unit_bits(device: Device) -> int:
-    """Bits that a multiply-add unit takes at once: a whole vector of SVE, half of an AVX-512 one."""
-    return max(256, device["vector_bits"]) if "sve" in device.supports else 256
+    """Bits that a multiply-add unit takes at once: a whole vector of SVE, half or all of an AVX-512 one."""
+    known = device.limits.get("fma_bits", 256)
+    return max(known, device["vector_bits"]) if "sve" in device.supports else known
 
 
 def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: bool = False) -> int:
