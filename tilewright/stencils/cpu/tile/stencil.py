@@ -151,7 +151,7 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
     # Complex multiples of sums are made beside them, of some by schedulers before the last ones are stored.
     most += 2 if config["cmul"] == "fcmla" and p.alpha == "any" else 0
-    most += (max(map(len, tiles)) + EARLY) * parts if early else 0
+    most += max(map(len, tiles)) + EARLY if early else 0
     most += WIDENING if p.dtype.real_bits == 16 and config.get("widen", "load") == "load" else 0
     if not kept and max(map(len, tiles)) == 1:
         most += min(config["blk_k"], 4) - 1
