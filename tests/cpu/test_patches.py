@@ -228,8 +228,8 @@ def test_a_map_of_a_tensor_in_the_workspace_is_of_that_of_the_launch(
     places = [1 << 30, 1 << 34]
 
     @contextmanager
-    def given(size: int, zeros: int, stream: int) -> Iterator[int]:
-        assert (size, zeros, stream) == (4096, 8, 9)
+    def given(size: int, zeros: int, stream: int, insist: bool) -> Iterator[int]:
+        assert (size, zeros, stream, insist) == (4096, 8, 9, True)
         yield places[len(fake.seen)]
 
     monkeypatch.setattr(binding.workspace, "taken", given)
@@ -414,7 +414,7 @@ def test_every_launch_has_a_workspace_of_its_own(fake: Fake, monkeypatch: pytest
     said: list[Any] = []
 
     @contextmanager
-    def taken(size: int, zeros: int, stream: int) -> Iterator[int]:
+    def taken(size: int, zeros: int, stream: int, insist: bool) -> Iterator[int]:
         said.append((size, zeros, stream))
         yield 1000 * len(said)
         said.append(len(fake.seen))
@@ -433,7 +433,7 @@ def test_every_launch_has_a_workspace_of_its_own(fake: Fake, monkeypatch: pytest
 
 
 def test_no_two_launches_have_the_same_stamp(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding.workspace, "taken", lambda size, zeros, stream: nullcontext(4096))
+    monkeypatch.setattr(binding.workspace, "taken", lambda *_: nullcontext(4096))
     made = bound(fake, (Struct("S", (Workspace("room", 48), Stamp("stamp"))),))
     for stream in (5, 5, 6):
         made(stream)

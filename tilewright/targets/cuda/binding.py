@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import NamedTuple
 
 from tilewright.model import Kernel, Launch
@@ -24,6 +24,7 @@ from tilewright.targets.cuda.arguments import (
     Pointer,
     TensorMap,
     Texture,
+    Workspace,
     pack,
 )
 
@@ -48,6 +49,7 @@ class Binding:
     With textures a new set of addresses costs some ten microseconds, once; all else costs the same for every
     address. One binding is for one thread at a time, and textures live as long as it does: it has to be kept
     until the kernel has run. The context in which the kernel was loaded has to be current.
+    ``insists``: launches ask for a workspace even if the device has just had no room for one (``workspace``).
 
     Raises as ``driver.Launcher`` and ``tensormap.encode``.
     """
@@ -60,6 +62,7 @@ class Binding:
         scalars: Mapping[str, complex] = NO_SCALARS,
     ):
         self.packed = pack(arguments, scalars)
+        self.insists = True
         block, spans = self.packed.block, self.packed.spans
         # Most kernels have one parameter, which is the whole block.
         one = spans == ((0, len(block)),)
@@ -143,18 +146,21 @@ class Binding:
     def __call__(self, stream: int = 0) -> None:
         """Start the kernel on the addresses that were put last, and return at once.
 
-        Raises ``DeviceError`` when the driver refuses."""
+        Raises ``RoomError`` where its workspace cannot be had, ``DeviceError`` when the driver refuses."""
         if not self.packed.spaces:
             self.launcher(stream)
             return
         with ExitStack() as taken:
             for offset, field in self.packed.spaces:
-                address = taken.enter_context(workspace.taken(field.size, field.zeros, stream))
+                address = taken.enter_context(self._room(field, stream))
                 ADDRESS.pack_into(self.packed.block, offset, address)
                 self._map_into(address)
             for offset in self.packed.stamps:
                 ADDRESS.pack_into(self.packed.block, offset, workspace.stamp())
             self.launcher(stream)
+
+    def _room(self, field: Workspace, stream: int) -> AbstractContextManager[int]:
+        return workspace.taken(field.size, field.zeros, stream, self.insists)
 
     def _map_into(self, workspace: int) -> None:
         """Have the maps of tensors in a workspace be of this one."""
